@@ -1,0 +1,18 @@
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** Shape of every id of the control database: 24 lowercase hexadecimal characters. */
+export const ID_PATTERN = /^[a-f0-9]{24}$/;
+
+/** A new id: 4 bytes of Unix time, then 8 random bytes, so that ids sort by creation. `now` in milliseconds. */
+export function newId(now: number): string {
+  const seconds = Math.floor(now / 1000)
+    .toString(16)
+    .padStart(8, '0');
+  return seconds + hex(crypto.getRandomValues(new Uint8Array(8)));
+}
+
+/** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
+export function newSecretToken(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
