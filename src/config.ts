@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { AttemptLimiter } from './objects/attempt-limiter.ts';
+import type { IpLimiter } from './objects/ip-limiter.ts';
+import type { OrganizationGate } from './objects/organization-gate.ts';
+
+/** What the platform hands the Worker: see wrangler.toml. */
+export interface Bindings {
+  CONTROL_DB: D1Database;
+  FILES: R2Bucket;
+  JOBS: Queue;
+  ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;
+  IP_LIMITER: DurableObjectNamespace<IpLimiter>;
+  ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;
+  EMAIL: SendEmail;
+}
+
+/** A map from version to secret, as JSON: `{"1":"…"}`. The highest version is used for what is new; older ones keep working. */
+const versionedSecrets = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue('must be JSON such as {"1":"a long random secret"}');
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(z.string().regex(/^[1-9]\d*$/), z.string().min(32)))
+  .refine((secrets) => Object.keys(secrets).length > 0, 'must hold at least one version');
+
+const limit = (standard: number) => z.coerce.number().int().positive().default(standard);
+
+const variables = z.object({
+  /** Answers of /health name it. */
+  VERSION: z.string().default('0.1.0'),
+  /** Where people open the console: links in mails point there. */
+  CONSOLE_URL: z.url(),
+  /** The address of this API as outsiders see it; the address of the request when not set. */
+  PUBLIC_URL: z.url().optional(),
+  MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
+  /** Comma-separated origins that browsers may call from; `*` for any, in development only. */
+  ALLOWED_ORIGINS: z.string().default(''),
+  /** Bearer secret of the operator, who creates organizations. Without it that route does not exist. */
+  PLATFORM_ADMIN_TOKEN: z.string().min(16).optional(),
+  /** Ed25519 private keys as a JSON array of JWKs with `kid`; the first signs, all verify. */
+  JWT_PRIVATE_KEYS: z.string(),
+  /** Derive the secrets of API keys. */
+  KEY_DERIVATION_SECRETS: versionedSecrets,
+  /** Encrypt connection strings and secrets of identity providers. */
+  ENCRYPTION_KEYS: versionedSecrets,
+  NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
+  NEON_API_KEY: z.string(),
+  NEON_WS_PROXY: z.string().optional(),
+  NEON_REGION: z.string().optional(),
+  RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
+  RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
+  RATE_LIMIT_IP_PER_SECOND: limit(10),
+  RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+});
+
+/** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */
+export type Config = z.output<typeof variables>;
+
+/** Every variable and secret that the Worker reads, for those who pass them on (`npm start`, deployment). */
+export const VARIABLE_NAMES = Object.keys(variables.shape) as (keyof Config)[];
+
+const parsed = new WeakMap<object, Config>();
+
+/**
+ * The typed configuration of an environment, parsed on first use.
+ * @throws Error that names every variable at fault, never a value.
+ */
+export function configOf(env: object): Config {
+  const known = parsed.get(env);
+  if (known) return known;
+  const result = variables.safeParse(env);
+  if (!result.success) {
+    const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`The Worker is not configured: ${problems.join('; ')}`);
+  }
+  parsed.set(env, result.data);
+  return result.data;
+}

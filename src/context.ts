@@ -1,0 +1,128 @@
+import { type Bindings, type Config, configOf } from './config.ts';
+import { type ControlDb, openControlDb } from './db/client.ts';
+import { type JobQueue, jobQueue } from './jobs/messages.ts';
+import { newId } from './kernel/ids.ts';
+import type { Access } from './kernel/policy.ts';
+import { logError } from './platform/log.ts';
+import { type Mailer, mailer } from './platform/mail.ts';
+
+/** A person with a session token. */
+export interface UserActor {
+  kind: 'user';
+  id: string;
+  companyId: string;
+  companySlug: string;
+  email: string;
+  name: string;
+  isOwner: boolean;
+  sessionId: string;
+  access: Access;
+}
+
+/** A program with a signing key. */
+export interface ServiceAccountActor {
+  kind: 'service_account';
+  id: string;
+  companyId: string;
+  companySlug: string;
+  accountId: string;
+  keyId: string;
+  access: Access;
+}
+
+/** The platform's operator, who creates organizations and belongs to none. */
+export interface OperatorActor {
+  kind: 'operator';
+}
+
+export interface AnonymousActor {
+  kind: 'anonymous';
+}
+
+/** Background work on behalf of a company: queue messages and scheduled runs. */
+export interface SystemActor {
+  kind: 'system';
+  companyId: string;
+}
+
+export type Principal = UserActor | ServiceAccountActor;
+export type Actor = Principal | OperatorActor | AnonymousActor | SystemActor;
+
+/** All that a service may reach for. Made once per request, queue message or scheduled run. */
+export interface Context<A extends Actor = Actor> {
+  readonly actor: A;
+  /** The control database, opened `first-primary`: revocations act on the next request. */
+  readonly db: ControlDb;
+  readonly config: Config;
+  /** Objects of the platform that have no port of their own (Durable Objects). */
+  readonly bindings: Bindings;
+  /** Uploaded files. */
+  readonly files: R2Bucket;
+  readonly jobs: JobQueue;
+  readonly mailer: Mailer;
+  /** Address of this API as the caller reached it, without a trailing slash. */
+  readonly baseUrl: string;
+  /** The caller's address, or null in the background. */
+  readonly ip: string | null;
+  readonly correlationId: string;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  newId(): string;
+  /** Work that may go on after the answer was sent. */
+  defer(work: Promise<unknown>): void;
+  /** Something to close when the request ends, in reverse order. Failures of it are logged, never answered. */
+  cleanup(close: () => Promise<void>): void;
+}
+
+/** A context that belongs to a company: every query filters by this id. */
+export type CompanyContext = Context<Principal | SystemActor>;
+export type PrincipalContext = Context<Principal>;
+export type UserContext = Context<UserActor>;
+
+/** What a context is made of: where the work comes from and on whose behalf. */
+export interface Origin {
+  env: Bindings;
+  waitUntil(work: Promise<unknown>): void;
+  correlationId: string;
+  baseUrl: string;
+  ip: string | null;
+}
+
+/** One per isolate, so that a test can move the clock. Milliseconds since the epoch. */
+export const clock = { now: (): number => Date.now() };
+
+/** A context and the way to end it: `close` runs the cleanups, whatever happened. */
+export function openContext<A extends Actor>(origin: Origin, actor: A): { context: Context<A>; close(): Promise<void> } {
+  const config = configOf(origin.env);
+  const closers: (() => Promise<void>)[] = [];
+  const context: Context<A> = {
+    actor,
+    db: openControlDb(origin.env.CONTROL_DB),
+    config,
+    bindings: origin.env,
+    files: origin.env.FILES,
+    jobs: jobQueue(origin.env.JOBS),
+    mailer: mailer(origin.env.EMAIL, config.MAIL_FROM),
+    baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
+    ip: origin.ip,
+    correlationId: origin.correlationId,
+    now: () => clock.now(),
+    newId: () => newId(clock.now()),
+    defer: (work) => origin.waitUntil(work),
+    cleanup: (closer) => {
+      closers.push(closer);
+    },
+  };
+  return {
+    context,
+    async close() {
+      for (const closer of closers.reverse()) {
+        try {
+          await closer();
+        } catch (error) {
+          logError('cleanup_failed', error, { correlation_id: origin.correlationId });
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { BatchItem } from 'drizzle-orm/batch';
+import { drizzle } from 'drizzle-orm/d1';
+import type { Failure } from '../kernel/failure.ts';
+
+/**
+ * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
+ * next request. D1 has no interactive transactions: a unit of work is one `commit`.
+ */
+export function openControlDb(database: D1Database) {
+  return drizzle(database.withSession('first-primary') as unknown as D1Database);
+}
+
+export type ControlDb = ReturnType<typeof openControlDb>;
+
+/** A write or read that can stand in a batch. */
+export type Statement = BatchItem<'sqlite'>;
+
+/** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
+export type ConstraintFailures = Record<string, () => Failure>;
+
+/**
+ * Runs the statements as one unit: all are applied or none.
+ * @returns each statement's result, in order
+ * @throws the failure that `failures` names for a violated constraint, else the database's own error
+ */
+export async function commit<S extends readonly [Statement, ...Statement[]]>(
+  db: ControlDb,
+  statements: S,
+  failures: ConstraintFailures = {},
+) {
+  try {
+    return await db.batch(statements);
+  } catch (error) {
+    throw constraintFailure(error, failures) ?? error;
+  }
+}
+
+function constraintFailure(error: unknown, failures: ConstraintFailures): Failure | undefined {
+  const message = errorText(error);
+  if (!/constraint failed/i.test(message)) return undefined;
+  const name = Object.keys(failures).find((constraint) => message.includes(constraint));
+  return name === undefined ? undefined : failures[name]?.();
+}
+
+/** The message of an error and of its causes: drizzle wraps D1's own. */
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause ? `${error.message} ${errorText(error.cause)}` : error.message;
+}
+
+/** How many rows a write of a batch changed. */
+export function changes(result: unknown): number {
+  return (result as D1Result).meta.changes;
+}

@@ -1,0 +1,92 @@
+import type { ZodType, z } from 'zod';
+import type { Actor, AnonymousActor, Context, OperatorActor, Principal } from '../context.ts';
+import type { Action } from '../kernel/actions.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/**
+ * Who may call:
+ * - `public` anyone · `optional` anyone, a credential that is sent must be good · `authenticated` any principal of the surface
+ * - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type)
+ * - `administrator` · `operator` of the platform
+ * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data
+ */
+export type Access = 'public' | 'optional' | 'authenticated' | 'administrator' | 'operator' | Action | { decidedBy: string };
+
+/** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent` and `raw`. */
+export type Returns =
+  | { status: 200 | 201 | 202; body: ZodType }
+  | { status: 204 }
+  | { status: 200 | 302; raw: string };
+
+export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as const;
+export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
+export const accepted = <S extends ZodType>(body: S) => ({ status: 202, body }) as const;
+export const noContent = { status: 204 } as const;
+/** An answer the handler builds itself: a page, a redirect. `description` says what it is. */
+export const raw = <S extends 200 | 302>(status: S, description: string) => ({ status, raw: description }) as const;
+
+type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameter<Rest>
+  : never;
+
+type Parsed<S> = S extends ZodType ? z.output<S> : undefined;
+
+type ActorOf<A extends Access, P extends Principal> = A extends 'public'
+  ? AnonymousActor
+  : A extends 'optional'
+    ? AnonymousActor | P
+    : A extends 'operator'
+      ? OperatorActor
+      : P;
+
+type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
+  ? z.input<S>
+  : R extends { raw: string }
+    ? Response
+    : void;
+
+/** The contract of a route, at a glance: it feeds the route, validation, authorization and /openapi.json. */
+export interface Contract {
+  method: Method;
+  /** In OpenAPI's form: `/accounts/{id}`. */
+  path: string;
+  access: Access;
+  /** One line for the reader of the API's description. */
+  summary: string;
+  description?: string;
+  query?: ZodType;
+  /** The JSON body. */
+  body?: ZodType;
+  /** The members of a multipart body, for the description only: the handler reads the stream itself. */
+  form?: ZodType;
+  returns: Returns;
+}
+
+/** What a handler is given: validated input and the context of the caller. */
+export interface Call<C extends Contract, P extends Principal> {
+  ctx: Context<ActorOf<C['access'], P>>;
+  params: Record<PathParameter<C['path']>, string>;
+  query: Parsed<C['query']>;
+  body: Parsed<C['body']>;
+  /** Headers and, for multipart bodies, the stream. */
+  request: Request;
+}
+
+/** A contract with its handler, as `mount` takes it. */
+export interface Endpoint {
+  contract: Contract;
+  // biome-ignore lint/suspicious/noExplicitAny: the contract's types are checked where the endpoint is declared.
+  handle: (call: any) => Promise<unknown>;
+}
+
+/** The `endpoint` function of a surface whose callers are `P`. */
+export function endpointFor<P extends Principal>() {
+  return <const C extends Contract>(
+    contract: C,
+    handle: (call: Call<C, P>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
+  ): Endpoint => ({ contract, handle: async (call) => handle(call) });
+}
+
+/** The credential an actor came with, as rate limits and audit name it. */
+export type ActorKind = Actor['kind'];

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+
+const upload = { companyId: z.string(), jobId: z.string() };
+
+/**
+ * Everything that goes through the queue. Delivery is at least once and in no order, so each consumer finds out from its
+ * own checkpoint what is left to do; a message only says where to look.
+ */
+export const jobMessage = z.discriminatedUnion('type', [
+  /** Read on in the files of an upload job and infer their schema. */
+  z.object({ type: z.literal('upload.analyse'), ...upload }),
+  /** Read on in the files of a confirmed upload job and load their rows. */
+  z.object({ type: z.literal('upload.load'), ...upload }),
+]);
+
+export type JobMessage = z.output<typeof jobMessage>;
+
+/** The producing end of the queue. */
+export interface JobQueue {
+  /** Hands a message to the queue; it is kept once this resolves. `delaySeconds` postpones its delivery. */
+  send(message: JobMessage, delaySeconds?: number): Promise<void>;
+}
+
+/** The queue behind a Cloudflare binding. */
+export function jobQueue(queue: Queue): JobQueue {
+  return {
+    async send(message, delaySeconds) {
+      await queue.send(message, delaySeconds === undefined ? {} : { delaySeconds });
+    },
+  };
+}
