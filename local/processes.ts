@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+
+/** A TCP port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+/** True when a process of that id exists, whoever owns it. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * Makes sure that process `pid` gets `signal` when this process ends without having stopped it, even by SIGKILL:
+ * a shell waits on a pipe that only we hold open. `release` ends the watch after an orderly stop.
+ */
+export function stopWhenParentDies(pid: number, signal: 'INT' | 'TERM' | 'KILL'): { release(): void } {
+  const watcher = spawn('/bin/sh', ['-c', `read -r line && exit 0; kill -${signal} "$0" 2>/dev/null`, String(pid)], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watcher.unref();
+  // Ended before us, e.g. by a person: nothing to report, the watch is a precaution.
+  watcher.on('error', () => undefined);
+  watcher.stdin.on('error', () => undefined);
+  return {
+    release: () => {
+      watcher.stdin.end('released\n');
+    },
+  };
+}
