@@ -1,5 +1,5 @@
 import type { ZodType, z } from 'zod';
-import type { Actor, AnonymousActor, Context, OperatorActor, Principal } from '../context.ts';
+import type { AnonymousActor, Context, OperatorActor, Principal } from '../context.ts';
 import type { Action } from '../kernel/actions.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -11,13 +11,17 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
  * - `administrator` · `operator` of the platform
  * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data
  */
-export type Access = 'public' | 'optional' | 'authenticated' | 'administrator' | 'operator' | Action | { decidedBy: string };
+export type Access =
+  | 'public'
+  | 'optional'
+  | 'authenticated'
+  | 'administrator'
+  | 'operator'
+  | Action
+  | { decidedBy: string };
 
 /** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent` and `raw`. */
-export type Returns =
-  | { status: 200 | 201 | 202; body: ZodType }
-  | { status: 204 }
-  | { status: 200 | 302; raw: string };
+export type Returns = { status: 200 | 201 | 202; body: ZodType } | { status: 204 } | { status: 200 | 302; raw: string };
 
 export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as const;
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
@@ -60,6 +64,8 @@ export interface Contract {
   body?: ZodType;
   /** The members of a multipart body, for the description only: the handler reads the stream itself. */
   form?: ZodType;
+  /** Largest JSON body in bytes; 1 MiB when not said. */
+  bodyLimit?: number;
   returns: Returns;
 }
 
@@ -87,6 +93,3 @@ export function endpointFor<P extends Principal>() {
     handle: (call: Call<C, P>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
   ): Endpoint => ({ contract, handle: async (call) => handle(call) });
 }
-
-/** The credential an actor came with, as rate limits and audit name it. */
-export type ActorKind = Actor['kind'];

@@ -1,5 +1,4 @@
-import type { ZodType, z } from 'zod';
-import type { Principal } from '../context.ts';
+import type { ZodType } from 'zod';
 import type { Failure, FailureKind } from '../kernel/failure.ts';
 
 /** How callers of a surface prove who they are. */
@@ -15,11 +14,13 @@ export interface Surface {
   credential: Credential;
   /** Schema of an error body, for the API's description. */
   errorBody: ZodType;
-  /** The answer to a failure. `reasons` of the surface come first, then the family. */
+  /** The answer to a failure. Reasons that the surface words itself come first, then the family. */
   word(failure: Failure): { status: number; body: unknown };
+  /** The body of a 500: it tells nothing of what went wrong inside. */
+  internalError: unknown;
 }
 
-/** Statuses that all surfaces share, by the family of the failure. */
+/** The status of a failure, by its family, where a surface does not say otherwise. */
 export const STATUS: Record<FailureKind, number> = {
   invalid: 422,
   unauthenticated: 401,
@@ -32,6 +33,26 @@ export const STATUS: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
+/** The codes that console and sharing share, by the family of the failure. */
+export const UPPER_CASE_CODES: Record<FailureKind, string> = {
+  invalid: 'VALIDATION_ERROR',
+  unauthenticated: 'UNAUTHORIZED',
+  forbidden: 'FORBIDDEN',
+  missing: 'NOT_FOUND',
+  conflict: 'CONFLICT',
+  too_large: 'PAYLOAD_TOO_LARGE',
+  too_many: 'RateLimitExceeded',
+  malformed: 'BAD_REQUEST',
+  unavailable: 'SERVICE_UNAVAILABLE',
+};
+
+/** What console and sharing say about requests that reach no endpoint. */
+export const REQUEST_REASONS: Record<string, Wording> = {
+  'request.malformed_json': [400, 'INVALID_JSON', 'The body is not valid JSON.'],
+  'request.unknown_route': [404, 'NOT_FOUND', 'There is no such route.'],
+  'request.wrong_method': [405, 'METHOD_NOT_ALLOWED', 'This method is not available on this route.'],
+};
+
 /** A page of records with the exact number of all that match. */
 export interface Page<T> {
   total: number;
@@ -40,11 +61,9 @@ export interface Page<T> {
   records: T[];
 }
 
-/** A failure's own members that belong into `details`, without those that have a place of their own; undefined when none. */
-export function extraDetails(failure: Failure): Record<string, unknown> | undefined {
-  const { message: _message, problems: _problems, retryAfter: _retryAfter, ...rest } = failure.detail;
+/** What the answer's `details` hold: the fields at fault, or the failure's further members; undefined when none. */
+export function detailsOf(failure: Failure): unknown {
+  const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
+  if (problems) return problems;
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
-
-export type Output<S extends ZodType> = z.output<S>;
-export type { Principal };

@@ -1,0 +1,17 @@
+import type { Failure } from '../kernel/failure.ts';
+import type { Surface } from './surface.ts';
+
+/** The answer to a failure in the wording of its surface. */
+export function failureResponse(surface: Surface, failure: Failure): Response {
+  if (failure.kind === 'too_many') return tooManyRequests(failure);
+  const { status, body } = surface.word(failure);
+  return Response.json(body, { status });
+}
+
+/** One body for all surfaces: clients that wait and try again need not know which they called. */
+function tooManyRequests(failure: Failure): Response {
+  const seconds = Math.max(1, Math.ceil(failure.detail.retryAfter ?? 1));
+  const message = `Too many requests. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+  const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };
+  return Response.json(body, { status: 429, headers: { 'Retry-After': String(seconds) } });
+}

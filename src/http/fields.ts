@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/** A moment as every surface shows it: ISO 8601 in UTC. */
+export const timestamp = z.iso.datetime().meta({ examples: ['2026-01-31T12:00:00.000Z'] });
+
+/** Milliseconds since the epoch as ISO 8601. */
+export const isoMoment = (ms: number): string => new Date(ms).toISOString();
+
+export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoMoment(ms));
+
+const METADATA_KEYS = 50;
+const METADATA_BYTES = 16 * 1024;
+
+/** Free key-value pairs on a resource, bounded. */
+export const metadata = z
+  .record(z.string(), z.unknown())
+  .refine((pairs) => Object.keys(pairs).length <= METADATA_KEYS, `must have at most ${METADATA_KEYS} keys`)
+  .refine((pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES, 'must be at most 16 KiB as JSON');
+
+/** An email address, stored lower-case. */
+export const email = z
+  .email()
+  .max(254)
+  .transform((address) => address.toLowerCase());
+
+export const SLUG_PATTERN = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** A slug: lower-case letters and digits in groups separated by single hyphens. */
+export const slug = z.string().max(63).regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens');
+
+/** A name that people give to a thing: not blank, bounded. */
+export const displayName = z.string().trim().min(1).max(200);
+
+/** A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. */
+const wholeNumber = (standard: number, minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^-?\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(minimum).max(maximum))
+    .default(standard);
+
+/** Deepest page that can be asked for. */
+const LAST_PAGE = 1_000_000_000;
+
+/** `page` and the size of a page, under the name its surface gives it. */
+export const pageQuery = <Name extends string>(sizeName: Name, size = { standard: 20, maximum: 100 }) =>
+  z.object({ page: wholeNumber(1, 1, LAST_PAGE), [sizeName]: wholeNumber(size.standard, 1, size.maximum) } as {
+    page: ReturnType<typeof wholeNumber>;
+  } & Record<Name, ReturnType<typeof wholeNumber>>);

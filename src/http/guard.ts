@@ -1,0 +1,105 @@
+import type { HonoRequest } from 'hono';
+import type { Actor, AnonymousActor, Context, Principal } from '../context.ts';
+import type { Action } from '../kernel/actions.ts';
+import { resourceArn } from '../kernel/arn.ts';
+import { Failure } from '../kernel/failure.ts';
+import type { LimitState } from '../kernel/fixed-window.ts';
+import { decide, isAdministrator } from '../kernel/policy.ts';
+import type { Admission } from '../objects/organization-gate.ts';
+import type { Access, Contract } from './endpoint.ts';
+import { countByIp, countByPrincipal, rateLimited } from './rate-limits.ts';
+import type { Credential } from './surface.ts';
+
+/** Who a credential proved to be, and the nonce that must not come again. */
+export interface Authenticated {
+  actor: Principal;
+  nonce?: Admission['nonce'];
+}
+
+/** Finds out who is calling from the credential the request carries. One batch to the control database. */
+export type Authenticate = (ctx: Context<AnonymousActor>, request: HonoRequest) => Promise<Authenticated>;
+
+/** How each credential is checked; given by the modules that own them. */
+export type Authenticators = Record<Credential, Authenticate>;
+
+/** Passes when the request carries the operator's token. */
+export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: HonoRequest) => Promise<void>;
+
+export interface Doors {
+  authenticators: Authenticators;
+  operator: AuthenticateOperator;
+}
+
+/**
+ * Rate limits, authentication and authorization of one request, in this order. `limits` is filled as they are counted,
+ * so that a refused request still answers with its headers.
+ * @returns who is calling
+ * @throws Failure of kind too_many, unauthenticated or forbidden
+ */
+export async function guard(
+  contract: Contract,
+  credential: Credential,
+  doors: Doors,
+  ctx: Context<AnonymousActor>,
+  request: HonoRequest,
+  limits: LimitState[],
+): Promise<Actor> {
+  // The address is counted beside the look-ups, not before them; its refusal comes first all the same.
+  const [byIp, authenticated] = await Promise.allSettled([
+    countByIp(ctx),
+    authenticate(contract.access, credential, doors, ctx, request),
+  ]);
+  if (byIp.status === 'rejected') throw byIp.reason;
+  limits.push(byIp.value);
+  if (!byIp.value.allowed) throw rateLimited(byIp.value, ctx.now());
+  if (authenticated.status === 'rejected') throw authenticated.reason;
+  const { actor, nonce } = authenticated.value;
+  if (!isPrincipal(actor)) return actor;
+
+  const states = await countByPrincipal(ctx, actor, nonce);
+  limits.push(...states);
+  const exceeded = states.find((state) => !state.allowed);
+  if (exceeded) throw rateLimited(exceeded, ctx.now());
+  authorize(contract.access, actor, request.param('id'));
+  return actor;
+}
+
+async function authenticate(
+  access: Access,
+  credential: Credential,
+  doors: Doors,
+  ctx: Context<AnonymousActor>,
+  request: HonoRequest,
+): Promise<{ actor: Actor; nonce?: Admission['nonce'] }> {
+  if (access === 'public') return { actor: ctx.actor };
+  if (access === 'optional' && !request.header('authorization')) return { actor: ctx.actor };
+  if (access === 'operator') {
+    await doors.operator(ctx, request);
+    return { actor: { kind: 'operator' } };
+  }
+  return doors.authenticators[credential](ctx, request);
+}
+
+function authorize(access: Access, actor: Principal, resourceId: string | undefined): void {
+  if (access === 'optional' || access === 'authenticated' || typeof access === 'object') return;
+  if (access === 'administrator') {
+    if (!isAdministrator(actor.access)) throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
+    return;
+  }
+  requireAction(actor, access as Action, resourceId ?? '*');
+}
+
+/**
+ * The check behind every route that names an action, for services whose requirement depends on the data.
+ * @param resourceId id of the resource, or `*` for listing and creating
+ * @throws Failure `access.denied` that names the missing action
+ */
+export function requireAction(actor: Principal, action: Action, resourceId: string): void {
+  const resource = resourceArn(action, actor.companyId, resourceId);
+  if (decide(actor.access, action, resource).allowed) return;
+  throw new Failure('forbidden', 'access.denied', { message: `This needs the permission ${action}.`, action, resource });
+}
+
+function isPrincipal(actor: Actor): actor is Principal {
+  return actor.kind === 'user' || actor.kind === 'service_account';
+}

@@ -1,0 +1,127 @@
+import { zValidator } from '@hono/zod-validator';
+import type { Context as HonoContext, Hono, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import type { Bindings } from '../config.ts';
+import { type AnonymousActor, openContext, type Origin } from '../context.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import type { LimitState } from '../kernel/fixed-window.ts';
+import type { Contract, Endpoint } from './endpoint.ts';
+import { type Doors, guard } from './guard.ts';
+import type { Surface } from './surface.ts';
+
+/** What the Worker's Hono apps carry from one middleware to the next. */
+export interface HttpEnv {
+  Bindings: Bindings;
+  Variables: {
+    correlationId: string;
+    surface: Surface;
+    /** The limits counted for this request; they become headers of the answer. */
+    limits: LimitState[];
+    context: ReturnType<typeof openContext<AnonymousActor>>['context'];
+  };
+}
+
+const STANDARD_BODY_LIMIT = 1024 * 1024;
+
+/** Registers a surface's endpoints. Literal segments go before parameters, whatever their order in the list. */
+export function mount(app: Hono<HttpEnv>, surface: Surface, endpoints: Endpoint[], doors: Doors): void {
+  for (const endpoint of endpoints.toSorted((a, b) => specificity(b.contract.path).localeCompare(specificity(a.contract.path)))) {
+    const { contract } = endpoint;
+    app.on(contract.method.toUpperCase(), [honoPath(contract.path)], ...middlewares(contract, surface, doors), (c) => answer(c, endpoint));
+  }
+}
+
+/** `/a/{id}` as Hono writes it: `/a/:id`. */
+export const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+/** Sorts paths so that a literal segment beats a parameter in the same place. */
+const specificity = (path: string): string =>
+  path
+    .split('/')
+    .map((segment) => (segment.startsWith('{') ? '0' : '1'))
+    .join('');
+
+function middlewares(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv>[] {
+  const limitBody = bodyLimit({
+    maxSize: contract.bodyLimit ?? STANDARD_BODY_LIMIT,
+    onError: () => {
+      throw tooLarge(contract.bodyLimit ?? STANDARD_BODY_LIMIT);
+    },
+  });
+  const enter = entrance(contract, surface, doors);
+  // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
+  const doorAndBody = surface.credential === 'signature' ? [limitBody, enter] : contract.body ? [enter, limitBody] : [enter];
+  const chain: MiddlewareHandler<HttpEnv>[] = [...doorAndBody];
+  if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
+  if (contract.body) chain.push(requireJson, zValidator('json', contract.body, refuseProblems) as MiddlewareHandler);
+  return chain;
+}
+
+/** Opens the context, lets the guard decide, and closes the context when the handler is done. */
+function entrance(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
+    try {
+      const actor = await guard(contract, surface.credential, doors, context, c.req, c.var.limits);
+      c.set('context', { ...context, actor } as typeof context);
+      await next();
+    } finally {
+      await close();
+    }
+  };
+}
+
+async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): Promise<Response> {
+  const valid = c.req as unknown as { valid(target: 'query' | 'json'): unknown };
+  const result = await handle({
+    ctx: c.var.context,
+    params: c.req.param(),
+    query: contract.query ? valid.valid('query') : undefined,
+    body: contract.body ? valid.valid('json') : undefined,
+    request: c.req.raw,
+  });
+  if (result instanceof Response) return result;
+  if (contract.returns.status === 204) return c.body(null, 204);
+  return c.json(result as object, contract.returns.status as 200);
+}
+
+/** Where a request comes from, for the context. */
+export function originOf(c: HonoContext<HttpEnv>): Origin {
+  return {
+    env: c.env,
+    waitUntil: (work) => c.executionCtx.waitUntil(work),
+    correlationId: c.var.correlationId,
+    baseUrl: new URL(c.req.url).origin,
+    ip: c.req.header('cf-connecting-ip') ?? null,
+  };
+}
+
+const requireJson: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  const type = c.req.header('content-type');
+  const isJson = type === undefined ? c.req.raw.body === null : /^application\/([\w.+-]+\+)?json\b/i.test(type);
+  if (!isJson) {
+    throw new Failure('malformed', 'request.not_json', {
+      message: 'Send the body as JSON, with Content-Type: application/json.',
+    });
+  }
+  await next();
+};
+
+function refuseProblems(result: { success: boolean; error?: { issues: readonly { path: PropertyKey[]; message: string }[] } }) {
+  if (result.success) return;
+  throw invalid(result.error?.issues.map(({ path, message }) => ({ field: path.join('.'), message })) ?? []);
+}
+
+function tooLarge(limit: number): Failure {
+  return new Failure('too_large', 'request.too_large', { message: `The body is larger than ${limit} bytes.`, limit });
+}
+
+/** The domain failure behind an error, or undefined when it is one of ours to fix. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error;
+  // Hono's own validator, about a body that is not JSON.
+  if (error instanceof HTTPException && error.status === 400) return new Failure('malformed', 'request.malformed_json');
+  return undefined;
+}
+

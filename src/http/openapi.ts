@@ -1,0 +1,85 @@
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { z } from 'zod';
+import type { Access, Contract, Endpoint } from './endpoint.ts';
+import type { Credential, Surface } from './surface.ts';
+
+/** A surface with the endpoints that are mounted on it. */
+export interface SurfaceEndpoints {
+  surface: Surface;
+  endpoints: Endpoint[];
+}
+
+const SECURITY_SCHEMES = {
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description:
+      '`HMAC {access_key}:{signature}`, together with `x-date`, `x-nonce` and `x-content-sha256`. The README tells how to sign.',
+  },
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Session token of a person.' },
+  external: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Token of an outsider, from share-auth.' },
+  operator: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_TOKEN.' },
+} as const;
+
+/** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
+export function describe(surfaces: SurfaceEndpoints[], version: string, serverUrl: string) {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const { surface, endpoints } of surfaces) {
+    for (const { contract } of endpoints) {
+      paths[contract.path] = { ...paths[contract.path], [contract.method]: operation(surface, contract) };
+    }
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: { title: 'Data Console API', version },
+    servers: [{ url: serverUrl }],
+    tags: surfaces.map(({ surface }) => ({ name: surface.title })),
+    paths,
+    components: { securitySchemes: SECURITY_SCHEMES },
+  });
+}
+
+function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObject {
+  const parameters = [...contract.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, z.string()] as const);
+  return {
+    operationId: operationId(contract),
+    tags: [surface.title],
+    summary: contract.summary,
+    ...(contract.description && { description: contract.description }),
+    ...permission(contract.access),
+    security: security(contract.access, surface.credential),
+    requestParams: {
+      ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
+      ...(contract.query && { query: contract.query as z.ZodObject }),
+    },
+    ...(contract.body && { requestBody: { required: true, content: { 'application/json': { schema: contract.body } } } }),
+    ...(contract.form && { requestBody: { required: true, content: { 'multipart/form-data': { schema: contract.form } } } }),
+    responses: {
+      [String(contract.returns.status)]: success(contract),
+      default: { description: 'A failure.', content: { 'application/json': { schema: surface.errorBody } } },
+    },
+  };
+}
+
+function success({ returns }: Contract) {
+  if ('body' in returns) {
+    return { description: 'Success.', content: { 'application/json': { schema: returns.body } } };
+  }
+  return { description: 'raw' in returns ? returns.raw : 'Done; there is no body.' };
+}
+
+/** `GET /accounts/{id}` → `get_accounts_id`: stable, so that generated clients keep their names. */
+const operationId = ({ method, path }: Contract): string =>
+  `${method}_${path.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
+
+function permission(access: Access): { 'x-permission'?: string } {
+  if (typeof access === 'object') return { 'x-permission': access.decidedBy };
+  return ['public', 'optional', 'authenticated', 'operator'].includes(access) ? {} : { 'x-permission': access };
+}
+
+function security(access: Access, credential: Credential): Record<string, string[]>[] {
+  if (access === 'public') return [];
+  if (access === 'operator') return [{ operator: [] }];
+  return access === 'optional' ? [{ [credential]: [] }, {}] : [{ [credential]: [] }];
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { UserActor } from '../../context.ts';
+import { endpointFor } from '../endpoint.ts';
+import {
+  detailsOf,
+  type Page,
+  REQUEST_REASONS,
+  STATUS,
+  type Surface,
+  UPPER_CASE_CODES,
+  type Wording,
+} from '../surface.ts';
+
+/** Endpoints of the console: called by people with a session token. */
+export const endpoint = endpointFor<UserActor>();
+
+const REASONS: Record<string, Wording> = {
+  ...REQUEST_REASONS,
+  'sign_in.wrong_credentials': [400, 'INVALID_CREDENTIALS', 'The email or the password is wrong.'],
+  'sign_in.user_not_active': [403, 'FORBIDDEN', 'This user may not sign in to the company.'],
+  'company.not_found': [404, 'COMPANY_NOT_FOUND', 'There is no company of this slug.'],
+  'user.not_found': [404, 'USER_NOT_FOUND', 'There is no such user.'],
+};
+
+export const surface: Surface = {
+  name: 'console',
+  title: 'Console API',
+  credential: 'bearer',
+  errorBody: z
+    .object({
+      error: z.string().meta({ examples: ['USER_NOT_FOUND'] }),
+      message: z.string(),
+      details: z.unknown().optional(),
+    })
+    .meta({ id: 'ConsoleError' }),
+  word(failure) {
+    const [status, code, message] = REASONS[failure.reason] ?? [STATUS[failure.kind], UPPER_CASE_CODES[failure.kind]];
+    const details = detailsOf(failure);
+    return {
+      status,
+      body: { error: code, message: message ?? failure.message, ...(details !== undefined && { details }) },
+    };
+  },
+  internalError: { error: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
+};
+
+/** Schema of the list envelope of the console and of managed tables. */
+export const listOf = <S extends z.ZodType>(record: S) =>
+  z.object({ total: z.int(), quantity: z.int(), records: z.array(record) });
+
+/** A page of records in the list envelope of the console and of managed tables. */
+export const list = <T, V>(page: Pick<Page<T>, 'total' | 'records'>, view: (record: T) => V) => ({
+  total: page.total,
+  quantity: page.records.length,
+  records: page.records.map(view),
+});

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { ServiceAccountActor } from '../../context.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { endpointFor } from '../endpoint.ts';
+import { detailsOf, type Page, STATUS, type Surface, type Wording } from '../surface.ts';
+
+/** Endpoints of the organization API: called by service accounts with signed requests. */
+export const endpoint = endpointFor<ServiceAccountActor>();
+
+const REASONS: Record<string, Wording> = {
+  'request.malformed_json': [400, 'BadRequest', 'The body is not valid JSON.'],
+  'request.unknown_route': [404, 'NotFound', 'There is no such route.'],
+  'request.wrong_method': [405, 'MethodNotAllowed', 'This method is not available on this route.'],
+};
+
+const KINDS: Record<Failure['kind'], string> = {
+  invalid: 'ValidationError',
+  unauthenticated: 'Unauthorized',
+  forbidden: 'Forbidden',
+  missing: 'NotFound',
+  conflict: 'AlreadyExists',
+  too_large: 'PayloadTooLarge',
+  too_many: 'RateLimitExceeded',
+  malformed: 'BadRequest',
+  unavailable: 'ServiceUnavailable',
+};
+
+export const surface: Surface = {
+  name: 'organization',
+  title: 'Organization API',
+  credential: 'signature',
+  errorBody: z
+    .object({
+      error: z.string().meta({ examples: ['NotFound'] }),
+      message: z.string(),
+      details: z.union([
+        z.array(z.object({ field: z.string(), message: z.string() })),
+        z.record(z.string(), z.unknown()),
+      ]),
+    })
+    .meta({ id: 'OrganizationError' }),
+  word(failure) {
+    const [status, code, message] = REASONS[failure.reason] ?? [STATUS[failure.kind], KINDS[failure.kind]];
+    return {
+      status,
+      body: {
+        error: code,
+        message: message ?? failure.message,
+        details: detailsOf(failure) ?? {},
+      },
+    };
+  },
+  internalError: { error: 'InternalError', message: 'Something went wrong on our side.', details: {} },
+};
+
+/** Schema of the list envelope of this surface. */
+export const listOf = <S extends z.ZodType>(record: S) =>
+  z.object({ total: z.int(), page: z.int(), results: z.array(record) });
+
+/** A page of records in the list envelope of this surface. */
+export const list = <T, V>(page: Page<T>, view: (record: T) => V) => ({
+  total: page.total,
+  page: page.page,
+  results: page.records.map(view),
+});

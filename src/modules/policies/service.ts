@@ -1,0 +1,1 @@
+export { type AccessOf, accessReads, accessSources } from './store.ts';

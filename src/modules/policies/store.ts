@@ -1,0 +1,73 @@
+import { and, eq, inArray, isNull } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { managedPolicyById } from '../../kernel/managed-policies.ts';
+import type { AccessSources, GroupGrants } from '../../kernel/policy.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from '../groups/tables.ts';
+import { permissions } from '../legacy-permissions/tables.ts';
+import { policies } from './tables.ts';
+
+/** Whose access is read. A service account's groups count in its own account only, a user's in all of them. */
+export interface AccessOf {
+  companyId: string;
+  principalType: 'user' | 'service_account';
+  principalId: string;
+  accountId?: string;
+}
+
+/** The reads that a principal's access is compiled from. They go into the batch that authenticates the request. */
+export function accessReads(db: ControlDb, of: AccessOf) {
+  const memberships = db
+    .select({ id: groupBindings.groupId })
+    .from(groupBindings)
+    .where(
+      and(
+        eq(groupBindings.companyId, of.companyId),
+        eq(groupBindings.principalType, of.principalType),
+        eq(groupBindings.principalId, of.principalId),
+        of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
+      ),
+    );
+  return [
+    db
+      .select({ id: groups.id, roles: groups.roles })
+      .from(groups)
+      .where(and(eq(groups.companyId, of.companyId), isNull(groups.deletedAt), inArray(groups.id, memberships))),
+    db
+      .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId, document: policies.document })
+      .from(groupPolicies)
+      .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, of.companyId)))
+      .where(and(eq(groupPolicies.companyId, of.companyId), inArray(groupPolicies.groupId, memberships))),
+    db
+      .select({
+        groupId: groupPermissions.groupId,
+        id: permissions.id,
+        target: permissions.target,
+        actions: permissions.actions,
+      })
+      .from(groupPermissions)
+      .innerJoin(permissions, and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, of.companyId)))
+      .where(and(eq(groupPermissions.companyId, of.companyId), inArray(groupPermissions.groupId, memberships))),
+  ] as const;
+}
+
+type Reads = ReturnType<typeof accessReads>;
+
+/** What the reads found, as the evaluator takes it. */
+export function accessSources(
+  companyId: string,
+  isOwner: boolean,
+  [foundGroups, attached, legacy]: { -readonly [K in keyof Reads]: Awaited<Reads[K]> },
+): AccessSources {
+  const grants: GroupGrants[] = foundGroups.map(({ id, roles }) => ({
+    id,
+    roles,
+    policies: attached
+      .filter(({ groupId }) => groupId === id)
+      .flatMap(({ policyId, document }) => {
+        const found = document ?? managedPolicyById(policyId)?.document;
+        return found ? [{ id: policyId, document: found }] : [];
+      }),
+    permissions: legacy.filter(({ groupId }) => groupId === id),
+  }));
+  return { companyId, isOwner, groups: grants };
+}

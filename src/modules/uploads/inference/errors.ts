@@ -1,0 +1,43 @@
+import { Failure } from '../../../kernel/failure.ts';
+
+/** What can be wrong with a file's content. */
+export type InferenceErrorCode =
+  | 'NO_ROWS'
+  | 'NUL_BYTE'
+  | 'UNREADABLE_BYTES'
+  | 'UNCLOSED_QUOTE'
+  | 'RECORD_TOO_LARGE'
+  | 'TOO_MANY_FIELDS'
+  | 'TOO_MANY_COLUMNS'
+  | 'HEADERS_DIFFER'
+  | 'VALUE_DOES_NOT_FIT';
+
+/** Where it is wrong. */
+export interface Whereabouts {
+  /** The file's name. */
+  file?: string;
+  /** 1-based line on which the record starts. */
+  line?: number;
+  /** The column's name. */
+  column?: string;
+  /** The value as written, cut to 200 characters. */
+  value?: string;
+}
+
+/** A file that cannot become a table. `message` is the Portuguese sentence that the upload job shows. */
+export class InferenceError extends Failure {
+  readonly code: InferenceErrorCode;
+  readonly where: Whereabouts;
+
+  constructor(code: InferenceErrorCode, message: string, where: Whereabouts = {}) {
+    super('invalid', `upload.${code.toLowerCase()}`, { message, code, ...where });
+    this.name = 'InferenceError';
+    this.code = code;
+    this.where = where;
+  }
+}
+
+/** A value short enough to be shown in an error. */
+export function shown(value: string): string {
+  return value.length > 200 ? `${value.slice(0, 199)}…` : value;
+}

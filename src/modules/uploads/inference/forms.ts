@@ -1,0 +1,94 @@
+/**
+ * Every way in which a value can be written is one bit. A value has the bits of all ways that read it; a column keeps
+ * the bits that all its values share, so that each further row can only narrow what the column may be.
+ */
+
+/** Whole number within 64 bits. */
+export const INTEGER = 1 << 0;
+/** `1234.56` */
+export const POINT = 1 << 1;
+/** `1234,56` */
+export const COMMA = 1 << 2;
+/** `1.234,56` */
+export const DOT_GROUPS = 1 << 3;
+/** `1,234.56` */
+export const COMMA_GROUPS = 1 << 4;
+export const DECIMALS = POINT | COMMA | DOT_GROUPS | COMMA_GROUPS;
+
+export const TRUE_FALSE = 1 << 5;
+export const YES_NO = 1 << 6;
+export const SIM_NAO = 1 << 7;
+export const VERDADEIRO_FALSO = 1 << 8;
+export const T_F = 1 << 9;
+export const Y_N = 1 << 10;
+export const S_N = 1 << 11;
+export const V_F = 1 << 12;
+export const ONE_ZERO = 1 << 13;
+export const WORDS = TRUE_FALSE | YES_NO | SIM_NAO | VERDADEIRO_FALSO;
+export const LETTERS = T_F | Y_N | S_N | V_F;
+export const BOOLEANS = WORDS | LETTERS | ONE_ZERO;
+
+/** First of 15 date bits: three orders (ymd; dmy and mdy with four and two year digits) by separator `-`, `/`, `.`. */
+const FIRST_DATE = 14;
+/** Bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and separator (0 `-`, 1 `/`, 2 `.`). */
+export function dateForm(order: number, separator: number): number {
+  return 1 << (FIRST_DATE + order * 3 + separator);
+}
+export const DATES = ((1 << 15) - 1) << FIRST_DATE;
+export const YMD = 7 << FIRST_DATE;
+export const DMY = (7 << (FIRST_DATE + 3)) | (7 << (FIRST_DATE + 9));
+export const MDY = (7 << (FIRST_DATE + 6)) | (7 << (FIRST_DATE + 12));
+
+/** Every form: what a column may be before its first value. */
+export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES;
+
+/** Not a form: the value is nothing but spaces. */
+export const BLANK = 1 << 30;
+
+/** What was seen beside the forms. */
+export const SAW_TIME = 1;
+export const SAW_TRUE = 2;
+export const SAW_FALSE = 4;
+export const SAW_OFFSET = 8;
+/** Spaces that Postgres does not skip (no-break space and the like). */
+export const SAW_WIDE_SPACE = 16;
+/** Seconds and their fraction, for the format's name. */
+export const SAW_SECONDS = 32;
+export const SAW_FRACTION = 64;
+/** A time after `T`, or with an offset after a space: fine for us, not for Postgres after every date order. */
+export const SAW_T = 128;
+
+const DATE_NAMES = ['yyyy-mm-dd', 'd-m-yyyy', 'm-d-yyyy', 'd-m-yy', 'm-d-yy'];
+const SEPARATORS = ['-', '/', '.'];
+
+/** Names of the formats by their bit, as evidence shows them, in order of preference. */
+const NAMES: [number, string][] = [
+  [INTEGER, 'integer'],
+  [POINT, '1234.56'],
+  [COMMA, '1234,56'],
+  [COMMA_GROUPS, '1,234.56'],
+  [DOT_GROUPS, '1.234,56'],
+  [TRUE_FALSE, 'true/false'],
+  [YES_NO, 'yes/no'],
+  [SIM_NAO, 'sim/não'],
+  [VERDADEIRO_FALSO, 'verdadeiro/falso'],
+  [T_F, 't/f'],
+  [Y_N, 'y/n'],
+  [S_N, 's/n'],
+  [V_F, 'v/f'],
+  [ONE_ZERO, '1/0'],
+  ...DATE_NAMES.flatMap((name, order): [number, string][] =>
+    SEPARATORS.map((separator, index) => [dateForm(order, index), name.replaceAll('-', separator)]),
+  ),
+];
+
+/** The name of the first form of the set. */
+export function formName(forms: number): string {
+  return NAMES.find(([bit]) => (forms & bit) !== 0)?.[1] ?? 'text';
+}
+
+/** The form that a format's name begins with (a datetime's name has its time after the date's); 0 for text. */
+export function formOf(format: string): number {
+  const date = format.split(' ')[0];
+  return NAMES.find(([, name]) => name === date)?.[0] ?? 0;
+}

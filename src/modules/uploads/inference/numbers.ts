@@ -1,0 +1,87 @@
+import { COMMA, COMMA_GROUPS, DECIMALS, DOT_GROUPS, INTEGER, ONE_ZERO, POINT } from './forms.ts';
+
+const POINT_SIGN = 46;
+const COMMA_SIGN = 44;
+/** Digits and exponent that Postgres's NUMERIC surely holds; what is longer is text. */
+const MAX_LENGTH = 1000;
+const MAX_INT64 = [...'9223372036854775807'].map((digit) => digit.charCodeAt(0));
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 48 && byte <= 57;
+}
+
+/** Whether the digits from `from` to `end` (no leading zero) are within 64 bits. */
+function fits64(bytes: Uint8Array, from: number, end: number, negative: boolean): boolean {
+  const length = end - from;
+  if (length !== 19) return length < 19;
+  for (let index = 0; index < 19; index++) {
+    const digit = bytes[from + index] as number;
+    const most = (MAX_INT64[index] as number) + (negative && index === 18 ? 1 : 0);
+    if (digit !== most) return digit < most;
+  }
+  return true;
+}
+
+/** Where the digits that start at `at` end. */
+function digitsEnd(bytes: Uint8Array, at: number, end: number): number {
+  let index = at;
+  while (index < end && isDigit(bytes[index])) index++;
+  return index;
+}
+
+/** Whether `e[+-]digits` stands exactly from `at` to `end`, of a size that NUMERIC holds. */
+function isExponent(bytes: Uint8Array, at: number, end: number): boolean {
+  if (((bytes[at] as number) | 32) !== 101) return false;
+  let index = at + 1;
+  if (bytes[index] === 43 || bytes[index] === 45) index++;
+  return index < end && end - index <= 3 && digitsEnd(bytes, index, end) === end;
+}
+
+/** Groups of three after the first separator; then, perhaps, the other separator and decimals. */
+function groupedForms(bytes: Uint8Array, at: number, end: number, separator: number): number {
+  let index = at;
+  while (index < end && bytes[index] === separator) {
+    const next = digitsEnd(bytes, index + 1, end);
+    if (next - index !== 4) return 0;
+    index = next;
+  }
+  const other = separator === POINT_SIGN ? COMMA_SIGN : POINT_SIGN;
+  if (index < end && (bytes[index] !== other || digitsEnd(bytes, index + 1, end) !== end)) return 0;
+  return separator === POINT_SIGN ? DOT_GROUPS : COMMA_GROUPS;
+}
+
+/**
+ * The number forms of the trimmed value between `start` and `end`; 0 when it is no number.
+ * A leading zero before another digit is no number: codes (CEP, CPF) keep their zeros.
+ */
+export function numberForms(bytes: Uint8Array, start: number, end: number): number {
+  if (end - start > MAX_LENGTH) return 0;
+  let from = start;
+  const sign = bytes[start];
+  if (sign === 43 || sign === 45) from++;
+  const whole = digitsEnd(bytes, from, end);
+  const count = whole - from;
+  const leadingZero = bytes[from] === 48;
+  if (count > 1 && leadingZero) return 0;
+  if (whole === end) {
+    if (count === 0) return 0;
+    let forms = DECIMALS;
+    if (count < 19 || fits64(bytes, from, end, sign === 45)) forms |= INTEGER;
+    if (end - start === 1 && (bytes[start] === 48 || bytes[start] === 49)) forms |= ONE_ZERO;
+    return forms;
+  }
+  const separator = bytes[whole] as number;
+  if (separator !== POINT_SIGN && separator !== COMMA_SIGN) {
+    return count > 0 && isExponent(bytes, whole, end) ? POINT | COMMA : 0;
+  }
+  const fraction = digitsEnd(bytes, whole + 1, end);
+  const decimals = fraction - whole - 1;
+  if (count + decimals === 0) return 0;
+  const groupShape = count >= 1 && count <= 3 && decimals === 3 && !leadingZero;
+  if (fraction === end) {
+    if (separator === POINT_SIGN) return POINT | COMMA_GROUPS | (groupShape ? DOT_GROUPS : 0);
+    return COMMA | DOT_GROUPS | (groupShape ? COMMA_GROUPS : 0);
+  }
+  if (isExponent(bytes, fraction, end)) return separator === POINT_SIGN ? POINT : COMMA;
+  return groupShape ? groupedForms(bytes, whole, end, separator) : 0;
+}

@@ -1,0 +1,94 @@
+/** The six column types of a managed table (document 3). */
+export type ColumnType = 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
+
+/** A value as a row's JSON shows it (numbers only where a double holds them exactly, else strings). */
+export type RowValue = string | number | boolean | null;
+
+/** Why a column got its type. */
+export interface ColumnEvidence {
+  /** How the values are written, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`. Key of {@link convert}. */
+  format: string;
+  /** Rows in which the column is null. */
+  nulls: number;
+  /** A few distinct values as they stand in the file (bounded in number and length). */
+  distinct_sample: string[];
+  /** The first value that forced the wider type, and the line its record starts on; null when no value did. */
+  counter_example: { value: string; line: number } | null;
+}
+
+/** A column as inferred from every row of every file. */
+export interface InferredColumn {
+  /** Database name: `^[a-z_][a-z0-9_]*$`, at most 63 characters, unique, not reserved. */
+  name: string;
+  /** The header cell as written, or the name where there is none. */
+  display_name: string;
+  type: ColumnType;
+  /** True when at least one row has no value: exactly what the file shows; confirm may widen it. */
+  nullable: boolean;
+  /** 0-based position in the first file's records. */
+  source_index: number;
+  evidence: ColumnEvidence;
+}
+
+/** What `inferred_schema` of an upload job holds. */
+export interface InferredSchema {
+  suggested_table_name: string;
+  columns: InferredColumn[];
+  /** The first rows (up to 20, fewer when they are very large), typed, keyed by column name. */
+  sample_rows: Record<string, RowValue>[];
+  /** Exact number of rows of all files. */
+  total_row_count_estimate: number;
+  /** How the first file is written. `skipped_lines` counts the lines of its preamble and footnotes. */
+  dialect: {
+    encoding: Encoding;
+    delimiter: Delimiter;
+    quote: '"' | "'";
+    header: boolean;
+    skipped_lines: number;
+  };
+}
+
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+export type Delimiter = ',' | ';' | '\t' | '|';
+
+/** How the bytes of one file become records and fields. */
+export interface Dialect {
+  delimiter: Delimiter;
+  quote: '"' | "'";
+  /** How a quote stands inside a quoted field: doubled, or after a backslash. */
+  escape: 'doubled' | 'backslash';
+  /** `cr`: a lone CR ends a record too (old Macintosh files); `lf`: LF and CRLF do. */
+  newline: 'lf' | 'cr';
+}
+
+/** A place between two records of a file. */
+export interface Position {
+  /** Bytes from the start of the file. */
+  offset: number;
+  /** 1-based line that starts there. */
+  line: number;
+}
+
+/** What the loader has to know of one file: plain data, stored with the job. */
+export interface FileReading {
+  fileName: string;
+  encoding: Encoding;
+  dialect: Dialect;
+  /** Where the first row's record starts: after byte order mark, preamble and header. */
+  start: Position;
+  /** Where the last row's record ends; footnotes follow it. */
+  end: number;
+  /** Fields of a full record. */
+  width: number;
+  /** For each inferred column its 0-based field in this file. */
+  fields: number[];
+  rows: number;
+  /** Postgres splits the bytes between `start` and `end` into the same records and values as we do. */
+  plain: boolean;
+}
+
+/** What inference found: the schema that people see and what the loader reads by. */
+export interface Inference {
+  schema: InferredSchema;
+  files: FileReading[];
+}

@@ -1,0 +1,232 @@
+import { Failure } from '../../kernel/failure.ts';
+
+/** What the header of a part says. Names are as the sender wrote them: treat them as hostile. */
+export interface PartHead {
+  /** The form field. */
+  name: string;
+  /** The file's name, null for a part that is no file. */
+  filename: string | null;
+  /** The media type the sender claims, lower-cased, without parameters. */
+  mediaType: string;
+}
+
+/** A run of bytes of a part. The view is only valid until the reader is asked for more. */
+export interface Block {
+  bytes: Uint8Array;
+  /** Whether the part ends with it. */
+  last: boolean;
+}
+
+/** Bytes asked of the network at a time. */
+const READ_BYTES = 256 * 1024;
+const MAX_HEADER_BYTES = 8 * 1024;
+const MAX_PARTS = 1000;
+/** RFC 2046 allows 70 characters. */
+const MAX_BOUNDARY = 70;
+const CRLF = Buffer.from('\r\n');
+const END_OF_HEADERS = Buffer.from('\r\n\r\n');
+
+const malformed = (message: string) => new Failure('malformed', 'multipart.malformed', { message });
+
+/** The boundary that a `Content-Type` names, or null when it is not `multipart/form-data` with a usable one. */
+export function boundaryOf(contentType: string | null): string | null {
+  if (!contentType || !/^multipart\/form-data\s*;/i.test(contentType)) return null;
+  const boundary = parameters(contentType).get('boundary');
+  return boundary && boundary.length <= MAX_BOUNDARY ? boundary : null;
+}
+
+/**
+ * Reads a multipart/form-data body (RFC 7578) part by part, block by block, in one buffer of fixed size: the network
+ * writes into it and blocks are views of it, so that memory does not depend on the body and nothing is copied twice.
+ * (Parsers built on Node streams hold about 90 MB more at the peak of a 100 MB form.)
+ *
+ * Call `next()` for a part, then `block()` until it says `last`; the next `next()` skips what was not read.
+ * Every method throws `multipart.malformed` for a body that is cut off or not multipart at all.
+ */
+export class MultipartReader {
+  readonly #reader: ReadableStreamBYOBReader;
+  readonly #delimiter: Buffer;
+  readonly #maxBytes: number;
+  #buffer: Buffer;
+  /** Unread bytes are [start, end) of the buffer; those before `searched` hold no beginning of a delimiter. */
+  #start = 0;
+  #end = 0;
+  #searched = 0;
+  #ended = false;
+  #inPart: boolean;
+  #closed = false;
+  #received = 0;
+  #parts = 0;
+
+  /**
+   * @param body the request's body, a byte stream
+   * @param boundary see {@link boundaryOf}
+   * @param blockBytes the largest block that will be asked for
+   * @param maxBytes the largest body that is read; more is `multipart.too_large`
+   */
+  constructor(body: ReadableStream<Uint8Array>, boundary: string, blockBytes: number, maxBytes: number) {
+    this.#reader = body.getReader({ mode: 'byob' });
+    this.#maxBytes = maxBytes;
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`);
+    this.#buffer = Buffer.from(new ArrayBuffer(blockBytes + READ_BYTES + MAX_HEADER_BYTES));
+    // The first delimiter needs no line end before it: giving it one makes it like all others, with the preamble as a part.
+    CRLF.copy(this.#buffer);
+    this.#end = CRLF.length;
+    this.#inPart = true;
+  }
+
+  /** The head of the next part, or null when the form is complete. */
+  async next(): Promise<PartHead | null> {
+    while (this.#inPart) await this.block(READ_BYTES);
+    if (this.#closed) return null;
+    await this.#have(2);
+    if (this.#buffer.toString('latin1', this.#start, this.#start + 2) === '--') {
+      this.#closed = true;
+      return null;
+    }
+    this.#parts += 1;
+    if (this.#parts > MAX_PARTS) throw malformed('The form has too many parts.');
+    const lineEnd = await this.#find(CRLF);
+    if (this.#buffer.toString('latin1', this.#start, lineEnd).trim() !== '')
+      throw malformed('A boundary is followed by text.');
+    // The line end stays: with it, a part without any header ends its headers like all others.
+    this.#start = lineEnd;
+    const headersEnd = await this.#find(END_OF_HEADERS);
+    const head = partHead(this.#buffer.subarray(this.#start, headersEnd));
+    this.#start = headersEnd + END_OF_HEADERS.length;
+    this.#searched = this.#start;
+    this.#inPart = true;
+    return head;
+  }
+
+  /** Up to `size` bytes of the present part: exactly as many, except when it ends before. */
+  async block(size: number): Promise<Block> {
+    for (;;) {
+      const at = this.#buffer.subarray(0, this.#end).indexOf(this.#delimiter, this.#searched);
+      const safe = at >= 0 ? at : Math.max(this.#searched, this.#end - this.#delimiter.length + 1);
+      this.#searched = safe;
+      if (at >= 0 && at - this.#start <= size) {
+        const bytes = this.#buffer.subarray(this.#start, at);
+        this.#start = at + this.#delimiter.length;
+        this.#inPart = false;
+        return { bytes, last: true };
+      }
+      if (safe - this.#start >= size) {
+        const bytes = this.#buffer.subarray(this.#start, this.#start + size);
+        this.#start += size;
+        return { bytes, last: false };
+      }
+      await this.#fill();
+    }
+  }
+
+  /**
+   * Reads on and throws away, at most until `limit` bytes of the whole body arrived: a sender that is still writing
+   * would lose the answer with the connection. Never throws.
+   */
+  async drain(limit: number): Promise<void> {
+    try {
+      while (!this.#ended && this.#received < limit) {
+        this.#start = this.#end;
+        await this.#read();
+      }
+      await this.#reader.cancel();
+    } catch {
+      // The sender has gone: nobody waits for the answer either.
+    }
+  }
+
+  async #have(bytes: number): Promise<void> {
+    while (this.#end - this.#start < bytes) await this.#fill();
+  }
+
+  /** Where `bytes` begin, within the size of a header. */
+  async #find(bytes: Buffer): Promise<number> {
+    for (;;) {
+      const at = this.#buffer.subarray(0, this.#end).indexOf(bytes, this.#start);
+      if (at >= 0) return at;
+      if (this.#end - this.#start > MAX_HEADER_BYTES) throw malformed('The header of a part is too long.');
+      await this.#fill();
+    }
+  }
+
+  async #fill(): Promise<void> {
+    if (this.#ended) throw malformed('The body ended before the form was complete.');
+    await this.#read();
+    if (this.#received > this.#maxBytes)
+      throw new Failure('too_large', 'multipart.too_large', { limit_bytes: this.#maxBytes });
+  }
+
+  async #read(): Promise<void> {
+    if (this.#buffer.length - this.#end < READ_BYTES) {
+      this.#buffer.copyWithin(0, this.#start, this.#end);
+      this.#searched = Math.max(0, this.#searched - this.#start);
+      this.#end -= this.#start;
+      this.#start = 0;
+    }
+    const room = Math.min(READ_BYTES, this.#buffer.length - this.#end);
+    const result = await this.#reader.read(new Uint8Array(this.#buffer.buffer, this.#end, room)).catch(() => {
+      throw malformed('The body was cut off.');
+    });
+    if (result.value) {
+      // The stream takes the memory for the time of the read and hands it back under a new name.
+      this.#buffer = Buffer.from(result.value.buffer);
+      this.#end += result.value.byteLength;
+      this.#received += result.value.byteLength;
+    }
+    this.#ended = result.done;
+  }
+}
+
+function partHead(block: Buffer): PartHead {
+  let disposition = '';
+  let mediaType = '';
+  for (const line of text(block).split('\r\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).trim().toLowerCase();
+    if (name === 'content-disposition') disposition = line.slice(colon + 1).trim();
+    if (name === 'content-type') mediaType = line.slice(colon + 1).trim();
+  }
+  const given = parameters(disposition);
+  const name = given.get('name');
+  if (!/^form-data\s*;/i.test(disposition) || name === undefined)
+    throw malformed('A part does not say which field it is.');
+  return {
+    name,
+    filename: given.get('filename') ?? extended(given.get('filename*')),
+    mediaType: mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '',
+  };
+}
+
+/** Header text is UTF-8 from every present sender, Latin-1 from old ones. */
+function text(bytes: Buffer): string {
+  const utf8 = bytes.toString('utf8');
+  return utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
+}
+
+/**
+ * The parameters of a header value, names lower-cased. In quoted values `\"` and `\\` are escapes and other backslashes
+ * are themselves (Windows paths); `%22`, `%0D`, `%0A` are how browsers escape, so only these are decoded.
+ */
+function parameters(header: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name = '', quoted, plain] of header.matchAll(
+    /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\[\s\S]|[^"\\])*)"|([^\s;"]*))/g,
+  )) {
+    const value = quoted?.replace(/\\(["\\])/g, '$1') ?? plain ?? '';
+    const decoded = value.replace(/%(22|0D|0A)/gi, (encoded) => decodeURIComponent(encoded));
+    if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), decoded);
+  }
+  return found;
+}
+
+/** The value of a `filename*=UTF-8''…` parameter (RFC 5987), which some senders use for names that are not ASCII. */
+function extended(value: string | undefined): string | null {
+  const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
+  if (!match) return null;
+  try {
+    return decodeURIComponent(match[1] ?? '');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+import {
+  MAX_FILES,
+  MAX_UPLOAD_BYTES,
+  noFiles,
+  notMultipart,
+  tooLarge,
+  tooManyFiles,
+  wrongFileType,
+} from './failures.ts';
+import { fileName } from './file-name.ts';
+import { boundaryOf, MultipartReader, type PartHead } from './multipart.ts';
+
+/** A file as it lies in R2, in the words of an upload job's record. */
+export interface StoredFile {
+  /** The base name the sender gave it, made harmless. Never part of a path. */
+  original_name: string;
+  /** Its key in R2. */
+  storage_path: string;
+  size_bytes: number;
+  mime_type: string;
+}
+
+/** What an upload form held. */
+export interface UploadForm {
+  /** In the order of the form. */
+  files: StoredFile[];
+  /** The field `mode`, wherever it stood; null when absent. */
+  mode: string | null;
+}
+
+/** File types whose content can be read. */
+export const ACCEPTED_TYPES = ['.csv'] as const;
+
+/** Parts of an R2 multipart upload are of one size, at least 5 MiB. One part is all that is ever held in memory. */
+const PART_BYTES = 8 * 1024 * 1024;
+/** Everything of a form that is not a file: boundaries, headers, other fields. */
+const MAX_FORM_BYTES = 1024 * 1024;
+const MAX_FIELD_BYTES = 64;
+/** A refused body is read this far, so that its sender gets to see the answer. */
+const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
+/** What browsers send for a file whose type they do not know. */
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+/**
+ * Streams the files of a form into R2 under `prefix`, numbered from 0, with memory that does not depend on their size.
+ * Sizes are counted as the bytes arrive; what the headers claim plays no part.
+ *
+ * @throws a failure of `failures.ts`, or `multipart.malformed`; nothing is left in R2 then
+ */
+export async function receiveForm(request: Request, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
+  const boundary = boundaryOf(request.headers.get('content-type'));
+  if (!boundary || !request.body) throw notMultipart();
+  const reader = new MultipartReader(request.body, boundary, PART_BYTES, MAX_UPLOAD_BYTES + MAX_FORM_BYTES);
+  const form: UploadForm = { files: [], mode: null };
+  try {
+    for (let head = await reader.next(); head; head = await reader.next()) {
+      if (isFile(head)) await receiveFile(head, reader, bucket, prefix, form);
+      else if (head.name === 'mode' && head.filename === null) form.mode = await fieldText(reader);
+    }
+    if (form.files.length === 0) throw noFiles();
+    return form;
+  } catch (error) {
+    await forget(bucket, form.files);
+    await reader.drain(DRAIN_BYTES);
+    throw error;
+  }
+}
+
+/** Removes files of a form that led to nothing. */
+export async function forget(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
+  if (files.length > 0) await bucket.delete(files.map((file) => file.storage_path));
+}
+
+/** Both ways to repeat a field in a form are in use. */
+const isFile = (head: PartHead): boolean => head.name === 'files' || head.name === 'files[]';
+
+const sizeOf = (form: UploadForm): number => form.files.reduce((sum, file) => sum + file.size_bytes, 0);
+
+async function receiveFile(
+  head: PartHead,
+  reader: MultipartReader,
+  bucket: R2Bucket,
+  prefix: string,
+  form: UploadForm,
+): Promise<void> {
+  if (!head.filename) {
+    // A browser's "no file chosen" has neither a name nor content.
+    const { bytes } = await reader.block(1);
+    if (bytes.length > 0) throw wrongFileType('', ACCEPTED_TYPES);
+    return;
+  }
+  const name = fileName(head.filename);
+  if (form.files.length === MAX_FILES) throw tooManyFiles();
+  if (!ACCEPTED_TYPES.some((type) => name.toLowerCase().endsWith(type))) throw wrongFileType(name, ACCEPTED_TYPES);
+  const file: StoredFile = {
+    original_name: name,
+    storage_path: `${prefix}/${form.files.length}`,
+    size_bytes: 0,
+    mime_type: /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(head.mediaType) ? head.mediaType : UNKNOWN_TYPE,
+  };
+  form.files.push(file);
+  const room = MAX_UPLOAD_BYTES - sizeOf(form);
+  await store(reader, bucket, file, room);
+}
+
+/** Puts the present part into R2: at once when it fits into one block, else as a multipart upload, part after part. */
+async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, room: number): Promise<void> {
+  const first = await reader.block(PART_BYTES);
+  const add = (bytes: Uint8Array) => {
+    file.size_bytes += bytes.length;
+    if (file.size_bytes > room) throw tooLarge();
+  };
+  add(first.bytes);
+  if (first.last) {
+    await bucket.put(file.storage_path, first.bytes);
+    return;
+  }
+  const upload = await bucket.createMultipartUpload(file.storage_path);
+  try {
+    const parts = [await upload.uploadPart(1, first.bytes)];
+    for (let last = false; !last; ) {
+      const block = await reader.block(PART_BYTES);
+      last = block.last;
+      add(block.bytes);
+      if (block.bytes.length > 0) parts.push(await upload.uploadPart(parts.length + 1, block.bytes));
+    }
+    await upload.complete(parts);
+  } catch (error) {
+    await upload.abort();
+    throw error;
+  }
+}
+
+async function fieldText(reader: MultipartReader): Promise<string> {
+  const { bytes } = await reader.block(MAX_FIELD_BYTES);
+  return Buffer.from(bytes).toString('utf8');
+}

@@ -1,0 +1,70 @@
+import setupWasm, { type computeHash } from 'argon2id/lib/setup.js';
+import plain from 'argon2id/dist/no-simd.wasm';
+import simd from 'argon2id/dist/simd.wasm';
+
+/** Cost of a new hash: memory in KiB, passes, lanes. Old hashes carry their own. */
+const COST = { memorySize: 19_456, passes: 2, parallelism: 1 } as const;
+const TAG_LENGTH = 32;
+const SALT_LENGTH = 16;
+
+/** Verified when there is no such user, so that both cases cost the same work. No password gives its all-zero tag. */
+const NOBODY = phc(COST, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
+
+interface Cost {
+  memorySize: number;
+  passes: number;
+  parallelism: number;
+}
+
+let loaded: Promise<computeHash> | undefined;
+
+/** Blocks the isolate for about a tenth of a second: Argon2id's 65 MiB live once per isolate, for one hash at a time. */
+async function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: number): Promise<Uint8Array> {
+  loaded ??= setupWasm(instantiate(simd), instantiate(plain));
+  const argon2id = await loaded;
+  return argon2id({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
+}
+
+const instantiate = (module: WebAssembly.Module) => async (imports: WebAssembly.Imports) => ({
+  module,
+  instance: await WebAssembly.instantiate(module, imports),
+});
+
+/** Hashes a password with Argon2id. @returns a PHC string */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
+  return phc(COST, salt, await compute(password, salt, COST, TAG_LENGTH));
+}
+
+/**
+ * Whether the password is the one that was hashed. Without a hash (nobody of that name, or nobody with a password) the
+ * same work is done and the answer is false.
+ */
+export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
+  const { cost, salt, tag } = parsePhc(hash ?? NOBODY);
+  const computed = await compute(password, salt, cost, tag.length);
+  return crypto.subtle.timingSafeEqual(computed, tag) && hash !== null;
+}
+
+/** Whether a hash was made with other parameters than today's and should be made again at the next sign-in. */
+export function isOutdated(hash: string): boolean {
+  const { cost } = parsePhc(hash);
+  return cost.memorySize !== COST.memorySize || cost.passes !== COST.passes || cost.parallelism !== COST.parallelism;
+}
+
+function phc({ memorySize, passes, parallelism }: Cost, salt: Uint8Array, tag: Uint8Array): string {
+  return `$argon2id$v=19$m=${memorySize},t=${passes},p=${parallelism}$${base64(salt)}$${base64(tag)}`;
+}
+
+function parsePhc(text: string): { cost: Cost; salt: Uint8Array; tag: Uint8Array } {
+  const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(text);
+  if (!parts) throw new Error('A stored password hash is not Argon2id in PHC form.');
+  const [, memorySize, passes, parallelism, salt, tag] = parts as unknown as [string, string, string, string, string, string];
+  return {
+    cost: { memorySize: Number(memorySize), passes: Number(passes), parallelism: Number(parallelism) },
+    salt: Uint8Array.fromBase64(salt, { lastChunkHandling: 'loose' }),
+    tag: Uint8Array.fromBase64(tag, { lastChunkHandling: 'loose' }),
+  };
+}
+
+const base64 = (bytes: Uint8Array): string => bytes.toBase64({ omitPadding: true });

@@ -1,0 +1,31 @@
+/** SHA-256 of a text as lower-case hex: how one-time secrets and tokens are stored. */
+export async function sha256Hex(data: string | BufferSource): Promise<string> {
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  return toHex(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+/** HMAC-SHA256 of `data` under the UTF-8 bytes of `secret`. */
+export async function hmacSha256(secret: string, data: string): Promise<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const key = await crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return crypto.subtle.sign('HMAC', key, encoder.encode(data));
+}
+
+/** Compares two secrets in a time that tells nothing of where they differ, nor of their lengths. */
+export async function sameSecret(a: string, b: string): Promise<boolean> {
+  const encoder = new TextEncoder();
+  const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest('SHA-256', encoder.encode(text))));
+  return crypto.subtle.timingSafeEqual(left as ArrayBuffer, right as ArrayBuffer);
+}
+
+/** The newest version of a map from version to secret, and its secret. */
+export function newestSecret(secrets: Record<string, string>): { version: number; secret: string } {
+  const version = Math.max(...Object.keys(secrets).map(Number));
+  return { version, secret: secrets[version] as string };
+}
+
+export const toHex = (buffer: ArrayBuffer): string =>
+  Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+export const toBase64Url = (buffer: ArrayBuffer): string =>
+  btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
