@@ -66,7 +66,9 @@ function canRun(binaries: PostgresBinaries, user: PostgresUser): boolean {
 }
 
 function canEnter(folder: string, user: PostgresUser): boolean {
-  return spawnSync('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { ...user, stdio: 'ignore', cwd: '/' }).status === 0;
+  return (
+    spawnSync('/bin/sh', ['-c', 'cd "$0" && test -w .', folder], { ...user, stdio: 'ignore', cwd: '/' }).status === 0
+  );
 }
 
 async function own(folder: string, user: PostgresUser): Promise<void> {

@@ -29,6 +29,8 @@ export interface LocalPostgres {
   url: string;
   /** Process id of the postmaster. */
   pid: number;
+  /** Every folder that holds something of it: `stateDir`, and one elsewhere where root works in a private folder. */
+  folders: string[];
   /** Resolves when the server ends, wanted or not. */
   exited: Promise<void>;
   /** Stops it, open sessions included, and waits until it is gone. Idempotent. */
@@ -84,7 +86,16 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     throw error;
   }
   const url = `postgresql://${SUPERUSER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/postgres`;
-  return { host: '127.0.0.1', port, password: options.password, url, pid, exited, stop };
+  return {
+    host: '127.0.0.1',
+    port,
+    password: options.password,
+    url,
+    pid,
+    folders: [...new Set([options.stateDir, folder])],
+    exited,
+    stop,
+  };
 }
 
 /** Makes the data folder in a side folder first, so that an interrupted start leaves nothing half-made in place. */
@@ -169,7 +180,7 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
 }
 
 function serverEnvironment(): Record<string, string> {
-  return { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
+  return { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' };
 }
 
 async function waitUntilReady(

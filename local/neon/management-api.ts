@@ -1,0 +1,177 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Faults, NeonCall } from './faults.ts';
+import { NameTaken, type NeonProject, type NeonProjects } from './projects.ts';
+import { connectionUri, createdProjectView, operationViews, projectListItemView, projectView } from './views.ts';
+
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+interface Call {
+  name: NeonCall;
+  /** Name of the project that the call is about, for the faults laid on it. */
+  projectName: string;
+  run(operationsMs: number): Answer | Promise<Answer>;
+}
+
+const ROOT = '/api/v2';
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/**
+ * The calls of Neon's management API v2 that provisioning makes, with the answers Neon gives
+ * (https://api-docs.neon.tech; the views are type-checked against Neon's own SDK).
+ */
+export class ManagementApi {
+  readonly #projects: NeonProjects;
+  readonly #faults: Faults;
+  readonly #apiKey: string;
+
+  constructor(projects: NeonProjects, faults: Faults, apiKey: string) {
+    this.#projects = projects;
+    this.#faults = faults;
+    this.#apiKey = apiKey;
+  }
+
+  /** Answers one request under `/api/v2`. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!this.#authorized(request)) {
+      return send(response, problem(401, '', 'supplied credentials do not pass authentication'));
+    }
+    const call = this.#route(request, await readJson(request));
+    if (call === undefined) return send(response, problem(404, '', 'the requested resource was not found'));
+
+    const fault = this.#faults.take(call.name, call.projectName);
+    if (fault?.delay_ms !== undefined) await sleep(fault.delay_ms);
+    if (fault?.status !== undefined) {
+      if (fault.retry_after !== undefined) response.setHeader('retry-after', String(fault.retry_after));
+      return send(response, problem(fault.status, 'LOCAL_FAULT', 'a fault was laid on this call'));
+    }
+    const answer = await call.run(fault?.operations_ms ?? 0);
+    if (fault?.lose_answer === true) {
+      request.socket.destroy();
+      return;
+    }
+    send(response, answer);
+  }
+
+  #authorized(request: IncomingMessage): boolean {
+    const sent = Buffer.from(request.headers.authorization ?? '');
+    const expected = Buffer.from(`Bearer ${this.#apiKey}`);
+    return sent.length === expected.length && timingSafeEqual(sent, expected);
+  }
+
+  #route(request: IncomingMessage, body: unknown): Call | undefined {
+    const url = new URL(request.url ?? '/', 'http://neon');
+    const [collection, id, part, partId] = url.pathname
+      .slice(ROOT.length + 1)
+      .split('/')
+      .map(decodeURIComponent);
+    if (collection !== 'projects') return undefined;
+    const method = request.method ?? 'GET';
+    if (id === undefined) return this.#collection(method, url.searchParams, body);
+
+    const project = this.#projects.get(id);
+    if (project === undefined) return undefined;
+    const about = (name: NeonCall, run: Call['run']): Call => ({ name, projectName: project.name, run });
+    if (method === 'GET' && part === undefined) {
+      return about('get_project', () => ok({ project: projectView(project) }));
+    }
+    if (method === 'DELETE' && part === undefined) {
+      return about('delete_project', async () => {
+        await this.#projects.delete(project);
+        return ok({ project: projectView(project) });
+      });
+    }
+    if (method === 'GET' && part === 'operations') {
+      return partId === undefined
+        ? about('list_operations', () => ok({ operations: operationViews(project, Date.now()) }))
+        : about('get_operation', () => operation(project, partId));
+    }
+    if (method === 'GET' && part === 'connection_uri') {
+      return about('connection_uri', () => uri(project, url.searchParams));
+    }
+    return undefined;
+  }
+
+  #collection(method: string, query: URLSearchParams, body: unknown): Call | undefined {
+    if (method === 'GET') {
+      const search = query.get('search') ?? '';
+      return { name: 'list_projects', projectName: search, run: () => this.#list(search, query) };
+    }
+    if (method === 'POST') {
+      const { project } = body as { project?: CreateInput };
+      const name = project?.name ?? 'project';
+      return { name: 'create_project', projectName: name, run: (ms) => this.#create(name, project ?? {}, ms) };
+    }
+    return undefined;
+  }
+
+  #list(search: string, query: URLSearchParams): Answer {
+    const found = this.#projects.list().filter(({ id, name }) => name.includes(search) || id.includes(search));
+    const after = found.findIndex(({ id }) => id === query.get('cursor')) + 1;
+    const page = found.slice(after, after + Number(query.get('limit') ?? 10));
+    const last = page.at(-1);
+    return ok({
+      projects: page.map(projectListItemView),
+      ...(last === undefined ? {} : { pagination: { cursor: last.id } }),
+    });
+  }
+
+  async #create(name: string, input: CreateInput, operationsMs: number): Promise<Answer> {
+    const wanted = {
+      name,
+      database: input.branch?.database_name ?? 'neondb',
+      role: input.branch?.role_name ?? 'neondb_owner',
+      regionId: input.region_id ?? 'local',
+    };
+    try {
+      const project = await this.#projects.create(wanted, operationsMs);
+      return { status: 201, body: createdProjectView(project, Date.now()) };
+    } catch (error) {
+      if (error instanceof NameTaken) return problem(409, 'CONFLICT', error.message);
+      throw error;
+    }
+  }
+}
+
+interface CreateInput {
+  name?: string;
+  region_id?: string;
+  branch?: { database_name?: string; role_name?: string };
+}
+
+const ok = (body: unknown): Answer => ({ status: 200, body });
+
+const problem = (status: number, code: string, message: string): Answer => ({ status, body: { code, message } });
+
+function operation(project: NeonProject, id: string): Answer {
+  const found = operationViews(project, Date.now()).find((view) => view.id === id);
+  return found === undefined ? problem(404, '', 'operation not found') : ok({ operation: found });
+}
+
+function uri(project: NeonProject, query: URLSearchParams): Answer {
+  const known = query.get('database_name') === project.database && query.get('role_name') === project.role;
+  return known ? ok({ uri: connectionUri(project) }) : problem(404, '', 'role or database not found');
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const chunk of request) {
+    text += chunk;
+    if (text.length > MAX_BODY_BYTES) return {};
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return {};
+  }
+}
+
+/** Writes a JSON answer. */
+export function send(response: ServerResponse, { status, body }: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

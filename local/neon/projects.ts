@@ -1,0 +1,164 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { LocalProblem } from '../local-problem.ts';
+
+/** A project as it is kept: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
+export interface NeonProject {
+  id: string;
+  name: string;
+  regionId: string;
+  branchId: string;
+  endpointId: string;
+  /** Host name of the endpoint, the same after every restart. */
+  host: string;
+  database: string;
+  role: string;
+  password: string;
+  createdAt: string;
+  operations: { id: string; action: 'create_timeline' | 'start_compute'; endsAt: number }[];
+}
+
+/** A name that another project already uses: roles and databases of all projects share one local server. */
+export class NameTaken extends Error {}
+
+const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
+
+/** The projects of the local Neon: kept in a file, made real in PostgreSQL. */
+export class NeonProjects {
+  readonly #file: string;
+  readonly #superuserUrl: string;
+  #projects: NeonProject[];
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(file: string, superuserUrl: string) {
+    this.#file = file;
+    this.#superuserUrl = superuserUrl;
+    this.#projects = readProjects(file);
+  }
+
+  /** All projects, newest first, as Neon lists them. */
+  list(): NeonProject[] {
+    return [...this.#projects].reverse();
+  }
+
+  get(id: string): NeonProject | undefined {
+    return this.#projects.find((project) => project.id === id);
+  }
+
+  atHost(host: string): NeonProject | undefined {
+    return this.#projects.find((project) => project.host === host);
+  }
+
+  /**
+   * Makes role and database, then remembers the project. Its operations count as running for `operationsMs`.
+   * Throws `NameTaken`.
+   */
+  async create(wanted: { name: string; database: string; role: string; regionId: string }, operationsMs: number) {
+    const password = `npg_${randomBytes(12).toString('base64url')}`;
+    await this.#withSuperuser(async (client) => {
+      await makeRoleAndDatabase(client, wanted.role, password, wanted.database);
+    });
+    const word = hex(4);
+    const endpointId = `ep-local-${word}`;
+    const endsAt = Date.now() + operationsMs;
+    const project: NeonProject = {
+      id: `local-${word}`,
+      ...wanted,
+      branchId: `br-local-${word}`,
+      endpointId,
+      host: `${endpointId}.neon.localhost`,
+      password,
+      createdAt: new Date().toISOString(),
+      operations: [
+        { id: randomUUID(), action: 'create_timeline', endsAt },
+        { id: randomUUID(), action: 'start_compute', endsAt },
+      ],
+    };
+    this.#projects.push(project);
+    await this.#save();
+    return project;
+  }
+
+  /** Drops database, owner, and the roles that the owner made. */
+  async delete(project: NeonProject): Promise<void> {
+    await this.#withSuperuser(async (client) => {
+      await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(project.database)} WITH (FORCE)`);
+      const made = await client.query<{ name: string }>(
+        `SELECT r.rolname AS name FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
+         WHERE m.member = (SELECT oid FROM pg_roles WHERE rolname = $1) AND m.admin_option`,
+        [project.role],
+      );
+      for (const name of [...made.rows.map((row) => row.name), project.role]) {
+        await client.query(`DROP ROLE IF EXISTS ${escapeIdentifier(name)}`);
+      }
+    });
+    this.#projects = this.#projects.filter((other) => other !== project);
+    await this.#save();
+  }
+
+  async #withSuperuser(work: (client: Client) => Promise<void>): Promise<void> {
+    const client = new Client({ connectionString: this.#superuserUrl });
+    await client.connect();
+    try {
+      await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Written aside and renamed, one at a time, so that a crash leaves the old list or the new one. */
+  #save(): Promise<void> {
+    this.#saving = this.#saving.then(async () => {
+      await writeFile(`${this.#file}.new`, `${JSON.stringify(this.#projects, null, 2)}\n`, { mode: 0o600 });
+      await rename(`${this.#file}.new`, this.#file);
+    });
+    return this.#saving;
+  }
+}
+
+function readProjects(file: string): NeonProject[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return [];
+  }
+  try {
+    return JSON.parse(text) as NeonProject[];
+  } catch (cause) {
+    throw new LocalProblem(`The file ${file} is not readable as JSON: delete the whole state folder to begin anew.`, {
+      cause,
+    });
+  }
+}
+
+/** Roles made through Neon's API belong to `neon_superuser`, which is powerful but no superuser. */
+async function makeRoleAndDatabase(client: Client, role: string, password: string, database: string): Promise<void> {
+  await client.query(`DO $$ BEGIN
+    CREATE ROLE neon_superuser NOLOGIN CREATEDB CREATEROLE BYPASSRLS;
+    GRANT pg_read_all_data, pg_write_all_data, pg_monitor TO neon_superuser;
+  EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`);
+  try {
+    await client.query(
+      `CREATE ROLE ${escapeIdentifier(role)} LOGIN CREATEDB CREATEROLE BYPASSRLS PASSWORD ${escapeLiteral(password)}
+       IN ROLE neon_superuser`,
+    );
+  } catch (error) {
+    if (isTaken(error)) throw new NameTaken(`role ${role} exists`);
+    throw error;
+  }
+  try {
+    await client.query(
+      `CREATE DATABASE ${escapeIdentifier(database)} OWNER ${escapeIdentifier(role)} TEMPLATE template0`,
+    );
+  } catch (error) {
+    await client.query(`DROP ROLE ${escapeIdentifier(role)}`);
+    if (isTaken(error)) throw new NameTaken(`database ${database} exists`);
+    throw error;
+  }
+}
+
+const isTaken = (error: unknown): boolean =>
+  ['42710', '42P04', '23505'].includes((error as { code?: string }).code ?? '');

@@ -1,0 +1,90 @@
+import { mkdir } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { Faults, type NeonFault } from './faults.ts';
+import { ManagementApi, send } from './management-api.ts';
+import { NeonProjects } from './projects.ts';
+import { Tunnel } from './tunnel.ts';
+
+/** What the stand-in for Neon needs. */
+export interface NeonStandInOptions {
+  /** Folder of its list of projects. */
+  stateDir: string;
+  /** The key that callers of the management API must show. */
+  apiKey: string;
+  /** The PostgreSQL behind it, as superuser. */
+  postgres: { host: string; port: number; url: string };
+  /** Opens `POST /_test/faults` and `GET /_test/calls?project_name=`. Off for anything but tests. */
+  testInterface?: boolean;
+}
+
+/** A running stand-in for Neon. */
+export interface NeonStandIn {
+  /** Base URL of the management API, for `NEON_API_URL`. */
+  apiUrl: string;
+  /** WebSocket tunnel to every endpoint, for `NEON_WS_PROXY`. */
+  wsProxy: string;
+  /** Address of a project's database on the local server itself, for psql and the like. */
+  directUrl(projectName: string): string | undefined;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a local Neon on a free port of 127.0.0.1: the management API v2 and the WebSocket tunnel of the serverless
+ * driver, before one PostgreSQL in which every project is a database with an owner role of its own.
+ */
+export async function startNeonStandIn(options: NeonStandInOptions): Promise<NeonStandIn> {
+  await mkdir(options.stateDir, { recursive: true });
+  const { host, port } = options.postgres;
+  const projects = new NeonProjects(join(options.stateDir, 'projects.json'), options.postgres.url);
+  const faults = new Faults();
+  const api = new ManagementApi(projects, faults, options.apiKey);
+  const tunnel = new Tunnel((name) => {
+    const project = projects.atHost(name);
+    const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
+    return ready ? { host, port } : undefined;
+  });
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? '/';
+    if (path.startsWith('/api/v2/')) return await api.handle(request, response);
+    if (options.testInterface === true && path.startsWith('/_test/')) return await control(request, response, faults);
+    send(response, { status: 404, body: { code: '', message: 'not found' } });
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: Error) => {
+      if (!response.headersSent) send(response, { status: 500, body: { code: 'INTERNAL', message: error.message } });
+    });
+  });
+  server.on('upgrade', (request, socket, head) => tunnel.upgrade(request, socket, head));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address() as { port: number };
+
+  return {
+    apiUrl: `http://127.0.0.1:${address.port}/api/v2`,
+    wsProxy: `ws://127.0.0.1:${address.port}/v2`,
+    directUrl: (projectName) => {
+      const project = projects.list().find(({ name }) => name === projectName);
+      return project && `postgresql://${project.role}:${project.password}@${host}:${port}/${project.database}`;
+    },
+    close: async () => {
+      tunnel.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function control(request: IncomingMessage, response: ServerResponse, faults: Faults): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://neon');
+  if (url.pathname === '/_test/calls') {
+    return send(response, { status: 200, body: faults.counts(url.searchParams.get('project_name') ?? '') });
+  }
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  faults.lay(JSON.parse(text) as NeonFault);
+  send(response, { status: 200, body: {} });
+}

@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+/** Unsent bytes towards the driver at which reading from PostgreSQL pauses. */
+const HIGH_WATER_BYTES = 4 * 1024 * 1024;
+
+/** Where a tunnel may lead: the server behind a host name of Neon's, or undefined for any other address. */
+export type ResolveEndpoint = (host: string) => { host: string; port: number } | undefined;
+
+/**
+ * The WebSocket end of a Neon endpoint, as the serverless driver speaks to it: `GET /v2?address=host:port` upgrades,
+ * then every binary message is bytes of the PostgreSQL protocol. Only known endpoints are reachable.
+ */
+export class Tunnel {
+  readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
+  readonly #resolve: ResolveEndpoint;
+
+  constructor(resolve: ResolveEndpoint) {
+    this.#resolve = resolve;
+  }
+
+  /** Handles an HTTP upgrade request; refuses it when the address is not an endpoint of ours. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const url = new URL(request.url ?? '/', 'http://tunnel');
+    const host = (url.searchParams.get('address') ?? '').replace(/:\d+$/, '');
+    const target = url.pathname === '/v2' ? this.#resolve(host) : undefined;
+    if (target === undefined) {
+      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => join(webSocket, target));
+  }
+
+  /** Cuts every open tunnel. */
+  close(): void {
+    for (const client of this.#server.clients) client.terminate();
+    this.#server.close();
+  }
+}
+
+function join(webSocket: WebSocket, target: { host: string; port: number }): void {
+  const postgres = connect({ ...target, noDelay: true });
+  webSocket.binaryType = 'nodebuffer';
+  webSocket.on('message', (data: Buffer) => {
+    if (!postgres.write(data)) webSocket.pause();
+  });
+  postgres.on('drain', () => webSocket.resume());
+  postgres.on('data', (chunk) => {
+    webSocket.send(chunk, () => {
+      if (postgres.isPaused() && webSocket.bufferedAmount < HIGH_WATER_BYTES) postgres.resume();
+    });
+    if (webSocket.bufferedAmount >= HIGH_WATER_BYTES) postgres.pause();
+  });
+  postgres.on('close', () => webSocket.close());
+  postgres.on('error', () => webSocket.terminate());
+  webSocket.on('close', () => postgres.destroy());
+  webSocket.on('error', () => postgres.destroy());
+}

@@ -1,0 +1,141 @@
+import type { raw } from '@neon/sdk';
+import type { NeonProject } from './projects.ts';
+
+const ZERO_USAGE = {
+  data_storage_bytes_hour: 0,
+  data_transfer_bytes: 0,
+  written_data_bytes: 0,
+  compute_time_seconds: 0,
+  active_time_seconds: 0,
+  cpu_used_sec: 0,
+};
+
+/** A project as `GET /projects/{id}` of Neon's API shows it. */
+export function projectView(project: NeonProject): raw.Project {
+  return {
+    ...ZERO_USAGE,
+    id: project.id,
+    platform_id: 'local',
+    region_id: project.regionId,
+    name: project.name,
+    provisioner: 'k8s-neonvm',
+    pg_version: 18,
+    proxy_host: 'neon.localhost',
+    branch_logical_size_limit: 0,
+    branch_logical_size_limit_bytes: 0,
+    store_passwords: true,
+    creation_source: 'console',
+    history_retention_seconds: 86_400,
+    created_at: project.createdAt,
+    updated_at: project.createdAt,
+    consumption_period_start: project.createdAt,
+    consumption_period_end: project.createdAt,
+    owner_id: 'local',
+  };
+}
+
+/** A project as `GET /projects` shows it. */
+export function projectListItemView(project: NeonProject): raw.ProjectListItem {
+  const { id, platform_id, region_id, name, provisioner, pg_version, proxy_host, owner_id } = projectView(project);
+  return {
+    id,
+    platform_id,
+    region_id,
+    name,
+    provisioner,
+    pg_version,
+    proxy_host,
+    owner_id,
+    branch_logical_size_limit: 0,
+    branch_logical_size_limit_bytes: 0,
+    store_passwords: true,
+    active_time: 0,
+    cpu_used_sec: 0,
+    creation_source: 'console',
+    created_at: project.createdAt,
+    updated_at: project.createdAt,
+  };
+}
+
+/** The operations that making the project took; `running` until their time is up. `now` in milliseconds. */
+export function operationViews(project: NeonProject, now: number): raw.Operation[] {
+  return project.operations.map((operation) => ({
+    id: operation.id,
+    project_id: project.id,
+    branch_id: project.branchId,
+    endpoint_id: project.endpointId,
+    action: operation.action,
+    status: now < operation.endsAt ? 'running' : 'finished',
+    failures_count: 0,
+    created_at: project.createdAt,
+    updated_at: project.createdAt,
+    total_duration_ms: 0,
+  }));
+}
+
+/** The owner's connection string. */
+export function connectionUri(project: NeonProject): string {
+  const { role, password, host, database } = project;
+  return `postgresql://${encodeURIComponent(role)}:${encodeURIComponent(password)}@${host}/${encodeURIComponent(database)}?sslmode=require`;
+}
+
+/** The answer to `POST /projects`. `now` in milliseconds. */
+export function createdProjectView(project: NeonProject, now: number): raw.CreateProjectResponses[201] {
+  const times = { created_at: project.createdAt, updated_at: project.createdAt };
+  return {
+    project: projectView(project),
+    connection_uris: [
+      {
+        connection_uri: connectionUri(project),
+        connection_parameters: {
+          database: project.database,
+          password: project.password,
+          role: project.role,
+          host: project.host,
+          pooler_host: project.host,
+        },
+      },
+    ],
+    roles: [
+      { branch_id: project.branchId, name: project.role, password: project.password, protected: false, ...times },
+    ],
+    databases: [{ id: 1, branch_id: project.branchId, name: project.database, owner_name: project.role, ...times }],
+    operations: operationViews(project, now),
+    branch: {
+      ...ZERO_USAGE,
+      id: project.branchId,
+      project_id: project.id,
+      name: 'main',
+      current_state: 'ready',
+      state_changed_at: project.createdAt,
+      creation_source: 'console',
+      primary: true,
+      default: true,
+      protected: false,
+      ...times,
+    },
+    endpoints: [
+      {
+        id: project.endpointId,
+        host: project.host,
+        project_id: project.id,
+        branch_id: project.branchId,
+        autoscaling_limit_min_cu: 0.25,
+        autoscaling_limit_max_cu: 0.25,
+        region_id: project.regionId,
+        type: 'read_write',
+        current_state: 'active',
+        settings: {},
+        pooler_enabled: false,
+        pooler_mode: 'transaction',
+        disabled: false,
+        passwordless_access: true,
+        creation_source: 'console',
+        proxy_host: 'neon.localhost',
+        suspend_timeout_seconds: 0,
+        provisioner: 'k8s-neonvm',
+        ...times,
+      },
+    ],
+  };
+}

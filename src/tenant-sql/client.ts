@@ -1,0 +1,228 @@
+import { Client, types } from '@neondatabase/serverless';
+import { Failure } from '../kernel/failure.ts';
+import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
+
+export { isPostgresError, type PostgresError } from './postgres-error.ts';
+
+/** How the driver reaches PostgreSQL. */
+export interface TenantSqlOptions {
+  /**
+   * WebSocket proxy for all hosts, e.g. `ws://127.0.0.1:5433/v2` (`NEON_WS_PROXY`). Without it every Neon host is
+   * reached at its own `wss://{host}/v2`.
+   */
+  wsProxy?: string;
+  /** Milliseconds until a connection that does not come about counts as unavailable; 15,000 by default. */
+  connectTimeoutMs?: number;
+}
+
+/**
+ * Statements of one connection. `bigint`, `numeric`, dates and times come back as PostgreSQL's own text, without any
+ * loss; `json` and `jsonb` as values; `boolean`, `smallint`, `integer`, `real`, `double precision` as such; arrays of
+ * text, uuid, bigint and numeric as arrays of strings; everything else as text.
+ */
+export interface TenantTx {
+  /** Rows of the statement (of the last one, if `text` holds several, which it may only without `values`). */
+  query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Number of rows that the statement affected. */
+  execute(text: string, values?: unknown[]): Promise<number>;
+  /** The driver's connected client, for COPY and cursors. */
+  raw: Client;
+}
+
+/** Bounds of one transaction. Times in milliseconds. */
+export interface TransactionOptions {
+  /** 30,000 by default. */
+  statementTimeoutMs?: number;
+  /** 5,000 by default. */
+  lockTimeoutMs?: number;
+  readOnly?: boolean;
+  /** PostgreSQL's default is read committed. */
+  isolation?: 'repeatable read' | 'serializable';
+}
+
+/** A company's database: at most one connection, opened by the first statement. */
+export interface TenantSql extends TenantTx {
+  /**
+   * Runs `work` in a transaction and returns what it returns; whatever `work` throws rolls back and is thrown on.
+   * Everything on this connection meanwhile belongs to it, so transactions do not nest and do not run side by side.
+   */
+  transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Ends the connection, if there is one. To be called in the opener's `finally`; never throws. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 15_000;
+const STATEMENT_TIMEOUT_MS = 30_000;
+const LOCK_TIMEOUT_MS = 5_000;
+/** Longest silence inside a transaction, so that a caller that died does not hold its locks. */
+const IDLE_TIMEOUT_MS = 60_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+
+/**
+ * A handle on the database behind `connectionString`; nothing is connected yet. One handle belongs to one request.
+ * Its statements fail with `Failure('unavailable', 'tenant_sql.unavailable')` when the database cannot be reached or
+ * the connection is lost, and with a `PostgresError` when PostgreSQL refuses the statement.
+ */
+export function openTenantSql(connectionString: string, options: TenantSqlOptions = {}): TenantSql {
+  return new NeonTenantSql(connectionString, options);
+}
+
+class NeonTenantSql implements TenantSql {
+  readonly #connectionString: string;
+  readonly #options: TenantSqlOptions;
+  #client: Client | undefined;
+  #connected: Promise<void> | undefined;
+  #closed = false;
+  #inTransaction = false;
+
+  constructor(connectionString: string, options: TenantSqlOptions) {
+    this.#connectionString = connectionString;
+    this.#options = options;
+  }
+
+  get raw(): Client {
+    if (this.#client === undefined) throw new Error('raw is there only after the first statement or in a transaction');
+    return this.#client;
+  }
+
+  async query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]> {
+    return (await this.#run(text, values)).rows as R[];
+  }
+
+  async execute(text: string, values?: unknown[]): Promise<number> {
+    return (await this.#run(text, values)).rowCount ?? 0;
+  }
+
+  async transaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    if (this.#inTransaction) throw new Error('transactions of one connection do not nest');
+    this.#inTransaction = true;
+    try {
+      await this.#run(beginStatement(options));
+      let result: T;
+      try {
+        result = await work(this);
+      } catch (error) {
+        await this.#rollBack();
+        throw error;
+      }
+      const { command } = await this.#run('COMMIT');
+      // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error.
+      if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement went unnoticed');
+      return result;
+    } finally {
+      this.#inTransaction = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const client = this.#client;
+    this.#client = undefined;
+    if (client === undefined) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+    });
+    // A connection that is already broken never reports its end.
+    await Promise.race([client.end().catch(() => undefined), patience]);
+    clearTimeout(timer);
+  }
+
+  async #run(text: string, values?: unknown[]): Promise<StatementResult> {
+    const client = await this.#connect();
+    try {
+      const result = (await client.query(text, values)) as StatementResult | StatementResult[];
+      return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
+    } catch (error) {
+      throw isConnectionProblem(error) ? unavailable(error) : error;
+    }
+  }
+
+  async #rollBack(): Promise<void> {
+    try {
+      await this.#run('ROLLBACK');
+    } catch {
+      // The connection is of no more use; ending it rolls back as well.
+      await this.close();
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    if (this.#closed) throw unavailable(new Error('the connection was closed'));
+    if (this.#client === undefined) {
+      this.#client = newClient(this.#connectionString, this.#options);
+      this.#connected = this.#client.connect().catch((error: unknown) => {
+        throw isPostgresError(error) && !isConnectionProblem(error) ? error : unavailable(error);
+      });
+    }
+    await this.#connected;
+    return this.#client;
+  }
+}
+
+interface StatementResult {
+  command?: string;
+  rows: unknown[];
+  rowCount?: number | null;
+}
+
+const NOTHING: StatementResult = { rows: [], rowCount: 0 };
+
+function newClient(connectionString: string, options: TenantSqlOptions): Client {
+  const client = new Client({
+    connectionString,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    types: { getTypeParser: parserOf as typeof types.getTypeParser },
+  });
+  if (options.wsProxy !== undefined) {
+    const proxy = new URL(options.wsProxy);
+    client.neonConfig.useSecureWebSocket = proxy.protocol === 'wss:';
+    client.neonConfig.wsProxy = `${proxy.host}${proxy.pathname}`;
+  }
+  // A loss between two statements: the next statement reports it.
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** `BEGIN` and its settings in one message. */
+function beginStatement(options: TransactionOptions): string {
+  const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
+  return [
+    `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`,
+    `SET LOCAL statement_timeout = ${Math.trunc(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS)}`,
+    `SET LOCAL lock_timeout = ${Math.trunc(options.lockTimeoutMs ?? LOCK_TIMEOUT_MS)}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`,
+  ].join('; ');
+}
+
+const asText = (value: string): string => value;
+const asBoolean = (value: string): boolean => value === 't';
+/** text[], varchar[], uuid[], bigint[], numeric[]: each element as its text. */
+const TEXT_ARRAYS = new Set([1009, 1015, 2951, 1016, 1231]);
+const TEXT_ARRAY = 1009;
+
+const PARSERS: Record<number, (value: string) => unknown> = {
+  16: asBoolean,
+  21: Number,
+  23: Number,
+  26: Number,
+  700: Number,
+  701: Number,
+  114: JSON.parse,
+  3802: JSON.parse,
+};
+
+/** The parser of a type by its oid; see `TenantTx` for what it promises. */
+function parserOf(oid: number): (value: string) => unknown {
+  if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
+  return PARSERS[oid] ?? asText;
+}
+
+function unavailable(cause: unknown): Failure {
+  const failure = new Failure('unavailable', 'tenant_sql.unavailable', {
+    message: "The company's database cannot be reached at the moment.",
+    retryAfter: 5,
+  });
+  failure.cause = cause;
+  return failure;
+}

@@ -1,0 +1,129 @@
+import { type Column, POSTGRES_TYPES } from './columns.ts';
+import { qualified, quoted } from './identifiers.ts';
+
+/** A statement with its bound values. */
+export interface Statement {
+  text: string;
+  values: unknown[];
+}
+
+/** How rows are ordered: by a column, or by insertion when there is none. */
+export interface RowOrder {
+  column: string;
+  descending: boolean;
+}
+
+/**
+ * Inserts rows in their order. They travel as one JSON value, so that rows which leave columns out cost nothing for them.
+ * @param columns those that any of the rows names; others become null
+ * @param rows per row, the texts by the column's position in `columns` (see `toPostgresText`)
+ */
+export function insertRows(table: string, columns: Column[], rows: Record<number, string | null>[]): Statement {
+  const target = qualified('public', table);
+  if (columns.length === 0) {
+    return {
+      text: `INSERT INTO ${target} ("id") SELECT uuidv7() FROM generate_series(1, $1::int)`,
+      values: [rows.length],
+    };
+  }
+  const names = columns.map(({ name }) => quoted(name)).join(', ');
+  const fields = columns.map((_, index) => quoted(String(index))).join(', ');
+  const typed = columns.map(({ type }, index) => `${quoted(String(index))} ${POSTGRES_TYPES[type]}`).join(', ');
+  return {
+    text: `INSERT INTO ${target} (${names}) SELECT ${fields} FROM json_to_recordset($1::json) AS sent(${typed})`,
+    values: [JSON.stringify(rows)],
+  };
+}
+
+/** Changes one row and gives it back as `selectedColumns` names it. */
+export function updateRow(
+  table: string,
+  columns: Column[],
+  rowId: string,
+  changes: { column: Column; text: string | null }[],
+): Statement {
+  const sets = changes.map(
+    ({ column }, index) => `${quoted(column.name)} = $${index + 2}::${POSTGRES_TYPES[column.type]}`,
+  );
+  return {
+    text: `UPDATE ${qualified('public', table)} SET ${sets.join(', ')} WHERE "id" = $1::uuid RETURNING ${selectedColumns(columns)}`,
+    values: [rowId, ...changes.map(({ text }) => text)],
+  };
+}
+
+/** Deletes one row. */
+export function deleteRow(table: string, rowId: string): Statement {
+  return { text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid`, values: [rowId] };
+}
+
+/**
+ * The select list of whole rows: `id`, then `c0`, `c1`, … by position, because a column may bear a name that an object of
+ * JavaScript treats specially (`__proto__`).
+ */
+function selectedColumns(columns: Column[]): string {
+  return ['"id"', ...columns.map(({ name }, index) => `${quoted(name)} AS c${index}`)].join(', ');
+}
+
+/** Which rows a page holds, counted from the nearer end. */
+export interface Window {
+  limit: number;
+  offset: number;
+  /** Counted from the end: rows come in reverse. */
+  fromEnd: boolean;
+}
+
+/** The window of rows `offset` to `offset + limit` among `total`, so that deep pages near the end cost no more than the first. */
+export function nearerWindow(total: number, offset: number, limit: number): Window {
+  const after = total - offset - limit;
+  if (offset <= after || offset >= total) return { limit, offset, fromEnd: false };
+  return { limit: Math.min(limit, total - offset), offset: Math.max(0, after), fromEnd: true };
+}
+
+/**
+ * A page of rows with the table's exact row count of the same moment, one statement: every result row carries `row_count`,
+ * `bytes` (what the page's values take as text) and one row of the table, whose members are null when the page is empty or
+ * larger than `maxBytes`. No result row at all means that the table is gone.
+ */
+export function selectRows(
+  table: { id: string; companyId: string; name: string; columns: Column[] },
+  order: RowOrder | null,
+  window: Window,
+  maxBytes: number,
+): Statement {
+  const { columns } = table;
+  // Qualified, because a person's column may be called `c0` too.
+  const inner = orderBy(order, window.fromEnd, (name) => `source.${quoted(name)}`);
+  const outer = orderBy(order, false, (name) =>
+    name === 'id' ? 'page."id"' : `page.c${columns.findIndex((column) => column.name === name)}`,
+  );
+  return {
+    text: `
+      WITH page AS MATERIALIZED (
+        SELECT ${selectedColumns(columns)} FROM ${qualified('public', table.name)} AS source ORDER BY ${inner} LIMIT $3 OFFSET $4
+      ), size AS (
+        SELECT coalesce(sum(${rowBytes(columns)}), 0) AS bytes FROM page
+      )
+      SELECT managed.row_count, size.bytes, page.*
+      FROM console.managed_tables AS managed CROSS JOIN size LEFT JOIN page ON size.bytes <= $5::bigint
+      WHERE managed.id = $1 AND managed.company_id = $2 AND managed.deleted_at IS NULL
+      ORDER BY ${outer}`,
+    values: [table.id, table.companyId, window.limit, window.offset, maxBytes],
+  };
+}
+
+/** Nulls stand last in both directions; ties break by id, which is insertion order. `write` says a column in SQL. */
+function orderBy(order: RowOrder | null, reversed: boolean, write: (column: string) => string): string {
+  const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
+  if (!order || order.column === 'id') return `${write('id')} ${direction(order?.descending ?? false)}`;
+  const nulls = reversed ? 'FIRST' : 'LAST';
+  return `${write(order.column)} ${direction(order.descending)} NULLS ${nulls}, ${write('id')} ${direction(false)}`;
+}
+
+/** What a row takes as text: read from the header of long texts, without fetching them. */
+function rowBytes(columns: Column[]): string {
+  const sizes = columns.flatMap(({ type }, index) => {
+    if (type === 'text') return [`coalesce(octet_length(c${index}), 0)`];
+    return type === 'decimal' ? [`coalesce(octet_length(c${index}::text), 0)`] : [];
+  });
+  return [`${36 + 32 * columns.length}`, ...sizes].join(' + ');
+}

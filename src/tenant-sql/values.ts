@@ -1,0 +1,165 @@
+import type { ColumnType } from './columns.ts';
+
+/** What a value of each type must look like in JSON, for those who sent another. */
+export const EXPECTATIONS: Record<ColumnType, string> = {
+  text: 'must be a string of Unicode text without NUL characters',
+  integer:
+    'must be an integer within 64 bits; beyond ±9007199254740991 send it as a string, because JSON numbers lose digits there',
+  decimal: 'must be a number; beyond ±9007199254740991 send it as a string, because JSON numbers lose digits there',
+  boolean: 'must be true or false',
+  date: 'must be a date such as "2024-01-31", from year 0001 to 9999',
+  datetime: 'must be a date and time such as "2024-01-31T13:45:00Z", from year 0001 to 9999, to the microsecond',
+};
+
+/**
+ * A JSON value as the text that Postgres reads for a column of `type`. Null is not for here: it is null in every type.
+ * @returns undefined when the value does not fit exactly; `EXPECTATIONS[type]` says what would
+ */
+export function toPostgresText(type: ColumnType, value: unknown): string | undefined {
+  return ENCODERS[type](value);
+}
+
+const ENCODERS: Record<ColumnType, (value: unknown) => string | undefined> = {
+  text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
+  integer: integerText,
+  decimal: decimalText,
+  boolean: (value) =>
+    value === true || value === 'true' ? 'true' : value === false || value === 'false' ? 'false' : undefined,
+  date: (value) => (typeof value === 'string' && isDate(value) ? value : undefined),
+  datetime: (value) => (typeof value === 'string' ? datetimeText(value) : undefined),
+};
+
+const MIN_BIGINT = -(2n ** 63n);
+const MAX_BIGINT = 2n ** 63n - 1n;
+
+function integerText(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  if (typeof value !== 'string' || !/^[+-]?\d{1,100}$/.test(value)) return undefined;
+  const integer = BigInt(value.startsWith('+') ? value.slice(1) : value);
+  return integer >= MIN_BIGINT && integer <= MAX_BIGINT ? String(integer) : undefined;
+}
+
+/** Postgres's numeric holds this many digits before and after the point. */
+const MAX_WHOLE_DIGITS = 131_072;
+const MAX_FRACTION_DIGITS = 16_383;
+
+function decimalText(value: unknown): string | undefined {
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? String(value) : undefined;
+  if (typeof value !== 'string' || value.length > MAX_WHOLE_DIGITS + MAX_FRACTION_DIGITS + 2) return undefined;
+  const parts = /^[+-]?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,7}))?$/.exec(value);
+  if (!parts) return undefined;
+  const [, whole = '', fraction = '', exponentText = '0'] = parts;
+  if (whole === '' && fraction === '') return undefined;
+  const exponent = Number(exponentText);
+  // Written without an exponent, how many digits stand before and after the point?
+  const fits = whole.length + exponent <= MAX_WHOLE_DIGITS && fraction.length - exponent <= MAX_FRACTION_DIGITS;
+  return fits ? value : undefined;
+}
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATETIME =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?(?:([Zz])|([+-])(\d{2})(?::?(\d{2}))?)?)?$/;
+
+function isDate(text: string): boolean {
+  const parts = DATE.exec(text);
+  return parts !== null && isCalendarDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
+}
+
+function isCalendarDay(year: number, month: number, day: number): boolean {
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return day <= days;
+}
+
+/** An ISO 8601 date and time, UTC without an offset, as `yyyy-mm-dd hh:mm:ss.ffffff+00`. A date alone is its midnight. */
+function datetimeText(text: string): string | undefined {
+  const parts = DATETIME.exec(text);
+  if (!parts) return undefined;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0)) as Numbers;
+  const offsetHours = Number(parts[10] ?? 0);
+  const offsetMinutes = Number(parts[11] ?? 0);
+  if (!isCalendarDay(year, month, day) || hour > 23 || minute > 59 || second > 59) return undefined;
+  if (offsetHours > 15 || offsetMinutes > 59) return undefined;
+  const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes);
+  const moment = utcMoment(year, month, day, hour, minute - offset, second);
+  if (moment.getUTCFullYear() < 1 || moment.getUTCFullYear() > 9999) return undefined;
+  return `${moment.toISOString().slice(0, 19).replace('T', ' ')}.${(parts[7] ?? '').padEnd(6, '0')}+00`;
+}
+
+type Numbers = [number, number, number, number, number, number];
+
+/** `Date.UTC` reads the years 0 to 99 as 1900 to 1999; this does not. */
+function utcMoment(...[year, month, day, hour, minute, second]: Numbers): Date {
+  const moment = new Date(0);
+  moment.setUTCFullYear(year, month - 1, day);
+  moment.setUTCHours(hour, minute, second);
+  return moment;
+}
+
+/**
+ * A value of Postgres as JSON: integers and decimals are numbers where a double holds them exactly, else strings with all
+ * their digits, so that no client rounds a value and writes it back; datetimes are ISO 8601 UTC.
+ * @param value as the client of `tenant-sql` gives it: strings, booleans, null
+ */
+export function toJsonValue(type: ColumnType, value: string | boolean | null): string | number | boolean | null {
+  if (typeof value !== 'string') return value;
+  switch (type) {
+    case 'integer':
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    case 'decimal':
+      return decimalJson(value);
+    case 'datetime':
+      return datetimeJson(value);
+    default:
+      return value;
+  }
+}
+
+function decimalJson(text: string): number | string {
+  const double = Number(text);
+  // Up to 15 digits survive a double whatever they are; longer ones are compared digit by digit.
+  if (text.length <= 15 && Number.isFinite(double)) return double;
+  return Number.isFinite(double) && sameDecimal(text, String(double)) ? double : text;
+}
+
+function sameDecimal(a: string, b: string): boolean {
+  const left = normalized(a);
+  const right = normalized(b);
+  return left.digits === right.digits && left.exponent === right.exponent && left.sign === right.sign;
+}
+
+/** `sign 0.digits × 10^exponent`, without zeros at either end of the digits. */
+function normalized(text: string): { sign: string; digits: string; exponent: number } {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const all = whole + fraction;
+  const leading = all.length - all.replace(/^0+/, '').length;
+  const digits = trimTrailingZeros(all.slice(leading));
+  if (digits === '') return { sign: '', digits, exponent: 0 };
+  return { sign: text.startsWith('-') ? '-' : '', digits, exponent: whole.length - leading + Number(exponent) };
+}
+
+function trimTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
+}
+
+const POSTGRES_MOMENT =
+  /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:([+-])(\d{2})(?::(\d{2}))?(?::(\d{2}))?)?$/;
+
+/**
+ * A timestamptz as Postgres writes it, in whatever time zone the session has, as ISO 8601 UTC: milliseconds like
+ * `Date.toISOString`, microseconds where there are any.
+ */
+export function datetimeJson(text: string): string {
+  const parts = POSTGRES_MOMENT.exec(text);
+  if (!parts) return text;
+  const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as Numbers;
+  const sign = parts[8] === '-' ? 1 : -1;
+  const [hours, minutes, seconds] = [parts[9], parts[10], parts[11]].map((part) => sign * Number(part ?? 0)) as Numbers;
+  const moment = utcMoment(year, month, day, hour + hours, minute + minutes, second + seconds);
+  const micros = (parts[7] ?? '').padEnd(6, '0');
+  return `${moment.toISOString().slice(0, 19)}.${micros.endsWith('000') ? micros.slice(0, 3) : micros}Z`;
+}

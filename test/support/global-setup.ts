@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startNeonStandIn } from '../../local/neon/stand-in.ts';
+import { startPostgres } from '../../local/postgres.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Base URL of the local Neon's management API. Its `/_test` interface is at the same origin. */
+    neonApiUrl: string;
+    neonApiKey: string;
+    /** WebSocket tunnel to every endpoint of the local Neon. */
+    neonWsProxy: string;
+    /** Superuser connection string of the PostgreSQL behind it. */
+    postgresUrl: string;
+  }
+}
+
+/** One PostgreSQL and one local Neon for the whole run; both end with it, even when it is killed. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+  const postgres = await startPostgres({
+    stateDir: join(folder, 'postgres'),
+    password: randomBytes(12).toString('hex'),
+    throwaway: true,
+  });
+  const apiKey = randomBytes(12).toString('hex');
+  const neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey, postgres, testInterface: true });
+
+  project.provide('neonApiUrl', neon.apiUrl);
+  project.provide('neonApiKey', apiKey);
+  project.provide('neonWsProxy', neon.wsProxy);
+  project.provide('postgresUrl', postgres.url);
+
+  return async () => {
+    await neon.close();
+    await postgres.stop();
+    for (const path of [folder, ...postgres.folders]) await rm(path, { recursive: true, force: true });
+  };
+}
