@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest';
+import { isCommonPassword } from '../../src/kernel/passwords.ts';
+
+describe('common passwords', () => {
+  test.each(['123456', 'password', 'Password', 'PASSWORD1', 'qwertyuiop', 'iloveyou', 'trustno1', 'letmein'])(
+    '%s is one',
+    (password) => {
+      expect(isCommonPassword(password)).toBe(true);
+    },
+  );
+
+  test.each(['correct horse battery staple', 'vK3#pQz81!mm', 'password of somebody', ' password', 'pássword'])(
+    '%j is none',
+    (password) => {
+      expect(isCommonPassword(password)).toBe(false);
+    },
+  );
+});
