@@ -51,6 +51,7 @@ export interface ActionRules {
 }
 
 interface Indexed extends ActionRules {
+  action: Action;
   decided: Map<string, Decision>;
 }
 
@@ -67,6 +68,8 @@ export interface Access {
   readonly statements: readonly Source[];
   readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];
   readonly index: Map<Action, Indexed>;
+  /** The action last asked about: a request asks one action of many resources. */
+  recent: Indexed | null;
 }
 
 /** Decisions remembered per action: more than one request asks, little enough for an access that lives long. */
@@ -107,7 +110,7 @@ export function compileAccess(sources: AccessSources): Access {
     const decision = because('legacy', group.id);
     for (const grant of grants) if (grant) legacy.push({ grant, decision });
   }
-  return { isOwner: sources.isOwner, statements, legacy, index: new Map() };
+  return { isOwner: sources.isOwner, statements, legacy, index: new Map(), recent: null };
 }
 
 /**
@@ -117,13 +120,14 @@ export function compileAccess(sources: AccessSources): Access {
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
   if (access.isOwner) return OWNER;
-  const rules = access.index.get(action) ?? indexAction(access, action);
+  const { recent } = access;
+  const rules = recent !== null && recent.action === action ? recent : indexed(access, action);
   return rules.decided.get(resource) ?? resolve(rules, resource);
 }
 
 /** Everything the sources say about `action`, the owner's privilege aside. */
 export function rulesFor(access: Access, action: Action): ActionRules {
-  return access.index.get(action) ?? indexAction(access, action);
+  return indexed(access, action);
 }
 
 /** Every catalogue action that is allowed on `*`, that is on all resources at once. */
@@ -141,8 +145,14 @@ export function isAdministrator(access: Access): boolean {
   );
 }
 
+function indexed(access: Access, action: Action): Indexed {
+  const rules = access.index.get(action) ?? indexAction(access, action);
+  access.recent = rules;
+  return rules;
+}
+
 function indexAction(access: Access, action: Action): Indexed {
-  const rules: Indexed = { deny: [], allow: [], legacy: [], decided: new Map() };
+  const rules: Indexed = { action, deny: [], allow: [], legacy: [], decided: new Map() };
   for (const { statement, actions, decision } of access.statements) {
     if (!actions.some((fits) => fits(action))) continue;
     addRules(statement.effect === 'Deny' ? rules.deny : rules.allow, statement.resources, decision);
