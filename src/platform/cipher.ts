@@ -1,0 +1,50 @@
+import { newestSecret } from './secrets.ts';
+
+const IV_BYTES = 12;
+
+/**
+ * Encrypts a text with AES-256-GCM under the newest of `keys` (a map from version to secret, `ENCRYPTION_KEYS`).
+ *
+ * @param context what the text belongs to, e.g. `tenant-sql:{companyId}`; bound to the result, so that a ciphertext copied
+ *   to another place does not decrypt there
+ * @returns `v{version}:{iv}:{ciphertext}`, both parts base64url
+ */
+export async function encrypt(keys: Record<string, string>, plaintext: string, context: string): Promise<string> {
+  const { version, secret } = newestSecret(keys);
+  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+  const algorithm = { name: 'AES-GCM', iv, additionalData: bytes(context) };
+  const ciphertext = await crypto.subtle.encrypt(algorithm, await keyOf(secret), bytes(plaintext));
+  return `v${version}:${base64url(iv)}:${base64url(new Uint8Array(ciphertext))}`;
+}
+
+/**
+ * The text that `encrypt` was given with the same context, under whichever version it was encrypted.
+ * Throws when the version is unknown, the context differs, or the ciphertext was changed.
+ */
+export async function decrypt(keys: Record<string, string>, encrypted: string, context: string): Promise<string> {
+  const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encrypted);
+  if (match === null) throw new Error('not an encrypted text');
+  const [, version, iv, ciphertext] = match as unknown as [string, string, string, string];
+  const secret = keys[version];
+  if (secret === undefined) throw new Error(`encryption key version ${version} is not configured`);
+  const algorithm = { name: 'AES-GCM', iv: fromBase64url(iv), additionalData: bytes(context) };
+  const plaintext = await crypto.subtle.decrypt(algorithm, await keyOf(secret), fromBase64url(ciphertext));
+  return new TextDecoder().decode(plaintext);
+}
+
+/** Secrets are texts of any length; HKDF makes a key of the right size of each. */
+async function keyOf(secret: string): Promise<CryptoKey> {
+  const material = await crypto.subtle.importKey('raw', bytes(secret), 'HKDF', false, ['deriveKey']);
+  const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: bytes('data-console encryption') };
+  return await crypto.subtle.deriveKey(derivation, material, { name: 'AES-GCM', length: 256 }, false, [
+    'encrypt',
+    'decrypt',
+  ]);
+}
+
+const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+const base64url = (data: Uint8Array): string => data.toBase64({ alphabet: 'base64url', omitPadding: true });
+
+const fromBase64url = (text: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Uint8Array.fromBase64(text, { alphabet: 'base64url' }));

@@ -1,0 +1,144 @@
+import {
+  createClient,
+  createConfig,
+  createProject,
+  getConnectionUri,
+  listProjectOperations,
+  listProjects,
+  type Operation,
+  type ProjectListItem,
+} from '@neon/sdk/raw';
+
+/** Access to Neon's management API. */
+export interface NeonConfig {
+  /** `NEON_API_URL`, e.g. `https://console.neon.tech/api/v2`. */
+  apiUrl: string;
+  /** `NEON_API_KEY`, sent as bearer token. */
+  apiKey: string;
+  /** `NEON_REGION`, e.g. `aws-us-east-1`; Neon's choice when left out. */
+  region?: string;
+}
+
+/** The calls of the management API that provisioning makes. Every call gives up at `deadline` (Unix milliseconds). */
+export interface NeonApi {
+  /** Id of the project of exactly that name, the oldest if there are several; null if there is none. */
+  findProject(name: string, deadline: number): Promise<string | null>;
+  /** Makes a project with one database and the role that owns it; answers its id while it is still being set up. */
+  createProject(wanted: { name: string; database: string; role: string }, deadline: number): Promise<string>;
+  /** Returns once the project has no operation left that is under way. */
+  waitUntilReady(projectId: string, deadline: number): Promise<void>;
+  /** Connection string of the role, straight to the database without a pooler in between. */
+  connectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;
+}
+
+/** The management API did not do what was asked. */
+export class NeonProblem extends Error {
+  /** True when the request may have been carried out although no proper answer came. */
+  readonly unclear: boolean;
+
+  constructor(message: string, unclear: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'NeonProblem';
+    this.unclear = unclear;
+  }
+}
+
+/** Major version of PostgreSQL: the first with `uuidv7()`. */
+const PG_VERSION = 18;
+const ATTEMPT_TIMEOUT_MS = 30_000;
+const POLL_MS = 500;
+const MAX_BACKOFF_MS = 4_000;
+/** Answers after which Neon lets any request be sent again: locked, too many requests, unavailable. */
+const REPEATABLE = new Set([423, 429, 503]);
+const UNFINISHED: Operation['status'][] = ['scheduling', 'running', 'cancelling'];
+const PAGE = 400;
+
+/** A client of the management API of `config`. */
+export function neonApi(config: NeonConfig): NeonApi {
+  const client = createClient(createConfig({ baseUrl: config.apiUrl, auth: () => config.apiKey }));
+  return {
+    findProject: async (name, deadline) => {
+      const found: ProjectListItem[] = [];
+      for (let cursor: string | undefined; ; ) {
+        const query = { search: name, limit: PAGE, cursor };
+        const page = await call('list projects', deadline, (signal) => listProjects({ client, query, signal }));
+        // Neon answers an incomplete list when it is slow; what is not listed may exist all the same.
+        if ((page.unavailable_project_ids ?? []).length > 0) throw new NeonProblem('list projects: incomplete', false);
+        found.push(...page.projects.filter((project) => project.name === name));
+        cursor = page.pagination?.cursor;
+        if (cursor === undefined || page.projects.length < PAGE) break;
+      }
+      const [oldest] = found.sort((a, b) => compare(a.created_at, b.created_at) || compare(a.id, b.id));
+      return oldest?.id ?? null;
+    },
+
+    createProject: async ({ name, database, role }, deadline) => {
+      const project = {
+        name,
+        pg_version: PG_VERSION,
+        region_id: config.region,
+        branch: { database_name: database, role_name: role },
+      };
+      const made = await call('create project', deadline, (signal) =>
+        createProject({ client, body: { project }, signal }),
+      );
+      return made.project.id;
+    },
+
+    waitUntilReady: async (projectId, deadline) => {
+      const path = { project_id: projectId };
+      for (;;) {
+        const { operations } = await call('list operations', deadline, (signal) =>
+          listProjectOperations({ client, path, signal }),
+        );
+        if (!operations.some(({ status }) => UNFINISHED.includes(status))) return;
+        await waitBefore(deadline, POLL_MS, 'wait for operations');
+      }
+    },
+
+    connectionString: async (projectId, database, role, deadline) => {
+      const path = { project_id: projectId };
+      const query = { database_name: database, role_name: role, pooled: false };
+      const answer = await call('get connection string', deadline, (signal) =>
+        getConnectionUri({ client, path, query, signal }),
+      );
+      return answer.uri;
+    },
+  };
+}
+
+interface Answer<T> {
+  data?: T;
+  error?: Error;
+  response?: Response;
+}
+
+/** Sends a request, again as long as Neon asks for it and time is left. */
+async function call<T>(what: string, deadline: number, send: (signal: AbortSignal) => Promise<Answer<T>>): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    const left = deadline - Date.now();
+    if (left <= 0) throw new NeonProblem(`${what}: no time left`, false);
+    const { data, error, response } = await send(AbortSignal.timeout(Math.min(left, ATTEMPT_TIMEOUT_MS)));
+    if (data !== undefined) return data;
+    const status = response?.status;
+    if (status === undefined || !REPEATABLE.has(status)) {
+      const unclear = status === undefined || status >= 500 || response?.ok === true;
+      throw new NeonProblem(`${what}: ${status ?? 'no answer'} ${error?.message ?? ''}`, unclear, error);
+    }
+    await waitBefore(deadline, retryDelay(response?.headers.get('retry-after') ?? null, attempt), `${what}: ${status}`);
+  }
+}
+
+/** Milliseconds to wait: what the server asks for, else growing by twos with jitter. */
+function retryDelay(retryAfter: string | null, attempt: number): number {
+  const asked = retryAfter === null ? Number.NaN : Number(retryAfter) * 1000;
+  if (Number.isFinite(asked) && asked >= 0) return asked;
+  return Math.min(MAX_BACKOFF_MS, 250 * 2 ** attempt) * (0.5 + Math.random() / 2);
+}
+
+async function waitBefore(deadline: number, milliseconds: number, what: string): Promise<void> {
+  if (Date.now() + milliseconds >= deadline) throw new NeonProblem(`${what}: no time left`, false);
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

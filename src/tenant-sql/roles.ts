@@ -1,0 +1,67 @@
+import { ID_PATTERN } from '../kernel/ids.ts';
+
+/**
+ * Names in a company's Postgres. They carry the company's id because roles belong to a whole server,
+ * which companies may share (they do where a local server stands in for Neon).
+ */
+export interface TenantNames {
+  /** Name of the project at Neon. */
+  project: string;
+  database: string;
+  /** The login of the service itself; owns the database and everything in it. */
+  owner: string;
+  /** The login that people's SQL runs under; may read tables of schema `public` and nothing else. */
+  reader: string;
+}
+
+/** The names for the company of that id, a 24-digit hexadecimal id. */
+export function tenantNames(companyId: string): TenantNames {
+  if (!ID_PATTERN.test(companyId)) throw new Error('not a company id');
+  return {
+    project: `console-${companyId}`,
+    database: `console_${companyId}`,
+    owner: `console_${companyId}`,
+    reader: `reader_${companyId}`,
+  };
+}
+
+/** Limits that hold for every session of the reader unless a transaction sets tighter ones. */
+const READER_SETTINGS = [
+  'default_transaction_read_only = on',
+  "statement_timeout = '15s'",
+  "lock_timeout = '2s'",
+  "idle_in_transaction_session_timeout = '15s'",
+  'search_path = public',
+];
+
+/**
+ * SQL (several statements, to be run as the owner) that makes the reader with that password, or brings an existing one
+ * to the same state. The grants are the wall, since a session can lift its own settings:
+ *
+ * - CONNECT and TEMPORARY are taken from PUBLIC, so logins of other databases on the server stay out;
+ * - the reader has USAGE on schema `public` alone, so nothing in `console` and `trash` has a name for it;
+ * - it gets SELECT on every table the owner makes from now on, also on one that is loaded in `console` first and then
+ *   moved to `public`; the service's own tables are taken back by `migrate`.
+ *
+ * Functions for large objects belong to the server's superuser, so no owner can take them from PUBLIC; PostgreSQL
+ * refuses them in the read-only transactions that people's SQL runs in.
+ */
+export function readerSetup({ database, owner, reader }: TenantNames, password: string): string {
+  if (!/^[A-Za-z0-9_-]{16,}$/.test(password)) throw new Error('the password must be base64url');
+  return `
+    DO $$ BEGIN
+      CREATE ROLE ${reader} LOGIN NOINHERIT;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+    ALTER ROLE ${reader} PASSWORD '${password}' CONNECTION LIMIT 40;
+    ${READER_SETTINGS.map((setting) => `ALTER ROLE ${reader} SET ${setting};`).join('\n    ')}
+    ALTER DATABASE ${database} SET timezone = 'UTC';
+    REVOKE ALL ON DATABASE ${database} FROM PUBLIC;
+    GRANT CONNECT ON DATABASE ${database} TO ${reader};
+    REVOKE ALL ON SCHEMA public FROM PUBLIC;
+    GRANT ALL ON SCHEMA public TO ${owner};
+    GRANT USAGE ON SCHEMA public TO ${reader};
+    GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${reader};
+    ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} GRANT SELECT ON TABLES TO ${reader};
+    ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
+  `;
+}
