@@ -1,30 +1,79 @@
-import { Hono } from 'hono';
-import { configOf } from './config.ts';
+import { Hono, type MiddlewareHandler } from 'hono';
+import { openContext } from './context.ts';
 import { failureResponse } from './http/answer.ts';
 import { cors } from './http/cors.ts';
 import type { Doors } from './http/guard.ts';
-import { failureOf, type HttpEnv, mount } from './http/mount.ts';
-import { describe, type SurfaceEndpoints } from './http/openapi.ts';
-import { limitHeaders } from './http/rate-limits.ts';
+import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
+import type { SurfaceEndpoints } from './http/openapi.ts';
+import { platformEndpoints } from './http/platform.ts';
+import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
 import * as console from './http/surfaces/console.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
-import { unmatched } from './http/unmatched.ts';
-import { Failure } from './kernel/failure.ts';
-import { organizationEndpoints } from './modules/companies/organization.ts';
-import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
+import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
+import { companyEndpoints } from './modules/companies/organization.ts';
+import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
+import { authenticateSignature } from './modules/service-accounts/signature.ts';
 import { signInEndpoints } from './modules/sign-in/console.ts';
 import { authenticateBearer } from './modules/sign-in/service.ts';
-import { platformEndpoints } from './modules/platform/organization.ts';
 import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
 import { logError } from './platform/log.ts';
 
 /** Every surface with its endpoints. */
 export const SURFACES: SurfaceEndpoints[] = [
-  { surface: organization.surface, endpoints: [...organizationEndpoints, ...platformEndpoints] },
-  { surface: console.surface, endpoints: [...signInEndpoints] },
+  { surface: organization.surface, endpoints: [...companyEndpoints, ...platformEndpoints(() => SURFACES)] },
+  { surface: console.surface, endpoints: signInEndpoints },
   { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },
   { surface: sharing.surface, endpoints: [] },
 ];
+
+/** Who words a failure before an endpoint is found: the first prefix that fits. */
+const SURFACE_OF_PREFIX = [
+  ['/v1/managed-tables', managedTables.surface],
+  ['/v1', console.surface],
+  ['/.well-known', console.surface],
+  ['/api/v1/domain-knowledge', console.surface],
+  ['/api', sharing.surface],
+  ['', organization.surface],
+] as const;
+
+const DOORS: Doors = {
+  operator: authenticateOperator,
+  authenticators: { bearer: authenticateBearer, signature: authenticateSignature },
+};
+
+/** The whole API. */
+export function createApp(): Hono<HttpEnv> {
+  const app = new Hono<HttpEnv>();
+  app.use(observe, cors);
+  for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, DOORS);
+
+  app.notFound(async (c) => {
+    const { context } = openContext(originOf(c), { kind: 'anonymous' });
+    const byIp = await countByIp(context);
+    c.var.limits.push(byIp);
+    if (!byIp.allowed) throw rateLimited(byIp, context.now());
+    throw unmatched(SURFACES, c.req.path);
+  });
+
+  app.onError((error, c) => {
+    const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
+    const failure = failureOf(error);
+    if (failure) return failureResponse(surface, failure);
+    logError('request_failed', error, { correlation_id: c.var.correlationId });
+    return c.json(surface.internalError as object, 500);
+  });
+  return app;
+}
+
+/** Gives every request its id, and every answer the headers that all answers carry. */
+const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  c.set('correlationId', crypto.randomUUID());
+  c.set('limits', []);
+  await next();
+  c.header('x-correlation-id', c.var.correlationId);
+  c.header('X-Content-Type-Options', 'nosniff');
+  for (const [name, value] of limitHeaders(c.var.limits)) c.header(name, value);
+};

@@ -92,7 +92,10 @@ export interface Origin {
 export const clock = { now: (): number => Date.now() };
 
 /** A context and the way to end it: `close` runs the cleanups, whatever happened. */
-export function openContext<A extends Actor>(origin: Origin, actor: A): { context: Context<A>; close(): Promise<void> } {
+export function openContext<A extends Actor>(
+  origin: Origin,
+  actor: A,
+): { context: Context<A>; close(): Promise<void> } {
   const config = configOf(origin.env);
   const closers: (() => Promise<void>)[] = [];
   const context: Context<A> = {

@@ -1,5 +1,5 @@
-import { cors as honoCors } from 'hono/cors';
 import type { MiddlewareHandler } from 'hono';
+import { cors as honoCors } from 'hono/cors';
 import { configOf } from '../config.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -13,7 +13,13 @@ export const cors: MiddlewareHandler<HttpEnv> = async (c, next) => {
     origin: allowed.includes('*') ? '*' : allowed,
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowHeaders: ['Authorization', 'Content-Type', 'x-date', 'x-nonce', 'x-content-sha256'],
-    exposeHeaders: ['x-correlation-id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'],
+    exposeHeaders: [
+      'x-correlation-id',
+      'X-RateLimit-Limit',
+      'X-RateLimit-Remaining',
+      'X-RateLimit-Reset',
+      'Retry-After',
+    ],
     maxAge: 600,
   });
   return middleware(c, next);

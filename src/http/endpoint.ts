@@ -6,7 +6,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /**
  * Who may call:
- * - `public` anyone · `optional` anyone, a credential that is sent must be good · `authenticated` any principal of the surface
+ * - `public` anyone · `optional` anyone; a good credential makes the caller known · `authenticated` any principal of the surface
  * - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type)
  * - `administrator` · `operator` of the platform
  * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data

@@ -15,7 +15,10 @@ const METADATA_BYTES = 16 * 1024;
 export const metadata = z
   .record(z.string(), z.unknown())
   .refine((pairs) => Object.keys(pairs).length <= METADATA_KEYS, `must have at most ${METADATA_KEYS} keys`)
-  .refine((pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES, 'must be at most 16 KiB as JSON');
+  .refine(
+    (pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES,
+    'must be at most 16 KiB as JSON',
+  );
 
 /** An email address, stored lower-case. */
 export const email = z
@@ -26,7 +29,10 @@ export const email = z
 export const SLUG_PATTERN = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** A slug: lower-case letters and digits in groups separated by single hyphens. */
-export const slug = z.string().max(63).regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens');
+export const slug = z
+  .string()
+  .max(63)
+  .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens');
 
 /** A name that people give to a thing: not blank, bounded. */
 export const displayName = z.string().trim().min(1).max(200);

@@ -72,7 +72,7 @@ async function authenticate(
   request: HonoRequest,
 ): Promise<{ actor: Actor; nonce?: Admission['nonce'] }> {
   if (access === 'public') return { actor: ctx.actor };
-  if (access === 'optional' && !request.header('authorization')) return { actor: ctx.actor };
+  if (access === 'optional') return doors.authenticators[credential](ctx, request).catch(() => ({ actor: ctx.actor }));
   if (access === 'operator') {
     await doors.operator(ctx, request);
     return { actor: { kind: 'operator' } };
@@ -83,7 +83,8 @@ async function authenticate(
 function authorize(access: Access, actor: Principal, resourceId: string | undefined): void {
   if (access === 'optional' || access === 'authenticated' || typeof access === 'object') return;
   if (access === 'administrator') {
-    if (!isAdministrator(actor.access)) throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
+    if (!isAdministrator(actor.access))
+      throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
     return;
   }
   requireAction(actor, access as Action, resourceId ?? '*');
@@ -97,7 +98,11 @@ function authorize(access: Access, actor: Principal, resourceId: string | undefi
 export function requireAction(actor: Principal, action: Action, resourceId: string): void {
   const resource = resourceArn(action, actor.companyId, resourceId);
   if (decide(actor.access, action, resource).allowed) return;
-  throw new Failure('forbidden', 'access.denied', { message: `This needs the permission ${action}.`, action, resource });
+  throw new Failure('forbidden', 'access.denied', {
+    message: `This needs the permission ${action}.`,
+    action,
+    resource,
+  });
 }
 
 function isPrincipal(actor: Actor): actor is Principal {

@@ -1,9 +1,9 @@
 import { zValidator } from '@hono/zod-validator';
-import type { Context as HonoContext, Hono, MiddlewareHandler } from 'hono';
+import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import type { Bindings } from '../config.ts';
-import { type AnonymousActor, openContext, type Origin } from '../context.ts';
+import { type AnonymousActor, type Origin, openContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
@@ -26,9 +26,13 @@ const STANDARD_BODY_LIMIT = 1024 * 1024;
 
 /** Registers a surface's endpoints. Literal segments go before parameters, whatever their order in the list. */
 export function mount(app: Hono<HttpEnv>, surface: Surface, endpoints: Endpoint[], doors: Doors): void {
-  for (const endpoint of endpoints.toSorted((a, b) => specificity(b.contract.path).localeCompare(specificity(a.contract.path)))) {
+  for (const endpoint of endpoints.toSorted((a, b) =>
+    specificity(b.contract.path).localeCompare(specificity(a.contract.path)),
+  )) {
     const { contract } = endpoint;
-    app.on(contract.method.toUpperCase(), [honoPath(contract.path)], ...middlewares(contract, surface, doors), (c) => answer(c, endpoint));
+    app.on(contract.method.toUpperCase(), [honoPath(contract.path)], ...middlewares(contract, surface, doors), (c) =>
+      answer(c, endpoint),
+    );
   }
 }
 
@@ -51,7 +55,8 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
   });
   const enter = entrance(contract, surface, doors);
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const doorAndBody = surface.credential === 'signature' ? [limitBody, enter] : contract.body ? [enter, limitBody] : [enter];
+  const doorAndBody =
+    surface.credential === 'signature' ? [limitBody, enter] : contract.body ? [enter, limitBody] : [enter];
   const chain: MiddlewareHandler<HttpEnv>[] = [...doorAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
   if (contract.body) chain.push(requireJson, zValidator('json', contract.body, refuseProblems) as MiddlewareHandler);
@@ -108,7 +113,10 @@ const requireJson: MiddlewareHandler<HttpEnv> = async (c, next) => {
   await next();
 };
 
-function refuseProblems(result: { success: boolean; error?: { issues: readonly { path: PropertyKey[]; message: string }[] } }) {
+function refuseProblems(result: {
+  success: boolean;
+  error?: { issues: readonly { path: PropertyKey[]; message: string }[] };
+}) {
   if (result.success) return;
   throw invalid(result.error?.issues.map(({ path, message }) => ({ field: path.join('.'), message })) ?? []);
 }
@@ -124,4 +132,3 @@ export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof HTTPException && error.status === 400) return new Failure('malformed', 'request.malformed_json');
   return undefined;
 }
-

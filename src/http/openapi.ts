@@ -1,5 +1,5 @@
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import type { Access, Contract, Endpoint } from './endpoint.ts';
 import type { Credential, Surface } from './surface.ts';
 
@@ -18,7 +18,12 @@ const SECURITY_SCHEMES = {
       '`HMAC {access_key}:{signature}`, together with `x-date`, `x-nonce` and `x-content-sha256`. The README tells how to sign.',
   },
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Session token of a person.' },
-  external: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Token of an outsider, from share-auth.' },
+  external: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'Token of an outsider, from share-auth.',
+  },
   operator: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_TOKEN.' },
 } as const;
 
@@ -53,8 +58,12 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(contract.query && { query: contract.query as z.ZodObject }),
     },
-    ...(contract.body && { requestBody: { required: true, content: { 'application/json': { schema: contract.body } } } }),
-    ...(contract.form && { requestBody: { required: true, content: { 'multipart/form-data': { schema: contract.form } } } }),
+    ...(contract.body && {
+      requestBody: { required: true, content: { 'application/json': { schema: contract.body } } },
+    }),
+    ...(contract.form && {
+      requestBody: { required: true, content: { 'multipart/form-data': { schema: contract.form } } },
+    }),
     responses: {
       [String(contract.returns.status)]: success(contract),
       default: { description: 'A failure.', content: { 'application/json': { schema: surface.errorBody } } },

@@ -18,7 +18,11 @@ export async function countByIp(ctx: Context): Promise<LimitState> {
  * Asks the organization's gate, in one call, whether the nonce is new and both limits have room.
  * @throws Failure `signature.nonce_reused`
  */
-export async function countByPrincipal(ctx: Context, actor: Principal, nonce: Admission['nonce']): Promise<LimitState[]> {
+export async function countByPrincipal(
+  ctx: Context,
+  actor: Principal,
+  nonce: Admission['nonce'],
+): Promise<LimitState[]> {
   const gate = ctx.bindings.ORGANIZATION_GATE.getByName(actor.companyId);
   const verdict = await gate.admit({
     principalId: actor.id,

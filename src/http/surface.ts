@@ -2,7 +2,7 @@ import type { ZodType } from 'zod';
 import type { Failure, FailureKind } from '../kernel/failure.ts';
 
 /** How callers of a surface prove who they are. */
-export type Credential = 'signature' | 'bearer' | 'external';
+export type Credential = 'signature' | 'bearer';
 
 /** How a surface says a failure: HTTP status, its code, and a sentence where the domain's own does not fit. */
 export type Wording = readonly [status: number, code: string, message?: string];

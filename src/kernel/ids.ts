@@ -14,5 +14,8 @@ export function newId(now: number): string {
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
 export function newSecretToken(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
 }

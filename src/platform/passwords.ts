@@ -1,6 +1,6 @@
-import setupWasm, { type computeHash } from 'argon2id/lib/setup.js';
 import plain from 'argon2id/dist/no-simd.wasm';
 import simd from 'argon2id/dist/simd.wasm';
+import setupWasm, { type computeHash } from 'argon2id/lib/setup.js';
 
 /** Cost of a new hash: memory in KiB, passes, lanes. Old hashes carry their own. */
 const COST = { memorySize: 19_456, passes: 2, parallelism: 1 } as const;
@@ -59,7 +59,14 @@ function phc({ memorySize, passes, parallelism }: Cost, salt: Uint8Array, tag: U
 function parsePhc(text: string): { cost: Cost; salt: Uint8Array; tag: Uint8Array } {
   const parts = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/.exec(text);
   if (!parts) throw new Error('A stored password hash is not Argon2id in PHC form.');
-  const [, memorySize, passes, parallelism, salt, tag] = parts as unknown as [string, string, string, string, string, string];
+  const [, memorySize, passes, parallelism, salt, tag] = parts as unknown as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   return {
     cost: { memorySize: Number(memorySize), passes: Number(passes), parallelism: Number(parallelism) },
     salt: Uint8Array.fromBase64(salt, { lastChunkHandling: 'loose' }),

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull } from 'drizzle-orm';
+import { and, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import type { AccessSources, GroupGrants } from '../../kernel/policy.ts';
@@ -6,12 +6,15 @@ import { groupBindings, groupPermissions, groupPolicies, groups } from '../group
 import { permissions } from '../legacy-permissions/tables.ts';
 import { policies } from './tables.ts';
 
+/** A value, or the subquery that finds it within the same batch. */
+type Known = string | SQL<string>;
+
 /** Whose access is read. A service account's groups count in its own account only, a user's in all of them. */
 export interface AccessOf {
-  companyId: string;
+  companyId: Known;
   principalType: 'user' | 'service_account';
-  principalId: string;
-  accountId?: string;
+  principalId: Known;
+  accountId?: Known;
 }
 
 /** The reads that a principal's access is compiled from. They go into the batch that authenticates the request. */
@@ -45,18 +48,23 @@ export function accessReads(db: ControlDb, of: AccessOf) {
         actions: permissions.actions,
       })
       .from(groupPermissions)
-      .innerJoin(permissions, and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, of.companyId)))
+      .innerJoin(
+        permissions,
+        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, of.companyId)),
+      )
       .where(and(eq(groupPermissions.companyId, of.companyId), inArray(groupPermissions.groupId, memberships))),
   ] as const;
 }
 
+type Rows<Query> = Query extends PromiseLike<infer Found> ? Found : never;
 type Reads = ReturnType<typeof accessReads>;
+type Found = [groups: Rows<Reads[0]>, policies: Rows<Reads[1]>, permissions: Rows<Reads[2]>];
 
 /** What the reads found, as the evaluator takes it. */
 export function accessSources(
   companyId: string,
   isOwner: boolean,
-  [foundGroups, attached, legacy]: { -readonly [K in keyof Reads]: Awaited<Reads[K]> },
+  [foundGroups, attached, legacy]: Found,
 ): AccessSources {
   const grants: GroupGrants[] = foundGroups.map(({ id, roles }) => ({
     id,

@@ -21,7 +21,9 @@ export async function mintKey(
   companySlug: string,
   accountId: string,
 ): Promise<{ material: KeyMaterial; secretKey: string }> {
-  const random = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_LENGTH)), (byte) => BASE32[byte % 32]).join('');
+  const random = Array.from(crypto.getRandomValues(new Uint8Array(RANDOM_LENGTH)), (byte) => BASE32[byte % 32]).join(
+    '',
+  );
   const accessKey = `sa_${companySlug}_${accountId}_${random}`;
   const salt = toBase64Url(crypto.getRandomValues(new Uint8Array(16)).buffer);
   const { version, secret } = newestSecret(masters);

@@ -1,5 +1,5 @@
-import type { Metadata } from '../../db/columns.ts';
 import type { Context } from '../../context.ts';
+import type { Metadata } from '../../db/columns.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
 import { type ApiKey, insertApiKey, insertServiceAccount, type ServiceAccount } from './store.ts';
 
@@ -33,7 +33,11 @@ export async function prepareApiKey(
   input: { description: string; expiresAt?: number },
 ) {
   const now = ctx.now();
-  const { material, secretKey } = await mintKey(ctx.config.KEY_DERIVATION_SECRETS, company.slug, serviceAccount.accountId);
+  const { material, secretKey } = await mintKey(
+    ctx.config.KEY_DERIVATION_SECRETS,
+    company.slug,
+    serviceAccount.accountId,
+  );
   const record: ApiKey = {
     ...material,
     id: ctx.newId(),

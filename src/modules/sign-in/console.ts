@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/console.ts';
+import { companyExists } from '../companies/service.ts';
+import { triedPassword } from '../users/password-rules.ts';
+import { getUser } from '../users/service.ts';
+import { consoleUserView, viewConsoleUser } from '../users/views.ts';
+import { logIn, logOut, publicKeySet, refreshSession, type SignedIn, type TokenPair } from './service.ts';
+
+const tokenPairView = z
+  .object({
+    token: z.string(),
+    expires_in: z.int().meta({ description: 'Seconds.' }),
+    refresh_token: z.string(),
+    refresh_expires_in: z.int().meta({ description: 'Seconds.' }),
+  })
+  .meta({ id: 'TokenPair' });
+
+const loginResultView = tokenPairView
+  .extend({ user: z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() }) })
+  .meta({ id: 'LoginResult' });
+
+const viewTokenPair = (pair: TokenPair): z.input<typeof tokenPairView> => ({
+  token: pair.token,
+  expires_in: pair.expiresIn,
+  refresh_token: pair.refreshToken,
+  refresh_expires_in: pair.refreshExpiresIn,
+});
+
+const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView> => ({
+  ...viewTokenPair(signedIn),
+  user: {
+    _id: signedIn.user.id,
+    email: signedIn.user.email,
+    name: signedIn.user.name,
+    company_id: signedIn.user.companyId,
+  },
+});
+
+const loginInput = z
+  .object({ company_slug: z.string().min(1).max(63), email: z.email().max(254).toLowerCase(), password: triedPassword })
+  .transform(({ company_slug, email, password }) => ({ companySlug: company_slug, email, password }));
+
+export const signInEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/auth/validate-company',
+      access: 'public',
+      summary: 'Tell whether a company of this slug exists',
+      query: z.object({ slug: z.string().min(1).max(63) }),
+      returns: ok(z.object({ exists: z.boolean() })),
+    },
+    async ({ ctx, query }) => ({ exists: await companyExists(ctx, query.slug) }),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/auth/login',
+      access: 'public',
+      summary: 'Sign in with email and password',
+      body: loginInput,
+      returns: ok(loginResultView),
+    },
+    async ({ ctx, body }) => viewSignedIn(await logIn(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/auth/me',
+      access: 'authenticated',
+      summary: 'The caller',
+      returns: ok(z.object({ user: consoleUserView, context: z.object({ company_id: z.string() }) })),
+    },
+    async ({ ctx }) => ({
+      user: viewConsoleUser(await getUser(ctx, ctx.actor.id)),
+      context: { company_id: ctx.actor.companyId },
+    }),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/auth/refresh',
+      access: 'public',
+      summary: 'Exchange a refresh token for a new pair of tokens',
+      description:
+        'A refresh token is used once. Should the answer get lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
+      body: z.object({ refresh_token: z.string().min(1).max(4096) }),
+      returns: ok(tokenPairView),
+    },
+    async ({ ctx, body }) => viewTokenPair(await refreshSession(ctx, body.refresh_token)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/auth/logout',
+      access: 'optional',
+      summary: 'End the session of the token, if one is sent',
+      returns: ok(z.object({ success: z.literal(true) })),
+    },
+    async ({ ctx }) => {
+      if (ctx.actor.kind === 'user') await logOut({ ...ctx, actor: ctx.actor });
+      return { success: true as const };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/.well-known/jwks.json',
+      access: 'public',
+      summary: 'The public keys that verify session tokens',
+      returns: ok(z.object({ keys: z.array(z.record(z.string(), z.unknown())) })),
+    },
+    async ({ ctx }) => ({ keys: (await publicKeySet(ctx)).keys as Record<string, unknown>[] }),
+  ),
+];

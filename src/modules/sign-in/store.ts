@@ -1,0 +1,73 @@
+import { and, eq, gt, gte, isNull, ne } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { companies } from '../companies/tables.ts';
+import { users } from '../users/tables.ts';
+import { sessions } from './tables.ts';
+
+export type Session = typeof sessions.$inferSelect;
+
+export const insertSession = (db: ControlDb, record: Session) => db.insert(sessions).values(record);
+
+/** The live session of a token with its user and company: nothing when any of them has ended. */
+export const selectLiveSession = (
+  db: ControlDb,
+  key: { companyId: string; userId: string; sessionId: string },
+  now: number,
+) =>
+  db
+    .select({ user: users, company: companies })
+    .from(sessions)
+    .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
+    .innerJoin(companies, eq(companies.id, sessions.companyId))
+    .where(
+      and(
+        eq(sessions.id, key.sessionId),
+        eq(sessions.companyId, key.companyId),
+        eq(sessions.userId, key.userId),
+        isNull(sessions.endedAt),
+        gt(sessions.expiresAt, now),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/**
+ * The statements that exchange the refresh token of `presented` for `next`, to be run in one batch: the newest token
+ * rotates; the one before may retry until `previousUntil`, replacing its successor; any other ends the session.
+ */
+export function rotateStatements(
+  db: ControlDb,
+  key: { companyId: string; sessionId: string },
+  digests: { presented: string; next: string },
+  times: { now: number; retryUntil: number; expiresAt: number },
+) {
+  const live = and(
+    eq(sessions.id, key.sessionId),
+    eq(sessions.companyId, key.companyId),
+    isNull(sessions.endedAt),
+    gt(sessions.expiresAt, times.now),
+    ne(sessions.refreshDigest, digests.next),
+  );
+  return [
+    db
+      .update(sessions)
+      .set({
+        refreshDigest: digests.next,
+        previousDigest: digests.presented,
+        previousUntil: times.retryUntil,
+        expiresAt: times.expiresAt,
+      })
+      .where(and(live, eq(sessions.refreshDigest, digests.presented))),
+    db
+      .update(sessions)
+      .set({ refreshDigest: digests.next })
+      .where(and(live, eq(sessions.previousDigest, digests.presented), gte(sessions.previousUntil, times.now))),
+    db.update(sessions).set({ endedAt: times.now }).where(live),
+  ] as const;
+}
+
+export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId), isNull(sessions.endedAt)));

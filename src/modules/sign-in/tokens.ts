@@ -1,0 +1,115 @@
+import { errors, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
+import type { Context } from '../../context.ts';
+import { Failure } from '../../kernel/failure.ts';
+
+const ISSUER = 'data-console-api';
+const AUDIENCE = 'console';
+const ALGORITHM = 'EdDSA';
+
+export const ACCESS_SECONDS = 10 * 60;
+export const REFRESH_SECONDS = 7 * 24 * 60 * 60;
+
+/** What an access token says (document 2), and the session it belongs to. */
+export interface AccessClaims {
+  user_id: string;
+  company_id: string;
+  team_id: string | null;
+  email: string;
+  is_owner: boolean;
+  sid: string;
+}
+
+export interface RefreshClaims {
+  sub: string;
+  company_id: string;
+  sid: string;
+  jti: string;
+}
+
+interface KeyRing {
+  signing: { kid: string; key: CryptoKey };
+  verifying: Map<string, CryptoKey>;
+  publicKeys: JWK[];
+}
+
+const rings = new Map<string, Promise<KeyRing>>();
+
+/** The keys of the configuration, imported once per isolate. */
+function keyRing(ctx: Context): Promise<KeyRing> {
+  const configured = ctx.config.JWT_PRIVATE_KEYS;
+  const ring = rings.get(configured) ?? importKeys(configured);
+  rings.set(configured, ring);
+  return ring;
+}
+
+async function importKeys(configured: string): Promise<KeyRing> {
+  const privateKeys = JSON.parse(configured) as (JWK & { kid: string })[];
+  const publicKeys = privateKeys.map(({ d: _private, ...open }) => ({ ...open, alg: ALGORITHM, use: 'sig' }));
+  const [newest] = privateKeys;
+  if (!newest) throw new Error('JWT_PRIVATE_KEYS must hold at least one key.');
+  const verifying = new Map<string, CryptoKey>();
+  for (const jwk of publicKeys) verifying.set(jwk.kid, (await importJWK(jwk, ALGORITHM)) as CryptoKey);
+  return {
+    signing: { kid: newest.kid, key: (await importJWK(newest, ALGORITHM)) as CryptoKey },
+    verifying,
+    publicKeys,
+  };
+}
+
+/** The public keys that verify our tokens, as a JWK set. */
+export async function publicKeySet(ctx: Context): Promise<{ keys: JWK[] }> {
+  return { keys: (await keyRing(ctx)).publicKeys };
+}
+
+export const signAccessToken = (ctx: Context, claims: AccessClaims): Promise<string> =>
+  sign(ctx, { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' }, ACCESS_SECONDS);
+
+export const signRefreshToken = (ctx: Context, claims: RefreshClaims): Promise<string> =>
+  sign(ctx, { ...claims, token_type: 'refresh' }, REFRESH_SECONDS);
+
+/** The claims of a good access token. @throws Failure `token.invalid` */
+export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessClaims> => verify(ctx, token, 'access');
+
+/** The claims of a good refresh token. @throws Failure `token.invalid` */
+export const verifyRefreshToken = (ctx: Context, token: string): Promise<RefreshClaims> =>
+  verify(ctx, token, 'refresh');
+
+async function sign(ctx: Context, claims: Record<string, unknown>, seconds: number): Promise<string> {
+  const { signing } = await keyRing(ctx);
+  const now = Math.floor(ctx.now() / 1000);
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'JWT' })
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setIssuedAt(now)
+    .setExpirationTime(now + seconds)
+    .sign(signing.key);
+}
+
+async function verify<Claims>(ctx: Context, token: string, type: 'access' | 'refresh'): Promise<Claims> {
+  const { verifying } = await keyRing(ctx);
+  try {
+    const { payload } = await jwtVerify(
+      token,
+      ({ kid }) => {
+        const key = verifying.get(kid ?? '');
+        if (!key) throw new errors.JWKSNoMatchingKey();
+        return key;
+      },
+      {
+        algorithms: [ALGORITHM],
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        currentDate: new Date(ctx.now()),
+        requiredClaims: ['sub', 'company_id', 'sid', 'jti', 'exp', 'token_type'],
+      },
+    );
+    if (payload.token_type === type) return payload as Claims;
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error;
+  }
+  throw invalidToken();
+}
+
+export const invalidToken = () =>
+  new Failure('unauthenticated', 'token.invalid', { message: 'The token is missing, invalid or expired.' });

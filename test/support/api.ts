@@ -1,0 +1,50 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import worker from '../../src/index.ts';
+
+export const BASE_URL = 'https://api.test';
+
+/** An answer with its body read: parsed when it is JSON, text otherwise. */
+export interface Answer<T = any> {
+  status: number;
+  headers: Headers;
+  body: T;
+}
+
+export interface Sending {
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is. */
+  body?: BodyInit;
+  /** Variables that differ for this request. */
+  env?: Record<string, string>;
+}
+
+/** Sends a request to the Worker, from the door. Work it defers is done when this resolves. */
+export async function call(method: string, path: string, sending: Sending = {}): Promise<Answer> {
+  const headers = new Headers(sending.headers);
+  if (sending.json !== undefined) headers.set('content-type', 'application/json');
+  const body = sending.json !== undefined ? JSON.stringify(sending.json) : sending.body;
+  const execution = createExecutionContext();
+  const request = new Request(`${BASE_URL}${path}`, { method, headers, body, redirect: 'manual' });
+  const bindings = sending.env ? { ...env, ...sending.env } : env;
+  const response = await worker.fetch(request, bindings, execution);
+  const text = await response.text();
+  await waitOnExecutionContext(execution);
+  return { status: response.status, headers: response.headers, body: parsed(text, response) };
+}
+
+function parsed(text: string, response: Response): unknown {
+  return response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
+}
+
+/** The same with a session token. */
+export function bearer(token: string) {
+  const send =
+    (method: string) =>
+    (path: string, sending: Sending = {}) =>
+      call(method, path, { ...sending, headers: { authorization: `Bearer ${token}`, ...sending.headers } });
+  return { get: send('GET'), post: send('POST'), put: send('PUT'), patch: send('PATCH'), delete: send('DELETE') };
+}
+
+export type Caller = ReturnType<typeof bearer>;

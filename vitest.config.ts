@@ -1,0 +1,50 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+
+/** Pure things and the offline stand-ins run in Node; everything else runs in workerd, against real bindings. */
+const IN_NODE = ['test/kernel/**/*.test.ts', 'test/uploads/inference/**/*.test.ts', 'test/local/**/*.test.ts'];
+
+const { privateKey } = generateKeyPairSync('ed25519');
+const random = () => randomBytes(32).toString('base64');
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'node', include: IN_NODE, testTimeout: 60_000 } },
+      {
+        test: {
+          name: 'worker',
+          include: ['test/**/*.test.ts'],
+          exclude: IN_NODE,
+          setupFiles: ['test/support/migrate.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+        plugins: [
+          cloudflareTest(async ({ inject }) => ({
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: {
+                CONTROL_DB_MIGRATIONS: await readD1Migrations('drizzle'),
+                PLATFORM_ADMIN_TOKEN: 'operator-token-of-the-tests',
+                JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'test-1' }]),
+                KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),
+                ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
+                NEON_API_URL: inject('neonApiUrl'),
+                NEON_API_KEY: inject('neonApiKey'),
+                NEON_WS_PROXY: inject('neonWsProxy'),
+                CONSOLE_URL: 'https://console.test',
+                // Generous, so that tests meet a limit only where they ask for one.
+                RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1000000',
+                RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1000000',
+                RATE_LIMIT_IP_PER_SECOND: '1000000',
+              },
+            },
+          })),
+        ],
+      },
+    ],
+  },
+});
