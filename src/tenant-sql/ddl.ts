@@ -51,3 +51,26 @@ export function renameTable(name: string, newName: string): string {
 export function truncateTable(name: string): string {
   return `TRUNCATE ${qualified('public', name)}`;
 }
+
+/** Holds a table of schema `public` against writes until the transaction ends; reads go on. */
+export function lockAgainstWrites(table: string): string {
+  return `LOCK TABLE ${qualified('public', table)} IN SHARE ROW EXCLUSIVE MODE`;
+}
+
+/** Several actions in one pass over the table, e.g. `DROP COLUMN "a"`. */
+export function alterColumns(table: string, actions: string[]): string {
+  return `ALTER TABLE ${qualified('public', table)} ${actions.join(', ')}`;
+}
+
+/** Renames a column of a table in schema `public`. */
+export function renameColumn(table: string, name: string, newName: string): string {
+  return `ALTER TABLE ${qualified('public', table)} RENAME COLUMN ${quoted(name)} TO ${quoted(newName)}`;
+}
+
+/** Adds columns to a table of schema `public`; they are null in the rows there are. */
+export function addColumns(table: string, columns: Column[]): string {
+  return alterColumns(
+    table,
+    columns.map((column) => `ADD COLUMN ${columnDefinition(column)}`),
+  );
+}

@@ -16,9 +16,9 @@ export interface RowOrder {
 /**
  * Inserts rows in their order. They travel as one JSON value, so that rows which leave columns out cost nothing for them.
  * @param columns those that any of the rows names; others become null
- * @param rows per row, the texts by the column's position in `columns` (see `toPostgresText`)
+ * @param rows per row, the texts by the column's position in `columns` (see `toPostgresText`); what is left out is null
  */
-export function insertRows(table: string, columns: Column[], rows: Record<number, string | null>[]): Statement {
+export function insertRows(table: string, columns: Column[], rows: Record<number, string>[]): Statement {
   const target = qualified('public', table);
   if (columns.length === 0) {
     return {
@@ -80,17 +80,16 @@ export function nearerWindow(total: number, offset: number, limit: number): Wind
 }
 
 /**
- * A page of rows with the table's exact row count of the same moment, one statement: every result row carries `row_count`,
- * `bytes` (what the page's values take as text) and one row of the table, whose members are null when the page is empty or
- * larger than `maxBytes`. No result row at all means that the table is gone.
+ * A page of rows. Every result row carries `bytes` (what the page's values take as text, a string of digits) and one row
+ * of the table, whose members are null when the page is empty or larger than `maxBytes`.
  */
 export function selectRows(
-  table: { id: string; companyId: string; name: string; columns: Column[] },
+  table: string,
+  columns: Column[],
   order: RowOrder | null,
   window: Window,
   maxBytes: number,
 ): Statement {
-  const { columns } = table;
   // Qualified, because a person's column may be called `c0` too.
   const inner = orderBy(order, window.fromEnd, (name) => `source.${quoted(name)}`);
   const outer = orderBy(order, false, (name) =>
@@ -99,15 +98,13 @@ export function selectRows(
   return {
     text: `
       WITH page AS MATERIALIZED (
-        SELECT ${selectedColumns(columns)} FROM ${qualified('public', table.name)} AS source ORDER BY ${inner} LIMIT $3 OFFSET $4
+        SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} AS source
+        ORDER BY ${inner} LIMIT $1::bigint OFFSET $2::bigint
       ), size AS (
         SELECT coalesce(sum(${rowBytes(columns)}), 0) AS bytes FROM page
       )
-      SELECT managed.row_count, size.bytes, page.*
-      FROM console.managed_tables AS managed CROSS JOIN size LEFT JOIN page ON size.bytes <= $5::bigint
-      WHERE managed.id = $1 AND managed.company_id = $2 AND managed.deleted_at IS NULL
-      ORDER BY ${outer}`,
-    values: [table.id, table.companyId, window.limit, window.offset, maxBytes],
+      SELECT size.bytes, page.* FROM size LEFT JOIN page ON size.bytes <= $3::bigint ORDER BY ${outer}`,
+    values: [window.limit, window.offset, maxBytes],
   };
 }
 

@@ -15,6 +15,36 @@ const REASONS: Record<string, PortugueseWording> = {
   'request.malformed_json': [400, null, 'O corpo da requisição não é um JSON válido.'],
   'request.unknown_route': [404, null, 'Rota não encontrada.'],
   'request.wrong_method': [405, null, 'Método não permitido nesta rota.'],
+  'managed_database.not_provisioned': [
+    400,
+    'MANAGED_DATABASE_NOT_PROVISIONED',
+    'O banco de dados gerenciado não está provisionado. Ative o recurso antes de usá-lo.',
+  ],
+  'tenant_sql.provisioning_pending': [
+    503,
+    null,
+    'O banco de dados gerenciado está sendo preparado. Tente novamente em instantes.',
+  ],
+  'managed_table.not_found': [404, null, 'Tabela não encontrada.'],
+  'managed_table.row_not_found': [404, null, 'Linha não encontrada.'],
+  'managed_table.duplicate_name': [400, 'MANAGED_TABLE_DUPLICATE_NAME', 'Já existe uma tabela ativa com este nome.'],
+  'managed_table.truncate_locked': [
+    409,
+    'MANAGED_TABLE_TRUNCATE_LOCKED',
+    'A tabela não pode ser esvaziada enquanto há uma carga de arquivos em andamento.',
+  ],
+  'managed_table.locked': [
+    409,
+    'MANAGED_TABLE_LOCKED',
+    'A tabela não pode ser alterada nem excluída enquanto há uma carga de arquivos em andamento.',
+  ],
+  'managed_table.row_too_big': [422, null, 'A linha é grande demais para ser armazenada.'],
+  'managed_table.page_too_large': [
+    413,
+    null,
+    'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
+  ],
+  'managed_table.busy': [503, null, 'A tabela está em uso por outra operação. Tente novamente em instantes.'],
 };
 
 const KINDS: Record<Failure['kind'], string> = {

@@ -1,0 +1,1 @@
+ALTER TABLE `managed_databases` ADD `reader_password` text;

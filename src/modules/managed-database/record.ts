@@ -1,0 +1,60 @@
+import type { CompanyContext } from '../../context.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { decrypt, encrypt } from '../../platform/cipher.ts';
+import type { ProvisioningRecord } from '../../tenant-sql/provisioning.ts';
+import * as store from './store.ts';
+
+/** Encrypts a company's connection strings: what is one company's does not decrypt as another's. */
+export function connectionCipher({ config, actor }: CompanyContext) {
+  const context = `tenant-sql:${actor.companyId}`;
+  return {
+    encrypt: (text: string) => encrypt(config.ENCRYPTION_KEYS, text, context),
+    decrypt: (text: string) => decrypt(config.ENCRYPTION_KEYS, text, context),
+  };
+}
+
+/** The memory of one call of provisioning, in the control database. The company's row must be there. */
+export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
+  const { companyId } = ctx.actor;
+  const cipher = connectionCipher(ctx);
+  const token = newSecretToken();
+  return {
+    async finished() {
+      const row = await store.readDatabase(ctx.db, companyId);
+      if (row?.status !== 'ready') return null;
+      const { neonProjectId, ownerConnection, readonlyConnection, migrationsVersion } = row;
+      if (neonProjectId === null || ownerConnection === null || readonlyConnection === null) return null;
+      const [ownerConnectionString, readonlyConnectionString] = await Promise.all([
+        cipher.decrypt(ownerConnection),
+        cipher.decrypt(readonlyConnection),
+      ]);
+      return {
+        projectId: neonProjectId,
+        ownerConnectionString,
+        readonlyConnectionString,
+        schemaVersion: migrationsVersion,
+      };
+    },
+    acquireLease(milliseconds) {
+      const now = ctx.now();
+      return store.takeLease(ctx.db, companyId, { token, now, until: now + milliseconds });
+    },
+    async keepReaderPassword(candidate) {
+      return cipher.decrypt(await store.keepReaderPassword(ctx.db, companyId, await cipher.encrypt(candidate)));
+    },
+    async finish(connection) {
+      const [ownerConnection, readonlyConnection] = await Promise.all([
+        cipher.encrypt(connection.ownerConnectionString),
+        cipher.encrypt(connection.readonlyConnectionString),
+      ]);
+      return store.recordReady(ctx.db, companyId, token, {
+        neonProjectId: connection.projectId,
+        ownerConnection,
+        readonlyConnection,
+        migrationsVersion: connection.schemaVersion,
+        updatedAt: ctx.now(),
+      });
+    },
+    releaseLease: () => store.dropLease(ctx.db, companyId, token),
+  };
+}

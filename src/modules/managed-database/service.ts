@@ -1,0 +1,155 @@
+import type { CompanyContext, Context } from '../../context.ts';
+import { openTenantSql, type TenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
+import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
+import { neonApi } from '../../tenant-sql/neon.ts';
+import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts';
+import { tenantNames } from '../../tenant-sql/roles.ts';
+import { notProvisioned } from './failures.ts';
+import { connectionCipher, provisioningRecord } from './record.ts';
+import * as store from './store.ts';
+
+/** Whether the company has its Postgres, and the id the API gives it. */
+export interface DatabaseStatus {
+  provisioned: boolean;
+  connection_id: string | null;
+}
+
+/** A provisioned database: its id and its two connection strings. Secret. */
+interface Connection {
+  id: string;
+  owner: string;
+  reader: string;
+}
+
+/** What a context has found out and opened. */
+interface Opened {
+  connection: Promise<Connection | null>;
+  owner?: TenantSql;
+  reader?: TenantSql;
+}
+
+const openedBy = new WeakMap<Context, Opened>();
+
+/**
+ * Makes the company's Postgres, or finds that it is made: any number of calls, at once or after a crash, make one.
+ * @throws Failure of kind `unavailable` when Neon or another call is not done in time; a further call goes on from there
+ */
+export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
+  const { companyId } = ctx.actor;
+  const known = await connectionOf(ctx);
+  if (known) return { provisioned: true, connection_id: known.id };
+  await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
+  const { NEON_API_URL: apiUrl, NEON_API_KEY: apiKey, NEON_REGION: region } = ctx.config;
+  const neon = neonApi({ apiUrl, apiKey, ...(region !== undefined && { region }) });
+  await provisionDatabase(provisioningRecord(ctx), { companyId, neon, sql: sqlOptions(ctx) });
+  openedBy.delete(ctx);
+  return statusOf(ctx);
+}
+
+/** Whether provisioning is done; one that is still under way counts as not. */
+export async function statusOf(ctx: CompanyContext): Promise<DatabaseStatus> {
+  const id = await connectionIdOf(ctx);
+  return { provisioned: id !== null, connection_id: id };
+}
+
+/** The id of the company's connection, null before provisioning. */
+export async function connectionIdOf(ctx: CompanyContext): Promise<string | null> {
+  return (await connectionOf(ctx))?.id ?? null;
+}
+
+/** The company's Postgres with the service's own login, one connection per context; undefined before provisioning. */
+export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undefined> {
+  const connection = await connectionOf(ctx);
+  if (!connection) return undefined;
+  const opened = openedOf(ctx);
+  opened.owner ??= open(ctx, connection.owner);
+  return opened.owner;
+}
+
+/** @throws Failure `managed_database.not_provisioned` */
+export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
+  const database = await databaseOf(ctx);
+  if (!database) throw notProvisioned();
+  return database;
+}
+
+/**
+ * The same database with the login that people's SQL runs under: it may read tables of schema `public` and nothing else.
+ * @throws Failure `managed_database.not_provisioned`
+ */
+export async function requireReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
+  const connection = await connectionOf(ctx);
+  if (!connection) throw notProvisioned();
+  const opened = openedOf(ctx);
+  opened.reader ??= open(ctx, connection.reader);
+  return opened.reader;
+}
+
+/** Says that something waits in the company's Postgres: the scheduled run looks there at `dueAt` (ms) or before. */
+export async function markWork(ctx: CompanyContext, dueAt: number): Promise<void> {
+  await store.markSweep(ctx.db, ctx.actor.companyId, dueAt);
+}
+
+/** A database that the scheduled run looks into; `marks` goes back to `setSweepAt`. */
+export interface DueDatabase {
+  companyId: string;
+  marks: number;
+}
+
+/** How long a look may take before another run looks again. Milliseconds. */
+const LOOK_MS = 60_000;
+
+/** The databases in which something is due, each given to one run at a time. */
+export async function dueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {
+  const now = ctx.now();
+  return store.claimDue(ctx.db, { now, next: now + LOOK_MS, limit });
+}
+
+/** Ends a look: the next one is at `next` (ms), or never; work that was marked during the look keeps its own moment. */
+export async function setSweepAt(ctx: Pick<Context, 'db'>, looked: DueDatabase, next: number | null): Promise<void> {
+  await store.setSweep(ctx.db, looked.companyId, looked.marks, next);
+}
+
+function openedOf(ctx: CompanyContext): Opened {
+  let opened = openedBy.get(ctx);
+  if (!opened) {
+    opened = { connection: readConnection(ctx) };
+    openedBy.set(ctx, opened);
+  }
+  return opened;
+}
+
+const connectionOf = (ctx: CompanyContext): Promise<Connection | null> => openedOf(ctx).connection;
+
+async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
+  const row = await store.readDatabase(ctx.db, ctx.actor.companyId);
+  if (row?.status !== 'ready' || row.ownerConnection === null || row.readonlyConnection === null) return null;
+  const cipher = connectionCipher(ctx);
+  const [owner, reader] = await Promise.all([
+    cipher.decrypt(row.ownerConnection),
+    cipher.decrypt(row.readonlyConnection),
+  ]);
+  if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await bringUpToDate(ctx, owner);
+  return { id: row.id, owner, reader };
+}
+
+/** A release came since the database was last used: its schema goes along. */
+async function bringUpToDate(ctx: CompanyContext, owner: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const sql = openTenantSql(owner, sqlOptions(ctx));
+  try {
+    const version = await migrate(sql, tenantNames(companyId).reader);
+    await store.recordMigration(ctx.db, companyId, version, ctx.now());
+  } finally {
+    await sql.close();
+  }
+}
+
+function open(ctx: CompanyContext, connectionString: string): TenantSql {
+  const sql = openTenantSql(connectionString, sqlOptions(ctx));
+  ctx.cleanup(() => sql.close());
+  return sql;
+}
+
+const sqlOptions = ({ config }: CompanyContext): TenantSqlOptions =>
+  config.NEON_WS_PROXY === undefined ? {} : { wsProxy: config.NEON_WS_PROXY };

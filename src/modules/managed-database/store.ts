@@ -1,0 +1,117 @@
+import { and, asc, eq, isNull, lte, or, sql } from 'drizzle-orm';
+import { type ControlDb, changes } from '../../db/client.ts';
+import { managedDatabases } from './tables.ts';
+
+export type DatabaseRow = typeof managedDatabases.$inferSelect;
+
+const of = (companyId: string) => eq(managedDatabases.companyId, companyId);
+const leasedBy = (companyId: string, token: string) => and(of(companyId), eq(managedDatabases.leaseToken, token));
+
+export async function readDatabase(db: ControlDb, companyId: string): Promise<DatabaseRow | undefined> {
+  return db.select().from(managedDatabases).where(of(companyId)).get();
+}
+
+/** Makes the company's row, unless it is there. */
+export async function ensureDatabase(
+  db: ControlDb,
+  row: { id: string; companyId: string; now: number },
+): Promise<void> {
+  const { id, companyId, now } = row;
+  await db
+    .insert(managedDatabases)
+    .values({ id, companyId, status: 'provisioning', createdAt: now, updatedAt: now })
+    .onConflictDoNothing();
+}
+
+/** Takes the lease of a database that is not ready, if nobody holds it any more. */
+export async function takeLease(
+  db: ControlDb,
+  companyId: string,
+  { token, now, until }: { token: string; now: number; until: number },
+): Promise<boolean> {
+  const result = await db
+    .update(managedDatabases)
+    .set({ leaseToken: token, leaseUntil: until, updatedAt: now })
+    .where(
+      and(
+        of(companyId),
+        eq(managedDatabases.status, 'provisioning'),
+        or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),
+      ),
+    );
+  return changes(result) === 1;
+}
+
+export async function dropLease(db: ControlDb, companyId: string, token: string): Promise<void> {
+  await db.update(managedDatabases).set({ leaseToken: null, leaseUntil: null }).where(leasedBy(companyId, token));
+}
+
+/** Keeps the reader's password (encrypted) unless there is one, and gives the one that is kept. */
+export async function keepReaderPassword(db: ControlDb, companyId: string, encrypted: string): Promise<string> {
+  const [, [row]] = await db.batch([
+    db
+      .update(managedDatabases)
+      .set({ readerPassword: encrypted })
+      .where(and(of(companyId), isNull(managedDatabases.readerPassword))),
+    db.select({ kept: managedDatabases.readerPassword }).from(managedDatabases).where(of(companyId)),
+  ]);
+  return row?.kept ?? encrypted;
+}
+
+/** Records where the database is, if `token` still holds the lease. */
+export async function recordReady(
+  db: ControlDb,
+  companyId: string,
+  token: string,
+  ready: Pick<
+    DatabaseRow,
+    'neonProjectId' | 'ownerConnection' | 'readonlyConnection' | 'migrationsVersion' | 'updatedAt'
+  >,
+): Promise<boolean> {
+  const result = await db
+    .update(managedDatabases)
+    .set({ ...ready, status: 'ready', leaseToken: null, leaseUntil: null })
+    .where(leasedBy(companyId, token));
+  return changes(result) === 1;
+}
+
+export async function recordMigration(db: ControlDb, companyId: string, version: number, now: number): Promise<void> {
+  await db.update(managedDatabases).set({ migrationsVersion: version, updatedAt: now }).where(of(companyId));
+}
+
+/** Moves the next look to `dueAt`, if it is earlier, and counts the mark. */
+export async function markSweep(db: ControlDb, companyId: string, dueAt: number): Promise<void> {
+  await db
+    .update(managedDatabases)
+    .set({
+      sweepAt: sql`min(coalesce(${managedDatabases.sweepAt}, ${dueAt}), ${dueAt})`,
+      sweepMarks: sql`${managedDatabases.sweepMarks} + 1`,
+    })
+    .where(of(companyId));
+}
+
+/** Takes those that are due, the longest waiting first, and puts their next look off to `next` meanwhile. */
+export async function claimDue(
+  db: ControlDb,
+  { now, next, limit }: { now: number; next: number; limit: number },
+): Promise<{ companyId: string; marks: number }[]> {
+  const due = db
+    .select({ id: managedDatabases.id })
+    .from(managedDatabases)
+    .where(lte(managedDatabases.sweepAt, now))
+    .orderBy(asc(managedDatabases.sweepAt))
+    .limit(limit);
+  return db
+    .update(managedDatabases)
+    .set({ sweepAt: next })
+    .where(sql`${managedDatabases.id} in ${due}`)
+    .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
+}
+
+/** Sets the next look, unless work was marked since `marks` was read. */
+export async function setSweep(db: ControlDb, companyId: string, marks: number, next: number | null): Promise<void> {
+  await db
+    .update(managedDatabases)
+    .set({ sweepAt: next })
+    .where(and(of(companyId), eq(managedDatabases.sweepMarks, marks)));
+}

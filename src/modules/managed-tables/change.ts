@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import type { CompanyContext } from '../../context.ts';
+import type { FieldProblem } from '../../kernel/failure.ts';
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conversions.ts';
+import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable } from '../../tenant-sql/ddl.ts';
+import { quoted } from '../../tenant-sql/identifiers.ts';
+import { type ColumnPlan, planColumns } from './column-plan.ts';
+import { columnsRefused, locked, nameIsTaken } from './failures.ts';
+import { change, databaseOfTables, keyOf, lockTable } from './service.ts';
+import * as store from './store.ts';
+import { column, columnList, type ManagedTable, tableName } from './table.ts';
+
+const wantedColumn = column
+  .extend({
+    previous_name: z
+      .string()
+      .max(63)
+      .optional()
+      .meta({ description: 'The name the column has today, where it is renamed.' }),
+  })
+  .meta({ id: 'ManagedTableColumnChange' });
+
+/** What changing a table takes; what is left out stays. */
+export const tableChanges = z.object({
+  display_name: tableName.optional(),
+  columns: columnList(wantedColumn).optional(),
+  status: z.literal('active').optional(),
+});
+
+export type TableChanges = z.output<typeof tableChanges>;
+
+/** Converting a column rewrites the table. */
+const CHANGE_TIMEOUT_MS = 120_000;
+
+/**
+ * Renames a table and brings its columns to the wanted list, all or nothing.
+ * @throws Failure `managed_table.not_found`, `managed_table.duplicate_name`, `managed_table.locked` while an upload job works
+ * on it, or `request.invalid` that names the columns whose values the change would lose
+ */
+export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
+  const work = async (tx: TenantTx): Promise<ManagedTable> => {
+    const table = await lockTable(tx, ctx, id);
+    const plan = planColumns(table.columns, changes.columns ?? table.columns);
+    const displayName = changes.display_name ?? table.displayName;
+    if (!plan.changes && displayName === table.displayName) return table;
+    if (await store.hasUploadInWork(tx, id)) throw locked();
+
+    const changed = await claimName(tx, ctx, table, displayName, plan);
+    if (plan.changes) await applyPlan(tx, table, plan);
+    if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
+    return changed;
+  };
+  return change(await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
+}
+
+async function claimName(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  table: ManagedTable,
+  displayName: string,
+  plan: ColumnPlan,
+) {
+  try {
+    const at = new Date(ctx.now()).toISOString();
+    return await store.changeTable(tx, keyOf(ctx, table.id), { displayName, columns: plan.columns, at });
+  } catch (error) {
+    throw store.isNameTaken(error) ? nameIsTaken(displayName) : error;
+  }
+}
+
+async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {
+  const name = table.displayName;
+  // Changing one row does not take the catalogue's lock.
+  await tx.execute(lockAgainstWrites(name));
+  // Texts without an offset are UTC.
+  await tx.execute("SET LOCAL TIME ZONE 'UTC'");
+  const problems = await findLosses(tx, table, plan);
+  if (problems.length > 0) throw columnsRefused(problems);
+
+  const actions = [
+    ...plan.dropped.map((dropped) => `DROP COLUMN ${quoted(dropped.name)}`),
+    ...plan.kept.filter(({ from, to }) => from.type !== to.type).map(({ from, to }) => convertColumn(from, to.type)),
+    ...plan.kept
+      .filter(({ from, to }) => from.nullable !== to.nullable)
+      .map(({ from, to }) => `ALTER COLUMN ${quoted(from.name)} ${to.nullable ? 'DROP' : 'SET'} NOT NULL`),
+  ];
+  if (actions.length > 0) await tx.execute(alterColumns(name, actions));
+
+  // By way of names that no person can give, so that two columns may exchange theirs.
+  const renamed = plan.kept.filter(({ from, to }) => from.name !== to.name);
+  for (const { index, from } of renamed) await tx.execute(renameColumn(name, from.name, `$${index}`));
+  for (const { index, to } of renamed) await tx.execute(renameColumn(name, `$${index}`, to.name));
+
+  if (plan.added.length === 0) return;
+  try {
+    await tx.execute(
+      addColumns(
+        name,
+        plan.added.map(({ column: added }) => added),
+      ),
+    );
+  } catch (error) {
+    if (!isPostgresError(error) || error.code !== '54011') throw error;
+    throw columnsRefused([
+      { field: 'columns', message: 'are more than the table can still get: dropped ones count too' },
+    ]);
+  }
+}
+
+/** What the change would lose or leave null, a problem for each column. */
+async function findLosses(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<FieldProblem[]> {
+  const problems: FieldProblem[] = [];
+  for (const { index, from, to } of plan.kept) {
+    if (from.type !== to.type) {
+      const [misfit] = await tx.query<{ value: string }>(selectMisfit(table.displayName, from, to.type));
+      const message = `"${from.name}" holds ${JSON.stringify(misfit?.value)}, which cannot become ${to.type} without loss`;
+      if (misfit) problems.push({ field: `columns.${index}.type`, message });
+    }
+    if (from.nullable && !to.nullable && (await tx.query(selectNull(table.displayName, from.name))).length > 0) {
+      problems.push({ field: `columns.${index}.nullable`, message: `"${from.name}" is null in some rows` });
+    }
+  }
+  for (const { index, column: added } of plan.added) {
+    if (!added.nullable && table.rowCount > 0) {
+      problems.push({
+        field: `columns.${index}.nullable`,
+        message: `"${added.name}" would be null in the rows there are`,
+      });
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,61 @@
+import type { FieldProblem } from '../../kernel/failure.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import { columnsRefused } from './failures.ts';
+
+/** A column of the wanted list; `previous_name` where it has another name today. */
+export type WantedColumn = Column & { previous_name?: string | undefined };
+
+/** What leads from the present columns to the wanted ones. `index` is the place in the wanted list. */
+export interface ColumnPlan {
+  dropped: Column[];
+  kept: { index: number; from: Column; to: Column }[];
+  added: { index: number; column: Column }[];
+  /** The columns afterwards. */
+  columns: Column[];
+  /** False when everything is as it was. */
+  changes: boolean;
+}
+
+/**
+ * Matches the wanted columns with the present ones: by `previous_name` where it is given, else by name among those that no
+ * `previous_name` claims.
+ * @throws Failure for a `previous_name` that no column has, or that two columns claim
+ */
+export function planColumns(present: Column[], wanted: WantedColumn[]): ColumnPlan {
+  const unclaimed = new Map(present.map((column) => [column.name, column]));
+  const sources = new Map<number, Column>();
+  const problems: FieldProblem[] = [];
+
+  for (const [index, { previous_name: previous }] of wanted.entries()) {
+    if (previous === undefined) continue;
+    const source = unclaimed.get(previous);
+    if (source) sources.set(index, source);
+    else
+      problems.push({
+        field: `columns.${index}.previous_name`,
+        message: `names no column, or one that another column claims: "${previous}"`,
+      });
+    unclaimed.delete(previous);
+  }
+  if (problems.length > 0) throw columnsRefused(problems);
+  for (const [index, { name, previous_name: previous }] of wanted.entries()) {
+    const source = previous === undefined ? unclaimed.get(name) : undefined;
+    if (!source) continue;
+    sources.set(index, source);
+    unclaimed.delete(name);
+  }
+
+  const columns = wanted.map(({ name, display_name, type, nullable }) => ({ name, display_name, type, nullable }));
+  const kept = columns.flatMap((to, index) => {
+    const from = sources.get(index);
+    return from ? [{ index, from, to }] : [];
+  });
+  const added = columns.flatMap((column, index) => (sources.has(index) ? [] : [{ index, column }]));
+  const changes =
+    present.length !== columns.length || present.some((column, index) => !sameColumn(column, columns[index]));
+  return { dropped: [...unclaimed.values()], kept, added, columns, changes };
+}
+
+function sameColumn(a: Column, b: Column | undefined): boolean {
+  return a.name === b?.name && a.display_name === b.display_name && a.type === b.type && a.nullable === b.nullable;
+}

@@ -1,0 +1,139 @@
+import type { CompanyContext } from '../../context.ts';
+import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import * as sql from '../../tenant-sql/rows.ts';
+import { toJsonValue } from '../../tenant-sql/values.ts';
+import { pageTooLarge, rowNotFound, rowTooBig, tableBusy, tableNotFound } from './failures.ts';
+import { encodeChanges, encodeRows } from './row-input.ts';
+import { change, databaseOfTables, keyOf, lockTable, setRowCount } from './service.ts';
+import { parseSort } from './sort.ts';
+import * as store from './store.ts';
+
+/** A row as the API shows it: `id` and the table's columns. It has no prototype, so that a column may bear any name. */
+export type Row = Record<string, string | number | boolean | null>;
+
+/** The values of one page as text: what an answer may hold, so that a page of long texts does not exhaust the Worker. */
+const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+const READ_TIMEOUT_MS = 20_000;
+
+/**
+ * A page of rows with their exact number, in insertion order unless `sortBy` says otherwise (see `parseSort`).
+ * @throws Failure `managed_table.not_found`, `managed_table.page_too_large`, or one that names `sort_by`
+ */
+export async function listRows(
+  ctx: CompanyContext,
+  tableId: string,
+  { page, perPage, sortBy }: { page: number; perPage: number; sortBy?: string | undefined },
+): Promise<{ total: number; records: Row[] }> {
+  const key = keyOf(ctx, tableId);
+  return whileStale(await databaseOfTables(ctx), (database) =>
+    change(
+      database,
+      async (tx) => {
+        const table = await store.readTable(tx, key);
+        if (!table) throw tableNotFound();
+        const order = parseSort(sortBy, table.columns);
+        const window = sql.nearerWindow(table.rowCount, (page - 1) * perPage, perPage);
+        const { text, values } = sql.selectRows(table.displayName, table.columns, order, window, MAX_PAGE_BYTES);
+        const found = await tx.query<RawRow & { bytes: string }>(text, values);
+        const bytes = Number(found[0]?.bytes ?? 0);
+        if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
+        const records = found.flatMap((row) => (row.id === null ? [] : [rowOf(table.columns, row)]));
+        // Truncating or rewriting a table empties it for those who began to look before.
+        if (records.length === 0 && (page - 1) * perPage < table.rowCount) throw new StaleTable();
+        return { total: table.rowCount, records };
+      },
+      { readOnly: true, isolation: 'repeatable read', statementTimeoutMs: READ_TIMEOUT_MS },
+    ),
+  );
+}
+
+/**
+ * Inserts all rows or none, in their order.
+ * @param rows JSON objects by column name; `values.ts` says what each type takes
+ * @returns how many
+ * @throws Failure `managed_table.not_found`, `managed_table.row_too_big`, or `request.invalid` with `{ row, field, message }`
+ */
+export async function insertRows(ctx: CompanyContext, tableId: string, rows: unknown[]): Promise<number> {
+  const key = keyOf(ctx, tableId);
+  return whileStale(await databaseOfTables(ctx), async (database) => {
+    const table = await store.readTable(database, key);
+    if (!table) throw tableNotFound();
+    const encoded = encodeRows(table.columns, rows);
+    return change(database, async (tx) => {
+      const current = await store.addToRowCount(tx, key, rows.length, new Date(ctx.now()).toISOString());
+      if (!current) throw tableNotFound();
+      if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
+      const { text, values } = sql.insertRows(table.displayName, encoded.columns, encoded.rows);
+      return tx.execute(text, values);
+    });
+  });
+}
+
+/**
+ * Changes the named fields of one row and gives the whole row back.
+ * @throws Failure `managed_table.not_found`, `managed_table.row_not_found`, `managed_table.row_too_big`, or
+ * `request.invalid` with `{ field, message }`
+ */
+export async function updateRow(
+  ctx: CompanyContext,
+  tableId: string,
+  rowId: string,
+  changes: Record<string, unknown>,
+): Promise<Row> {
+  const key = keyOf(ctx, tableId);
+  return whileStale(await databaseOfTables(ctx), async (database) => {
+    const table = await store.readTable(database, key);
+    if (!table) throw tableNotFound();
+    const encoded = encodeChanges(table.columns, changes);
+    if (!isUuid(rowId)) throw rowNotFound();
+    const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
+    const [row] = await change(database, (tx) => tx.query<RawRow>(text, values));
+    if (!row) throw rowNotFound();
+    return rowOf(table.columns, row);
+  });
+}
+
+/** @throws Failure `managed_table.not_found`, `managed_table.row_not_found` */
+export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
+  await change(await databaseOfTables(ctx), async (tx) => {
+    const table = await lockTable(tx, ctx, tableId);
+    if (!isUuid(rowId)) throw rowNotFound();
+    const { text, values } = sql.deleteRow(table.displayName, rowId);
+    if ((await tx.execute(text, values)) === 0) throw rowNotFound();
+    await setRowCount(tx, ctx, tableId, table.rowCount - 1);
+  });
+}
+
+/** `id` and the columns as `c0`, `c1`, … */
+type RawRow = { id: string | null } & Record<string, string | boolean | null>;
+
+function rowOf(columns: Column[], raw: RawRow): Row {
+  const row: Row = Object.create(null);
+  row.id = raw.id;
+  for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, raw[`c${index}`] ?? null);
+  return row;
+}
+
+const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+
+/** The table was renamed or its columns were changed since they were read. */
+class StaleTable extends Error {}
+
+const MAX_TRIES = 3;
+/** Undefined table, undefined column, a value of another type than the column. */
+const STALE_STATES = new Set(['42P01', '42703', '42804']);
+
+/** Runs the work again when the table changed under it. */
+async function whileStale<T>(database: TenantSql, work: (database: TenantSql) => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
+    try {
+      return await work(database);
+    } catch (error) {
+      if (isPostgresError(error) && error.code === '54000') throw rowTooBig();
+      const stale = error instanceof StaleTable || (isPostgresError(error) && STALE_STATES.has(error.code));
+      if (!stale) throw error;
+    }
+  }
+  throw tableBusy();
+}

@@ -1,0 +1,170 @@
+import type { CompanyContext, UserContext } from '../../context.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
+import { databaseOf, requireDatabase } from '../managed-database/service.ts';
+import { locked, nameIsTaken, tableBusy, tableNotFound, truncateLocked } from './failures.ts';
+import * as store from './store.ts';
+import type { ManagedTable, NewTable, TableSource } from './table.ts';
+
+export { nameIsTaken } from './failures.ts';
+export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
+
+export interface TablePage {
+  total: number;
+  records: ManagedTable[];
+}
+
+/**
+ * How the store knows a table of the caller's company.
+ * @throws Failure `managed_table.not_found` for what cannot be an id
+ */
+export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
+  if (!ID_PATTERN.test(id)) throw tableNotFound();
+  return { id, companyId: ctx.actor.companyId };
+}
+
+const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
+
+/**
+ * The company's Postgres for work on an existing table.
+ * @throws Failure `managed_table.not_found` where nothing was provisioned, so that there can be no table either
+ */
+export async function databaseOfTables(ctx: CompanyContext): Promise<TenantSql> {
+  const database = await databaseOf(ctx);
+  if (!database) throw tableNotFound();
+  return database;
+}
+
+/** A page of the company's tables, newest first. `search` is a literal part of the name, in any case. Empty before provisioning. */
+export async function listTables(
+  ctx: CompanyContext,
+  { page, perPage, search }: { page: number; perPage: number; search: string },
+): Promise<TablePage> {
+  const database = await databaseOf(ctx);
+  if (!database) return { total: 0, records: [] };
+  return store.readTables(database, ctx.actor.companyId, {
+    search: search.toLowerCase(),
+    limit: perPage,
+    offset: (page - 1) * perPage,
+  });
+}
+
+/** @throws Failure `managed_table.not_found` */
+export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
+  const table = await store.readTable(await databaseOfTables(ctx), keyOf(ctx, id));
+  if (!table) throw tableNotFound();
+  return table;
+}
+
+/**
+ * Makes an empty table by hand.
+ * @throws Failure `managed_database.not_provisioned`, `managed_table.duplicate_name`
+ */
+export async function createTable(ctx: UserContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
+  const database = await requireDatabase(ctx);
+  const id = ctx.newId();
+  return change(database, async (tx) => {
+    const table = await registerTable(tx, ctx, {
+      id,
+      displayName: display_name,
+      columns,
+      source: 'manual',
+      rowCount: 0,
+      createdByUserId: ctx.actor.id,
+    });
+    await tx.execute(createTableSql({ schema: 'public', name: display_name, id }, columns));
+    return table;
+  });
+}
+
+/**
+ * Enters a table into the catalogue, in the transaction that makes it. The name is taken from here on.
+ * @throws Failure `managed_table.duplicate_name`
+ */
+export async function registerTable(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  table: {
+    id: string;
+    displayName: string;
+    columns: Column[];
+    source: TableSource;
+    rowCount: number;
+    createdByUserId: string;
+  },
+): Promise<ManagedTable> {
+  const at = nowOf(ctx);
+  try {
+    return await store.insertTable(tx, { ...table, companyId: ctx.actor.companyId, createdAt: at, updatedAt: at });
+  } catch (error) {
+    throw store.isNameTaken(error) ? nameIsTaken(table.displayName) : error;
+  }
+}
+
+/** Whether a living table has this name. For an early answer: the name is only taken by `registerTable`. */
+export async function isNameInUse(ctx: CompanyContext, displayName: string): Promise<boolean> {
+  const database = await databaseOf(ctx);
+  return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
+}
+
+/**
+ * The living table, held against every other change until the transaction ends. To be taken before any lock on the
+ * table's rows.
+ * @throws Failure `managed_table.not_found`
+ */
+export async function lockTable(tx: TenantTx, ctx: CompanyContext, id: string): Promise<ManagedTable> {
+  const table = await store.lockTable(tx, keyOf(ctx, id));
+  if (!table) throw tableNotFound();
+  return table;
+}
+
+/** Sets a locked table's exact number of rows, in the transaction that changed them. */
+export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string, rowCount: number): Promise<void> {
+  await store.setRowCount(tx, keyOf(ctx, id), rowCount, nowOf(ctx));
+}
+
+/**
+ * Takes a table out of sight; its rows are kept in schema `trash`.
+ * @throws Failure `managed_table.not_found`, `managed_table.locked` while an upload job works on it
+ */
+export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
+  await change(await databaseOfTables(ctx), async (tx) => {
+    const table = await lockTable(tx, ctx, id);
+    if (await store.hasUploadInWork(tx, id)) throw locked();
+    await store.markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
+    for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);
+  });
+}
+
+/**
+ * Removes all rows of a table; columns, indexes and metadata stay.
+ * @returns the number of rows that are left
+ * @throws Failure `managed_table.not_found`, `managed_table.truncate_locked` while an upload job works on it
+ */
+export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
+  return change(await databaseOfTables(ctx), async (tx) => {
+    const table = await lockTable(tx, ctx, id);
+    if (await store.hasUploadInWork(tx, id)) throw truncateLocked();
+    await tx.execute(truncateSql(table.displayName));
+    await setRowCount(tx, ctx, id, 0);
+    return 0 as const;
+  });
+}
+
+/** A transaction whose waiting in vain for others is told as such. */
+export async function change<T>(
+  database: TenantSql,
+  work: (tx: TenantTx) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> {
+  try {
+    return await database.transaction(work, options);
+  } catch (error) {
+    throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy() : error;
+  }
+}
+
+/** Lock not available, deadlock detected, serialization failure, statement timeout. */
+const BUSY = new Set(['55P03', '40P01', '40001', '57014']);

@@ -1,0 +1,189 @@
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import { datetimeJson } from '../../tenant-sql/values.ts';
+import type { ManagedTable, TableSource } from './table.ts';
+
+/** Which table of which company. Every statement on the catalogue filters by both. */
+export interface TableKey {
+  id: string;
+  companyId: string;
+}
+
+interface CatalogueRow {
+  id: string;
+  company_id: string;
+  display_name: string;
+  columns: Column[];
+  source: TableSource;
+  status: 'active';
+  row_count: string;
+  schema_version: number;
+  created_by_user_id: string;
+  created_at: string;
+  updated_at: string;
+}
+
+const MEMBERS =
+  'id, company_id, display_name, columns, source, status, row_count, schema_version, created_by_user_id, created_at, updated_at';
+
+const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
+
+const UPLOAD_IN_WORK = `EXISTS (
+  SELECT FROM console.upload_jobs AS job
+  WHERE job.user_table_id = $1 AND job.status IN ('queued', 'analisando', 'waiting_confirm', 'inserting'))`;
+
+function tableOf(row: CatalogueRow): ManagedTable {
+  return {
+    id: row.id,
+    companyId: row.company_id,
+    displayName: row.display_name,
+    columns: row.columns,
+    source: row.source,
+    status: row.status,
+    rowCount: Number(row.row_count),
+    schemaVersion: row.schema_version,
+    createdByUserId: row.created_by_user_id,
+    createdAt: datetimeJson(row.created_at),
+    updatedAt: datetimeJson(row.updated_at),
+  };
+}
+
+/** The living table, as it is now. */
+export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
+  const [row] = await tx.query<CatalogueRow>(`SELECT ${MEMBERS} FROM console.managed_tables WHERE ${LIVING}`, [
+    key.id,
+    key.companyId,
+  ]);
+  return row && tableOf(row);
+}
+
+/**
+ * The living table, held until the transaction ends: every change of a table, of its rows' number and of its upload jobs
+ * takes this lock before any lock on the table itself, so that they queue up instead of deadlocking.
+ */
+export async function lockTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
+  const [row] = await tx.query<CatalogueRow>(
+    `SELECT ${MEMBERS} FROM console.managed_tables WHERE ${LIVING} FOR UPDATE`,
+    [key.id, key.companyId],
+  );
+  return row && tableOf(row);
+}
+
+/** Whether a living table of the company has this name. */
+export async function nameInUse(tx: TenantTx, companyId: string, displayName: string): Promise<boolean> {
+  const rows = await tx.query(
+    'SELECT FROM console.managed_tables WHERE company_id = $1 AND display_name = $2 AND deleted_at IS NULL',
+    [companyId, displayName],
+  );
+  return rows.length > 0;
+}
+
+/** Whether a write failed because a living table of the company has the name already. */
+export const isNameTaken = (error: unknown): boolean =>
+  isPostgresError(error) && error.constraint === 'managed_tables_display_name';
+
+/** Whether an upload job that has not ended feeds this table. */
+export async function hasUploadInWork(tx: TenantTx, tableId: string): Promise<boolean> {
+  const [row] = await tx.query<{ in_work: boolean }>(`SELECT ${UPLOAD_IN_WORK} AS in_work`, [tableId]);
+  return row?.in_work === true;
+}
+
+/** A page of the living tables, newest first, whose name holds `search` (lower-case), with the exact number of all of them. */
+export async function readTables(
+  tx: TenantTx,
+  companyId: string,
+  { search, limit, offset }: { search: string; limit: number; offset: number },
+): Promise<{ total: number; records: ManagedTable[] }> {
+  const found = `company_id = $1 AND deleted_at IS NULL AND position($2 IN display_name) > 0`;
+  const rows = await tx.query<{ total: string } & Nullable<CatalogueRow>>(
+    `SELECT found.total, page.*
+     FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${found}) AS found
+     LEFT JOIN (
+       SELECT ${MEMBERS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
+     ) AS page ON true
+     ORDER BY page.created_at DESC, page.id DESC`,
+    [companyId, search, limit, offset],
+  );
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    records: rows.flatMap((row) => (row.id === null ? [] : [tableOf(row as CatalogueRow)])),
+  };
+}
+
+type Nullable<T> = { [K in keyof T]: T[K] | null };
+
+/** Enters a new table into the catalogue. A taken name violates `managed_tables_display_name`. */
+export async function insertTable(
+  tx: TenantTx,
+  table: Omit<ManagedTable, 'status' | 'schemaVersion'>,
+): Promise<ManagedTable> {
+  const [row] = await tx.query<CatalogueRow>(
+    `INSERT INTO console.managed_tables
+       (id, company_id, display_name, columns, source, row_count, created_by_user_id, created_at, updated_at)
+     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${MEMBERS}`,
+    [
+      table.id,
+      table.companyId,
+      table.displayName,
+      JSON.stringify(table.columns),
+      table.source,
+      table.rowCount,
+      table.createdByUserId,
+      table.createdAt,
+      table.updatedAt,
+    ],
+  );
+  return tableOf(row as CatalogueRow);
+}
+
+/** Sets name and columns and counts the change; to be called with the table locked. */
+export async function changeTable(
+  tx: TenantTx,
+  key: TableKey,
+  change: { displayName: string; columns: Column[]; at: string },
+): Promise<ManagedTable> {
+  const [row] = await tx.query<CatalogueRow>(
+    `UPDATE console.managed_tables
+     SET display_name = $3, columns = $4::jsonb, schema_version = schema_version + 1, updated_at = $5
+     WHERE ${LIVING} RETURNING ${MEMBERS}`,
+    [key.id, key.companyId, change.displayName, JSON.stringify(change.columns), change.at],
+  );
+  return tableOf(row as CatalogueRow);
+}
+
+/**
+ * Adds to the number of rows (or takes away) and holds the table until the transaction ends, in one statement.
+ * @returns the table as it is then, or undefined when it is gone
+ */
+export async function addToRowCount(
+  tx: TenantTx,
+  key: TableKey,
+  rows: number,
+  at: string,
+): Promise<ManagedTable | undefined> {
+  const [row] = await tx.query<CatalogueRow>(
+    `UPDATE console.managed_tables SET row_count = row_count + $3::bigint, updated_at = $4
+     WHERE ${LIVING} RETURNING ${MEMBERS}`,
+    [key.id, key.companyId, rows, at],
+  );
+  return row && tableOf(row);
+}
+
+/** Sets the number of rows; to be called with the table locked. */
+export async function setRowCount(tx: TenantTx, key: TableKey, rows: number, at: string): Promise<void> {
+  await tx.execute(`UPDATE console.managed_tables SET row_count = $3::bigint, updated_at = $4 WHERE ${LIVING}`, [
+    key.id,
+    key.companyId,
+    rows,
+    at,
+  ]);
+}
+
+/** Takes a table out of the catalogue's living; to be called with the table locked. */
+export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
+  await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
+    key.id,
+    key.companyId,
+    at,
+  ]);
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { COLUMN_TYPES, type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
+import { IDENTIFIER_PATTERN, MAX_IDENTIFIER_LENGTH, RESERVED_COLUMN_NAMES } from '../../tenant-sql/identifiers.ts';
+
+/** A managed table as the catalogue knows it. Moments are ISO 8601 UTC. */
+export interface ManagedTable {
+  id: string;
+  companyId: string;
+  displayName: string;
+  columns: Column[];
+  source: TableSource;
+  status: 'active';
+  /** Exact. */
+  rowCount: number;
+  /** Counts changes of the name and the columns. */
+  schemaVersion: number;
+  createdByUserId: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** How a table came to be: made by hand, or by an upload. */
+export type TableSource = 'manual' | 'upload';
+
+const identifier = z
+  .string()
+  .max(MAX_IDENTIFIER_LENGTH, `must have at most ${MAX_IDENTIFIER_LENGTH} characters`)
+  .regex(IDENTIFIER_PATTERN, 'must start with a lower-case letter or _ and hold only a-z, 0-9 and _');
+
+/** The name of a managed table, which is also its name in SQL. */
+export const tableName = identifier.meta({ examples: ['sales_2024'] });
+
+const columnName = identifier.refine(
+  (name) => !RESERVED_COLUMN_NAMES.has(name),
+  'is reserved: every table has it already',
+);
+
+/** Text that Postgres can keep: no NUL, no half of a surrogate pair. */
+const storableText = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters');
+
+/** A column as callers send it and the API shows it. */
+export const column = z
+  .object({
+    name: columnName.meta({ description: 'Name in the database.', examples: ['unit_price'] }),
+    display_name: storableText.meta({ description: 'The friendly name.', examples: ['Unit price'] }),
+    type: z.enum(COLUMN_TYPES),
+    nullable: z.boolean(),
+  })
+  .meta({ id: 'ManagedTableColumn' });
+
+/** A list of columns with one name each. */
+export const columnList = <C extends z.ZodType<{ name: string }>>(of: C) =>
+  z
+    .array(of)
+    .min(1, 'must hold at least one column')
+    .max(MAX_COLUMNS, `must hold at most ${MAX_COLUMNS} columns`)
+    .superRefine((columns, context) => {
+      const names = new Set<string>();
+      for (const [index, { name }] of columns.entries()) {
+        if (names.has(name))
+          context.addIssue({ code: 'custom', path: [index, 'name'], message: 'is used by another column' });
+        names.add(name);
+      }
+    });
+
+/** What creating a table takes. */
+export const newTable = z.object({ display_name: tableName, columns: columnList(column) });
+
+export type NewTable = z.output<typeof newTable>;

@@ -1,0 +1,86 @@
+import { type Column, type ColumnType, POSTGRES_TYPES } from './columns.ts';
+import { qualified, quoted } from './identifiers.ts';
+
+/** How a column's values become another type, as SQL over the column's quoted name. */
+interface Conversion {
+  /** True for values that keep all they say. It never raises, whatever the value. */
+  fits(column: string): string;
+  using(column: string): string;
+}
+
+const always = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
+
+/** From text: of this shape (a regular expression), and a value that Postgres accepts. Spaces around it do not count. */
+const fromText = (type: ColumnType, shape: string): Conversion => ({
+  fits: (c) => `(btrim(${c}) ~ '${shape}' AND pg_input_is_valid(btrim(${c}), '${POSTGRES_TYPES[type]}'))`,
+  using: (c) => `btrim(${c})::${POSTGRES_TYPES[type]}`,
+});
+
+const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${c} = 1` };
+
+const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
+
+/** 007 is a code and not the number 7: leading zeros are digits that would be lost. */
+const NUMBER_START = '^[+-]?(?!0[0-9])';
+const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
+const MOMENT = `^${DAY}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
+
+const textToDatetime = fromText('datetime', MOMENT);
+
+/** Pairs that are not here convert only where every value is null. */
+const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
+  'text integer': fromText('integer', `${NUMBER_START}[0-9]+$`),
+  'text decimal': fromText('decimal', `${NUMBER_START}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
+  'text boolean': {
+    fits: (c) => `lower(btrim(${c})) IN ('true', 'false')`,
+    using: (c) => `lower(btrim(${c})) = 'true'`,
+  },
+  'text date': fromText('date', `^${DAY}$`),
+  'text datetime': {
+    // An offset can move a moment out of the years that the API can write.
+    fits: (c) => `CASE WHEN ${textToDatetime.fits(c)} THEN
+      extract(year FROM ${utc(textToDatetime.using(c))}) BETWEEN 1 AND 9999 ELSE false END`,
+    using: textToDatetime.using,
+  },
+  'integer text': always((c) => `${c}::text`),
+  'integer decimal': always((c) => `${c}::numeric`),
+  'integer boolean': zeroOrOne,
+  'decimal text': always((c) => `${c}::text`),
+  'decimal integer': {
+    fits: (c) => `(${c} = trunc(${c}) AND ${c} BETWEEN -9223372036854775808 AND 9223372036854775807)`,
+    using: (c) => `${c}::bigint`,
+  },
+  'decimal boolean': zeroOrOne,
+  'boolean text': always((c) => `${c}::text`),
+  'boolean integer': always((c) => `${c}::int::bigint`),
+  'boolean decimal': always((c) => `${c}::int::numeric`),
+  'date text': always((c) => `to_char(${c}, 'YYYY-MM-DD')`),
+  'date datetime': always((c) => `(${c}::timestamp AT TIME ZONE 'UTC')`),
+  'datetime text': always((c) => `to_char(${utc(c)}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`),
+  'datetime date': {
+    fits: (c) => `${utc(c)} = date_trunc('day', ${utc(c)})`,
+    using: (c) => `${utc(c)}::date`,
+  },
+};
+
+const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () => `NULL::${POSTGRES_TYPES[to]}` });
+
+const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
+
+/** A query for one value, as text `value` of at most 100 characters, that `to` cannot hold without loss. */
+export function selectMisfit(table: string, from: Column, to: ColumnType): string {
+  const column = quoted(from.name);
+  return `SELECT left(${column}::text, 100) AS value FROM ${qualified('public', table)}
+    WHERE ${column} IS NOT NULL AND NOT (${conversionOf(from.type, to).fits(column)}) LIMIT 1`;
+}
+
+/** A query that finds a row where the column is null. */
+export function selectNull(table: string, column: string): string {
+  return `SELECT FROM ${qualified('public', table)} WHERE ${quoted(column)} IS NULL LIMIT 1`;
+}
+
+/** The action of ALTER TABLE that converts a column in place. The session's time zone must be UTC. */
+export function convertColumn(from: Column, to: ColumnType): string {
+  const column = quoted(from.name);
+  return `ALTER COLUMN ${column} TYPE ${POSTGRES_TYPES[to]} USING ${conversionOf(from.type, to).using(column)}`;
+}
