@@ -20,6 +20,9 @@ export type ConstraintFailures = Record<string, () => Failure>;
 
 /**
  * Runs the statements as one unit: all are applied or none.
+ *
+ * D1 answers a batch with rows keyed by column name. A join that selects two columns of one name (`users.id` and
+ * `companies.id`) loses one of them and shifts the rest: give one an alias, or select only one.
  * @returns each statement's result, in order
  * @throws the failure that `failures` names for a violated constraint, else the database's own error
  */

@@ -74,4 +74,6 @@ function parsePhc(text: string): { cost: Cost; salt: Uint8Array; tag: Uint8Array
   };
 }
 
-const base64 = (bytes: Uint8Array): string => bytes.toBase64({ omitPadding: true });
+function base64(bytes: Uint8Array): string {
+  return bytes.toBase64({ omitPadding: true });
+}

@@ -60,18 +60,18 @@ export const authenticateBearer: Authenticate = async (ctx, request) => {
     ...accessReads(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
   ]);
   if (!live) throw invalidToken();
-  const { user, company } = live;
+  const { user, companySlug } = live;
   return {
     actor: {
       kind: 'user',
       id: user.id,
-      companyId: company.id,
-      companySlug: company.slug,
+      companyId: user.companyId,
+      companySlug,
       email: user.email,
       name: user.name,
       isOwner: user.isOwner,
       sessionId: key.sessionId,
-      access: compileAccess(accessSources(company.id, user.isOwner, access)),
+      access: compileAccess(accessSources(user.companyId, user.isOwner, access)),
     },
   };
 };

@@ -15,7 +15,7 @@ export const selectLiveSession = (
   now: number,
 ) =>
   db
-    .select({ user: users, company: companies })
+    .select({ user: users, companySlug: companies.slug })
     .from(sessions)
     .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))
