@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { call } from '../support/api.ts';
+import { foundCompany } from '../support/worlds.ts';
+
+const found = (json: unknown, token: string | null = 'operator-token-of-the-tests', env?: Record<string, string>) =>
+  call('POST', '/admin/organizations', {
+    headers: token === null ? {} : { authorization: `Bearer ${token}` },
+    json,
+    env,
+  });
+
+const input = (overrides: Record<string, unknown> = {}) => ({
+  name: 'Acme',
+  slug: `acme-${Math.random().toString(36).slice(2, 8)}`,
+  owner: { email: 'Olga@Acme.test', name: 'Olga', password: 'correct-horse-battery' },
+  ...overrides,
+});
+
+describe('founding an organization', () => {
+  it('answers the organization, its owner, default account, service account and key', async () => {
+    const sent = input();
+    const { status, body } = await found(sent);
+    expect(status).toBe(201);
+    expect(body.organization).toEqual({
+      id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      name: 'Acme',
+      slug: sent.slug,
+      created_at: expect.stringMatching(/Z$/),
+    });
+    expect(body.owner).toEqual({ id: expect.any(String), email: 'olga@acme.test', name: 'Olga' });
+    expect(body.default_account).toMatchObject({ name: 'default', is_default: true, organization_id: body.organization.id });
+    expect(body.service_account).toMatchObject({ account_id: body.default_account.id, is_active: true, last_used_at: null });
+    expect(body.api_key.access_key).toMatch(new RegExp(`^sa_${sent.slug}_${body.default_account.id}_[a-z2-7]{20}$`));
+    expect(body.api_key.secret_key).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('never shows a password or its hash', async () => {
+    expect(JSON.stringify((await found(input())).body)).not.toMatch(/password|argon2/i);
+  });
+
+  it.each([
+    ['no token', null],
+    ['a wrong token', 'wrong'],
+    ['a longer token', 'operator-token-of-the-tests-and-more'],
+  ])('is refused with %s', async (_what, token) => {
+    const { status, body } = await found(input(), token);
+    expect(status).toBe(401);
+    expect(body.error).toBe('Unauthorized');
+  });
+
+  it('does not exist without a configured token', async () => {
+    const { status } = await found(input(), 'x', { PLATFORM_ADMIN_TOKEN: undefined as unknown as string });
+    expect(status).toBe(404);
+  });
+
+  it('refuses a taken slug', async () => {
+    const sent = input();
+    await found(sent);
+    const { status, body } = await found(sent);
+    expect([status, body.error]).toEqual([409, 'AlreadyExists']);
+  });
+
+  it('lets one of five simultaneous foundings of a slug through', async () => {
+    const sent = input();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => found(sent)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+  });
+
+  it.each([
+    ['a reserved slug', { slug: 'dashboards' }, 'slug'],
+    ['an upper-case slug', { slug: 'Acme' }, 'slug'],
+    ['a slug with two hyphens', { slug: 'a--b' }, 'slug'],
+    ['no name', { name: ' ' }, 'name'],
+    ['no owner', { owner: undefined }, 'owner'],
+    ['a short password', { owner: { email: 'a@b.co', name: 'A', password: 'short' } }, 'owner.password'],
+    ['a common password', { owner: { email: 'a@b.co', name: 'A', password: 'Password123' } }, 'owner.password'],
+    ['a bad email', { owner: { email: 'nobody', name: 'A', password: 'correct-horse' } }, 'owner.email'],
+  ])('refuses %s, naming the field', async (_what, overrides, field) => {
+    const { status, body } = await found(input(overrides));
+    expect([status, body.error]).toEqual([422, 'ValidationError']);
+    expect(body.details).toContainEqual({ field, message: expect.any(String) });
+  });
+
+  it('says 401 before 422', async () => {
+    expect((await found({}, 'wrong')).status).toBe(401);
+  });
+
+  it('is founded by the world of these tests as well', async () => {
+    expect((await foundCompany()).status).toBe(201);
+  });
+});

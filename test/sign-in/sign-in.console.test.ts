@@ -1,0 +1,239 @@
+import { env } from 'cloudflare:test';
+import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { clock } from '../../src/context.ts';
+import { bearer, call } from '../support/api.ts';
+import { aCompany, type Company, logIn } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const realNow = clock.now;
+afterEach(() => {
+  clock.now = realNow;
+});
+const later = (ms: number) => {
+  clock.now = () => realNow() + ms;
+};
+
+describe('validate-company', () => {
+  it('knows a company by its slug', async () => {
+    expect((await call('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
+    expect((await call('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
+  });
+
+  it('needs the slug', async () => {
+    const { status, body } = await call('GET', '/v1/auth/validate-company');
+    expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', 'slug']);
+  });
+});
+
+describe('login', () => {
+  it('answers tokens and the user', async () => {
+    const { status, body } = await logIn(company.slug, company.owner.email.toUpperCase(), company.owner.password);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      token: expect.any(String),
+      expires_in: 600,
+      refresh_token: expect.any(String),
+      refresh_expires_in: 604_800,
+      user: { _id: company.owner.id, email: company.owner.email, name: 'Olga Owner', company_id: company.id },
+    });
+  });
+
+  it('carries the claims of document 2, verifiable with the published keys', async () => {
+    const { keys } = (await call('GET', '/.well-known/jwks.json')).body;
+    const { kid, alg } = decodeProtectedHeader(company.token);
+    expect(alg).toBe('EdDSA');
+    const jwk = keys.find((key: { kid: string }) => key.kid === kid);
+    expect(jwk).not.toHaveProperty('d');
+    const { payload } = await jwtVerify(company.token, await importJWK(jwk, 'EdDSA'));
+    expect(payload).toMatchObject({
+      sub: company.owner.id,
+      user_id: company.owner.id,
+      company_id: company.id,
+      team_id: null,
+      email: company.owner.email,
+      is_owner: true,
+      token_type: 'access',
+      iss: expect.any(String),
+      aud: expect.any(String),
+      jti: expect.any(String),
+    });
+    expect((payload.exp as number) - (payload.iat as number)).toBe(600);
+  });
+
+  it('does not tell an unknown email from a wrong password', async () => {
+    const unknown = await logIn(company.slug, 'nobody@nowhere.test', 'wrong-password');
+    const wrong = await logIn(company.slug, company.owner.email, 'wrong-password');
+    expect([unknown.status, unknown.body]).toEqual([400, wrong.body]);
+    expect(wrong.body.error).toBe('INVALID_CREDENTIALS');
+  });
+
+  it('names an unknown company', async () => {
+    const { status, body } = await logIn('nobody', company.owner.email, 'x');
+    expect([status, body.error]).toEqual([404, 'COMPANY_NOT_FOUND']);
+  });
+
+  it.each([
+    [{}, ['company_slug', 'email', 'password']],
+    [{ company_slug: 'a', email: 'not an email', password: 'x' }, ['email']],
+    [{ company_slug: 'a', email: 'a@b.co', password: 7 }, ['password']],
+    [{ company_slug: 'a', email: 'a@b.co', password: 'x'.repeat(129) }, ['password']],
+  ])('refuses %j', async (json, fields) => {
+    const { status, body } = await call('POST', '/v1/auth/login', { json });
+    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    expect(body.details.map(({ field }: { field: string }) => field)).toEqual(fields);
+  });
+
+  it('refuses an inactive user with the right password only', async () => {
+    const { id, slug, owner } = await aCompany();
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
+    const right = await logIn(slug, owner.email, owner.password);
+    expect([right.status, right.body.error]).toEqual([403, 'FORBIDDEN']);
+    expect((await logIn(slug, owner.email, 'wrong-password')).status).toBe(400);
+  });
+
+  it.each(['owner', 'nobody'])('refuses the eleventh of parallel guesses for %s, and the right password after them', async (who) => {
+    const { slug, owner } = await aCompany();
+    const email = who === 'owner' ? owner.email : 'nobody@nowhere.test';
+    const guesses = await Promise.all(Array.from({ length: 13 }, () => logIn(slug, email, 'wrong-password')));
+    const statuses = guesses.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(10).fill(400), 429, 429, 429]);
+    const refused = await logIn(slug, email, owner.password);
+    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect(refused.body.message).toContain(refused.headers.get('retry-after') as string);
+  });
+
+  it('lets parallel right passwords through', async () => {
+    const { slug, owner } = await aCompany();
+    const answers = await Promise.all(Array.from({ length: 14 }, () => logIn(slug, owner.email, owner.password)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(14).fill(200));
+  });
+});
+
+describe('me', () => {
+  it('answers the caller', async () => {
+    const { status, body } = await company.as.get('/v1/auth/me');
+    expect(status).toBe(200);
+    expect(body.context).toEqual({ company_id: company.id });
+    expect(body.user).toMatchObject({ _id: company.owner.id, status: 'active', group_ids: [expect.any(String)] });
+  });
+
+  const refusals: [string, () => Promise<string> | string][] = [
+    ['nothing', () => ''],
+    ['garbage', () => 'abc'],
+    ['a refresh token', () => company.refreshToken],
+    ['a changed token', () => `${company.token.slice(0, -2)}xx`],
+    ['alg none', () => `${btoa('{"alg":"none"}')}.${company.token.split('.')[1]}.`],
+    ['HS256 with the public key', async () => forged('HS256', new TextEncoder().encode(JSON.stringify(await publicKey())))],
+    ['a foreign key', async () => forged('EdDSA', (await generateKeyPair('EdDSA')).privateKey)],
+    ['another audience', () => resigned({ aud: 'share-portal' })],
+    ['another issuer', () => resigned({ iss: 'somebody' })],
+    ['another company', async () => resigned({ company_id: (await aCompany()).id })],
+    ['no session', () => resigned({ sid: 'f'.repeat(24) })],
+    ['an expired token', () => resigned({ exp: 1_000_000 })],
+  ];
+
+  it.each(refusals)('refuses %s', async (_what, token) => {
+    const { status, body } = await bearer(await token()).get('/v1/auth/me');
+    expect([status, body.error]).toEqual([401, 'UNAUTHORIZED']);
+  });
+
+  it('refuses an access token after ten minutes', async () => {
+    later(10 * 60_000 + 1000);
+    expect((await company.as.get('/v1/auth/me')).status).toBe(401);
+  });
+
+  it('refuses a deactivated user on the next request', async () => {
+    const { as, id } = await aCompany();
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
+    expect((await as.get('/v1/auth/me')).status).toBe(401);
+  });
+
+  const publicKey = async () => exportJWK(await importJWK((await call('GET', '/.well-known/jwks.json')).body.keys[0], 'EdDSA'));
+  const forged = (alg: string, key: CryptoKey | Uint8Array) =>
+    new SignJWT(decodeJwt(company.token)).setProtectedHeader({ alg, kid: 'test-1' }).sign(key);
+  const resigned = async (claims: Record<string, unknown>) => {
+    const [jwk] = JSON.parse(env.JWT_PRIVATE_KEYS);
+    return new SignJWT({ ...decodeJwt(company.token), ...claims })
+      .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid })
+      .sign(await importJWK(jwk, 'EdDSA'));
+  };
+});
+
+describe('refresh', () => {
+  const refresh = (token: string) => call('POST', '/v1/auth/refresh', { json: { refresh_token: token } });
+
+  it('answers a new pair that works, and the old refresh token stops with the use of the new one', async () => {
+    const { refreshToken } = await aCompany();
+    const first = await refresh(refreshToken);
+    expect(first.status).toBe(200);
+    expect(Object.keys(first.body).sort()).toEqual(['expires_in', 'refresh_expires_in', 'refresh_token', 'token']);
+    expect((await bearer(first.body.token).get('/v1/auth/me')).status).toBe(200);
+    const second = await refresh(first.body.refresh_token);
+    expect(second.status).toBe(200);
+    expect((await refresh(refreshToken)).status).toBe(401);
+    expect((await bearer(second.body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await refresh(second.body.refresh_token)).status).toBe(401);
+  });
+
+  it('may be tried again for ten seconds while the answer was not used; a retry replaces the successor', async () => {
+    const { refreshToken } = await aCompany();
+    const lost = await refresh(refreshToken);
+    later(9_000);
+    const retried = await refresh(refreshToken);
+    expect(retried.status).toBe(200);
+    expect((await refresh(retried.body.refresh_token)).status).toBe(200);
+    expect((await refresh(lost.body.refresh_token)).status).toBe(401);
+  });
+
+  it('ends the session when a used token comes back after ten seconds', async () => {
+    const { refreshToken } = await aCompany();
+    const { body } = await refresh(refreshToken);
+    later(10_001);
+    expect((await refresh(refreshToken)).status).toBe(401);
+    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await refresh(body.refresh_token)).status).toBe(401);
+  });
+
+  it('keeps one successor of five simultaneous uses', async () => {
+    const { refreshToken } = await aCompany();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(refreshToken)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
+    const live = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL AND previous_digest IS NOT NULL').first();
+    expect(live?.n).toBeGreaterThan(0);
+  });
+
+  it('refuses an access token, and a refresh token of seven days ago', async () => {
+    const { token, refreshToken } = await aCompany();
+    expect((await refresh(token)).body.error).toBe('UNAUTHORIZED');
+    later(7 * 24 * 3600_000 + 1000);
+    expect((await refresh(refreshToken)).status).toBe(401);
+  });
+
+  it('stores no refresh token, only digests', async () => {
+    const { refreshToken } = await aCompany();
+    const dump = JSON.stringify((await env.CONTROL_DB.prepare('SELECT * FROM sessions').all()).results);
+    expect(dump).not.toContain(decodeJwt(refreshToken).jti as string);
+    expect(dump).not.toContain(refreshToken);
+  });
+});
+
+describe('logout', () => {
+  it('ends the session: neither token works', async () => {
+    const { as, refreshToken } = await aCompany();
+    const { status, body } = await as.post('/v1/auth/logout');
+    expect([status, body]).toEqual([200, { success: true }]);
+    expect((await as.get('/v1/auth/me')).status).toBe(401);
+    expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: refreshToken } })).status).toBe(401);
+  });
+
+  it.each([{}, { authorization: 'Bearer garbage' }])('succeeds without a good token (%j)', async (headers) => {
+    const { status, body } = await call('POST', '/v1/auth/logout', { headers });
+    expect([status, body]).toEqual([200, { success: true }]);
+  });
+});
