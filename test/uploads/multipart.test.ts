@@ -1,0 +1,199 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fileName } from '../../src/modules/uploads/file-name.ts';
+import { boundaryOf, MultipartReader, type PartHead } from '../../src/modules/uploads/multipart.ts';
+
+const BOUNDARY = 'x-boundary';
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function joined(pieces: Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+/** A body that arrives in pieces of the given sizes, the last one again and again. */
+function arriving(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array> {
+  let at = 0;
+  let turn = 0;
+  return new ReadableStream({
+    type: 'bytes',
+    pull(controller) {
+      if (at >= bytes.length) {
+        controller.close();
+        controller.byobRequest?.respond(0);
+        return;
+      }
+      const size = sizes[Math.min(turn++, sizes.length - 1)] ?? 1;
+      controller.enqueue(bytes.slice(at, at + size));
+      at += size;
+    },
+  });
+}
+
+interface Part {
+  head: PartHead;
+  content: Uint8Array;
+}
+
+async function readAll(body: Uint8Array, { sizes = [65536], block = 4096, max = 1e9 } = {}): Promise<Part[]> {
+  const reader = new MultipartReader(arriving(body, sizes), BOUNDARY, block, max);
+  const parts: Part[] = [];
+  for (let head = await reader.next(); head; head = await reader.next()) {
+    const pieces: Uint8Array[] = [];
+    for (let last = false; !last; ) {
+      const piece = await reader.block(block);
+      pieces.push(Uint8Array.from(piece.bytes));
+      last = piece.last;
+      if (!last) expect(piece.bytes.length).toBe(block);
+    }
+    parts.push({ head, content: joined(pieces) });
+  }
+  return parts;
+}
+
+const form = (parts: [headers: string, content: Uint8Array][], ending = `--${BOUNDARY}--\r\n`): Uint8Array =>
+  joined([
+    ...parts.flatMap(([headers, content]) => [encode(`--${BOUNDARY}\r\n${headers}\r\n\r\n`), content, encode('\r\n')]),
+    encode(ending),
+  ]);
+
+const file = (name: string) =>
+  `Content-Disposition: form-data; name="files"; filename="${name}"\r\nContent-Type: text/csv`;
+
+describe('a multipart body', () => {
+  it('reads back what was written, wherever the network cuts it', async () => {
+    // Contents made of what delimiters are made of, so that near misses are common.
+    const content = fc
+      .array(
+        fc.constantFrom('\r', '\n', '\r\n', '-', '--', BOUNDARY, `\r\n--${BOUNDARY.slice(0, -1)}`, 'a', ',', '\0', 'é'),
+        {
+          maxLength: 40,
+        },
+      )
+      .map((pieces) => encode(pieces.join('')))
+      .filter((bytes) => !`\r\n${new TextDecoder().decode(bytes)}`.includes(`\r\n--${BOUNDARY}`));
+    const sizes = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(content, { maxLength: 4 }),
+        sizes,
+        fc.integer({ min: 1, max: 64 }),
+        async (contents, cuts, block) => {
+          const parts = await readAll(form(contents.map((bytes, index) => [file(`${index}.csv`), bytes])), {
+            sizes: cuts,
+            block,
+          });
+          expect(parts.map((part) => Array.from(part.content))).toEqual(contents.map((bytes) => Array.from(bytes)));
+          expect(parts.map((part) => part.head.filename)).toEqual(contents.map((_, index) => `${index}.csv`));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('reads what FormData writes', async () => {
+    const data = new FormData();
+    data.append('mode', 'append');
+    data.append('files', new File(['a,b\r\n1,2\r\n'], 'tabela "ção" 1.csv', { type: 'text/csv' }));
+    const request = new Request('https://x.test', { method: 'POST', body: data });
+    const boundary = boundaryOf(request.headers.get('content-type'));
+    const reader = new MultipartReader(request.body as ReadableStream<Uint8Array>, boundary ?? '', 1024, 1e6);
+    expect(await reader.next()).toMatchObject({ name: 'mode', filename: null });
+    expect(new TextDecoder().decode((await reader.block(64)).bytes)).toBe('append');
+    expect(await reader.next()).toEqual({ name: 'files', filename: 'tabela "ção" 1.csv', mediaType: 'text/csv' });
+    expect(await reader.next()).toBeNull();
+  });
+
+  it('passes over a preamble, an epilogue and parts nobody reads', async () => {
+    const body = joined([
+      encode('preamble\r\n'),
+      form([
+        [file('a.csv'), encode('a')],
+        [file('b.csv'), encode('b')],
+      ]),
+      encode('epilogue'),
+    ]);
+    const reader = new MultipartReader(arriving(body, [7]), BOUNDARY, 16, 1e6);
+    expect((await reader.next())?.filename).toBe('a.csv');
+    expect((await reader.next())?.filename).toBe('b.csv');
+    expect(await reader.next()).toBeNull();
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['no delimiter', 'a,b\n1,2\n'],
+    ['a cut in the content', `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n1,2`],
+    ['a cut in the header', `--${BOUNDARY}\r\nContent-Dispo`],
+    ['a cut before the closing dashes', `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n1,2\r\n--${BOUNDARY}`],
+    ['a delimiter followed by text', `--${BOUNDARY}longer\r\n${file('a.csv')}\r\n\r\n1\r\n--${BOUNDARY}--`],
+    ['a part without a name', `--${BOUNDARY}\r\nContent-Disposition: form-data\r\n\r\n1\r\n--${BOUNDARY}--`],
+    ['a part without headers', `--${BOUNDARY}\r\n\r\n1\r\n--${BOUNDARY}--`],
+    ['endless headers', `--${BOUNDARY}\r\nX: ${'x'.repeat(20_000)}`],
+    [
+      'too many parts',
+      `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n`
+        .repeat(1)
+        .concat(`\r\n--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n`.repeat(1001)),
+    ],
+  ])('refuses %s', async (_, body) => {
+    await expect(readAll(encode(body), { sizes: [50] })).rejects.toMatchObject({ reason: 'multipart.malformed' });
+  });
+
+  it('stops at its bound, whatever part the bytes belong to', async () => {
+    const body = form([['Content-Disposition: form-data; name="other"', new Uint8Array(50_000)]]);
+    await expect(readAll(body, { max: 20_000, sizes: [1000] })).rejects.toMatchObject({ kind: 'too_large' });
+  });
+
+  it.each([
+    ['filename="a\\"b.csv"', 'a"b.csv'],
+    ['filename="a%22b%0D%0A.csv"', 'a"b\r\n.csv'],
+    ['filename="100%25.csv"', '100%25.csv'],
+    ['filename="C:\\pasta\\a.csv"', 'C:\\pasta\\a.csv'],
+    ['filename=plain.csv', 'plain.csv'],
+    ['filename="数据;é.csv"', '数据;é.csv'],
+    ["filename*=UTF-8''dados%20%C3%A7.csv", 'dados ç.csv'],
+    ['FILENAME="A.CSV"', 'A.CSV'],
+    [`filename="${'\\'.repeat(3000)}`, ''],
+  ])('reads the name of %s', async (parameter, expected) => {
+    const [part] = await readAll(form([[`Content-Disposition: form-data; name="files"; ${parameter}`, encode('1')]]));
+    expect(part?.head.filename).toBe(expected);
+  });
+
+  it.each([
+    ['multipart/form-data; boundary=abc', 'abc'],
+    ['Multipart/Form-Data; charset=utf-8; boundary="a b"', 'a b'],
+    ['multipart/form-data', null],
+    ['multipart/mixed; boundary=abc', null],
+    [`multipart/form-data; boundary=${'a'.repeat(71)}`, null],
+    ['application/json', null],
+    [null, null],
+  ])('finds the boundary of %s', (contentType, expected) => {
+    expect(boundaryOf(contentType)).toBe(expected);
+  });
+});
+
+describe('a file name', () => {
+  it.each([
+    ['vendas.csv', 'vendas.csv'],
+    ['../../etc/passwd.csv', 'passwd.csv'],
+    ['C:\\Users\\eu\\vendas.csv', 'vendas.csv'],
+    ['a\u0000b\r\n.csv', 'ab.csv'],
+    ['evil\u202Evsc.exe.csv', 'evilvsc.exe.csv'],
+    ['数据.csv', '数据.csv'],
+    ['cafe\u0301.csv', 'café.csv'],
+    ['pasta/', ''],
+  ])('%j is kept as %j', (given, expected) => {
+    expect(fileName(given)).toBe(expected);
+  });
+
+  it('is cut to 255 characters with its extension', () => {
+    const name = fileName(`${'😀'.repeat(1000)}.csv`);
+    expect(Array.from(name)).toHaveLength(255);
+    expect(name.endsWith('😀.csv')).toBe(true);
+  });
+});
