@@ -42,7 +42,7 @@ async function keyOf(secret: string): Promise<CryptoKey> {
   ]);
 }
 
-const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+const bytes = (text: string) => new TextEncoder().encode(text);
 
 const base64url = (data: Uint8Array): string => data.toBase64({ alphabet: 'base64url', omitPadding: true });
 

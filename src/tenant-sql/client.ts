@@ -119,6 +119,8 @@ class NeonTenantSql implements TenantSql {
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
+    // The driver joins writes in a timer, which would send its goodbye on a socket it has closed meanwhile.
+    client.neonConfig.coalesceWrites = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const patience = new Promise((resolve) => {
       timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);

@@ -22,18 +22,18 @@ export function isPostgresError(error: unknown): error is PostgresError {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && typeof severity === 'string';
 }
 
-/**
- * SQLSTATEs that speak of the connection and not of the statement: connection lost, login refused, no such database,
- * too many connections, server going down or coming up.
- */
-const CONNECTION_STATES = /^(?:08...|28...|3D000|53300|57P0[1-4])$/;
+/** Connection exceptions; PostgreSQL ends the session on every other problem of a connection, hence FATAL. */
+const CONNECTION_EXCEPTION = /^08/;
 
 /**
- * True when a failed statement says nothing about itself: the database was out of reach. What is neither PostgreSQL's
- * report nor a fault of the program came from the socket; the WebSocket of some runtimes reports by an event.
+ * True when a failed statement says nothing about itself: the database was out of reach, or the session was refused or
+ * ended. What is neither PostgreSQL's report nor a fault of the program came from the socket; the WebSocket of some
+ * runtimes reports by an event.
  */
 export function isConnectionProblem(error: unknown): boolean {
-  if (isPostgresError(error)) return CONNECTION_STATES.test(error.code);
+  if (isPostgresError(error)) {
+    return error.severity === 'FATAL' || error.severity === 'PANIC' || CONNECTION_EXCEPTION.test(error.code);
+  }
   if (!(error instanceof Error)) return true;
   return !(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError);
 }

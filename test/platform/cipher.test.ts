@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { decrypt, encrypt } from '../../src/platform/cipher.ts';
+
+const OLD = { 1: 'the first secret, long enough to be one' };
+const BOTH = { ...OLD, 2: 'the second secret, long enough to be one' };
+
+describe('cipher', () => {
+  it('gives back what it was given, whatever text', async () => {
+    for (const text of ['', 'postgresql://a:b@c/d', '日本 \u{1F600}', 'x'.repeat(100_000)]) {
+      expect(await decrypt(OLD, await encrypt(OLD, text, 'place'), 'place')).toBe(text);
+    }
+  });
+
+  it('encrypts under the newest version and still reads older ones', async () => {
+    const old = await encrypt(OLD, 'text', 'place');
+    expect(old).toMatch(/^v1:[A-Za-z0-9_-]{16}:[A-Za-z0-9_-]+$/);
+    expect(await decrypt(BOTH, old, 'place')).toBe('text');
+    expect(await encrypt(BOTH, 'text', 'place')).toMatch(/^v2:/);
+  });
+
+  it('never encrypts twice alike', async () => {
+    expect(await encrypt(OLD, 'text', 'place')).not.toBe(await encrypt(OLD, 'text', 'place'));
+  });
+
+  it('refuses another place, another key, a lost version, a changed or malformed text', async () => {
+    const encrypted = await encrypt(BOTH, 'text', 'company:a');
+    const flipped = encrypted.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+    const wrongKey = { 2: 'a different secret, long enough to be one' };
+    await expect(decrypt(BOTH, encrypted, 'company:b')).rejects.toThrow();
+    await expect(decrypt(wrongKey, encrypted, 'company:a')).rejects.toThrow();
+    await expect(decrypt(OLD, encrypted, 'company:a')).rejects.toThrow('version 2');
+    await expect(decrypt(BOTH, flipped, 'company:a')).rejects.toThrow();
+    await expect(decrypt(BOTH, encrypted.replace('v2', 'v1'), 'company:a')).rejects.toThrow();
+    await expect(decrypt(BOTH, 'text', 'company:a')).rejects.toThrow('not an encrypted text');
+  });
+});

@@ -1,0 +1,194 @@
+import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { newId } from '../../src/kernel/ids.ts';
+import { isPostgresError, openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
+import { migrate, TENANT_SCHEMA_VERSION } from '../../src/tenant-sql/migrations.ts';
+import { tenantNames } from '../../src/tenant-sql/roles.ts';
+import { aTenant, tunnel } from '../support/tenant.ts';
+
+const companyId = newId(Date.now());
+const opened: TenantSql[] = [];
+let url: string;
+
+beforeAll(async () => {
+  const tenant = await aTenant(companyId);
+  url = tenant.connection.ownerConnectionString;
+  const sql = open();
+  await sql.query("CREATE TABLE t (n integer PRIMARY KEY, m text NOT NULL DEFAULT '')");
+});
+
+afterEach(async () => {
+  for (const sql of opened.splice(0)) await sql.close();
+});
+
+function open(connectionString = url, options = tunnel()): TenantSql {
+  const sql = openTenantSql(connectionString, options);
+  opened.push(sql);
+  return sql;
+}
+
+describe('values', () => {
+  const cases: [string, unknown][] = [
+    ['9223372036854775807::bigint', '9223372036854775807'],
+    ["'-9223372036854775808'::bigint", '-9223372036854775808'],
+    ['12345678901234567890.123456789000::numeric', '12345678901234567890.123456789000'],
+    ["'NaN'::numeric", 'NaN'],
+    ["timestamptz '2026-01-02 03:04:05.678901+02'", '2026-01-02 01:04:05.678901+00'],
+    ["timestamp '2026-01-02 03:04:05'", '2026-01-02 03:04:05'],
+    ["date '0044-03-15 BC'", '0044-03-15 BC'],
+    ["time '23:59:59.999999'", '23:59:59.999999'],
+    ["interval '1 day 2 hours'", '1 day 02:00:00'],
+    ['2147483647', 2147483647],
+    ['(-32768)::smallint', -32768],
+    ['0.1::float8', 0.1],
+    ["'Infinity'::float8", Number.POSITIVE_INFINITY],
+    ['true', true],
+    ['false', false],
+    ["'0198c7a5-1111-7222-8333-444455556666'::uuid", '0198c7a5-1111-7222-8333-444455556666'],
+    ['\'{"a": [1, null]}\'::json', { a: [1, null] }],
+    ['\'[1, "two"]\'::jsonb', [1, 'two']],
+    ["'null'::jsonb", null],
+    ['NULL::bigint', null],
+    ["ARRAY['a', NULL, 'b,c']::text[]", ['a', null, 'b,c']],
+    ['ARRAY[1, 9223372036854775807]::bigint[]', ['1', '9223372036854775807']],
+    ["'\\xdeadbeef'::bytea", '\\xdeadbeef'],
+    ["'日本 \u{1F600}'::text", '日本 \u{1F600}'],
+  ];
+  for (const [expression, expected] of cases) {
+    it(expression, async () => {
+      expect(await open().query(`SELECT ${expression} AS value`)).toEqual([{ value: expected }]);
+      expect(await open().query(`SELECT ${expression} AS value WHERE $1`, [true])).toEqual([{ value: expected }]);
+    });
+  }
+});
+
+describe('statements', () => {
+  it('counts affected rows, and answers the rows of the last of several statements', async () => {
+    const sql = open();
+    expect(await sql.execute('INSERT INTO t SELECT generate_series($1::int, $2::int)', [100, 109])).toBe(10);
+    expect(await sql.query('SELECT 1 AS a; SELECT 2 AS b')).toEqual([{ b: 2 }]);
+    expect(await sql.execute('DELETE FROM t WHERE n >= 100')).toBe(10);
+  });
+
+  it("keeps PostgreSQL's own fields on an error, and the connection usable", async () => {
+    const sql = open();
+    const error = await sql.query('INSERT INTO t (n) VALUES (200), (200)').catch((caught: unknown) => caught);
+    expect(isPostgresError(error) && error).toMatchObject({ code: '23505', constraint: 't_pkey', table: 't' });
+    const missing = await sql.query('INSERT INTO t (n, m) VALUES (201, NULL)').catch((caught: unknown) => caught);
+    expect(isPostgresError(missing) && missing.column).toBe('m');
+    expect(await sql.query('SELECT count(*) AS n FROM t')).toEqual([{ n: '0' }]);
+  });
+});
+
+describe('a transaction', () => {
+  it('commits what work did and returns what it returned', async () => {
+    const result = await open().transaction(async (tx) => {
+      await tx.execute('INSERT INTO t (n) VALUES (1)');
+      return 'done';
+    });
+    expect(result).toBe('done');
+    expect(await open().execute('DELETE FROM t WHERE n = 1')).toBe(1);
+  });
+
+  it('rolls back when work throws, and throws the same', async () => {
+    const sql = open();
+    const work = sql.transaction(async (tx) => {
+      await tx.execute('INSERT INTO t (n) VALUES (2)');
+      throw new RangeError('no');
+    });
+    await expect(work).rejects.toThrow(RangeError);
+    expect(await sql.query('SELECT n FROM t')).toEqual([]);
+  });
+
+  it('does not pass for committed when a failed statement was swallowed', async () => {
+    const work = open().transaction(async (tx) => {
+      await tx.execute('INSERT INTO t (n) VALUES (3)');
+      await tx.query('SELECT 1/0').catch(() => undefined);
+    });
+    await expect(work).rejects.toThrow('rolled back');
+    expect(await open().query('SELECT n FROM t')).toEqual([]);
+  });
+
+  it('bounds a statement and a wait for a lock', async () => {
+    const slow = open().transaction((tx) => tx.query('SELECT pg_sleep(5)'), { statementTimeoutMs: 100 });
+    await expect(slow).rejects.toMatchObject({ code: '57014' });
+    await open().transaction(async (holder) => {
+      await holder.query('LOCK TABLE t');
+      const waiting = open().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 100 });
+      await expect(waiting).rejects.toMatchObject({ code: '55P03' });
+    });
+  });
+
+  it('honours read-only and isolation, and forgets them afterwards', async () => {
+    const sql = open();
+    const write = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
+    await expect(write).rejects.toMatchObject({ code: '25006' });
+    const level = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), { isolation: 'serializable' });
+    expect(level).toEqual([{ transaction_isolation: 'serializable' }]);
+    expect(await sql.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
+  });
+
+  it('does not nest', async () => {
+    const sql = open();
+    const nested = sql.transaction(() => sql.transaction(async () => undefined));
+    await expect(nested).rejects.toThrow('nest');
+  });
+});
+
+describe('a connection', () => {
+  const UNAVAILABLE = { kind: 'unavailable', reason: 'tenant_sql.unavailable' };
+
+  it('is not opened by opening or closing the handle', async () => {
+    const sql = open('postgresql://a:b@nowhere.invalid/c');
+    await sql.close();
+    await sql.close();
+  });
+
+  it('that is closed inside a transaction holds no lock any more', async () => {
+    const sql = open();
+    await sql.query('BEGIN; LOCK TABLE t');
+    await sql.close();
+    await open().transaction((tx) => tx.query('SELECT * FROM t'), { lockTimeoutMs: 3_000 });
+    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('that is lost makes the statement and later ones unavailable', async () => {
+    const sql = open();
+    const work = sql.transaction(async (tx) => {
+      const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await open().query('SELECT pg_terminate_backend($1)', [row?.pid]);
+      await tx.query('SELECT pg_sleep(1)');
+    });
+    await expect(work).rejects.toMatchObject(UNAVAILABLE);
+    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    await sql.close();
+  });
+
+  it('that cannot come about is unavailable: host, proxy, password, database', async () => {
+    const wrong = (change: (url: URL) => void) => {
+      const changed = new URL(url);
+      change(changed);
+      return changed.href;
+    };
+    const attempts = [
+      open(wrong((it) => (it.hostname = 'ep-unknown.neon.localhost'))),
+      open(wrong((it) => (it.password = 'wrong'))),
+      open(wrong((it) => (it.pathname = '/nothing'))),
+      open(url, { wsProxy: 'ws://127.0.0.1:9/v2' }),
+    ];
+    for (const sql of attempts) await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('leads nowhere but to endpoints of Neon', async () => {
+    const postgres = new URL(inject('postgresUrl'));
+    await expect(open(postgres.href).query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+  });
+});
+
+describe('migrations', () => {
+  it('are done by provisioning, and again by nobody, however many try at once', async () => {
+    const versions = await Promise.all([1, 2, 3].map(() => migrate(open(), tenantNames(companyId).reader)));
+    expect(versions).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);
+    const applied = await open().query('SELECT version FROM console.migrations');
+    expect(applied).toHaveLength(TENANT_SCHEMA_VERSION);
+  });
+});
