@@ -56,6 +56,8 @@ const variables = z.object({
   RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
   RATE_LIMIT_IP_PER_SECOND: limit(10),
   RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+  /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
+  UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
 });
 
 /** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */

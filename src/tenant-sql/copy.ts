@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { Client } from '@neondatabase/serverless';
-import type { Connection, Submittable } from 'pg';
+import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import { Failure } from '../kernel/failure.ts';
 import type { TenantTx } from './client.ts';
 import { isConnectionProblem } from './postgres-error.ts';
@@ -68,16 +67,19 @@ class CopyIn implements Submittable {
   }
 
   handleError(error: unknown): void {
-    if (!isConnectionProblem(error)) return this.#fail(error);
-    const failure = new Failure('unavailable', 'tenant_sql.unavailable', { retryAfter: 5 });
-    failure.cause = error;
-    this.#fail(failure);
+    this.#fail(isConnectionProblem(error) ? unavailable(error) : error);
   }
 
   // Results of statements before the COPY are of no interest.
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleEmptyQuery(): void {}
+}
+
+function unavailable(cause: unknown): Failure {
+  const failure = new Failure('unavailable', 'tenant_sql.unavailable', { retryAfter: 5 });
+  failure.cause = cause;
+  return failure;
 }
 
 /** The part of the driver's connection that speaks COPY. */

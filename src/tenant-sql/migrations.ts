@@ -1,5 +1,6 @@
 import type { TenantSql } from './client.ts';
 import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
+import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
 
 /** One step of a company's schema. Once released it never changes; what comes later is a further version. */
 interface TenantMigration {
@@ -8,7 +9,7 @@ interface TenantMigration {
   sql: string[];
 }
 
-const MIGRATIONS: TenantMigration[] = [{ version: 1, sql: [MANAGED_TABLES] }];
+const MIGRATIONS: TenantMigration[] = [{ version: 1, sql: [MANAGED_TABLES, UPLOAD_JOBS] }];
 
 /** The version that this release works with. */
 export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;
