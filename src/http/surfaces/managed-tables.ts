@@ -44,6 +44,20 @@ const REASONS: Record<string, PortugueseWording> = {
     null,
     'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
   ],
+  'upload.not_multipart': [400, null, 'Envie os arquivos como multipart/form-data, no campo "files".'],
+  'multipart.malformed': [400, null, 'O formulário enviado está incompleto ou malformado.'],
+  'upload.no_files': [422, 'UPLOAD_NO_FILES', 'Nenhum arquivo foi enviado. Envie de 1 a 10 arquivos no campo "files".'],
+  'upload.too_many_files': [422, 'UPLOAD_TOO_MANY_FILES', 'São aceitos no máximo 10 arquivos por envio.'],
+  'upload.file_type': [422, 'UPLOAD_FILE_TYPE', 'O tipo de um dos arquivos não é aceito.'],
+  'upload.too_large': [413, 'UPLOAD_TOO_LARGE', 'Os arquivos excedem o limite de 100 MB no total.'],
+  'multipart.too_large': [413, 'UPLOAD_TOO_LARGE', 'Os arquivos excedem o limite de 100 MB no total.'],
+  'upload_job.not_found': [404, null, 'Upload não encontrado.'],
+  'upload_job.not_waiting_confirm': [
+    400,
+    'UPLOAD_JOB_NOT_WAITING_CONFIRM',
+    'Este upload não está aguardando confirmação.',
+  ],
+  'upload_job.ended': [400, 'UPLOAD_JOB_ENDED', 'Este upload já foi encerrado.'],
   'managed_table.busy': [503, null, 'A tabela está em uso por outra operação. Tente novamente em instantes.'],
 };
 
