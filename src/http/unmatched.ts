@@ -8,15 +8,18 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
     .flatMap(({ endpoints }) => endpoints)
     .filter(({ contract }) => pattern(contract.path).test(path))
     .map(({ contract }) => contract.method.toUpperCase());
-  if (methods.length === 0) return new Failure('missing', 'request.unknown_route', { message: 'There is no such route.' });
+  if (methods.length === 0)
+    return new Failure('missing', 'request.unknown_route', { message: 'There is no such route.' });
   return new Failure('missing', 'request.wrong_method', { message: 'Wrong method.', allowed: [...new Set(methods)] });
 }
 
 /** The surface that words a failure of a path which no endpoint took: the most specific prefix wins. */
 export function surfaceOf(path: string, byPrefix: readonly (readonly [prefix: string, surface: Surface])[]): Surface {
-  const [, surface] = byPrefix.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`)) ?? byPrefix.at(-1) ?? [];
+  const [, surface] =
+    byPrefix.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`)) ?? byPrefix.at(-1) ?? [];
   if (!surface) throw new Error('There is no surface for unknown routes.');
   return surface;
 }
 
-const pattern = (path: string): RegExp => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+const pattern = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);

@@ -96,17 +96,20 @@ describe('login', () => {
     expect((await logIn(slug, owner.email, 'wrong-password')).status).toBe(400);
   });
 
-  it.each(['owner', 'nobody'])('refuses the eleventh of parallel guesses for %s, and the right password after them', async (who) => {
-    const { slug, owner } = await aCompany();
-    const email = who === 'owner' ? owner.email : 'nobody@nowhere.test';
-    const guesses = await Promise.all(Array.from({ length: 13 }, () => logIn(slug, email, 'wrong-password')));
-    const statuses = guesses.map(({ status }) => status).sort();
-    expect(statuses).toEqual([...Array(10).fill(400), 429, 429, 429]);
-    const refused = await logIn(slug, email, owner.password);
-    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
-    expect(refused.body.message).toContain(refused.headers.get('retry-after') as string);
-  });
+  it.each(['owner', 'nobody'])(
+    'refuses the eleventh of parallel guesses for %s, and the right password after them',
+    async (who) => {
+      const { slug, owner } = await aCompany();
+      const email = who === 'owner' ? owner.email : 'nobody@nowhere.test';
+      const guesses = await Promise.all(Array.from({ length: 13 }, () => logIn(slug, email, 'wrong-password')));
+      const statuses = guesses.map(({ status }) => status).sort();
+      expect(statuses).toEqual([...Array(10).fill(400), 429, 429, 429]);
+      const refused = await logIn(slug, email, owner.password);
+      expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+      expect(refused.body.message).toContain(refused.headers.get('retry-after') as string);
+    },
+  );
 
   it('lets parallel right passwords through', async () => {
     const { slug, owner } = await aCompany();
@@ -129,7 +132,10 @@ describe('me', () => {
     ['a refresh token', () => company.refreshToken],
     ['a changed token', () => `${company.token.slice(0, -2)}xx`],
     ['alg none', () => `${btoa('{"alg":"none"}')}.${company.token.split('.')[1]}.`],
-    ['HS256 with the public key', async () => forged('HS256', new TextEncoder().encode(JSON.stringify(await publicKey())))],
+    [
+      'HS256 with the public key',
+      async () => forged('HS256', new TextEncoder().encode(JSON.stringify(await publicKey()))),
+    ],
     ['a foreign key', async () => forged('EdDSA', (await generateKeyPair('EdDSA')).privateKey)],
     ['another audience', () => resigned({ aud: 'share-portal' })],
     ['another issuer', () => resigned({ iss: 'somebody' })],
@@ -154,7 +160,8 @@ describe('me', () => {
     expect((await as.get('/v1/auth/me')).status).toBe(401);
   });
 
-  const publicKey = async () => exportJWK(await importJWK((await call('GET', '/.well-known/jwks.json')).body.keys[0], 'EdDSA'));
+  const publicKey = async () =>
+    exportJWK(await importJWK((await call('GET', '/.well-known/jwks.json')).body.keys[0], 'EdDSA'));
   const forged = (alg: string, key: CryptoKey | Uint8Array) =>
     new SignJWT(decodeJwt(company.token)).setProtectedHeader({ alg, kid: 'test-1' }).sign(key);
   const resigned = async (claims: Record<string, unknown>) => {
@@ -204,7 +211,9 @@ describe('refresh', () => {
     const { refreshToken } = await aCompany();
     const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(refreshToken)));
     expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
-    const live = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL AND previous_digest IS NOT NULL').first();
+    const live = await env.CONTROL_DB.prepare(
+      'SELECT count(*) AS n FROM sessions WHERE ended_at IS NULL AND previous_digest IS NOT NULL',
+    ).first();
     expect(live?.n).toBeGreaterThan(0);
   });
 
@@ -232,8 +241,11 @@ describe('logout', () => {
     expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: refreshToken } })).status).toBe(401);
   });
 
-  it.each([{}, { authorization: 'Bearer garbage' }])('succeeds without a good token (%j)', async (headers) => {
-    const { status, body } = await call('POST', '/v1/auth/logout', { headers });
-    expect([status, body]).toEqual([200, { success: true }]);
-  });
+  it.each<Record<string, string>>([{}, { authorization: 'Bearer garbage' }])(
+    'succeeds without a good token (%j)',
+    async (headers) => {
+      const { status, body } = await call('POST', '/v1/auth/logout', { headers });
+      expect([status, body]).toEqual([200, { success: true }]);
+    },
+  );
 });

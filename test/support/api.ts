@@ -4,6 +4,7 @@ import worker from '../../src/index.ts';
 export const BASE_URL = 'https://api.test';
 
 /** An answer with its body read: parsed when it is JSON, text otherwise. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
 export interface Answer<T = any> {
   status: number;
   headers: Headers;

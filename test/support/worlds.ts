@@ -1,4 +1,10 @@
 import { env } from 'cloudflare:test';
+import { eq } from 'drizzle-orm';
+import { openControlDb } from '../../src/db/client.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { groupBindings, groupPolicies, groups } from '../../src/modules/groups/tables.ts';
+import { policies } from '../../src/modules/policies/tables.ts';
+import { users } from '../../src/modules/users/tables.ts';
 import { type Answer, bearer, type Caller, call } from './api.ts';
 
 let made = 0;
@@ -56,3 +62,48 @@ export async function aProvisionedCompany(): Promise<Company> {
 
 export const logIn = (companySlug: string, email: string, password: string): Promise<Answer> =>
   call('POST', '/v1/auth/login', { json: { company_slug: companySlug, email, password } });
+
+/**
+ * A person of the company, signed in, who may do what the statement says and nothing else. Made in the database itself,
+ * so that tests of access do not depend on the routes that manage it.
+ */
+export async function aUser(
+  company: Company,
+  { can = [], on = ['*'], denied = [] }: { can?: string[]; on?: string[]; denied?: string[] } = {},
+): Promise<{ id: string; email: string; as: Caller }> {
+  made += 1;
+  const db = openControlDb(env.CONTROL_DB);
+  const [id, groupId, policyId, bindingId] = Array.from({ length: 4 }, () => newId(Date.now())) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const now = Date.now();
+  const email = `user-${made}@${company.slug}.test`;
+  const owned = { companyId: company.id, createdAt: now, updatedAt: now };
+  const statements = [
+    { effect: 'Allow' as const, actions: can, resources: on },
+    { effect: 'Deny' as const, actions: denied, resources: ['*'] },
+  ].filter(({ actions }) => actions.length > 0);
+  const [owner] = await db.select().from(users).where(eq(users.id, company.owner.id));
+  await db.batch([
+    db.insert(users).values({ ...(owner as typeof users.$inferSelect), ...owned, id, email, isOwner: false }),
+    db.insert(groups).values({ ...owned, id: groupId, name: `Group ${made}`, slug: `group-${made}`, roles: [] }),
+    db
+      .insert(policies)
+      .values({ ...owned, id: policyId, name: `Policy ${made}`, document: { version: '2024-01-01', statements } }),
+    db.insert(groupPolicies).values({ companyId: company.id, groupId, policyId }),
+    db.insert(groupBindings).values({
+      id: bindingId,
+      companyId: company.id,
+      groupId,
+      principalType: 'user',
+      principalId: id,
+      accountId: company.accountId,
+      createdAt: now,
+    }),
+  ]);
+  const { body } = await logIn(company.slug, email, company.owner.password);
+  return { id, email, as: bearer(body.token) };
+}

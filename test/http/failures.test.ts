@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { call, type Sending } from '../support/api.ts';
+import { aCompany } from '../support/worlds.ts';
+
+/** One path of each surface that nobody has, and how that surface says so. */
+const UNKNOWN = [
+  ['/nothing', { error: 'NotFound', message: expect.any(String), details: {} }],
+  ['/v1/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
+  ['/v1/managed-tables/a/b/c/d', { error: 'Rota não encontrada.' }],
+  ['/api/v1/nothing', { error_code: 'NOT_FOUND', message: expect.any(String) }],
+  ['/api/v1/domain-knowledge/nothing', { error: 'NOT_FOUND', message: expect.any(String) }],
+  ['/v1/managed-tablesx', { error: 'NOT_FOUND', message: expect.any(String) }],
+] as const;
+
+describe('a request that no endpoint takes', () => {
+  it.each(UNKNOWN)('%s is answered in the wording of its surface', async (path, body) => {
+    const answer = await call('GET', path);
+    expect(answer.status).toBe(404);
+    expect(answer.body).toEqual(body);
+    expect(answer.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('tells which methods there are', async () => {
+    const { status, body } = await call('DELETE', '/v1/auth/login');
+    expect([status, body.error, body.details]).toEqual([405, 'METHOD_NOT_ALLOWED', { allowed: ['POST'] }]);
+  });
+});
+
+describe('a body', () => {
+  const login = (sending: Sending) => call('POST', '/v1/auth/login', sending);
+  const json = { 'content-type': 'application/json' };
+
+  it.each(['{', '', '{"a":1}}', 'null x', '\u0000'])('that is not JSON is refused: %j', async (body) => {
+    const answer = await login({ headers: json, body });
+    expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_JSON']);
+  });
+
+  it.each(['null', '[]', '7', '"text"'])('that is JSON but no object is invalid: %s', async (body) => {
+    const answer = await login({ headers: json, body });
+    expect([answer.status, answer.body.error]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('of another type is refused', async () => {
+    const answer = await login({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'BAD_REQUEST']);
+  });
+
+  it('over a mebibyte is refused, with and without a Content-Length', async () => {
+    const text = JSON.stringify({ company_slug: 'a'.repeat(1024 * 1024) });
+    const known = await login({ headers: json, body: text });
+    expect([known.status, known.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const streamed = await login({ headers: json, body: new Blob([text]).stream() });
+    expect([streamed.status, streamed.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it('is refused in the words of document 1 on the organization API', async () => {
+    const answer = await call('POST', '/admin/organizations', {
+      headers: { ...json, authorization: 'Bearer operator-token-of-the-tests' },
+      body: '{',
+    });
+    expect([answer.status, answer.body.error]).toEqual([400, 'BadRequest']);
+  });
+
+  it('is refused in Portuguese on managed tables', async () => {
+    const { token } = await aCompany();
+    const answer = await call('POST', '/v1/managed-tables', {
+      headers: { ...json, authorization: `Bearer ${token}` },
+      body: '{',
+    });
+    expect([answer.status, answer.body]).toEqual([400, { error: 'O corpo da requisição não é um JSON válido.' }]);
+  });
+});
+
+describe('the correlation id', () => {
+  it('is ours, whatever the caller sends', async () => {
+    const { headers } = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
+    expect(headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

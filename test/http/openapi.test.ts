@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { call } from '../support/api.ts';
+
+describe('/openapi.json', () => {
+  it('describes every endpoint once, with its permission, credential and answers', async () => {
+    const { status, body } = await call('GET', '/openapi.json');
+    expect([status, body.openapi]).toEqual([200, '3.1.0']);
+    const contracts = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);
+    expect(new Set(contracts.map(({ method, path }) => `${method} ${path}`)).size).toBe(contracts.length);
+    for (const { method, path, access, returns } of contracts) {
+      const operation = body.paths[path]?.[method];
+      expect(operation, `${method} ${path}`).toBeDefined();
+      expect(operation.responses).toHaveProperty(String(returns.status));
+      expect(operation.security.length === 0).toBe(access === 'public');
+      if (typeof access === 'string' && access.includes(':')) expect(operation['x-permission']).toBe(access);
+    }
+  });
+
+  it('refers only to components it defines', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const references = [...JSON.stringify(body).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect(references.length).toBeGreaterThan(0);
+    for (const name of references) expect(body.components.schemas).toHaveProperty(name as string);
+  });
+});
+
+describe('/health', () => {
+  it('answers ok and the version', async () => {
+    expect((await call('GET', '/health')).body).toEqual({ status: 'ok', version: expect.any(String) });
+  });
+});

@@ -1,0 +1,63 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { bearer } from '../support/api.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+/** The environment with every way out of the isolate counted. */
+function counted() {
+  const counts = { d1: 0, gate: 0, ip: 0 };
+  const session = (inner: D1DatabaseSession): D1DatabaseSession =>
+    new Proxy(inner, {
+      get(target, property) {
+        const value = Reflect.get(target, property);
+        if (typeof value !== 'function') return value;
+        if (property === 'batch') {
+          return (...statements: Parameters<D1DatabaseSession['batch']>) => {
+            counts.d1 += 1;
+            return target.batch(...statements);
+          };
+        }
+        return value.bind(target);
+      },
+    });
+  const namespace = <T extends DurableObjectNamespace<never>>(inner: T, name: 'gate' | 'ip'): T =>
+    new Proxy(inner, {
+      get(target, property) {
+        const value = Reflect.get(target, property);
+        if (property !== 'getByName') return typeof value === 'function' ? value.bind(target) : value;
+        return (id: string) => {
+          counts[name] += 1;
+          return (target as unknown as { getByName(id: string): unknown }).getByName(id);
+        };
+      },
+    });
+  const database = { withSession: (constraint: string) => session(env.CONTROL_DB.withSession(constraint)) };
+  const bindings = {
+    CONTROL_DB: database,
+    ORGANIZATION_GATE: namespace(env.ORGANIZATION_GATE as never, 'gate'),
+    IP_LIMITER: namespace(env.IP_LIMITER as never, 'ip'),
+  };
+  return { counts, bindings: bindings as unknown as Record<string, string> };
+}
+
+describe('an authenticated request, before its handler', () => {
+  let company: Company;
+  beforeEach(async () => {
+    company = await aCompany();
+  });
+
+  it('takes one D1 batch, one call of the gate and one of the IP limiter beside it', async () => {
+    const { counts, bindings } = counted();
+    // Refused by authorization: everything before the handler has run, and nothing of it.
+    const { as } = await aUser(company, { can: ['users:list'] });
+    const { status } = await as.get('/v1/managed-tables', { env: bindings });
+    expect(status).toBe(403);
+    expect(counts).toEqual({ d1: 1, gate: 1, ip: 1 });
+  });
+
+  it('asks no gate when the token is not good', async () => {
+    const { counts, bindings } = counted();
+    expect((await bearer('garbage').get('/v1/managed-tables', { env: bindings })).status).toBe(401);
+    expect(counts).toEqual({ d1: 0, gate: 0, ip: 1 });
+  });
+});
