@@ -1,0 +1,25 @@
+/**
+ * Writes `vectors.json`. Everything in it follows from the constants here, so that two runs write the same file:
+ *
+ *     npx node examples/signing/make-vectors.ts
+ */
+import { writeFile } from 'node:fs/promises';
+import { invalidRequests } from './vectors/invalid.ts';
+import { validRequests } from './vectors/valid.ts';
+import { KEY, NOW, type Vectors } from './vectors/vector.ts';
+
+/** The vectors as the file holds them. */
+export async function makeVectors(): Promise<Vectors> {
+  return {
+    about: 'Test vectors of request signing. README.md tells how to read them.',
+    key: KEY,
+    now: NOW,
+    valid: await validRequests(),
+    invalid: await invalidRequests(),
+  };
+}
+
+/** The text of the file. */
+export const render = (vectors: Vectors): string => `${JSON.stringify(vectors, null, 2)}\n`;
+
+if (import.meta.main) await writeFile(new URL('./vectors.json', import.meta.url), render(await makeVectors()));

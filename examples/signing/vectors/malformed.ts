@@ -1,0 +1,122 @@
+import { authorization, type Case, HEADERS, replaced, twice, untouched, without } from './tampering.ts';
+import { KEY } from './vector.ts';
+
+/** Requests that are refused before anything is looked up: a header is missing or has not the right form. */
+export const MALFORMED: Case[] = [
+  ...HEADERS.flatMap((name): Case[] => [
+    [`without ${name}`, 'Each of the four headers is mandatory.', 'missing_header', without(name)],
+    [`empty ${name}`, 'An empty header counts as missing.', 'missing_header', replaced(name, () => '')],
+    [
+      `${name} twice`,
+      'Two headers of one name arrive joined by a comma, even when they are equal.',
+      'malformed',
+      twice(name),
+    ],
+  ]),
+  ['bearer token', 'Another scheme.', 'malformed', authorization(() => 'Bearer eyJhbGciOiJFZERTQSJ9.e30.c2ln')],
+  [
+    'scheme in lower case',
+    'The scheme is written HMAC.',
+    'malformed',
+    authorization((value) => value.replace('HMAC', 'hmac')),
+  ],
+  ['scheme alone', 'Neither key nor signature.', 'malformed', authorization(() => 'HMAC')],
+  ['two spaces after the scheme', 'Exactly one.', 'malformed', authorization((value) => value.replace(' ', '  '))],
+  [
+    'no colon',
+    'Key and signature are separated by a colon.',
+    'malformed',
+    authorization((value) => value.replace(':', '')),
+  ],
+  [
+    'no access key',
+    'The part before the colon is empty.',
+    'malformed',
+    authorization((value) => value.replace(KEY.access_key, '')),
+  ],
+  [
+    'access key with a quote',
+    'Letters, digits, `-` and `_` alone.',
+    'malformed',
+    authorization((value) => value.replace('sa_', "sa'_")),
+  ],
+  [
+    'access key of 200 characters',
+    'Longer than any key.',
+    'malformed',
+    authorization((value) => value.replace('sa_', `sa_${'a'.repeat(200)}`)),
+  ],
+  ['empty signature', 'Nothing after the colon.', 'malformed', authorization((value) => value.replace(/:.*/, ':'))],
+  [
+    'truncated signature',
+    'A prefix of the right signature.',
+    'malformed',
+    authorization((value) => value.slice(0, -2)),
+  ],
+  [
+    'signature of one byte',
+    'A short prefix of the right signature.',
+    'malformed',
+    authorization((value) => value.replace(/:(..).*/, ':$1')),
+  ],
+  [
+    'signature and more',
+    'The right signature, and two digits more.',
+    'malformed',
+    authorization((value) => `${value}00`),
+  ],
+  [
+    'upper-case signature',
+    'Hex is lower-case.',
+    'malformed',
+    authorization((value) => value.replace(/:.*/, (hex) => hex.toUpperCase())),
+  ],
+  [
+    'base64 signature',
+    'Hex is the only encoding.',
+    'malformed',
+    authorization((value) => value.replace(/:.*/, `:${'A'.repeat(43)}=`)),
+  ],
+  [
+    'something after the signature',
+    'The header ends with the signature.',
+    'malformed',
+    authorization((value) => `${value} x`),
+  ],
+  ['date without a zone', 'Must be in UTC, and say so.', 'malformed', untouched, { date: '2026-01-31T12:00:00' }],
+  [
+    'date with an offset',
+    'The right moment, not in UTC.',
+    'malformed',
+    untouched,
+    { date: '2026-01-31T09:00:00-03:00' },
+  ],
+  ['date alone', 'No time of day.', 'malformed', untouched, { date: '2026-01-31' }],
+  ['Unix time', 'Not ISO 8601.', 'malformed', untouched, { date: '1769860800' }],
+  ['HTTP date', 'Not ISO 8601.', 'malformed', untouched, { date: 'Sat, 31 Jan 2026 12:00:00 GMT' }],
+  ['day that does not exist', 'The thirtieth of February.', 'malformed', untouched, { date: '2026-02-30T12:00:00Z' }],
+  ['hour that does not exist', 'Hours end at 23.', 'malformed', untouched, { date: '2026-01-31T25:00:00Z' }],
+  ['nonce of seven characters', 'One too few.', 'malformed', untouched, { nonce: 'nonce-7' }],
+  ['nonce of 129 characters', 'One too many.', 'malformed', untouched, { nonce: 'n'.repeat(129) }],
+  [
+    'nonce with a space',
+    'It could not be told from two headers.',
+    'malformed',
+    untouched,
+    { nonce: 'nonce with spaces' },
+  ],
+  ['digest in upper case', 'Hex is lower-case.', 'malformed', replaced('x-content-sha256', (hex) => hex.toUpperCase())],
+  [
+    'digest in base64',
+    'Hex is the only encoding.',
+    'malformed',
+    replaced('x-content-sha256', () => '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='),
+  ],
+  ['truncated digest', 'Two digits are missing.', 'malformed', replaced('x-content-sha256', (hex) => hex.slice(2))],
+  [
+    'UNSIGNED-PAYLOAD',
+    'Bodies are always digested.',
+    'malformed',
+    replaced('x-content-sha256', () => 'UNSIGNED-PAYLOAD'),
+  ],
+];

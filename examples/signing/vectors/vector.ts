@@ -1,0 +1,78 @@
+import { type Key, type SignatureHeaders, sign, stringToSign } from '../sign.ts';
+
+/** The key of the vectors. It belongs to no organization. */
+export const KEY: Key = {
+  access_key: 'sa_acme_65f1a2b3c4d5e6f708192a3b_abcdefghijklmnop2345',
+  secret_key: 'c2VjcmV0LWtleS1vZi10aGUtdGVzdC12ZWN0b3Jz-_0',
+};
+
+/** The server's clock while it judges the vectors. */
+export const NOW = '2026-01-31T12:00:00.000Z';
+
+export const ORIGIN = 'https://iam.example.com';
+
+/** A request that must be accepted, and every step to its signature. */
+export interface ValidVector {
+  name: string;
+  explanation: string;
+  method: string;
+  /** As a caller would write it; `path` and `query` are what the URL standard makes of it. */
+  url: string;
+  path: string;
+  query: string;
+  body: string;
+  string_to_sign: string;
+  headers: SignatureHeaders;
+}
+
+/** Why a request must be refused: `details.reason` of the answer, which is always 401 Unauthorized. */
+export type Reason =
+  | 'missing_header'
+  | 'malformed'
+  | 'clock_skew'
+  | 'body_digest_mismatch'
+  | 'unknown_key'
+  | 'bad_signature'
+  | 'nonce_reused';
+
+/** A request that must be refused. `headers` are lines as HTTP writes them: a name may come twice. */
+export interface InvalidVector {
+  name: string;
+  explanation: string;
+  method: string;
+  url: string;
+  body: string;
+  headers: string[];
+  reason: Reason;
+  /** What the server says it expected to be signed; only with `bad_signature`. */
+  string_to_sign?: string;
+}
+
+/** The file. */
+export interface Vectors {
+  about: string;
+  key: Key;
+  now: string;
+  valid: ValidVector[];
+  invalid: InvalidVector[];
+}
+
+/** A request before it is signed. */
+export interface Draft {
+  method?: string;
+  url?: string;
+  body?: string;
+  date?: string;
+  nonce?: string;
+  key?: Key;
+}
+
+/** A draft with all that it leaves out filled in, and signed. `name` makes its nonce. */
+export async function signed(name: string, draft: Draft) {
+  const { method = 'GET', url = `${ORIGIN}/users?quantity=5`, body = '', date = NOW, key = KEY } = draft;
+  const nonce = draft.nonce ?? `vector-${name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}`.slice(0, 128);
+  const headers = await sign(key, method, url, body, { date, nonce });
+  const { pathname, search } = new URL(url);
+  const text = stringToSign(method, url, date, nonce, headers['x-content-sha256']);
+  return { method, url, path: pathname, query: search.slice(1), body, string_to_sign: text, headers };
+}
