@@ -59,6 +59,8 @@ export interface Dialect {
   escape: 'doubled' | 'backslash';
   /** `cr`: a lone CR ends a record too (old Macintosh files); `lf`: LF and CRLF do. */
   newline: 'lf' | 'cr';
+  /** Spaces may stand between a delimiter and an opening quote. */
+  spaceBeforeQuote: boolean;
 }
 
 /** A place between two records of a file. */
@@ -67,6 +69,14 @@ export interface Position {
   offset: number;
   /** 1-based line that starts there. */
   line: number;
+}
+
+/** How a column's values read as numbers and as dates: keys of `evidence.format` without the time. */
+export interface ColumnFormats {
+  decimal: string;
+  date: string;
+  /** Postgres reads the column's values, as they stand in the file, as the inferred type. */
+  asIs: boolean;
 }
 
 /** What the loader has to know of one file: plain data, stored with the job. */
@@ -82,6 +92,8 @@ export interface FileReading {
   width: number;
   /** For each inferred column its 0-based field in this file. */
   fields: number[];
+  /** For each inferred column how its values read, also where it is retyped. */
+  formats: ColumnFormats[];
   rows: number;
   /** Postgres splits the bytes between `start` and `end` into the same records and values as we do. */
   plain: boolean;

@@ -1,0 +1,98 @@
+import type { ColumnState } from './columns.ts';
+import { BLANK, BOOLEANS, DATES, DECIMALS, INTEGER, LETTERS, ONE_ZERO, SAW_FALSE, SAW_TRUE, WORDS } from './forms.ts';
+import { columnName } from './names.ts';
+import type { InferenceState, KeptRow } from './state.ts';
+
+/** What the body's first record is. */
+export interface HeaderDecision {
+  /** Header cells by field, or null: the first record is a row. */
+  header: string[] | null;
+  /** The header is the record above the body, which has no cell for the first column. */
+  above: boolean;
+}
+
+/**
+ * Whether the first record names the columns. It does, unless every cell reads as the column under it does and one of
+ * those columns is not text, or it has an empty or repeated cell that nothing explains. What explains one: a typed
+ * column under a cell that does not read as its values (no row would look like that), an empty first cell alone (row
+ * names), and empty cells at the end over nothing.
+ */
+export function decideHeader(state: InferenceState): HeaderDecision {
+  const first = state.firstRow as KeptRow;
+  const fit = fitBelow(state, first);
+  if (state.above !== null) {
+    // A title above a header of two columns looks just like the header of an R table with one.
+    const title = fit === 'unlike' || (state.width === 2 && fit === 'text');
+    if (!title) return { header: ['', ...cellsOf(state.above, state.width - 1)], above: true };
+  }
+  const header = headerCells(state);
+  const single = state.rows === 0;
+  if (fit === 'unlike' || single) return { header, above: false };
+  if (fit === 'alike' || hasUnexplainedCell(state, header)) return { header: null, above: false };
+  return { header, above: false };
+}
+
+/** The cells of the body's first record as header cells. */
+export function headerCells(state: InferenceState): string[] {
+  return cellsOf(state.firstRow as KeptRow, state.width);
+}
+
+function cellsOf(row: KeptRow, width: number): string[] {
+  const cells = Array.from({ length: width }, () => '');
+  for (const [field, text] of row.cells) if (field < width) cells[field] = text.trim();
+  return cells;
+}
+
+/** How the record reads against the columns below: `unlike` some typed column, `alike` all of them, or all are text. */
+function fitBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
+  let typed = false;
+  for (const [field, text, forms, saw] of row.cells) {
+    const column = state.columns[field];
+    if (column === undefined || forms === BLANK) continue;
+    const below = typedForms(column, '');
+    if (below === 0) continue;
+    typed = true;
+    const joined = column.forms & forms;
+    if (joined === 0 || typedForms({ ...column, forms: joined, saw: column.saw | saw }, text) === 0) return 'unlike';
+  }
+  return typed ? 'alike' : 'text';
+}
+
+function hasUnexplainedCell(state: InferenceState, header: string[]): boolean {
+  const used = header.slice(0, usedWidth(state, header));
+  const names = used.map((cell) => cell.toLowerCase());
+  const named = names[0] === '' ? names.slice(1) : names;
+  return named.includes('') || new Set(named).size < named.length;
+}
+
+/** Columns up to the last that has a header cell or any value: what only trailing delimiters make is no column. */
+export function usedWidth(state: InferenceState, header: string[] | null): number {
+  let width = state.width;
+  while (width > 1 && (header?.[width - 1] ?? '') === '' && isEmptyColumn(state, width - 1)) width--;
+  return width;
+}
+
+function isEmptyColumn(state: InferenceState, index: number): boolean {
+  const column = state.columns[index] as ColumnState;
+  return column.first === null && !state.firstRow?.cells.some(([field, , forms]) => field === index && forms !== BLANK);
+}
+
+/**
+ * The forms by which a column is typed: those of the first type of the lattice that all its values share, 0 for text.
+ * Single letters need both of a pair; `1` and `0` a header that asks a question.
+ */
+export function typedForms(column: ColumnState, header: string): number {
+  const { forms, saw } = column;
+  if (column.first === null) return 0;
+  if ((forms & WORDS) !== 0) return forms & WORDS;
+  const both = (saw & SAW_TRUE) !== 0 && (saw & SAW_FALSE) !== 0;
+  if ((forms & LETTERS) !== 0) return both ? forms & LETTERS : 0;
+  if ((forms & ONE_ZERO) !== 0 && asksYesOrNo(header)) return ONE_ZERO;
+  if ((forms & INTEGER) !== 0) return INTEGER;
+  if ((forms & DECIMALS) !== 0) return forms & DECIMALS;
+  return forms & DATES & ~BOOLEANS;
+}
+
+function asksYesOrNo(header: string): boolean {
+  return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(columnName(header));
+}

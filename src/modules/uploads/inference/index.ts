@@ -1,0 +1,36 @@
+/**
+ * Schema inference of uploaded text files: pure functions over bytes.
+ *
+ * Analysis is a fold over blocks of a file; the state between blocks is plain JSON:
+ *   let state = beginInference({ fileName });
+ *   while (!state.done) state = feed(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
+ *   const { schema, files } = finish(states);            // one state per file, in order
+ * `feed` may answer with `offset` unchanged (it wants a larger block) or, once, 0 (it starts over in another encoding).
+ *
+ * Loading goes on from a `FileReading` (one of `files`), also block by block:
+ *   const plan = planLoad(file, columns);                // 'raw': the file's own bytes; 'convert': parsed and rewritten
+ *   let position = plan.start;
+ *   while (position.offset < plan.end) {
+ *     const chunk = nextChunk(plan, position, bytesFrom(position.offset, atLeast chunk.wants), reachesEndOfFile);
+ *     // COPY t (<plan.copyColumns>) FROM STDIN WITH (<plan.copyOptions>)  ←  chunk.data (chunk.rows rows)
+ *     position = chunk.position;
+ *   }
+ * Sessions that load have `SET LOCAL DateStyle = <plan.dateStyle>` and `SET LOCAL TimeZone` (confirm's, or UTC).
+ * All failures are `InferenceError` (code, Portuguese message, where: file, line, column, value).
+ */
+export { InferenceError, type InferenceErrorCode, type Whereabouts } from './errors.ts';
+export { beginInference, feed } from './feed.ts';
+export { finish } from './finish.ts';
+export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
+export { columnName, columnNames, tableName } from './names.ts';
+export type {
+  ColumnEvidence,
+  ColumnType,
+  Dialect,
+  FileReading,
+  Inference,
+  InferredColumn,
+  InferredSchema,
+  Position,
+} from './schema.ts';
+export type { InferenceState } from './state.ts';

@@ -1,0 +1,155 @@
+import { CopyWriter, type WrittenColumn } from './copy-writer.ts';
+import { sourceLength, workingBytes } from './encoding.ts';
+import { DMY, formOf, MDY, YMD } from './forms.ts';
+import { type Fields, newFields, scan } from './records.ts';
+import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
+
+/** A column of the table to load. */
+export interface LoadColumn {
+  name: string;
+  type: ColumnType;
+  nullable: boolean;
+  /** Index of the inferred column it is filled from. */
+  source: number;
+  /** The type that was inferred for it, and whether any of its rows is null. */
+  inferredType: ColumnType;
+  hasNulls: boolean;
+}
+
+/** How one file is loaded: plain data. */
+export interface LoadPlan {
+  /** `raw`: stretches of the file go to COPY as they are; `convert`: values are converted and written anew. */
+  mode: 'raw' | 'convert';
+  /** Names of the table's columns in the order in which COPY gets them. */
+  copyColumns: string[];
+  /** Inside of `WITH (…)` after the column list, identifiers and literals quoted. */
+  copyOptions: string;
+  /** Value of `DateStyle` that the session must have. */
+  dateStyle: 'ISO, DMY' | 'ISO, MDY';
+  /** Where the first row starts, and the byte after the last. */
+  start: Position;
+  end: number;
+  columns: LoadColumn[];
+  file: FileReading;
+}
+
+/** A stretch of whole records as COPY takes it. */
+export interface LoadChunk {
+  data: Uint8Array;
+  /** Rows in it; in mode `raw` Postgres counts them (`COPY n`), and this is null. */
+  rows: number | null;
+  /** Where the next chunk starts. */
+  position: Position;
+  /** Nothing was taken because the block holds no whole record: come again from the same position with this much. */
+  wants: number;
+}
+
+/** How to load a file into a table with these columns. */
+export function planLoad(file: FileReading, columns: LoadColumn[]): LoadPlan {
+  const style = dateStyle(file, columns);
+  const raw =
+    file.plain && style !== null && columns.length === file.width && columns.every((column) => goesRaw(file, column));
+  const ordered = raw ? [...columns].sort((a, b) => fieldOf(file, a) - fieldOf(file, b)) : columns;
+  const names = ordered.map((column) => column.name);
+  return {
+    mode: raw ? 'raw' : 'convert',
+    copyColumns: names,
+    copyOptions: raw ? rawOptions(file, names) : "FORMAT text, ENCODING 'UTF8'",
+    dateStyle: style ?? 'ISO, DMY',
+    start: file.start,
+    end: file.end,
+    columns: ordered,
+    file,
+  };
+}
+
+function fieldOf(file: FileReading, column: LoadColumn): number {
+  return file.fields[column.source] as number;
+}
+
+function formatsOf(file: FileReading, column: LoadColumn): ColumnFormats {
+  return file.formats[column.source] as ColumnFormats;
+}
+
+/** Types that hold every value of another as Postgres reads it. */
+const HOLDS: Record<ColumnType, ColumnType[]> = {
+  text: ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'],
+  integer: ['integer'],
+  decimal: ['decimal', 'integer'],
+  boolean: ['boolean'],
+  date: ['date'],
+  datetime: ['datetime', 'date'],
+};
+
+function goesRaw(file: FileReading, column: LoadColumn): boolean {
+  if (!column.nullable && column.hasNulls) return false;
+  const asIs = column.type === 'text' || formatsOf(file, column).asIs;
+  return asIs && HOLDS[column.type].includes(column.inferredType);
+}
+
+/** The `DateStyle` under which Postgres reads all the date columns; null when they need different ones. */
+function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
+  let forms = 0;
+  for (const column of columns) {
+    if (column.type === 'date' || column.type === 'datetime') forms |= formOf(formatsOf(file, column).date);
+  }
+  if ((forms & DMY) !== 0 && (forms & MDY) !== 0) return null;
+  return (forms & MDY) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
+}
+
+function rawOptions(file: FileReading, names: string[]): string {
+  const { delimiter, quote } = file.dialect;
+  const literal = (text: string) => (text === '\t' ? "E'\\t'" : text === "'" ? "''''" : `'${text}'`);
+  const nulls = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ');
+  return [
+    'FORMAT csv',
+    `DELIMITER ${literal(delimiter)}`,
+    `QUOTE ${literal(quote)}`,
+    `ESCAPE ${file.dialect.escape === 'backslash' ? "'\\'" : literal(quote)}`,
+    `FORCE_NULL (${nulls})`,
+    `ENCODING '${file.encoding === 'windows-1252' ? 'WIN1252' : 'UTF8'}'`,
+  ].join(', ');
+}
+
+let shared: Fields | null = null;
+
+/**
+ * The rows that start in `block`, which holds the file's bytes from `position` on, as far as they are whole.
+ * @param isLast the block reaches the end of the file
+ * @throws InferenceError `VALUE_DOES_NOT_FIT` naming file, line, column and value
+ */
+export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array, isLast: boolean): LoadChunk {
+  const { file } = plan;
+  const left = plan.end - position.offset;
+  const bytes = block.length > left ? block.subarray(0, left) : block;
+  const whole = isLast || block.length >= left;
+  const working = workingBytes(bytes, file.encoding, whole, position.line);
+  shared ??= newFields();
+  const fields = shared;
+  const writer = plan.mode === 'convert' ? new CopyWriter(file, written(plan), working, fields) : null;
+  const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
+    writer?.write(at);
+  });
+  return {
+    data: writer?.data() ?? working.subarray(0, end),
+    rows: writer?.rows ?? null,
+    position: { offset: position.offset + sourceLength(working, end, file.encoding), line },
+    wants: end === 0 && !whole ? block.length * 2 : 1,
+  };
+}
+
+/** The columns as the writer needs them. Days and months are written anew: another column may want another order. */
+function written(plan: LoadPlan): WrittenColumn[] {
+  return plan.columns.map((column) => {
+    const formats = formatsOf(plan.file, column);
+    const ordered = column.type !== 'date' && column.type !== 'datetime' ? true : (formOf(formats.date) & YMD) !== 0;
+    return {
+      name: column.name,
+      type: column.type,
+      nullable: column.nullable,
+      field: fieldOf(plan.file, column),
+      formats,
+      asIs: column.type !== 'text' && formats.asIs && ordered && HOLDS[column.type].includes(column.inferredType),
+    };
+  });
+}

@@ -1,0 +1,101 @@
+import { BLANK } from './forms.ts';
+import type { HeadRecord } from './head.ts';
+
+/** Where a file's body begins. */
+export interface Layout {
+  /** Fields of a full record. */
+  width: number;
+  /** How many of the first (not blank) records are no rows: titles and notes. */
+  preamble: number;
+  /** The last of them has one field fewer than the body: perhaps the header of all columns but the first. */
+  rowNames: boolean;
+  /** Share of the body's records that have the width; what makes one dialect more plausible than another. */
+  consistency: number;
+}
+
+/** Titles and notes above a table are at most this many. */
+export const MAX_PREAMBLE = 50;
+
+/**
+ * Finds the body's width and first record. A width is possible where some record is wider than all before it: what
+ * stands above it is then the preamble. The best one leaves the fewest records too wide, too short or skipped.
+ */
+export function findLayout(records: HeadRecord[]): Layout {
+  let best = { width: 1, start: 0, score: -Infinity, consistency: 0 };
+  let widest = 0;
+  for (const [start, { width, effective }] of records.entries()) {
+    if (start > MAX_PREAMBLE) break;
+    if (width <= widest || (start > 0 && effective <= widest)) continue;
+    widest = width;
+    const { fitting, short, over } = countWidths(records, start, width);
+    const score = fitting - over - start * 0.5;
+    // One record alone, more than one field wider than what stands above it, is a mistake, not a body.
+    const alone = start > 0 && records.length - start === 1 && (records[start - 1] as HeadRecord).width !== width - 1;
+    if (alone || score <= best.score) continue;
+    const body = records.length - start;
+    best = { width, start, score, consistency: Math.max(0, fitting + short * 0.5 - over) / body };
+  }
+  const { width, start, consistency } = best;
+  const above = records[start - 1];
+  const rowNames = above !== undefined && above.width === width - 1 && above.filled === above.width;
+  const titles = start === 0 || !rowNames ? sparseTitles(records, start, width) : 0;
+  return { width, preamble: start + titles, rowNames: rowNames && titles === 0, consistency };
+}
+
+function countWidths(records: HeadRecord[], start: number, width: number) {
+  let fitting = 0;
+  let short = 0;
+  let over = 0;
+  for (let index = start; index < records.length; index++) {
+    const record = records[index] as HeadRecord;
+    if (record.effective > width) over++;
+    else if (record.width >= width) fitting++;
+    else short++;
+  }
+  return { fitting, short, over };
+}
+
+/**
+ * Spreadsheets pad titles with delimiters, so that they are as wide as the body. Counts such lines at the top: a first
+ * cell alone, or groups of columns above a header whose cells are unlike everything below them.
+ */
+function sparseTitles(records: HeadRecord[], start: number, width: number): number {
+  if (width < 2) return 0;
+  const body = records.slice(start);
+  const columns = Math.max(...body.slice(1).map((record) => record.effective), 1);
+  const full = body.slice(0, MAX_PREAMBLE + 1).findIndex((record) => record.filled >= columns);
+  if (full === 0 || columns < 2) return 0;
+  const titles = body.findIndex((record) => !isTitle(record));
+  if (full < 0) {
+    const next = body[titles];
+    const enough = Math.max(3, Math.ceil(columns / 2));
+    return titles > 0 && next !== undefined && next.filled >= enough && next.forms[0] !== BLANK ? titles : 0;
+  }
+  const unlike = unlikeBelow(body, full, columns);
+  const groups = body.slice(0, full).every((record) => record.forms[0] !== BLANK || record.filled < columns - 1);
+  if (unlike === 'all' && groups) return full;
+  return titles === full && unlike !== 'none' ? full : 0;
+}
+
+function isTitle(record: HeadRecord): boolean {
+  return record.filled === 1 && record.forms[0] !== BLANK;
+}
+
+/** Whether the record's cells read as the columns below it: `all` typed columns differ, `none` does, `some`, or all is text. */
+function unlikeBelow(body: HeadRecord[], at: number, columns: number): 'all' | 'some' | 'none' | 'text' {
+  let typed = 0;
+  let unlike = 0;
+  const record = body[at] as HeadRecord;
+  for (let column = 0; column < columns; column++) {
+    let forms = -1;
+    for (let below = at + 1; below < body.length; below++) {
+      const form = (body[below] as HeadRecord).forms[column] ?? BLANK;
+      if (form !== BLANK) forms &= form;
+    }
+    if (forms === -1 || forms === 0) continue;
+    typed++;
+    if (((record.forms[column] ?? BLANK) & forms) === 0) unlike++;
+  }
+  if (typed === 0) return 'text';
+  return unlike === typed ? 'all' : unlike === 0 ? 'none' : 'some';
+}

@@ -1,0 +1,51 @@
+import type { ColumnState } from './columns.ts';
+import type { DecidedFile } from './finish.ts';
+import { DATES, INTEGER, ONE_ZERO, POINT, SAW_T, SAW_WIDE_SPACE, T_F, TRUE_FALSE, Y_N, YES_NO, YMD } from './forms.ts';
+import { EOL_CR, EOL_CRLF, EOL_LF } from './records.ts';
+import type { ColumnFormats, ColumnType, Encoding, FileReading } from './schema.ts';
+
+const READ_BY_POSTGRES = INTEGER | POINT | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
+
+/**
+ * Whether Postgres's own input functions read every value of the column as we do (given a `DateStyle` for days and
+ * months, and FORCE_NULL for empty values): ASCII spaces around a value are skipped there too, a value of spaces alone
+ * is an error there and null here.
+ */
+export function isReadByPostgres(type: ColumnType, form: number, column: ColumnState): boolean {
+  if (type === 'text') return true;
+  if (column.blanks > 0 || (column.saw & SAW_WIDE_SPACE) !== 0) return false;
+  const chosen = form & -form;
+  if (type === 'datetime' && (chosen & YMD) === 0 && (column.saw & SAW_T) !== 0) return false;
+  return (chosen & READ_BY_POSTGRES) !== 0;
+}
+
+/** What the loader has to know of a file whose header is decided. */
+export function readingOf(file: DecidedFile, fields: number[], formats: ColumnFormats[]): FileReading {
+  const { state, rowOne } = file;
+  const first = state.firstRow as NonNullable<typeof state.firstRow>;
+  const start =
+    rowOne !== null
+      ? { offset: first.start, line: first.line }
+      : (state.secondRow ?? { offset: first.end, line: first.line });
+  return {
+    fileName: state.fileName,
+    encoding: state.encoding as Encoding,
+    dialect: state.dialect as FileReading['dialect'],
+    start,
+    end: Math.max(state.end, start.offset, rowOne !== null ? first.end : 0),
+    width: state.width,
+    fields,
+    formats,
+    rows: state.rows + (rowOne === null ? 0 : 1),
+    plain: isPlain(file),
+  };
+}
+
+/** Postgres splits into the same records only what is regular, in an encoding it knows, with one kind of line end. */
+function isPlain({ state, rowOne, width }: DecidedFile): boolean {
+  const { lineEnds, encoding } = state;
+  const oneKind = lineEnds === 0 || lineEnds === EOL_LF || lineEnds === EOL_CRLF || lineEnds === EOL_CR;
+  const known = encoding === 'utf-8' || (encoding === 'windows-1252' && !state.undefinedBytes);
+  const firstRegular = rowOne === null || (rowOne.width === state.width && !state.blankBeforeSecond);
+  return known && oneKind && firstRegular && !state.irregular && width === state.width;
+}

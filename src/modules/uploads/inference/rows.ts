@@ -1,0 +1,247 @@
+import { foldCell, hint, type KeptCell, narrow } from './columns.ts';
+import { sourceLength } from './encoding.ts';
+import { InferenceError, shown } from './errors.ts';
+import { BLANK } from './forms.ts';
+import { ESCAPED, type Fields, fieldText, newFields } from './records.ts';
+import type { Dialect } from './schema.ts';
+import {
+  type Bounds,
+  boundsOf,
+  type InferenceState,
+  type KeptRow,
+  MAX_FOOTNOTES,
+  SAMPLE_ROWS,
+  SAMPLE_SIZE,
+} from './state.ts';
+import { classify, type Decode, saw } from './types.ts';
+
+/** One for all scans: they do not overlap, and it is large. */
+let shared: Fields | null = null;
+
+/** Distinct values are looked for in every row up to this one, later in every 61st. */
+const SAMPLED_ROWS = 1000;
+
+/** Takes the records of one block into a file's state: what each is (title, header, row, note), and what its values show. */
+export class RecordFold {
+  readonly fields: Fields;
+  readonly #state: InferenceState;
+  readonly #bytes: Uint8Array;
+  readonly #dialect: Dialect;
+  readonly #decode: Decode;
+  readonly #bounds: Bounds;
+  readonly #utf16: boolean;
+  readonly #base: number;
+  #measured = 0;
+  #measuredBytes = 0;
+
+  constructor(state: InferenceState, bytes: Uint8Array, dialect: Dialect, decode: Decode) {
+    shared ??= newFields();
+    this.fields = shared;
+    this.#state = state;
+    this.#bytes = bytes;
+    this.#dialect = dialect;
+    this.#decode = decode;
+    this.#bounds = boundsOf(state.width);
+    this.#utf16 = state.encoding === 'utf-16le' || state.encoding === 'utf-16be';
+    this.#base = state.offset;
+  }
+
+  /** Takes the record that `fields` holds, between `start` and `end` of the block. */
+  take(start: number, end: number, line: number): void {
+    const state = this.#state;
+    const { fields } = this;
+    const { width } = state;
+    const filled = this.#countValues();
+    if (filled === 0) {
+      state.blank = true;
+      return;
+    }
+    if (state.preambleLeft > 0) {
+      state.preambleLeft--;
+      if (state.preambleLeft === 0 && state.rowNames) state.above = this.#keep(start, end, line);
+    } else {
+      if (fields.count > width) this.#checkSurplus(line);
+      if (fields.odd) state.irregular = true;
+      state.lineEnds |= fields.eol;
+      if (state.firstRow === null) state.firstRow = this.#keep(start, end, line);
+      else this.#takeRow(start, end, line, filled);
+    }
+    state.blank = false;
+  }
+
+  #takeRow(start: number, end: number, line: number, filled: number): void {
+    const state = this.#state;
+    const { fields } = this;
+    if (filled === 1 && state.width > 1) {
+      const usual = fields.count >= state.width && !state.blank && state.sparseRows > MAX_FOOTNOTES;
+      if (!usual && !state.manySparse) {
+        state.trailing.push(this.#keep(start, end, line));
+        if (state.trailing.length > MAX_FOOTNOTES) {
+          takeTrailing(state, state.trailing.length);
+          state.manySparse = true;
+        }
+        return;
+      }
+      state.sparseRows++;
+    } else {
+      if (state.trailing.length > 0) takeTrailing(state, state.trailing.length);
+      state.manySparse = false;
+    }
+    if (fields.count < state.width) state.irregular = true;
+    enterRow(state, this.#offset(start), line, state.blank);
+    if (state.sampleRows.length < SAMPLE_ROWS) {
+      addSample(state, (index) => (index < fields.count ? this.#text(index) : ''));
+    }
+    this.#fold(line);
+    state.rows++;
+    state.end = this.#offset(end);
+  }
+
+  /** The hot loop: every value of every row passes here. */
+  #fold(line: number): void {
+    const bytes = this.#bytes;
+    const { starts, ends, kinds, count } = this.fields;
+    const { columns, width, rows } = this.#state;
+    const sampling = rows < SAMPLED_ROWS || rows % 61 === 0;
+    for (let index = 0; index < width; index++) {
+      const column = columns[index] as (typeof columns)[number];
+      const start = starts[index] as number;
+      const end = ends[index] as number;
+      if (index >= count || start === end) {
+        column.nulls++;
+        continue;
+      }
+      const before = column.forms;
+      if (before === 0 && !sampling) continue;
+      const plain = (kinds[index] as number) < ESCAPED;
+      const forms = plain ? classify(bytes, start, end, this.#decode) : 0;
+      if (forms === BLANK) {
+        column.blanks++;
+        continue;
+      }
+      const seen = plain ? saw : 0;
+      if (sampling) this.#sample(index, forms);
+      if ((before & forms) !== before || (seen & ~column.saw) !== 0 || column.first === null) {
+        narrow(column, forms, seen, () => ({ value: this.#text(index).slice(0, this.#bounds.sampleLength), line }));
+      }
+    }
+  }
+
+  #sample(index: number, forms: number): void {
+    const column = this.#state.columns[index] as InferenceState['columns'][number];
+    hint(column, forms);
+    const { samples, sampleLength } = this.#bounds;
+    if (column.sample.length >= samples) return;
+    const text = this.#text(index).slice(0, sampleLength);
+    if (!column.sample.includes(text)) column.sample.push(text);
+  }
+
+  /** Fields with more than spaces in them. */
+  #countValues(): number {
+    const { starts, ends, count } = this.fields;
+    let filled = 0;
+    for (let index = 0; index < count; index++) {
+      if (starts[index] !== ends[index] && !this.#isBlank(index)) filled++;
+    }
+    return filled;
+  }
+
+  #isBlank(index: number): boolean {
+    const end = this.fields.ends[index] as number;
+    for (let at = this.fields.starts[index] as number; at < end; at++) {
+      const byte = this.#bytes[at] as number;
+      if (byte !== 32 && (byte < 9 || byte > 13)) return false;
+    }
+    return true;
+  }
+
+  #checkSurplus(line: number): void {
+    const { width } = this.#state;
+    let last = this.fields.count - 1;
+    while (last >= width && this.#isBlank(last)) last--;
+    if (last >= width) throw tooManyFields(line, width, last + 1, this.#text(width));
+    this.#state.irregular = true;
+  }
+
+  #text(index: number): string {
+    const start = this.fields.starts[index] as number;
+    const longest = start + this.#bounds.cellLength * 4;
+    if ((this.fields.ends[index] as number) > longest) return this.#decode(this.#bytes, start, longest);
+    return fieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
+  }
+
+  #keep(start: number, end: number, line: number): KeptRow {
+    const { starts, ends, kinds, count } = this.fields;
+    const cells: KeptCell[] = [];
+    for (let index = 0; index < Math.min(count, this.#state.width); index++) {
+      const from = starts[index] as number;
+      const to = ends[index] as number;
+      if (from === to) continue;
+      const plain = (kinds[index] as number) < ESCAPED;
+      const forms = plain ? classify(this.#bytes, from, to, this.#decode) : 0;
+      const seen = plain ? saw : 0;
+      cells.push([index, this.#text(index).slice(0, this.#bounds.cellLength), forms, seen]);
+    }
+    const blankBefore = this.#state.blank;
+    return { line, start: this.#offset(start), end: this.#offset(end), width: count, cells, blankBefore };
+  }
+
+  /** The place in the file of a place in the block. UTF-16 is measured on from the last place asked for. */
+  #offset(place: number): number {
+    if (!this.#utf16) return this.#base + place;
+    if (place < this.#measured) {
+      this.#measured = 0;
+      this.#measuredBytes = 0;
+    }
+    const piece = this.#bytes.subarray(this.#measured, place);
+    this.#measuredBytes += sourceLength(piece, piece.length, 'utf-16le');
+    this.#measured = place;
+    return this.#base + this.#measuredBytes;
+  }
+}
+
+function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
+  if (state.secondRow === null) {
+    state.secondRow = { offset, line };
+    state.blankBeforeSecond = blankBefore;
+  } else if (blankBefore) state.irregular = true;
+}
+
+function addSample(state: InferenceState, textOf: (index: number) => string): void {
+  if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
+  const most = Math.max(32, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
+  const row = Array.from({ length: state.width }, (_, index) => textOf(index).slice(0, most));
+  state.sampleSize += row.reduce((size, text) => size + text.length, 0);
+  state.sampleRows.push(row);
+}
+
+/** The first `count` of the records held back as footnotes are rows after all. */
+export function takeTrailing(state: InferenceState, count: number): void {
+  const bounds = boundsOf(state.width);
+  for (const row of state.trailing.splice(0, count)) {
+    enterRow(state, row.start, row.line, row.blankBefore);
+    if (row.width < state.width) state.irregular = true;
+    else state.sparseRows++;
+    addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
+    foldKept(state, row, bounds.samples);
+    state.rows++;
+    state.end = row.end;
+  }
+}
+
+function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
+  const filled = new Set<number>();
+  for (const cell of row.cells) {
+    filled.add(cell[0]);
+    foldCell(state.columns[cell[0]] as InferenceState['columns'][number], cell, row.line, samples);
+  }
+  for (const [index, column] of state.columns.entries()) if (!filled.has(index)) column.nulls++;
+}
+
+function tooManyFields(line: number, width: number, count: number, value: string): InferenceError {
+  return new InferenceError(
+    'TOO_MANY_FIELDS',
+    `A linha ${line} tem ${count} campos, mas a tabela tem ${width} colunas.`,
+    { line, value: shown(value) },
+  );
+}

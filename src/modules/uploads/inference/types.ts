@@ -1,0 +1,114 @@
+import { dateForms, dateSaw } from './dates.ts';
+import {
+  BLANK,
+  S_N,
+  SAW_FALSE,
+  SAW_TRUE,
+  SAW_WIDE_SPACE,
+  SIM_NAO,
+  T_F,
+  TRUE_FALSE,
+  V_F,
+  VERDADEIRO_FALSO,
+  Y_N,
+  YES_NO,
+} from './forms.ts';
+import { numberForms } from './numbers.ts';
+
+/** What {@link classify} saw beside the forms in the value it was last called with (`SAW_…`). */
+export let saw = 0;
+
+/** The boolean words by their lower-case spelling: forms, and whether it says true. */
+const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
+  true: [TRUE_FALSE, true],
+  false: [TRUE_FALSE, false],
+  yes: [YES_NO, true],
+  no: [YES_NO, false],
+  sim: [SIM_NAO, true],
+  não: [SIM_NAO, false],
+  nao: [SIM_NAO, false],
+  verdadeiro: [VERDADEIRO_FALSO, true],
+  falso: [VERDADEIRO_FALSO, false],
+  t: [T_F, true],
+  f: [T_F | V_F, false],
+  y: [Y_N, true],
+  n: [Y_N | S_N, false],
+  s: [S_N, true],
+  v: [V_F, true],
+};
+
+/** Length of the longest boolean word in bytes. */
+const LONGEST_WORD = 10;
+
+/** Which bytes start a boolean word, so that most text is told apart by its first letter alone. */
+const STARTS_WORD = new Uint8Array(256);
+for (const letter of 'tfynsv') {
+  STARTS_WORD[letter.charCodeAt(0)] = 1;
+  STARTS_WORD[letter.toUpperCase().charCodeAt(0)] = 1;
+}
+
+/** What a boolean word (any case, trimmed) says, or undefined when it is none. */
+export function booleanWord(word: string): [forms: number, says: boolean] | undefined {
+  const lower = word.normalize('NFC').toLowerCase();
+  return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
+}
+
+function wordForms(word: string): number {
+  const found = booleanWord(word);
+  if (found === undefined) return 0;
+  saw |= found[1] ? SAW_TRUE : SAW_FALSE;
+  return found[0];
+}
+
+/** Turns the bytes between two places into a string, in the file's encoding. */
+export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
+
+const encoder = new TextEncoder();
+
+/**
+ * The forms in which the value between `start` and `end` reads (see forms.ts): 0 for text, {@link BLANK} for spaces
+ * alone. Sets {@link saw}. Works on bytes, because turning a million rows into strings costs more than all the rest.
+ */
+export function classify(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
+  saw = 0;
+  let from = start;
+  let to = end;
+  while (from < to && isSpace(bytes[from] as number)) from++;
+  if (from === to) return BLANK;
+  while (isSpace(bytes[to - 1] as number)) to--;
+  const first = bytes[from] as number;
+  if (first >= 128 || (bytes[to - 1] as number) >= 128) return classifyWide(bytes, from, to, decode);
+  if (first >= 48 && first <= 57) {
+    const number = numberForms(bytes, from, to);
+    if (number !== 0) return number;
+    const date = dateForms(bytes, from, to);
+    saw = dateSaw;
+    return date;
+  }
+  if (first >= 43 && first <= 46) return numberForms(bytes, from, to);
+  if (STARTS_WORD[first] === 0 || to - from > LONGEST_WORD) return 0;
+  return wordForms(decode(bytes, from, to));
+}
+
+/** A value with a non-ASCII letter at an edge: `não` ends in ASCII, so this is spaces of Unicode, or plain text. */
+function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
+  if (to - from > 128) return 0;
+  const value = decode(bytes, from, to);
+  const trimmed = value.trim();
+  if (trimmed.length === value.length) return 0;
+  const forms = classifyString(trimmed);
+  saw |= SAW_WIDE_SPACE;
+  return forms;
+}
+
+const decoder = new TextDecoder();
+
+/** {@link classify} for a value that is a string already. */
+export function classifyString(value: string): number {
+  const bytes = encoder.encode(value);
+  return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 32 || (byte >= 9 && byte <= 13);
+}
