@@ -1,0 +1,64 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+
+/** A mail as the Worker sent it. */
+export interface SentMail {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** ISO 8601. */
+  sent_at: string;
+}
+
+/** The place where mails land in local development. */
+export interface Mailbox {
+  /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
+  url: string;
+  deliver(mail: Omit<SentMail, 'sent_at'>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the mailbox kept in `file` (one JSON object a line) and serves it on a free port of 127.0.0.1. */
+export async function openMailbox(file: string): Promise<Mailbox> {
+  const mails = parse(await readFile(file, 'utf8').catch(() => ''));
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
+    if (request.method !== 'GET' || pathname !== '/') return answer(response, 404, { error: 'GET / only' });
+    const to = searchParams.get('to')?.toLowerCase();
+    answer(response, 200, mails.filter((mail) => to === undefined || mail.to.toLowerCase() === to).reverse());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    deliver: async ({ to, subject, text, html }) => {
+      const mail = { to, subject, text, html, sent_at: new Date().toISOString() };
+      mails.push(mail);
+      await appendFile(file, `${JSON.stringify(mail)}\n`, { mode: 0o600 });
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A last line that a kill cut off is not a mail. */
+function parse(lines: string): SentMail[] {
+  return lines.split('\n').flatMap((line) => {
+    try {
+      return [JSON.parse(line) as SentMail];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(JSON.stringify(body));
+}

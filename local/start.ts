@@ -1,0 +1,175 @@
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { VARIABLE_NAMES } from '../src/config.ts';
+import { bundleWorker } from './bundle.ts';
+import { type DemoFacts, writeDemoFacts } from './demo-facts.ts';
+import { LocalProblem } from './local-problem.ts';
+import { openMailbox } from './mailbox.ts';
+import { startNeonStandIn } from './neon/stand-in.ts';
+import { startPostgres } from './postgres.ts';
+import { openState } from './state.ts';
+import { startWorker } from './worker.ts';
+
+const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
+const SCHEDULE_MS = 60_000;
+
+/** How long an interrupted start may take to come to a point where it can stop. */
+const SETTLE_MS = 15_000;
+
+/** What to stop at the end, the last started first. */
+const running: (() => Promise<void>)[] = [];
+let interrupted = false;
+
+/** Remembers how to stop what has just been started; ends the start here if it was interrupted meanwhile. */
+function keep(stop: () => Promise<void>): void {
+  running.push(stop);
+  if (interrupted) throw new LocalProblem('Interrupted.');
+}
+
+async function stopAll(): Promise<void> {
+  for (let stop = running.pop(); stop !== undefined; stop = running.pop()) {
+    await stop().catch((error: Error) => console.error(error.message));
+  }
+}
+
+const progress = (what: string) => console.log(`  ${what}`);
+
+/** Starts all parts in order and returns when the API answers. */
+async function start(): Promise<void> {
+  const port = await portOf(process.env.PORT ?? '8787');
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const state = await openState(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
+  keep(state.release);
+  const workerDir = join(state.path, 'worker');
+
+  progress('Bundling the Worker, starting PostgreSQL …');
+  // Both take seconds and neither needs the other; a failure of one waits for the other, so that it can be stopped.
+  const [bundled, database] = await Promise.allSettled([
+    bundleWorker(PROJECT, join(workerDir, 'bundle')),
+    startPostgres({ stateDir: join(state.path, 'postgres'), password: state.secrets.POSTGRES_PASSWORD }),
+  ]);
+  if (database.status === 'rejected') throw database.reason;
+  const postgres = database.value;
+  keep(postgres.stop);
+  if (bundled.status === 'rejected') throw bundled.reason;
+
+  const neon = await startNeonStandIn({
+    stateDir: join(state.path, 'neon'),
+    apiKey: state.secrets.NEON_API_KEY,
+    postgres,
+  });
+  keep(neon.close);
+  const mailbox = await openMailbox(join(state.path, 'mails.ndjson'));
+  keep(mailbox.close);
+
+  progress('Starting workerd, migrating the control database …');
+  const { POSTGRES_PASSWORD: _own, ...secrets } = state.secrets;
+  const variables = {
+    ...secrets,
+    CONSOLE_URL: baseUrl,
+    ALLOWED_ORIGINS: '*',
+    NEON_API_URL: neon.apiUrl,
+    NEON_WS_PROXY: neon.wsProxy,
+    ALLOW_PRIVATE_ISSUERS: 'true',
+    ...fromEnvironment(),
+  };
+  const worker = await startWorker({
+    projectDir: PROJECT,
+    stateDir: workerDir,
+    modules: bundled.value,
+    port,
+    variables,
+    deliver: mailbox.deliver,
+  });
+  keep(worker.stop);
+  keepSchedule(worker.runScheduled);
+
+  const facts: DemoFacts = {
+    base_url: baseUrl,
+    iam_base_url: baseUrl,
+    platform_admin_token: variables.PLATFORM_ADMIN_TOKEN,
+    mailbox_url: mailbox.url,
+    postgres_url: postgres.url,
+  };
+  const demoFile = await writeDemoFacts(state.path, facts);
+  console.log(`
+Data Console API is ready.
+  API        ${baseUrl}  (description: ${baseUrl}/openapi.json)
+  Mailbox    ${mailbox.url}?to=ADDRESS
+  PostgreSQL ${postgres.url}
+  Log        ${worker.logFile}
+  All addresses and credentials: ${demoFile}
+Ctrl-C stops everything.`);
+}
+
+/** The port to listen on, checked before anything is started. Throws `LocalProblem`. */
+async function portOf(text: string): Promise<number> {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new LocalProblem(`PORT is "${text}": set it to a number between 1 and 65535.`);
+  }
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === 'EACCES' ? 'may not be used by this user' : 'is taken by another program';
+      reject(new LocalProblem(`Port ${port} ${why}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause }));
+    });
+    probe.listen(port, '127.0.0.1', resolve);
+  });
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+/** Variables of the Worker that are set in our own environment. */
+function fromEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    VARIABLE_NAMES.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Runs the scheduled handler now and every minute, one run at a time. */
+function keepSchedule(runScheduled: () => Promise<void>): void {
+  let ended = false;
+  let timer: NodeJS.Timeout | undefined;
+  const tick = async () => {
+    const next = Date.now() + SCHEDULE_MS;
+    await runScheduled().catch((error: Error) => {
+      if (!ended) console.error(`The scheduled run failed: ${error.message}`);
+    });
+    if (!ended) timer = setTimeout(tick, Math.max(0, next - Date.now()));
+  };
+  keep(async () => {
+    ended = true;
+    clearTimeout(timer);
+  });
+  void tick();
+}
+
+const started = start();
+
+async function end(code: number): Promise<never> {
+  interrupted = true;
+  await Promise.race([started.catch(() => undefined), sleep(SETTLE_MS)]);
+  await stopAll();
+  process.exit(code);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (interrupted) return;
+    console.log('\nStopping …');
+    void end(0);
+  });
+}
+
+started.catch((error: unknown) => {
+  // Once a stop was asked for, what fails is its consequence.
+  if (interrupted) return;
+  console.error(error instanceof LocalProblem ? error.message : error);
+  void end(1);
+});

@@ -1,0 +1,128 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { LocalProblem } from './local-problem.ts';
+import { isAlive } from './processes.ts';
+
+/** What a local start generates once and keeps: secrets of the Worker under its variables' names, and two of its counterparts. */
+export interface LocalSecrets {
+  PLATFORM_ADMIN_TOKEN: string;
+  JWT_PRIVATE_KEYS: string;
+  KEY_DERIVATION_SECRETS: string;
+  ENCRYPTION_KEYS: string;
+  NEON_API_KEY: string;
+  /** Of the superuser of the local PostgreSQL; the Worker does not get it. */
+  POSTGRES_PASSWORD: string;
+}
+
+/** The folder that a local start keeps everything in, held by this process alone. */
+export interface StateFolder {
+  path: string;
+  secrets: LocalSecrets;
+  /** Lets go of it. */
+  release(): Promise<void>;
+}
+
+/**
+ * Opens the state folder, making it and its secrets on the first start.
+ * Throws `LocalProblem` when another start holds it, or when it is unusable.
+ */
+export async function openState(folder: string): Promise<StateFolder> {
+  const path = resolve(folder);
+  await mkdir(path, { recursive: true }).catch((cause: Error) => {
+    throw new LocalProblem(
+      `The state folder ${path} cannot be made (${cause.message}): set LOCAL_STATE_DIR elsewhere.`,
+      {
+        cause,
+      },
+    );
+  });
+  const release = await lock(path);
+  try {
+    return { path, secrets: await readSecrets(path), release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** The lock is a file with our process id, put in place whole by a hard link; that of a dead process is taken over. */
+async function lock(folder: string): Promise<() => Promise<void>> {
+  const file = join(folder, 'lock');
+  const mine = join(folder, `lock.${process.pid}`);
+  await writeFile(mine, `${process.pid}\n`);
+  try {
+    for (;;) {
+      const taken = await link(mine, file).then(
+        () => false,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST') throw error;
+          return true;
+        },
+      );
+      if (!taken) return () => rm(file, { force: true });
+      const holder = Number(await readFile(file, 'utf8').catch(() => ''));
+      if (holder > 0 && holder !== process.pid && (await isStart(holder))) {
+        throw new LocalProblem(
+          `Another start (process ${holder}) runs on ${folder}: stop it, or set LOCAL_STATE_DIR to another folder.`,
+        );
+      }
+      await removeStale(file, holder);
+    }
+  } finally {
+    await rm(mine, { force: true });
+  }
+}
+
+/** Moves the dead process's lock away; if a rival has just put its own there, gives it back. */
+async function removeStale(file: string, holder: number): Promise<void> {
+  const aside = `${file}.stale.${process.pid}`;
+  await rename(file, aside).catch(() => undefined);
+  const moved = Number(await readFile(aside, 'utf8').catch(() => ''));
+  if (moved !== holder) await link(aside, file).catch(() => undefined);
+  await rm(aside, { force: true });
+}
+
+/** False for a process that only got the same number later. */
+async function isStart(pid: number): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
+  return command === undefined || command.includes('start');
+}
+
+async function readSecrets(folder: string): Promise<LocalSecrets> {
+  const file = join(folder, 'secrets.json');
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (text === undefined) {
+    const secrets = newSecrets();
+    await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+    return secrets;
+  }
+  try {
+    return JSON.parse(text) as LocalSecrets;
+  } catch (cause) {
+    throw new LocalProblem(
+      `${file} is not readable as JSON: put back a copy of it, or delete ${folder} to begin anew.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function newSecrets(): LocalSecrets {
+  const random = () => randomBytes(32).toString('base64url');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return {
+    PLATFORM_ADMIN_TOKEN: random(),
+    JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'local-1' }]),
+    KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),
+    ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
+    NEON_API_KEY: random(),
+    POSTGRES_PASSWORD: random(),
+  };
+}

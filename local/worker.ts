@@ -1,0 +1,172 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import {
+  convertV4MiniflareOptions,
+  Log,
+  LogLevel,
+  Miniflare,
+  type Request,
+  Response,
+  type V4ModuleDefinition,
+  type V4WorkerOptions,
+  type V4WorkerOptionsShape,
+} from 'miniflare';
+import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
+import type { SentMail } from './mailbox.ts';
+import { isAlive, stopWhenParentDies } from './processes.ts';
+
+/** What the Worker runs with. */
+export interface LocalWorkerOptions {
+  /** Folder of `wrangler.toml` and `drizzle/`. */
+  projectDir: string;
+  /** Folder of D1, R2, Durable Objects, the runtime's files and its log. */
+  stateDir: string;
+  modules: V4ModuleDefinition[];
+  /** Port of 127.0.0.1 to listen on. */
+  port: number;
+  /** Variables and secrets, over those of `wrangler.toml`. */
+  variables: Record<string, string>;
+  deliver(mail: Omit<SentMail, 'sent_at'>): Promise<void>;
+}
+
+/** The running Worker. */
+export interface LocalWorker {
+  /** Where the Worker's log goes. */
+  logFile: string;
+  /** The scheduled run, as the platform would trigger it once a minute. */
+  runScheduled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SCHEDULE = '* * * * *';
+
+/** Passes the mails of the `send_email` binding on to this process. */
+const MAIL_WORKER = `
+import { WorkerEntrypoint } from 'cloudflare:workers';
+export class Mail extends WorkerEntrypoint {
+  async send({ to, subject, text, html }) {
+    const body = JSON.stringify({ to, subject, text, html });
+    await this.env.DELIVER.fetch('http://mailbox/', { method: 'POST', body });
+  }
+}
+export default {};
+`;
+
+/**
+ * Runs the bundled Worker in workerd with the bindings of `wrangler.toml`: all storage lives below `stateDir`, mail goes
+ * to `deliver`. Returns once it answers and the control database is migrated.
+ */
+export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
+  const { projectDir, stateDir } = options;
+  await mkdir(stateDir, { recursive: true });
+  const logFile = join(stateDir, 'worker.log');
+  writeFileSync(logFile, '');
+  const pidFile = join(stateDir, 'workerd.pid');
+  await stopLeftover(pidFile);
+  process.env.MINIFLARE_WORKERD_PATH = await wrapRuntime(stateDir, pidFile);
+
+  const workerOptions: V4WorkerOptionsShape = workerOptionsOf(join(projectDir, 'wrangler.toml')).workerOptions;
+  const { email: _sendEmail, modulesRules: _rules, ...bindings } = workerOptions;
+  const main: V4WorkerOptions = {
+    ...bindings,
+    name: 'api',
+    modules: options.modules,
+    modulesRoot: join(stateDir, 'bundle'),
+    bindings: { ...bindings.bindings, ...options.variables },
+    serviceBindings: { ...bindings.serviceBindings, EMAIL: { name: 'mail', entrypoint: 'Mail' } },
+    // Without an edge in front, what the client sends counts.
+    stripCfConnectingIp: false,
+  };
+  const mail: V4WorkerOptions = {
+    name: 'mail',
+    modules: true,
+    script: MAIL_WORKER,
+    compatibilityDate: workerOptions.compatibilityDate,
+    serviceBindings: {
+      DELIVER: async (request: Request) => {
+        await options.deliver((await request.json()) as SentMail);
+        return new Response();
+      },
+    },
+  };
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: '127.0.0.1',
+      port: options.port,
+      cf: false,
+      log: new Log(LogLevel.ERROR),
+      handleStructuredLogs: ({ timestamp, level, message }) =>
+        appendFileSync(logFile, `${new Date(timestamp).toISOString()} ${level} ${message}\n`),
+      resourcePersistencePath: join(stateDir, 'storage'),
+      telemetry: { enabled: false },
+      workers: [main, mail],
+    }),
+  );
+  await miniflare.ready;
+  const watchdog = stopWhenParentDies(Number(await readFile(pidFile, 'utf8')), 'KILL');
+  const stop = async () => {
+    await miniflare.dispose();
+    watchdog.release();
+  };
+  try {
+    await migrateControlDatabase(miniflare, join(projectDir, 'drizzle'));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    logFile,
+    runScheduled: async () => {
+      const worker = await miniflare.getWorker('api');
+      await worker.scheduled({ cron: SCHEDULE });
+    },
+    stop,
+  };
+}
+
+/**
+ * A script that starts workerd and first writes down its process id, which Miniflare keeps to itself. It also makes
+ * workerd deaf to Ctrl-C, which the terminal sends to all of us at once: we stop it in order.
+ */
+async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
+  const fromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
+  const { default: workerd } = fromMiniflare('workerd') as { default: string };
+  const script = join(stateDir, 'run-workerd');
+  await writeFile(script, `#!/bin/sh\ntrap '' INT HUP\necho $$ > ${quoted(pidFile)}\nexec ${quoted(workerd)} "$@"\n`);
+  await chmod(script, 0o755);
+  return script;
+}
+
+const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
+
+/** Ends the runtime that a killed start left behind. */
+async function stopLeftover(pidFile: string): Promise<void> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+  if (!(pid > 0) || !isAlive(pid)) return;
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  if (command.includes('workerd')) process.kill(pid, 'SIGKILL');
+}
+
+/** Applies the files of `drizzle/` that are not recorded yet, each in one batch with its record, as wrangler does. */
+async function migrateControlDatabase(miniflare: Miniflare, folder: string): Promise<void> {
+  const database = await miniflare.getD1Database('CONTROL_DB', 'api');
+  await database
+    .prepare(
+      `CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,
+       applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`,
+    )
+    .run();
+  const { results } = await database.prepare('SELECT name FROM d1_migrations').all<{ name: string }>();
+  const applied = new Set(results.map((row) => row.name));
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sql') && !applied.has(name)).sort();
+  for (const name of files) {
+    const statements = (await readFile(join(folder, name), 'utf8'))
+      .split('--> statement-breakpoint')
+      .map((text) => text.trim())
+      .filter((text) => text !== '');
+    const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)').bind(name);
+    await database.batch([...statements.map((text) => database.prepare(text)), record]);
+  }
+}
