@@ -42,6 +42,14 @@ export function moveToTrash(table: { name: string; id: string }): [string, strin
   ];
 }
 
+/**
+ * Brings a table that was loaded in `console` under its id to schema `public` under its name. Two statements for one
+ * simple query; see `moveToTrash` about names.
+ */
+export function moveIntoPlace(table: { name: string; id: string }): [string, string] {
+  return [`ALTER TABLE ${qualified('console', table.id)} SET SCHEMA "public"`, renameTable(table.id, table.name)];
+}
+
 /** Renames a table of schema `public`. */
 export function renameTable(name: string, newName: string): string {
   return `ALTER TABLE ${qualified('public', name)} RENAME TO ${quoted(newName)}`;

@@ -68,8 +68,23 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
 
 /** Removes files of a form that led to nothing. */
 export async function forget(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
-  if (files.length > 0) await bucket.delete(files.map((file) => file.storage_path));
+  await forgetKeys(
+    bucket,
+    files.map((file) => file.storage_path),
+  );
 }
+
+/** Removes objects from R2, up to 1,000. */
+export async function forgetKeys(bucket: R2Bucket, keys: string[]): Promise<void> {
+  if (keys.length > 0) await bucket.delete(keys);
+}
+
+/** Where the uploads of a company lie in R2, or those of one job. */
+export const filesOf = (companyId: string, jobId?: string): string =>
+  jobId === undefined ? `uploads/${companyId}` : `uploads/${companyId}/${jobId}`;
+
+/** The job that an object in R2 belongs to. */
+export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
 
 /** Both ways to repeat a field in a form are in use. */
 const isFile = (head: PartHead): boolean => head.name === 'files' || head.name === 'files[]';

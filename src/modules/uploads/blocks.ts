@@ -1,0 +1,24 @@
+import { fileMissing, JobProblem } from './problems.ts';
+import type { StoredFile } from './receive.ts';
+
+/** How much of a file is read, worked on and recorded at a time. One COPY of so much is as fast as a single big one. */
+export const BLOCK_BYTES = 4 * 1024 * 1024;
+
+/** A stretch of a file. */
+export interface FileBlock {
+  bytes: Uint8Array;
+  /** The file ends with it. */
+  last: boolean;
+}
+
+/**
+ * The bytes of a stored file from `offset` on, `size` of them unless it ends before.
+ * @throws JobProblem when the file is gone
+ */
+export async function readBlock(bucket: R2Bucket, file: StoredFile, offset: number, size: number): Promise<FileBlock> {
+  const length = Math.min(size, file.size_bytes - offset);
+  if (length <= 0) return { bytes: new Uint8Array(), last: true };
+  const object = await bucket.get(file.storage_path, { range: { offset, length } });
+  if (!object) throw new JobProblem(fileMissing(file.original_name));
+  return { bytes: new Uint8Array(await object.arrayBuffer()), last: offset + length >= file.size_bytes };
+}

@@ -1,0 +1,98 @@
+import type { PostgresError } from '../../tenant-sql/client.ts';
+import { quoted } from '../../tenant-sql/identifiers.ts';
+import { BLOCK_BYTES, readBlock } from './blocks.ts';
+import { type LoadPlan, nextChunk, type Position, planLoad } from './inference/index.ts';
+import type { WorkedJob } from './job.ts';
+import { JobProblem, rowRefused } from './problems.ts';
+
+/** Where a load stands. */
+export interface LoadState {
+  /** The table to be, and the name of the staging table. */
+  table_id: string;
+  /** The file being loaded; as many as there are when all are. */
+  file: number;
+  /** Where in it the next row starts; null at its first. */
+  position: Position | null;
+  /** Rows loaded so far, of all files. */
+  rows: number;
+}
+
+/** Rows on their way from a file to Postgres: a stretch of the file as COPY takes it. */
+export interface Chunk {
+  plan: LoadPlan;
+  /** Where it starts in its file, and the bytes of the file from there on. */
+  from: Position;
+  block: Uint8Array;
+  last: boolean;
+  data: Uint8Array;
+  /** Where the load stands after it, its rows not counted. */
+  after: Omit<LoadState, 'rows'>;
+}
+
+/** How each file of a confirmed job is loaded. */
+export function plansOf(job: WorkedJob<LoadState>): LoadPlan[] {
+  const inferred = job.inferredSchema?.columns ?? [];
+  const columns = (job.confirmedSchema?.columns ?? []).map(({ name, type, nullable, source_index }) => {
+    const source = inferred.findIndex((column) => column.source_index === source_index);
+    const found = inferred[source];
+    if (!found) throw new Error('a confirmed column has no column in the files');
+    return { name, type, nullable, source, inferredType: found.type, hasNulls: found.nullable };
+  });
+  return (job.reading ?? []).map((file) => planLoad(file, columns));
+}
+
+/** The chunk that comes next, or null when all files are loaded. */
+export async function prepareChunk(
+  bucket: R2Bucket,
+  job: WorkedJob<LoadState>,
+  plans: LoadPlan[],
+  state: Omit<LoadState, 'rows'>,
+): Promise<Chunk | null> {
+  let { file, position } = state;
+  let plan = plans[file];
+  while (plan && (position ?? plan.start).offset >= plan.end) {
+    file += 1;
+    position = null;
+    plan = plans[file];
+  }
+  const stored = job.files[file];
+  if (!plan || !stored) return null;
+  const from = position ?? plan.start;
+  for (let size = BLOCK_BYTES; ; ) {
+    const { bytes: block, last } = await readBlock(bucket, stored, from.offset, Math.min(size, plan.end - from.offset));
+    const taken = nextChunk(plan, from, block, last);
+    if (taken.position.offset > from.offset) {
+      const after = { table_id: state.table_id, file, position: taken.position };
+      return { plan, from, block, last, data: taken.data, after };
+    }
+    if (taken.wants <= size) throw new Error('a block holds no row and no larger one is asked for');
+    size = taken.wants;
+  }
+}
+
+/** The COPY that enters a chunk, with what its values need to be read rightly in the transaction around it. */
+export function copyStatement(table: string, { plan }: Chunk, timeZone: string | null): string {
+  const zone = (timeZone ?? 'UTC').replaceAll("'", "''");
+  return [
+    `SET LOCAL DateStyle = '${plan.dateStyle}'`,
+    `SET LOCAL TimeZone = '${zone}'`,
+    `COPY ${table} (${plan.copyColumns.map(quoted).join(', ')}) FROM STDIN WITH (${plan.copyOptions})`,
+  ].join('; ');
+}
+
+/**
+ * Why Postgres refused a chunk: the value that does not fit, found by reading the chunk as strictly ourselves, or what
+ * Postgres says.
+ * @throws InferenceError `VALUE_DOES_NOT_FIT`
+ */
+export function refusalOf({ plan, from, block, last }: Chunk, error: PostgresError): JobProblem {
+  nextChunk({ ...plan, mode: 'convert' }, from, block, last);
+  // COPY "table", line 12, column price: "abc"
+  const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
+  const where = {
+    line: from.line + Number(line ?? 1) - 1,
+    ...(column !== undefined && { column }),
+    ...(value !== undefined && { value: value.slice(0, 200) }),
+  };
+  return new JobProblem(rowRefused(plan.file.fileName, where));
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { column, columnList, tableName } from '../managed-tables/service.ts';
+import type { FileReading, InferredSchema } from './inference/index.ts';
+import type { StoredFile } from './receive.ts';
+
+/** Where a job stands; the first four are not ended. */
+export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';
+
+/** What the rows do to the table: make it, join its rows, take their place. */
+export type UploadMode = 'create' | 'append' | 'replace';
+
+/** How far the present phase is, in rows of all files and bytes of all files. Totals are null until they are known. */
+export interface JobProgress {
+  phase: JobStatus;
+  rows_processed: number;
+  rows_total: number | null;
+  bytes_processed: number;
+  bytes_total: number;
+}
+
+/** Why a job failed. `message` is Portuguese; the rest says where, as far as there is a place. */
+export interface JobError {
+  code: string;
+  message: string;
+  file?: string;
+  /** 1-based, where the record starts. */
+  line?: number;
+  /** The confirmed name. */
+  column?: string;
+  value?: string;
+}
+
+const isTimeZone = (zone: string): boolean => {
+  // Offsets such as +03:00 are zones to some, and the opposite to Postgres.
+  if (!/^[A-Za-z]/.test(zone)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** A column as a person confirms it: what to call it, its type, and which column of the files it is. */
+export const confirmedColumn = column
+  .extend({
+    source_index: z.number().int().nonnegative().optional().meta({
+      description:
+        'Position of the column in `inferred_schema.columns[].source_index`. Without it the column is found by its inferred name, else by its place when the numbers of columns are equal.',
+    }),
+  })
+  .meta({ id: 'ConfirmedColumn' });
+
+/** The body of a confirm. */
+export const confirmation = z.object({
+  display_name: tableName,
+  columns: columnList(confirmedColumn),
+  time_zone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, 'must be an IANA time zone such as America/Sao_Paulo')
+    .optional()
+    .meta({ description: 'Zone of dates with time that carry no offset; UTC when not sent.' }),
+});
+
+export type Confirmation = z.output<typeof confirmation>;
+
+/** What was confirmed, each column tied to its column in the files. */
+export interface ConfirmedSchema {
+  display_name: string;
+  columns: ConfirmedColumn[];
+  time_zone: string | null;
+}
+
+export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number };
+
+/** An upload job as people see it. Moments are ISO 8601 UTC. */
+export interface UploadJob {
+  id: string;
+  companyId: string;
+  userTableId: string | null;
+  createdByUserId: string;
+  files: StoredFile[];
+  mode: UploadMode;
+  status: JobStatus;
+  inferredSchema: InferredSchema | null;
+  confirmedSchema: ConfirmedSchema | null;
+  progress: JobProgress | null;
+  error: JobError | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A job in somebody's hands, with what only the work needs. */
+export interface WorkedJob<State> extends UploadJob {
+  /** How the files are read; null until inference has finished. */
+  reading: FileReading[] | null;
+  /** Changes with every change of the work. */
+  step: number;
+  /** Where the phase stands; null at its beginning. */
+  state: State | null;
+  /** Deliveries since the work last got on, this one included. */
+  attempts: number;
+}

@@ -1,0 +1,141 @@
+import type { CompanyContext } from '../../context.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { isPostgresError } from '../../tenant-sql/client.ts';
+import { copyIn } from '../../tenant-sql/copy.ts';
+import { addPrimaryKey, createTable, moveIntoPlace } from '../../tenant-sql/ddl.ts';
+import { registerTable } from '../managed-tables/service.ts';
+import { type Chunk, copyStatement, type LoadState, plansOf, prepareChunk, refusalOf } from './chunks.ts';
+import { stagingTable } from './ending.ts';
+import type { ConfirmedSchema, JobProgress, WorkedJob } from './job.ts';
+import { JobProblem, nameTaken, rowsDiffer, Superseded } from './problems.ts';
+import * as store from './store.ts';
+import { nowOf, record, type Turn, takeTurn } from './work.ts';
+
+/** Building the key of the largest table that an upload makes takes seconds. */
+const PUBLISH_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Loads on in a confirmed job's files, at most `UPLOAD_MESSAGE_BYTES` of them, into a staging table, each chunk in one
+ * transaction with the record of how far the load is. When all rows are there, one transaction makes the table of it.
+ */
+export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<void> {
+  await takeTurn(ctx, { type: 'upload.load', jobId }, 'inserting', load);
+}
+
+async function load(turn: Turn<LoadState>): Promise<boolean> {
+  const { ctx, job } = turn;
+  const plans = plansOf(job);
+  let state = job.state ?? (await begin(turn));
+  let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
+  let ahead: Promise<Chunk | null> | undefined = prepareChunk(ctx.files, job, plans, state);
+  for (let chunk = await ahead; chunk; chunk = await ahead) {
+    budget -= chunk.after.position ? chunk.after.position.offset - chunk.from.offset : 0;
+    // The next chunk is read and converted while Postgres takes this one.
+    ahead = budget > 0 ? prepareChunk(ctx.files, job, plans, chunk.after) : undefined;
+    ahead?.catch(() => undefined);
+    state = await enter(turn, chunk, state.rows);
+    if (!ahead) return true;
+  }
+  await publish(turn, state);
+  return false;
+}
+
+/** Makes the staging table. Its key comes at the end: that is faster than keeping it all along. */
+async function begin(turn: Turn<LoadState>): Promise<LoadState> {
+  const { ctx, database, job } = turn;
+  const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
+  await database.transaction(async (tx) => {
+    await record(turn, state, progressOf(job, state), tx);
+    const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
+    await tx.execute(createTable(table, confirmedOf(job).columns, false));
+  });
+  job.step += 1;
+  return state;
+}
+
+async function enter(turn: Turn<LoadState>, chunk: Chunk, rowsBefore: number): Promise<LoadState> {
+  const { database, job } = turn;
+  const copy = copyStatement(stagingTable(chunk.after.table_id), chunk, confirmedOf(job).time_zone);
+  try {
+    const state = await database.transaction(async (tx) => {
+      await holdMine(tx, turn);
+      const copied = await copyIn(tx, copy, chunk.data);
+      const after = { ...chunk.after, rows: rowsBefore + copied };
+      await record(turn, after, progressOf(job, after), tx);
+      return after;
+    });
+    job.step += 1;
+    return state;
+  } catch (error) {
+    throw isPostgresError(error) && isAboutData(error.code) ? refusalOf(chunk, error) : error;
+  }
+}
+
+async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
+  const { ctx, database, job } = turn;
+  const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
+  if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
+  const { display_name: displayName, columns } = confirmedOf(job);
+  const table = { id: state.table_id, name: displayName };
+  const entry = {
+    id: table.id,
+    displayName,
+    columns: columns.map(({ source_index: _, ...column }) => column),
+    source: 'upload' as const,
+    rowCount: state.rows,
+    createdByUserId: job.createdByUserId,
+  };
+  const progress = progressOf(job, state);
+  const ended = { ...progress, phase: 'done' as const, bytes_processed: progress.bytes_total };
+  try {
+    await database.transaction(
+      async (tx) => {
+        await holdMine(tx, turn);
+        await tx.execute(addPrimaryKey({ schema: 'console', name: table.id, id: table.id }));
+        await registerTable(tx, ctx, entry);
+        for (const statement of moveIntoPlace(table)) await tx.execute(statement);
+        await store.finishLoad(tx, keyOf(turn), { userTableId: table.id, progress: ended }, nowOf(ctx));
+      },
+      { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
+    );
+  } catch (error) {
+    throw isNameTaken(error) ? new JobProblem(nameTaken(displayName)) : error;
+  }
+}
+
+/**
+ * Holds the job for a transaction of this turn.
+ * @throws Superseded when its work went on elsewhere; unavailable while the database's clock is behind the rows' ids
+ */
+async function holdMine(tx: Parameters<typeof store.hold>[0], turn: Turn<LoadState>): Promise<void> {
+  const held = await store.hold(tx, keyOf(turn));
+  if (held?.step !== turn.job.step) throw new Superseded();
+  if (held.clock_behind) throw new Failure('unavailable', 'upload_job.clock_behind');
+}
+
+const keyOf = ({ job }: Turn<LoadState>): store.JobKey => ({ id: job.id, companyId: job.companyId });
+
+function confirmedOf(job: WorkedJob<LoadState>): ConfirmedSchema {
+  if (!job.confirmedSchema) throw new Error('a job that loads was confirmed');
+  return job.confirmedSchema;
+}
+
+function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
+  const sizes = job.files.map((stored) => stored.size_bytes);
+  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
+  return {
+    phase: 'inserting',
+    rows_processed: rows,
+    rows_total: job.inferredSchema?.total_row_count_estimate ?? null,
+    bytes_processed: sum(sizes.slice(0, file)) + (position?.offset ?? 0),
+    bytes_total: sum(sizes),
+  };
+}
+
+/** SQLSTATE classes 22 and 23: the data; 54: more than Postgres stores in a row. */
+const isAboutData = (code: string): boolean => /^(22|23|54)/.test(code);
+
+/** The catalogue has the name, or schema `public` does. */
+const isNameTaken = (error: unknown): boolean =>
+  (error instanceof Failure && error.reason === 'managed_table.duplicate_name') ||
+  (isPostgresError(error) && error.code === '42P07');

@@ -1,0 +1,113 @@
+import type { CompanyContext, UserContext } from '../../context.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
+import { change, isNameInUse, nameIsTaken } from '../managed-tables/service.ts';
+import { matchColumns } from './confirm.ts';
+import { endHeld } from './ending.ts';
+import { jobEnded, jobNotFound, notWaitingConfirm } from './failures.ts';
+import type { Confirmation, UploadJob } from './job.ts';
+import { cancelled } from './problems.ts';
+import { filesOf, forget, receiveForm } from './receive.ts';
+import * as store from './store.ts';
+
+/** A job that shows no sign of life for so long is taken up again by the scheduled run. Milliseconds. */
+export const SILENCE_MS = 60_000;
+
+export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
+
+const keyOf = (ctx: CompanyContext, id: string): store.JobKey => ({ id, companyId: ctx.actor.companyId });
+const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
+
+/**
+ * Receives the files of a form and queues a job that makes a table of them.
+ * @returns the job's id
+ * @throws Failure `managed_database.not_provisioned` before the body is read, the failures of `failures.ts`, and
+ *   `multipart.malformed`; no job and no file is left then
+ */
+export async function startUpload(ctx: UserContext, request: Request): Promise<string> {
+  const database = await requireDatabase(ctx);
+  const jobId = ctx.newId();
+  // First of all, so that the scheduled run finds what a crash in between leaves behind.
+  await markWork(ctx, ctx.now() + SILENCE_MS);
+  const { files } = await receiveForm(request, ctx.files, filesOf(ctx.actor.companyId, jobId));
+  const job = { id: jobId, companyId: ctx.actor.companyId, userTableId: null, createdByUserId: ctx.actor.id, files };
+  try {
+    await store.insertJob(database, { ...job, mode: 'create' }, nowOf(ctx));
+  } catch (error) {
+    await forget(ctx.files, files);
+    throw error;
+  }
+  await ctx.jobs.send({ type: 'upload.analyse', companyId: ctx.actor.companyId, jobId });
+  return jobId;
+}
+
+/** @throws Failure `upload_job.not_found` */
+export async function getJob(ctx: CompanyContext, id: string): Promise<UploadJob> {
+  const job = await store.readJob(await databaseOfJobs(ctx), keyOf(ctx, id));
+  if (!job) throw jobNotFound();
+  return job;
+}
+
+/** Jobs that have not ended, newest first, up to 500. Empty before provisioning. */
+export async function activeJobs(ctx: CompanyContext): Promise<UploadJob[]> {
+  const database = await databaseOf(ctx);
+  return database ? store.readActiveJobs(database, ctx.actor.companyId) : [];
+}
+
+/**
+ * Accepts what was inferred, as changed by a person, and queues the load. Of several confirms of one job one wins.
+ * @throws Failure `upload_job.not_found`, `upload_job.not_waiting_confirm`, `managed_table.duplicate_name`, and
+ *   `request.invalid` for columns that are none of the files'; the job still waits then
+ */
+export async function confirmUpload(ctx: CompanyContext, id: string, confirmation: Confirmation): Promise<void> {
+  const database = await databaseOfJobs(ctx);
+  const key = keyOf(ctx, id);
+  const job = await getJob(ctx, id);
+  if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
+  const schema = {
+    display_name: confirmation.display_name,
+    columns: matchColumns(confirmation.columns, job.inferredSchema.columns),
+    time_zone: confirmation.time_zone ?? null,
+  };
+  if (schema.time_zone !== null && !(await store.knowsTimeZone(database, schema.time_zone))) {
+    throw invalid([{ field: 'time_zone', message: 'is no time zone that the database knows' }]);
+  }
+  if (await isNameInUse(ctx, schema.display_name)) throw nameIsTaken(schema.display_name);
+  await markWork(ctx, ctx.now() + SILENCE_MS);
+  const progress = {
+    phase: 'inserting' as const,
+    rows_processed: 0,
+    rows_total: job.inferredSchema.total_row_count_estimate,
+    bytes_processed: 0,
+    bytes_total: job.files.reduce((sum, file) => sum + file.size_bytes, 0),
+  };
+  try {
+    if (!(await store.confirmJob(database, key, { schema, progress }, nowOf(ctx)))) throw notWaitingConfirm();
+  } catch (error) {
+    // Another job is loading a table of this name right now.
+    const taken = isPostgresError(error) && error.constraint === 'upload_jobs_name';
+    throw taken ? nameIsTaken(schema.display_name) : error;
+  }
+  await ctx.jobs.send({ type: 'upload.load', companyId: ctx.actor.companyId, jobId: id });
+}
+
+/**
+ * Ends a job that has not ended; no table and no rows of it remain.
+ * @throws Failure `upload_job.not_found`, `upload_job.ended`
+ */
+export async function cancelUpload(ctx: CompanyContext, id: string): Promise<void> {
+  const database = await databaseOfJobs(ctx);
+  await change(database, async (tx) => {
+    const held = await store.hold(tx, keyOf(ctx, id));
+    if (!held) throw jobNotFound();
+    if (held.status === 'done' || held.status === 'failed') throw jobEnded();
+    await endHeld(tx, ctx, id, held.state, cancelled);
+  });
+}
+
+async function databaseOfJobs(ctx: CompanyContext): Promise<TenantSql> {
+  const database = await databaseOf(ctx);
+  if (!database) throw jobNotFound();
+  return database;
+}

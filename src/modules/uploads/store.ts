@@ -1,0 +1,275 @@
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { datetimeJson } from '../../tenant-sql/values.ts';
+import type { FileReading, InferredSchema } from './inference/index.ts';
+import type { ConfirmedSchema, JobError, JobProgress, JobStatus, UploadJob, UploadMode, WorkedJob } from './job.ts';
+import type { StoredFile } from './receive.ts';
+
+/** Which job of which company. Every statement on jobs filters by both. */
+export interface JobKey {
+  id: string;
+  companyId: string;
+}
+
+interface JobRow {
+  id: string;
+  company_id: string;
+  user_table_id: string | null;
+  created_by_user_id: string;
+  files: StoredFile[];
+  mode: UploadMode;
+  status: JobStatus;
+  inferred_schema: InferredSchema | null;
+  confirmed_schema: ConfirmedSchema | null;
+  progress: JobProgress | null;
+  error: JobError | null;
+  created_at: string;
+  updated_at: string;
+}
+
+interface WorkedRow<State> extends JobRow {
+  reading: FileReading[] | null;
+  step: number;
+  state: State | null;
+  attempts: number;
+}
+
+const MEMBERS =
+  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, created_at, updated_at';
+
+const KEY = 'id = $1 AND company_id = $2';
+
+const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
+
+/** Jobs that a list holds at most; expiry keeps the number of waiting ones low. */
+const MAX_LISTED = 500;
+
+function jobOf(row: JobRow): UploadJob {
+  return {
+    id: row.id,
+    companyId: row.company_id,
+    userTableId: row.user_table_id,
+    createdByUserId: row.created_by_user_id,
+    files: row.files,
+    mode: row.mode,
+    status: row.status,
+    inferredSchema: row.inferred_schema,
+    confirmedSchema: row.confirmed_schema,
+    progress: row.progress,
+    error: row.error,
+    createdAt: datetimeJson(row.created_at),
+    updatedAt: datetimeJson(row.updated_at),
+  };
+}
+
+/** Enters a new job, `queued`. */
+export async function insertJob(
+  tx: TenantTx,
+  job: Pick<UploadJob, 'id' | 'companyId' | 'userTableId' | 'createdByUserId' | 'files' | 'mode'>,
+  at: string,
+): Promise<void> {
+  await tx.execute(
+    `INSERT INTO console.upload_jobs
+       (id, company_id, user_table_id, created_by_user_id, files, mode, status, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5::json, $6, 'queued', $7, $7)`,
+    [job.id, job.companyId, job.userTableId, job.createdByUserId, JSON.stringify(job.files), job.mode, at],
+  );
+}
+
+/** The job as it is now. */
+export async function readJob(tx: TenantTx, key: JobKey): Promise<UploadJob | undefined> {
+  const [row] = await tx.query<JobRow>(`SELECT ${MEMBERS} FROM console.upload_jobs WHERE ${KEY}`, [
+    key.id,
+    key.companyId,
+  ]);
+  return row && jobOf(row);
+}
+
+/** Jobs that have not ended, newest first. */
+export async function readActiveJobs(tx: TenantTx, companyId: string): Promise<UploadJob[]> {
+  const rows = await tx.query<JobRow>(
+    `SELECT ${MEMBERS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}
+     ORDER BY created_at DESC, id DESC LIMIT $2`,
+    [companyId, MAX_LISTED],
+  );
+  return rows.map(jobOf);
+}
+
+/**
+ * Takes up the work of a phase: a queued job begins it. Counts the attempt.
+ * @returns undefined when the job is in another phase or gone, so that there is nothing to do
+ */
+export async function takeUp<State>(
+  tx: TenantTx,
+  key: JobKey,
+  phase: 'analisando' | 'inserting',
+  at: string,
+): Promise<WorkedJob<State> | undefined> {
+  const [row] = await tx.query<WorkedRow<State>>(
+    `UPDATE console.upload_jobs SET status = $3, attempts = attempts + 1, updated_at = $4
+     WHERE ${KEY} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
+     RETURNING ${MEMBERS}, reading, step, state, attempts`,
+    [key.id, key.companyId, phase, at],
+  );
+  return row && { ...jobOf(row), reading: row.reading, step: row.step, state: row.state, attempts: row.attempts };
+}
+
+/** A job held against every other change. */
+export interface HeldJob {
+  status: JobStatus;
+  step: number;
+  state: unknown;
+  /** The database's clock has gone back behind the job's last work. */
+  clock_behind: boolean;
+}
+
+/** Holds the job until the transaction ends, and tells where its work stands. */
+export async function hold(tx: TenantTx, key: JobKey): Promise<HeldJob | undefined> {
+  const [row] = await tx.query<HeldJob>(
+    `SELECT status, step, state, coalesce(worked_until > clock_timestamp(), false) AS clock_behind
+     FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`,
+    [key.id, key.companyId],
+  );
+  return row;
+}
+
+/**
+ * Records that the work at `step` got on: it is at `step + 1` then.
+ * @returns false, nothing changed, when somebody else's work came first
+ */
+export async function advance(
+  tx: TenantTx,
+  key: JobKey,
+  step: number,
+  to: { state: unknown; progress: JobProgress },
+  at: string,
+): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6,
+       worked_until = clock_timestamp()
+     WHERE ${KEY} AND step = $3`,
+    [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
+  );
+  return changed === 1;
+}
+
+/** Ends the analysis: what was inferred waits for a person. False when somebody else's work came first. */
+export async function finishAnalysis(
+  tx: TenantTx,
+  key: JobKey,
+  step: number,
+  found: { schema: InferredSchema; reading: FileReading[]; progress: JobProgress },
+  at: string,
+): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
+       step = step + 1, state = NULL, attempts = 0, updated_at = $7
+     WHERE ${KEY} AND step = $3 AND status = 'analisando'`,
+    [
+      key.id,
+      key.companyId,
+      step,
+      JSON.stringify(found.schema),
+      JSON.stringify(found.reading),
+      JSON.stringify(found.progress),
+      at,
+    ],
+  );
+  return changed === 1;
+}
+
+/** Whether Postgres knows a time zone of this name: not all that others know. */
+export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean> {
+  try {
+    await tx.query('SELECT now() AT TIME ZONE $1::text', [zone]);
+    return true;
+  } catch (error) {
+    if (isPostgresError(error) && error.code === '22023') return false;
+    throw error;
+  }
+}
+
+/** Moves a waiting job on to loading. False when it waits no more; violates `upload_jobs_name` for a name in use. */
+export async function confirmJob(
+  tx: TenantTx,
+  key: JobKey,
+  confirmed: { schema: ConfirmedSchema; progress: JobProgress },
+  at: string,
+): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'inserting', confirmed_schema = $3::json, progress = $4::json, step = step + 1, attempts = 0, updated_at = $5
+     WHERE ${KEY} AND status = 'waiting_confirm'`,
+    [key.id, key.companyId, JSON.stringify(confirmed.schema), JSON.stringify(confirmed.progress), at],
+  );
+  return changed === 1;
+}
+
+/** Ends a held job well: its rows are in the table. */
+export async function finishLoad(
+  tx: TenantTx,
+  key: JobKey,
+  done: { userTableId: string; progress: JobProgress },
+  at: string,
+): Promise<void> {
+  await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0, updated_at = $5
+     WHERE ${KEY}`,
+    [key.id, key.companyId, done.userTableId, JSON.stringify(done.progress), at],
+  );
+}
+
+/** Ends a held job as failed. */
+export async function failJob(tx: TenantTx, key: JobKey, error: JobError, at: string): Promise<void> {
+  await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'failed', error = $3::json, progress = (progress::jsonb || '{"phase":"failed"}')::json,
+       step = step + 1, state = NULL, updated_at = $4
+     WHERE ${KEY}`,
+    [key.id, key.companyId, JSON.stringify(error), at],
+  );
+}
+
+/** What the scheduled run needs to know of a job. Moments in milliseconds. */
+export interface JobGlance {
+  id: string;
+  status: JobStatus;
+  step: number;
+  updatedAt: number;
+}
+
+const GLANCE = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
+
+interface GlanceRow {
+  id: string;
+  status: JobStatus;
+  step: number;
+  updated_at: string;
+}
+
+const glanceOf = (row: GlanceRow): JobGlance => ({
+  id: row.id,
+  status: row.status,
+  step: row.step,
+  updatedAt: Number(row.updated_at),
+});
+
+/** Jobs that have not ended, the longest silent first. */
+export async function glanceAtActive(tx: TenantTx, companyId: string, limit: number): Promise<JobGlance[]> {
+  const rows = await tx.query<GlanceRow>(
+    `SELECT ${GLANCE} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE} ORDER BY updated_at LIMIT $2`,
+    [companyId, limit],
+  );
+  return rows.map(glanceOf);
+}
+
+/** The jobs of these ids, as far as they exist. */
+export async function glanceAt(tx: TenantTx, companyId: string, ids: string[]): Promise<JobGlance[]> {
+  const rows = await tx.query<GlanceRow>(
+    `SELECT ${GLANCE} FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])`,
+    [companyId, ids],
+  );
+  return rows.map(glanceOf);
+}

@@ -1,0 +1,98 @@
+import type { CompanyContext } from '../../context.ts';
+import type { TenantSql } from '../../tenant-sql/client.ts';
+import { databaseOf } from '../managed-database/service.ts';
+import { endAt } from './ending.ts';
+import { expired, Superseded } from './problems.ts';
+import { filesOf, forgetKeys, jobIdOf } from './receive.ts';
+import { SILENCE_MS } from './service.ts';
+import * as store from './store.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** A job waits so long for its confirm. */
+const WAITING_MS = DAY_MS;
+/** The files of an ended job, and those that no job came of, are kept so long. */
+const KEEPING_MS = DAY_MS;
+const JOBS_PER_LOOK = 1000;
+const KEYS_PER_PAGE = 1000;
+
+/**
+ * One look at a company's uploads: takes up jobs that fell silent, ends those that waited too long for their confirm,
+ * deletes files whose time has come, whether or not a job ever came of them.
+ * @returns when the next look is due, in milliseconds; null when nothing is left to wait for
+ */
+export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
+  const database = await databaseOf(ctx);
+  if (!database) return null;
+  const dues = [await sweepJobs(ctx, database), await sweepFiles(ctx, database)];
+  const due = Math.min(...dues);
+  return Number.isFinite(due) ? due : null;
+}
+
+async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
+  let due = Number.POSITIVE_INFINITY;
+  for (const job of await store.glanceAtActive(database, ctx.actor.companyId, JOBS_PER_LOOK)) {
+    const waiting = job.status === 'waiting_confirm';
+    const moment = job.updatedAt + (waiting ? WAITING_MS : SILENCE_MS);
+    if (moment > ctx.now()) due = Math.min(due, moment);
+    else if (waiting) await expire(ctx, database, job);
+    else {
+      await takeUpAgain(ctx, job);
+      due = Math.min(due, ctx.now() + SILENCE_MS);
+    }
+  }
+  return due;
+}
+
+async function expire(ctx: CompanyContext, database: TenantSql, job: store.JobGlance): Promise<void> {
+  try {
+    await endAt(database, ctx, job.id, job.step, expired);
+  } catch (error) {
+    // Confirmed or cancelled at the last moment.
+    if (!(error instanceof Superseded)) throw error;
+  }
+}
+
+async function takeUpAgain(ctx: CompanyContext, job: store.JobGlance): Promise<void> {
+  const type = job.status === 'inserting' ? 'upload.load' : 'upload.analyse';
+  await ctx.jobs.send({ type, companyId: ctx.actor.companyId, jobId: job.id });
+}
+
+/** R2 itself says what there is to delete, so that nothing is forgotten, whatever broke off where. */
+async function sweepFiles(ctx: CompanyContext, database: TenantSql): Promise<number> {
+  const { companyId } = ctx.actor;
+  let due = Number.POSITIVE_INFINITY;
+  let cursor: string | undefined;
+  do {
+    const page = await ctx.files.list({
+      prefix: `${filesOf(companyId)}/`,
+      limit: KEYS_PER_PAGE,
+      ...(cursor !== undefined && { cursor }),
+    });
+    const ids = new Set(page.objects.map(({ key }) => jobIdOf(key)));
+    const jobs = await store.glanceAt(database, companyId, [...ids]);
+    const ends = new Map(
+      [...ids].map((id) => [
+        id,
+        endOf(
+          id,
+          jobs.find((job) => job.id === id),
+        ),
+      ]),
+    );
+    const overdue: string[] = [];
+    for (const { key } of page.objects) {
+      const end = ends.get(jobIdOf(key)) ?? Number.POSITIVE_INFINITY;
+      if (end + KEEPING_MS <= ctx.now()) overdue.push(key);
+      else due = Math.min(due, end + KEEPING_MS);
+    }
+    await forgetKeys(ctx.files, overdue);
+    cursor = page.truncated ? page.cursor : undefined;
+  } while (cursor !== undefined);
+  return due;
+}
+
+/** When the need for a job's files ended: never yet for one in work; for an upload that no job came of, when it began. */
+function endOf(id: string, job: store.JobGlance | undefined): number {
+  if (!job) return Number.parseInt(id.slice(0, 8), 16) * 1000;
+  return job.status === 'done' || job.status === 'failed' ? job.updatedAt : Number.POSITIVE_INFINITY;
+}
