@@ -25,6 +25,12 @@ const REASONS: Record<string, PortugueseWording> = {
     null,
     'O banco de dados gerenciado está sendo preparado. Tente novamente em instantes.',
   ],
+  'tenant_sql.provisioning_failed': [
+    503,
+    null,
+    'Não foi possível preparar o banco de dados gerenciado agora. Tente novamente mais tarde.',
+  ],
+  'tenant_sql.unavailable': [503, null, 'O banco de dados gerenciado está indisponível. Tente novamente em instantes.'],
   'managed_table.not_found': [404, null, 'Tabela não encontrada.'],
   'managed_table.row_not_found': [404, null, 'Linha não encontrada.'],
   'managed_table.duplicate_name': [400, 'MANAGED_TABLE_DUPLICATE_NAME', 'Já existe uma tabela ativa com este nome.'],

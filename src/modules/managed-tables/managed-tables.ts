@@ -43,7 +43,8 @@ const view = (table: ManagedTable, connectionId: string | null): z.input<typeof 
 
 const connection = z.object({ provisioned: z.boolean(), connection_id: z.string().nullable() });
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -54,10 +55,7 @@ const row = z.record(z.string(), cell).meta({
 });
 
 /** Not a record of zod's: that would drop a column called `__proto__`, and copy every row. */
-const rowInput = z
-  .unknown()
-  .refine(isObject, 'must be an object of column names and values')
-  .meta({ type: 'object', additionalProperties: true });
+const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
 
 export const managedTablesEndpoints = [
   endpoint(
@@ -188,7 +186,7 @@ export const managedTablesEndpoints = [
       description: `Up to ${MAX_INSERT_ROWS} rows and 10 MiB. Columns left out are null. Values that do not fit answer 422 with \`details: [{ row, field, message }]\`, \`row\` counted from 0.`,
       body: z.object({
         rows: z
-          .array(rowInput)
+          .array(anyRow)
           .min(1, 'must hold at least one row')
           .max(MAX_INSERT_ROWS, `must hold at most ${MAX_INSERT_ROWS} rows`),
       }),
@@ -203,7 +201,7 @@ export const managedTablesEndpoints = [
       path: '/v1/managed-tables/{id}/data/{rowId}',
       access: 'managed-tables:data-write',
       summary: 'Change fields of a row',
-      body: rowInput,
+      body: anyRow.refine(isObject, 'must be an object of column names and values'),
       returns: ok(row),
     },
     ({ ctx, params, body }) => updateRow(ctx, params.id, params.rowId, body as Record<string, unknown>),

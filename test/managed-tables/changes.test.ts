@@ -1,0 +1,219 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, behindTheApi, type ColumnInput, column, tableRoutes, valuesOf } from './support.ts';
+
+let company: Company;
+let made = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+async function filledTable(columns: ColumnInput[], rows: unknown[]) {
+  const table = tableRoutes(company.as, await aTable(company.as, `changing_${++made}`, columns));
+  const { status, body } = await table.insert(rows);
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return table;
+}
+
+describe('renaming a table', () => {
+  it('moves the name, refuses a taken one and answers the record', async () => {
+    const table = await filledTable([column('a')], [{ a: 'x' }]);
+    await filledTable([column('a')], [{}]);
+    const taken = await table.put({ display_name: `changing_${made}` });
+    expect(taken).toMatchObject({ status: 400, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
+    const renamed = await table.put({ display_name: 'renamed', status: 'active' });
+    expect(renamed).toMatchObject({ status: 200, body: { display_name: 'renamed', row_count: 1 } });
+    expect((await table.get()).body).toStrictEqual(renamed.body);
+    expect(valuesOf(await table.rows(), 'a')).toStrictEqual(['x']);
+    expect((await table.put({ display_name: 'Renamed' })).status).toBe(422);
+    expect((await table.put({ status: 'inactive' })).status).toBe(422);
+    expect((await table.put({})).body).toStrictEqual(renamed.body);
+  });
+});
+
+describe('changing the columns', () => {
+  it('renames, exchanges names, adds, drops and orders in one call', async () => {
+    const table = await filledTable([column('a'), column('b'), column('c')], [{ a: '1', b: '2', c: '3' }]);
+    const columns = [
+      { ...column('b'), previous_name: 'a' },
+      column('fresh', 'integer'),
+      { ...column('a'), previous_name: 'b', display_name: 'Was b' },
+    ];
+    const { status, body } = await table.put({ columns });
+    expect(status).toBe(200);
+    expect(body.columns).toStrictEqual([
+      column('b'),
+      column('fresh', 'integer'),
+      { ...column('a'), display_name: 'Was b' },
+    ]);
+    expect((await table.rows()).body.records).toStrictEqual([{ id: expect.any(String), b: '1', fresh: null, a: '2' }]);
+    expect((await table.insert([{ fresh: 5 }])).status).toBe(201);
+    expect((await table.insert([{ c: 'gone' }])).status).toBe(422);
+  });
+
+  const conversions: [from: string, to: string, values: unknown[], expected: unknown[]][] = [
+    ['text', 'integer', ['1', ' -2 ', '+9223372036854775807', null], [1, -2, '9223372036854775807', null]],
+    ['text', 'decimal', ['1.50', '.5', '1e3', '0.12345678901234567890'], [1.5, 0.5, 1000, '0.12345678901234567890']],
+    ['text', 'boolean', ['true', 'FALSE'], [true, false]],
+    ['text', 'date', ['2024-02-29'], ['2024-02-29']],
+    [
+      'text',
+      'datetime',
+      ['2024-01-31T13:45:00-03:00', '2024-01-31 13:45', '2024-01-31'],
+      ['2024-01-31T16:45:00.000Z', '2024-01-31T13:45:00.000Z', '2024-01-31T00:00:00.000Z'],
+    ],
+    ['integer', 'text', ['9223372036854775807'], ['9223372036854775807']],
+    ['integer', 'decimal', [7, null], [7, null]],
+    ['integer', 'boolean', [0, 1], [false, true]],
+    ['decimal', 'integer', ['3.00', '-9223372036854775808'], [3, '-9223372036854775808']],
+    ['decimal', 'text', ['3.10'], ['3.10']],
+    ['boolean', 'text', [true, null], ['true', null]],
+    ['boolean', 'integer', [true, false], [1, 0]],
+    ['boolean', 'decimal', [true], [1]],
+    ['date', 'datetime', ['2024-02-29'], ['2024-02-29T00:00:00.000Z']],
+    ['date', 'text', ['0099-02-28'], ['0099-02-28']],
+    ['datetime', 'date', ['2024-02-29T00:00:00Z'], ['2024-02-29']],
+    ['datetime', 'text', ['2024-02-29T01:02:03.000004Z'], ['2024-02-29T01:02:03.000004Z']],
+    ['datetime', 'integer', [null], [null]],
+  ];
+  it('converts values in place, as many columns at once as are asked for', async () => {
+    const columnsAs = (side: 0 | 1) => conversions.map((conversion, index) => column(`v${index}`, conversion[side]));
+    const rows = [0, 1, 2, 3].map((row) =>
+      Object.fromEntries(conversions.map(([, , values], index) => [`v${index}`, values[row] ?? null])),
+    );
+    const table = await filledTable(columnsAs(0), rows);
+    expect((await table.put({ columns: columnsAs(1) })).body).toMatchObject({ columns: columnsAs(1), row_count: 4 });
+    const answer = await table.rows();
+    const seen = conversions.map(([from, to, values], index) => [
+      from,
+      to,
+      valuesOf(answer, `v${index}`).slice(0, values.length),
+    ]);
+    expect(seen).toStrictEqual(conversions.map(([from, to, , expected]) => [from, to, expected]));
+  });
+
+  const losses: [from: string, to: string, value: unknown][] = [
+    ['text', 'integer', '1.0'],
+    ['text', 'integer', '007'],
+    ['text', 'integer', '9223372036854775808'],
+    ['text', 'integer', '1_000'],
+    ['text', 'integer', '0x1f'],
+    ['text', 'integer', ''],
+    ['text', 'decimal', 'NaN'],
+    ['text', 'decimal', '1,5'],
+    ['text', 'decimal', '00.5'],
+    ['text', 'decimal', '1e999999'],
+    ['text', 'boolean', 'yes'],
+    ['text', 'date', '2024-02-30'],
+    ['text', 'date', '31/01/2024'],
+    ['text', 'datetime', 'now'],
+    ['text', 'datetime', '2024-01-31T10:00:00.1234567Z'],
+    ['text', 'datetime', '9999-12-31T23:59:59-05:00'],
+    ['integer', 'boolean', 2],
+    ['integer', 'date', 20240101],
+    ['decimal', 'integer', '1.5'],
+    ['decimal', 'integer', '9223372036854775808'],
+    ['boolean', 'date', true],
+    ['date', 'integer', '2024-01-01'],
+    ['datetime', 'date', '2024-01-31T00:00:00.000001Z'],
+  ];
+  it('refuses conversions that fail or lose digits in any row, names each column and value, and leaves all as it was', async () => {
+    const columnsAs = (side: 0 | 1) => losses.map((loss, index) => column(`v${index}`, loss[side]));
+    const bad = Object.fromEntries(losses.map(([, , value], index) => [`v${index}`, value]));
+    const table = await filledTable([...columnsAs(0), column('other')], [{ other: 'x' }, bad]);
+    const before = [(await table.get()).body, (await table.rows()).body];
+    const refused = await table.put({ display_name: 'elsewhere', columns: columnsAs(1) });
+    expect(refused.status).toBe(422);
+    expect(refused.body.details).toStrictEqual(
+      losses.map(([, to], index) => ({
+        field: `columns.${index}.type`,
+        message: expect.stringMatching(new RegExp(`^"v${index}" holds ".*", which cannot become ${to} without loss$`)),
+      })),
+    );
+    expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(before);
+  });
+
+  it('refuses what would leave nulls in a non-nullable column, naming each', async () => {
+    const table = await filledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
+    const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
+    expect(refused.body.details).toStrictEqual([
+      { field: 'columns.0.nullable', message: '"a" is null in some rows' },
+      { field: 'columns.2.nullable', message: '"c" would be null in the rows there are' },
+    ]);
+    await table.truncate();
+    expect((await table.put({ columns: [column('a', 'text', false), column('c', 'text', false)] })).status).toBe(200);
+    expect((await table.insert([{ a: 'x' }])).status).toBe(422);
+    expect((await table.put({ columns: [column('a'), column('c')] })).status).toBe(200);
+    expect((await table.insert([{}])).status).toBe(201);
+  });
+
+  it('refuses an empty list, a repeated name, a reserved one and an unknown previous_name', async () => {
+    const table = await filledTable([column('a')], [{}]);
+    for (const columns of [
+      [],
+      [column('a'), column('a')],
+      [column('id')],
+      [{ ...column('b'), previous_name: 'nothing' }],
+      [{ ...column('b'), previous_name: 'a"; DROP TABLE x; --' }],
+    ]) {
+      expect((await table.put({ columns })).status).toBe(422);
+    }
+    expect((await table.get()).body.columns).toStrictEqual([column('a')]);
+  });
+
+  it('says it when a table had more columns in its life than Postgres counts', async () => {
+    const wide = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
+    const table = await filledTable(wide(0), [{}]);
+    expect((await table.put({ columns: wide(1) })).status).toBe(200);
+    const refused = await table.put({ columns: wide(2) });
+    expect(refused.status).toBe(422);
+    expect(refused.body.details[0].field).toBe('columns');
+    expect((await table.get()).body.columns).toHaveLength(600);
+  });
+});
+
+describe('a table that an upload job works on', () => {
+  const statuses = ['queued', 'analisando', 'waiting_confirm', 'inserting'];
+  it.each(statuses)('is locked while the job is %s, rows excepted', async (status) => {
+    const table = await filledTable([column('a')], [{ a: 'x' }]);
+    const { _id: id, display_name: name } = (await table.get()).body;
+    await behindTheApi(company.id, (database) =>
+      database.query(
+        `INSERT INTO console.upload_jobs (id, company_id, user_table_id, created_by_user_id, mode, status, files, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, 'append', $5, '[]', now(), now())`,
+        [String(made).padStart(24, '0'), company.id, id, company.owner.id, status],
+      ),
+    );
+    expect(await table.truncate()).toMatchObject({
+      status: 409,
+      body: { error_code: 'MANAGED_TABLE_TRUNCATE_LOCKED' },
+    });
+    for (const answer of [
+      await table.delete(),
+      await table.put({ display_name: 'elsewhere' }),
+      await table.put({ columns: [column('b')] }),
+    ]) {
+      const body = { error_code: 'MANAGED_TABLE_LOCKED', error: expect.stringContaining('carga de arquivos') };
+      expect(answer).toMatchObject({ status: 409, body });
+    }
+    expect((await table.put({ display_name: name, columns: [column('a')] })).status).toBe(200);
+    expect((await table.insert([{ a: 'y' }])).status).toBe(201);
+
+    await behindTheApi(company.id, (database) =>
+      database.query("UPDATE console.upload_jobs SET status = 'failed' WHERE user_table_id = $1", [id]),
+    );
+    expect((await table.truncate()).status).toBe(200);
+    expect((await table.delete()).status).toBe(204);
+  });
+});
+
+describe('a deleted table', () => {
+  it('lies in the trash under its id with its rows', async () => {
+    const table = await filledTable([column('a')], [{ a: 'kept' }]);
+    const { _id: id } = (await table.get()).body;
+    expect((await table.delete()).status).toBe(204);
+    const rows = await behindTheApi(company.id, (database) => database.query(`SELECT a FROM trash."${id}"`));
+    expect(rows).toStrictEqual([{ a: 'kept' }]);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/kernel/failure.ts';
+import { planColumns, type WantedColumn } from '../../src/modules/managed-tables/column-plan.ts';
+import { parseSort } from '../../src/modules/managed-tables/sort.ts';
+import { nearerWindow } from '../../src/tenant-sql/rows.ts';
+
+const column = (name: string, extra: Partial<WantedColumn> = {}): WantedColumn => ({
+  name,
+  display_name: name,
+  type: 'text',
+  nullable: true,
+  ...extra,
+});
+
+describe('sort_by', () => {
+  const columns = [column('price'), column('_x1'), column('asc')];
+
+  it.each([
+    [undefined, null],
+    ['price', { column: 'price', descending: false }],
+    ['price ASC', { column: 'price', descending: false }],
+    ['price desc', { column: 'price', descending: true }],
+    ['-price', { column: 'price', descending: true }],
+    ['-price DeSc', { column: 'price', descending: true }],
+    ['id DESC', { column: 'id', descending: true }],
+    ['_x1', { column: '_x1', descending: false }],
+    ['asc asc', { column: 'asc', descending: false }],
+  ])('%s', (text, order) => {
+    expect(parseSort(text, columns)).toStrictEqual(order);
+  });
+
+  it.each([
+    '',
+    ' price',
+    'price ',
+    'price  ASC',
+    '-price ASC',
+    '--price',
+    'nothing',
+    'Price',
+    'price, id',
+    'price; DROP TABLE x',
+    'price ASC NULLS FIRST',
+    '"price"',
+    '1',
+    'ctid',
+    'price\n',
+  ])('refuses %j', (text) => {
+    expect(() => parseSort(text, columns)).toThrow(Failure);
+  });
+});
+
+describe('the window of a page', () => {
+  it('holds, from whichever end it is counted, the rows of the page and none else', () => {
+    for (let total = 0; total <= 25; total++) {
+      const rows = Array.from({ length: total }, (_, index) => index);
+      for (const limit of [1, 2, 3, 7, 10, 30]) {
+        for (let offset = 0; offset <= 30; offset += limit) {
+          const window = nearerWindow(total, offset, limit);
+          const seen = window.fromEnd ? rows.toReversed() : rows;
+          const page = seen.slice(window.offset, window.offset + window.limit);
+          expect(window.fromEnd ? page.reverse() : page).toStrictEqual(rows.slice(offset, offset + limit));
+          expect(window.offset <= Math.max(offset, 0)).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('counts the last page from the end', () => {
+    expect(nearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, fromEnd: true });
+  });
+});
+
+describe('the way from columns to columns', () => {
+  const present = [column('a'), column('b'), column('c')];
+  const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
+
+  it('knows when nothing changes', () => {
+    expect(planColumns(present, present).changes).toBe(false);
+    expect(planColumns(present, present.toReversed()).changes).toBe(true);
+    expect(planColumns(present, [column('a'), column('b'), column('c', { display_name: 'C' })]).changes).toBe(true);
+  });
+
+  it('adds, drops and keeps by name', () => {
+    const plan = planColumns(present, [column('c'), column('d'), column('a')]);
+    expect(names(plan.dropped)).toStrictEqual(['b']);
+    expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
+      ['c', 'c'],
+      ['a', 'a'],
+    ]);
+    expect(plan.added.map(({ column: added }) => added.name)).toStrictEqual(['d']);
+    expect(names(plan.columns)).toStrictEqual(['c', 'd', 'a']);
+  });
+
+  it('renames by previous_name, also when two columns exchange names', () => {
+    const plan = planColumns(present, [column('b', { previous_name: 'a' }), column('a', { previous_name: 'b' })]);
+    expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([
+      ['a', 'b'],
+      ['b', 'a'],
+    ]);
+    expect(names(plan.dropped)).toStrictEqual(['c']);
+  });
+
+  it('takes a name that a rename has freed for a new column', () => {
+    const plan = planColumns(present, [column('a', {}), column('a2', { previous_name: 'a' })]);
+    expect(plan.kept.map(({ from, to }) => [from.name, to.name])).toStrictEqual([['a', 'a2']]);
+    expect(plan.added.map(({ column: added }) => added.name)).toStrictEqual(['a']);
+  });
+
+  it('refuses a previous_name that is no column, or claimed twice', () => {
+    expect(() => planColumns(present, [column('x', { previous_name: 'nothing' })])).toThrow(Failure);
+    expect(() =>
+      planColumns(present, [column('x', { previous_name: 'a' }), column('y', { previous_name: 'a' })]),
+    ).toThrow(Failure);
+  });
+});

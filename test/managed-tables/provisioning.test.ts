@@ -1,0 +1,115 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, inject, it } from 'vitest';
+import type { NeonFault } from '../../local/neon/faults.ts';
+import { aCompany } from '../support/worlds.ts';
+import { aTable, column } from './support.ts';
+
+const PROVISION = '/v1/managed-tables/provision';
+
+/** The projects that the local Neon holds for a company. */
+async function projectsOf(companyId: string): Promise<unknown[]> {
+  const answer = await fetch(`${inject('neonApiUrl')}/projects?search=console-${companyId}`, {
+    headers: { authorization: `Bearer ${inject('neonApiKey')}` },
+  });
+  const { projects } = (await answer.json()) as { projects: unknown[] };
+  return projects;
+}
+
+/** Disturbs the local Neon's next calls that concern one company. */
+async function layFault(fault: NeonFault): Promise<void> {
+  const url = new URL('/_test/faults', inject('neonApiUrl'));
+  expect((await fetch(url, { method: 'POST', body: JSON.stringify(fault) })).status).toBe(200);
+}
+
+describe('provisioning', () => {
+  it('tells that nothing is provisioned, and answers accordingly', async () => {
+    const { as } = await aCompany();
+    expect((await as.get('/v1/managed-tables/status')).body).toStrictEqual({ provisioned: false, connection_id: null });
+    expect((await as.get('/v1/managed-tables')).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
+    const id = 'a'.repeat(24);
+    for (const answer of [
+      await as.get(`/v1/managed-tables/${id}`),
+      await as.get(`/v1/managed-tables/${id}/data`),
+      await as.delete(`/v1/managed-tables/${id}`),
+      await as.post(`/v1/managed-tables/${id}/truncate`),
+    ]) {
+      expect(answer.status).toBe(404);
+      expect(answer.body.error).toBe('Tabela não encontrada.');
+    }
+    const created = await as.post('/v1/managed-tables', { json: { display_name: 'sales', columns: [column('a')] } });
+    expect(created.status).toBe(400);
+    expect(created.body.error_code).toBe('MANAGED_DATABASE_NOT_PROVISIONED');
+    expect(created.body.error).toMatch(/não está provisionado/);
+  });
+
+  it('makes one database of five calls at once, and answers it for ever', async () => {
+    const company = await aCompany();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION)));
+    const ids = new Set(answers.map(({ body }) => body.connection_id));
+    expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200, 200]);
+    expect(ids.size).toBe(1);
+    expect([...ids][0]).toMatch(/^[a-f0-9]{24}$/);
+    expect(await projectsOf(company.id)).toHaveLength(1);
+
+    const status = await company.as.get('/v1/managed-tables/status');
+    expect(status.body).toStrictEqual({ provisioned: true, connection_id: [...ids][0] });
+    expect((await company.as.post(PROVISION)).body).toStrictEqual(status.body);
+  });
+
+  it('goes on after a crash between making the database and recording it', async () => {
+    const company = await aCompany();
+    const first = await company.as.post(PROVISION);
+    // What such a crash leaves: the project is there, the record knows nothing of it, the lease has run out.
+    await env.CONTROL_DB.prepare(
+      `UPDATE managed_databases SET status = 'provisioning', neon_project_id = NULL, owner_connection = NULL,
+         readonly_connection = NULL, lease_token = 'of the dead', lease_until = 1 WHERE company_id = ?`,
+    )
+      .bind(company.id)
+      .run();
+    expect((await company.as.get('/v1/managed-tables/status')).body.provisioned).toBe(false);
+    const again = await company.as.post(PROVISION);
+    expect(again.body).toStrictEqual(first.body);
+    expect(await projectsOf(company.id)).toHaveLength(1);
+    await aTable(company.as, 'works', [column('a')]);
+  });
+
+  it('adopts the database whose creation was never answered', async () => {
+    const company = await aCompany();
+    await layFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
+    const answers = await Promise.all(Array.from({ length: 3 }, () => company.as.post(PROVISION)));
+    expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200]);
+    expect(await projectsOf(company.id)).toHaveLength(1);
+  });
+
+  it('answers 503 in Portuguese while Neon is out of order, and works once it is not', async () => {
+    const company = await aCompany();
+    await layFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
+    const refused = await company.as.post(PROVISION);
+    expect(refused.status).toBe(503);
+    expect(refused.body.error).toMatch(/banco de dados/);
+    expect((await company.as.post(PROVISION)).status).toBe(200);
+    expect(await projectsOf(company.id)).toHaveLength(1);
+  });
+
+  it('keeps no connection string in the clear', async () => {
+    const company = await aCompany();
+    await company.as.post(PROVISION);
+    const row = await env.CONTROL_DB.prepare('SELECT * FROM managed_databases WHERE company_id = ?')
+      .bind(company.id)
+      .first();
+    expect(row?.owner_connection).toMatch(/^v1:/);
+    expect(JSON.stringify(row)).not.toMatch(/postgres(ql)?:\/\//);
+  });
+
+  it('takes a connection string of another company for no connection string', async () => {
+    const [mine, theirs] = [await aCompany(), await aCompany()];
+    for (const { as } of [mine, theirs]) await as.post(PROVISION);
+    await env.CONTROL_DB.prepare(
+      `UPDATE managed_databases SET owner_connection = (SELECT owner_connection FROM managed_databases WHERE company_id = ?)
+       WHERE company_id = ?`,
+    )
+      .bind(theirs.id, mine.id)
+      .run();
+    expect((await mine.as.get('/v1/managed-tables')).status).toBe(500);
+  });
+});

@@ -1,0 +1,283 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+let company: Company;
+let made = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const freshTable = async (...columns: ReturnType<typeof column>[]) =>
+  tableRoutes(company.as, await aTable(company.as, `t${++made}`, columns));
+
+describe('inserting rows', () => {
+  it('keeps every type exactly, at its limits, and its order', async () => {
+    const table = await freshTable(
+      column('t'),
+      column('i', 'integer'),
+      column('d', 'decimal'),
+      column('b', 'boolean'),
+      column('day', 'date'),
+      column('at', 'datetime'),
+    );
+    const rows = [
+      {
+        t: 'São Paulo 東京 🎉 " \\ \n',
+        i: 9007199254740991,
+        d: 0.1,
+        b: true,
+        day: '2024-02-29',
+        at: '2024-01-31T13:45:00-03:00',
+      },
+      {
+        t: '',
+        i: '9223372036854775807',
+        d: '123456789012345678901234567890.123456789',
+        b: 'false',
+        day: '0001-01-01',
+        at: '0001-01-01',
+      },
+      {
+        t: "'); DROP TABLE x; --",
+        i: '-9223372036854775808',
+        d: '1e-30',
+        b: false,
+        day: '9999-12-31',
+        at: '9999-12-31T23:59:59.999999Z',
+      },
+      { t: 'null', i: null, d: null, b: null, day: null, at: null },
+      {},
+    ];
+    expect(await table.insert(rows)).toMatchObject({ status: 201, body: { inserted: 5 } });
+    const answer = await table.rows();
+    expect(answer.body).toMatchObject({ total: 5, quantity: 5 });
+    const records = answer.body.records.map(({ id, ...rest }: { id: string }) => {
+      expect(id).toMatch(UUID_V7);
+      return rest;
+    });
+    const nothing = { t: null, i: null, d: null, b: null, day: null, at: null };
+    expect(records).toStrictEqual([
+      { ...rows[0], at: '2024-01-31T16:45:00.000Z' },
+      { ...rows[1], b: false, at: '0001-01-01T00:00:00.000Z' },
+      { ...rows[2], d: 1e-30 },
+      { ...nothing, t: 'null' },
+      nothing,
+    ]);
+    expect((await table.get()).body.row_count).toBe(5);
+  });
+
+  it('reads back what it showed', async () => {
+    const table = await freshTable(column('i', 'integer'), column('d', 'decimal'), column('at', 'datetime'));
+    await table.insert([{ i: '9007199254740993', d: '0.10000000000000000001', at: '2024-01-31T00:00:00.000001Z' }]);
+    const [{ id, ...row }] = (await table.rows()).body.records;
+    expect((await table.updateRow(id, row)).body).toStrictEqual({ id, ...row });
+  });
+
+  it('names what does not fit, row by row, and inserts nothing', async () => {
+    const table = await freshTable(column('a', 'integer', false), column('b', 'date'));
+    const refused = await table.insert([
+      { a: 1 },
+      { a: null, b: '2024-02-30' },
+      { b: null },
+      { a: 1, id: 'x', nothing: 2 },
+      'row',
+      [1],
+      null,
+      { a: 9007199254740992 },
+    ]);
+    expect(refused.status).toBe(422);
+    expect(refused.body.error).toBe('Os dados enviados são inválidos.');
+    const places = refused.body.details.map(({ row, field }: { row: number; field: string }) => [row, field]);
+    expect(places.slice(0, 5)).toStrictEqual([
+      [1, 'a'],
+      [1, 'b'],
+      [2, 'a'],
+      [3, 'id'],
+      [3, 'nothing'],
+    ]);
+    expect(places.at(-1)).toStrictEqual([7, 'a']);
+    expect(refused.body.details.at(-1).message).toMatch(/string/);
+    expect((await table.rows()).body.total).toBe(0);
+    expect((await table.get()).body.row_count).toBe(0);
+  });
+
+  it('names at most 100 problems', async () => {
+    const table = await freshTable(column('a', 'integer'));
+    const refused = await table.insert(Array.from({ length: 200 }, () => ({ a: 'x' })));
+    expect(refused.body.details).toHaveLength(100);
+    expect(refused.body.details[99].row).toBe(99);
+  });
+
+  it('takes 10,000 rows in their order, refuses 10,001, none and no list', async () => {
+    const table = await freshTable(column('n', 'integer'));
+    const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
+    expect((await table.insert(rows)).status).toBe(422);
+    expect((await table.insert(rows.slice(0, 10_000))).body).toStrictEqual({ inserted: 10_000 });
+    expect(valuesOf(await table.rows('?per_page=1000&page=1'), 'n')).toStrictEqual(
+      rows.slice(0, 1000).map(({ n }) => n),
+    );
+    expect(valuesOf(await table.rows('?per_page=1000&page=10'), 'n')).toStrictEqual(
+      rows.slice(9000, 10_000).map(({ n }) => n),
+    );
+    expect((await table.insert([])).status).toBe(422);
+    expect((await table.insert({ n: 1 })).status).toBe(422);
+    expect((await table.insert(undefined)).status).toBe(422);
+  });
+
+  it('takes a body of nearly 10 MiB and refuses a larger one with 413', async () => {
+    const table = await freshTable(column('t'));
+    expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024 - 100) }])).status).toBe(201);
+    expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024) }])).status).toBe(413);
+    expect((await table.get()).body.row_count).toBe(1);
+  });
+
+  it('refuses JSON that is none, another content type and a body that is no object', async () => {
+    const id = await aTable(company.as, 'malformed', [column('a')]);
+    const send = (body: string, type = 'application/json') =>
+      company.as.post(`/v1/managed-tables/${id}/data`, { body, headers: { 'content-type': type } });
+    expect(await send('{"rows": [')).toMatchObject({
+      status: 400,
+      body: { error: 'O corpo da requisição não é um JSON válido.' },
+    });
+    expect((await send('{"rows":[{}]}', 'text/plain')).status).toBe(400);
+    expect((await send('[]')).status).toBe(422);
+    expect((await send('null')).status).toBe(422);
+  });
+
+  it('counts exactly when many write at once', async () => {
+    const table = await freshTable(column('n', 'integer'));
+    await table.insert([{ n: 0 }, { n: 0 }, { n: 0 }]);
+    const doomed = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
+    const answers = await Promise.all([
+      ...Array.from({ length: 8 }, (_, n) => table.insert([{ n }, { n }])),
+      ...doomed.map((id: string) => table.deleteRow(id)),
+      table.insert([{ n: 'not a number' }]),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted()).toStrictEqual(
+      [...Array(8).fill(201), 204, 204, 204, 422].toSorted(),
+    );
+    const { total, records } = (await table.rows('?per_page=100')).body;
+    expect([total, records.length]).toStrictEqual([16, 16]);
+    expect((await table.get()).body.row_count).toBe(16);
+  });
+
+  it('survives truncation, renaming and deletion at the same time', async () => {
+    const table = await freshTable(column('n', 'integer'));
+    const answers = await Promise.all([
+      ...Array.from({ length: 4 }, (_, n) => table.insert([{ n }])),
+      table.truncate(),
+      table.put({ display_name: `renamed_${made}` }),
+      ...Array.from({ length: 4 }, () => table.rows()),
+      table.put({ columns: [column('n', 'decimal')] }),
+    ]);
+    expect(answers.filter(({ status }) => status >= 400).map(({ status, body }) => [status, body])).toStrictEqual([]);
+    const { total, records } = (await table.rows()).body;
+    expect(records).toHaveLength(total);
+  });
+});
+
+describe('changing and deleting a row', () => {
+  it('changes the named fields alone and answers the row', async () => {
+    const table = await freshTable(column('a'), column('b', 'decimal'));
+    await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
+    const [{ id }, other] = (await table.rows()).body.records;
+    expect(await table.updateRow(id, { b: '2.5' })).toMatchObject({ status: 200, body: { id, a: 'one', b: 2.5 } });
+    expect((await table.updateRow(id.toUpperCase(), { a: null })).body).toStrictEqual({ id, a: null, b: 2.5 });
+    expect((await table.rows()).body.records[1]).toStrictEqual(other);
+  });
+
+  it('refuses nothing, unknown fields, id, wrong values and null where it may not be', async () => {
+    const table = await freshTable(column('a', 'integer', false));
+    await table.insert([{ a: 1 }]);
+    const [{ id }] = (await table.rows()).body.records;
+    for (const [changes, field] of [
+      [{}, ''],
+      [{ x: 1 }, 'x'],
+      [{ id: crypto.randomUUID() }, 'id'],
+      [{ a: 'x' }, 'a'],
+      [{ a: null }, 'a'],
+    ] as const) {
+      const refused = await table.updateRow(id, changes);
+      expect(refused.status).toBe(422);
+      expect(refused.body.details).toStrictEqual([{ field, message: expect.any(String) }]);
+    }
+    expect((await table.updateRow(id, [])).status).toBe(422);
+    expect((await table.rows()).body.records).toStrictEqual([{ id, a: 1 }]);
+  });
+
+  it('answers 404 for rows that are not there, whatever their id looks like', async () => {
+    const table = await freshTable(column('a'));
+    await table.insert([{ a: 'x' }]);
+    const [{ id }] = (await table.rows()).body.records;
+    for (const rowId of [crypto.randomUUID(), 'x', '1', "'%20OR%20'1'='1", '%00', id.slice(0, 35)]) {
+      expect(await table.updateRow(rowId, { a: 'y' })).toMatchObject({
+        status: 404,
+        body: { error: 'Linha não encontrada.' },
+      });
+      expect((await table.deleteRow(rowId)).status).toBe(404);
+    }
+    expect((await table.get()).body.row_count).toBe(1);
+    expect((await table.deleteRow(id)).status).toBe(204);
+    expect((await table.deleteRow(id)).status).toBe(404);
+    expect((await table.get()).body.row_count).toBe(0);
+  });
+});
+
+describe('listing rows', () => {
+  it('sorts with nulls last and ties by insertion, from either end alike', async () => {
+    const table = await freshTable(column('n', 'integer'), column('c0'));
+    const numbers = [3, null, 1, 3, null, 2, 1];
+    await table.insert(numbers.map((n, index) => ({ n, c0: `r${index}` })));
+    const order = async (sortBy: string) => {
+      const whole = valuesOf(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}`), 'c0');
+      const pages = [];
+      for (let page = 1; page <= 4; page++) {
+        pages.push(
+          ...valuesOf(await table.rows(`?sort_by=${encodeURIComponent(sortBy)}&per_page=2&page=${page}`), 'c0'),
+        );
+      }
+      expect(pages).toStrictEqual(whole);
+      return whole.join(' ');
+    };
+    expect(await order('n')).toBe('r2 r6 r5 r0 r3 r1 r4');
+    expect(await order('n DESC')).toBe('r0 r3 r5 r2 r6 r1 r4');
+    expect(await order('-n')).toBe('r0 r3 r5 r2 r6 r1 r4');
+    expect(await order('c0 desc')).toBe('r6 r5 r4 r3 r2 r1 r0');
+    expect(await order('id')).toBe('r0 r1 r2 r3 r4 r5 r6');
+    expect(await order('-id DESC')).toBe('r6 r5 r4 r3 r2 r1 r0');
+    for (const page of [5, 1_000_000_000]) {
+      expect((await table.rows(`?page=${page}&per_page=2`)).body).toStrictEqual({ total: 7, quantity: 0, records: [] });
+    }
+  });
+
+  it.each([
+    'per_page=0',
+    'per_page=1001',
+    'per_page=abc',
+    'page=0',
+    'page=x',
+    'sort_by=nothing',
+    'sort_by=',
+    'sort_by=n%3BDROP',
+  ])('refuses %s', async (query) => {
+    const table = await freshTable(column('n', 'integer'));
+    const refused = await table.rows(`?${query}`);
+    expect(refused.status).toBe(422);
+    expect(refused.body.details).toStrictEqual([{ field: query.split('=')[0], message: expect.any(String) }]);
+  });
+
+  it('refuses a page too large for one answer and says so; smaller ones work', async () => {
+    const table = await freshTable(column('t'));
+    const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
+    for (let round = 0; round < 3; round++) await table.insert(rows);
+    const refused = await table.rows();
+    expect(refused.status).toBe(413);
+    expect(refused.body.error).toMatch(/menos linhas/);
+    expect((await table.rows('?per_page=2')).body.records.map(({ t }: { t: string }) => t.length)).toStrictEqual([
+      2_000_000, 4_000_000,
+    ]);
+  });
+});

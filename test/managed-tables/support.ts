@@ -1,0 +1,53 @@
+import { env } from 'cloudflare:test';
+import { openContext } from '../../src/context.ts';
+import { requireDatabase } from '../../src/modules/managed-database/service.ts';
+import type { TenantSql } from '../../src/tenant-sql/client.ts';
+import type { Answer, Caller } from '../support/api.ts';
+
+const PREFIX = '/v1/managed-tables';
+
+export type ColumnInput = { name: string; display_name: string; type: string; nullable: boolean };
+
+/** A nullable column as a caller sends it. */
+export const column = (name: string, type = 'text', nullable = true): ColumnInput => ({
+  name,
+  display_name: name,
+  type,
+  nullable,
+});
+
+/** Makes a table with these columns and answers its id. */
+export async function aTable(as: Caller, displayName: string, columns: ColumnInput[]): Promise<string> {
+  const { status, body } = await as.post(PREFIX, { json: { display_name: displayName, columns } });
+  if (status !== 201) throw new Error(`Creating ${displayName} answered ${status}: ${JSON.stringify(body)}`);
+  return body._id;
+}
+
+/** The routes of one table. */
+export function tableRoutes(as: Caller, id: string) {
+  return {
+    get: () => as.get(`${PREFIX}/${id}`),
+    put: (json: unknown) => as.put(`${PREFIX}/${id}`, { json }),
+    delete: () => as.delete(`${PREFIX}/${id}`),
+    truncate: () => as.post(`${PREFIX}/${id}/truncate`),
+    rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),
+    insert: (rows: unknown) => as.post(`${PREFIX}/${id}/data`, { json: { rows } }),
+    updateRow: (rowId: string, json: unknown) => as.put(`${PREFIX}/${id}/data/${rowId}`, { json }),
+    deleteRow: (rowId: string) => as.delete(`${PREFIX}/${id}/data/${rowId}`),
+  };
+}
+
+/** The values of one column, in the order of the answer. */
+export const valuesOf = (answer: Answer, name: string): unknown[] =>
+  answer.body.records.map((record: Record<string, unknown>) => record[name]);
+
+/** Runs statements in the company's Postgres, past the API. */
+export async function behindTheApi<T>(companyId: string, work: (database: TenantSql) => Promise<T>): Promise<T> {
+  const origin = { env, waitUntil: () => undefined, correlationId: 'test', baseUrl: '', ip: null };
+  const { context, close } = openContext(origin, { kind: 'system', companyId });
+  try {
+    return await work(await requireDatabase(context));
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,221 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, column, tableRoutes } from './support.ts';
+
+const PATH = '/v1/managed-tables';
+let company: Company;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const create = (display_name: unknown, columns: unknown) => company.as.post(PATH, { json: { display_name, columns } });
+
+describe('creating a table', () => {
+  it('answers the record', async () => {
+    const columns = [column('name', 'text', false), column('price', 'decimal')];
+    const { status, body } = await create('products', columns);
+    expect(status).toBe(201);
+    expect(body).toStrictEqual({
+      _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      company_id: company.id,
+      connection_id: (await company.as.get(`${PATH}/status`)).body.connection_id,
+      display_name: 'products',
+      columns,
+      source: 'manual',
+      status: 'active',
+      row_count: 0,
+      created_by_user_id: company.owner.id,
+      created_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/),
+      updated_at: body.created_at,
+    });
+    expect((await company.as.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
+  });
+
+  it.each([
+    'select',
+    'user',
+    'table',
+    '_',
+    'id',
+    'ctid',
+    'pg_class',
+    'text',
+    'x'.repeat(63),
+    // Names that Postgres would give to an index and to a type of the table above.
+    'products_pkey',
+    '_products',
+  ])('accepts the name %s for a table and for a column', async (name) => {
+    const id = await aTable(company.as, name, [column(name === 'id' || name === 'ctid' ? 'x' : name)]);
+    const table = tableRoutes(company.as, id);
+    expect((await table.insert([{}])).status).toBe(201);
+    expect((await table.rows()).body.total).toBe(1);
+  });
+
+  it('accepts columns whose names JavaScript treats specially', async () => {
+    const names = ['__proto__', 'constructor', 'c0', 'c1', 'bytes', 'page', 'source', 'sent'];
+    const id = await aTable(
+      company.as,
+      'special',
+      names.map((name) => column(name)),
+    );
+    const table = tableRoutes(company.as, id);
+    const row = `{${names.map((name) => `"${name}":"${name}!"`).join(',')}}`;
+    const inserted = await company.as.post(`${PATH}/${id}/data`, {
+      body: `{"rows":[${row}]}`,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(inserted.status).toBe(201);
+    for (const name of names) {
+      const [record] = (await table.rows(`?sort_by=-${name}`)).body.records;
+      expect(Object.getOwnPropertyDescriptor(record, name)?.value).toBe(`${name}!`);
+    }
+  });
+
+  it.each<[unknown, string]>([
+    ['', 'an empty name'],
+    ['x'.repeat(64), '64 characters'],
+    ['Sales', 'upper case'],
+    ['1st', 'a leading digit'],
+    ['vendas_são', 'an accent'],
+    ['a b', 'a space'],
+    ['a"; drop table x; --', 'SQL'],
+    ['a\n', 'a line end'],
+    [7, 'a number'],
+    [undefined, 'nothing'],
+  ])('refuses %j as a name (%s)', async (name) => {
+    const asTable = await create(name, [column('a')]);
+    expect(asTable.status).toBe(422);
+    expect(asTable.body.details).toContainEqual({ field: 'display_name', message: expect.any(String) });
+    const asColumn = await create('fine', [{ ...column('a'), name }]);
+    expect(asColumn.status).toBe(422);
+    expect(asColumn.body.details).toContainEqual({ field: 'columns.0.name', message: expect.any(String) });
+    expect(asColumn.body.error).toBe('Os dados enviados são inválidos.');
+  });
+
+  it.each(['id', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'])(
+    'refuses the reserved column %s',
+    async (name) => {
+      expect((await create('fine', [column(name)])).status).toBe(422);
+    },
+  );
+
+  it('refuses no columns, two of one name, unknown types and members left out', async () => {
+    expect((await create('fine', [])).status).toBe(422);
+    expect((await create('fine', undefined)).status).toBe(422);
+    const twice = await create('fine', [column('a'), column('b'), column('a')]);
+    expect(twice.body.details).toStrictEqual([{ field: 'columns.2.name', message: 'is used by another column' }]);
+    expect((await create('fine', [column('a', 'varchar')])).status).toBe(422);
+    for (const member of ['name', 'display_name', 'type', 'nullable']) {
+      expect((await create('fine', [{ ...column('a'), [member]: undefined }])).status, member).toBe(422);
+    }
+    expect((await create('fine', [{ ...column('a'), display_name: 'a\0' }])).status).toBe(422);
+    expect((await company.as.get(`${PATH}?search=fine`)).body.total).toBe(0);
+  });
+
+  it('makes a table of 1,000 columns, and refuses 1,001', async () => {
+    const columns = Array.from({ length: 1001 }, (_, index) => column(`c${index}`, 'integer'));
+    const id = await aTable(company.as, 'wide', columns.slice(0, 1000));
+    expect((await tableRoutes(company.as, id).insert([{ c0: 1, c999: 2 }])).status).toBe(201);
+    const [row] = (await tableRoutes(company.as, id).rows()).body.records;
+    expect([row.c0, row.c1, row.c999]).toStrictEqual([1, null, 2]);
+    expect((await create('wider', columns)).status).toBe(422);
+  });
+
+  it('gives a name to one of several at once, and again after a deletion', async () => {
+    const answers = await Promise.all(Array.from({ length: 4 }, () => create('once', [column('a')])));
+    expect(answers.map(({ status }) => status).toSorted()).toStrictEqual([201, 400, 400, 400]);
+    const refused = answers.find(({ status }) => status === 400);
+    expect(refused?.body.error_code).toBe('MANAGED_TABLE_DUPLICATE_NAME');
+    const made = answers.find(({ status }) => status === 201);
+    for (let round = 0, id = made?.body._id; round < 3; round++) {
+      expect((await company.as.delete(`${PATH}/${id}`)).status).toBe(204);
+      id = await aTable(company.as, 'once', [column('b', 'integer')]);
+    }
+  });
+});
+
+describe('listing tables', () => {
+  it('searches literally, in any case, and pages with an exact total, newest first', async () => {
+    const other = await aProvisionedCompany();
+    for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs']) await aTable(other.as, name, [column('a')]);
+    const list = async (query: string) => (await other.as.get(`${PATH}${query}`)).body;
+    const names = async (query: string) =>
+      (await list(query)).records.map((table: { display_name: string }) => table.display_name);
+
+    expect(await names('')).toStrictEqual(['costs', 'salesx2024', 'sales_2024', 'sales_2023']);
+    expect(await names('?search=SALES_')).toStrictEqual(['sales_2024', 'sales_2023']);
+    expect(await names('?search=%25')).toStrictEqual([]);
+    expect(await names(`?search=${encodeURIComponent("' OR 1=1 --")}`)).toStrictEqual([]);
+    expect(await list('?per_page=2&page=2')).toMatchObject({ total: 4, quantity: 2 });
+    expect(await list('?per_page=2&page=3')).toStrictEqual({ total: 4, quantity: 0, records: [] });
+    expect(await names('?per_page=3&page=2&search=s')).toStrictEqual(['sales_2023']);
+  });
+
+  it.each([
+    'per_page=0',
+    'per_page=101',
+    'per_page=abc',
+    'per_page=',
+    'per_page=1.5',
+    'page=0',
+    'page=-1',
+    'page=1e3',
+    'search=%00',
+  ])('refuses %s', async (query) => {
+    expect((await company.as.get(`${PATH}?${query}`)).status).toBe(422);
+  });
+});
+
+describe('a table of another company', () => {
+  it('is not there', async () => {
+    const other = await aProvisionedCompany();
+    const id = await aTable(other.as, 'private', [column('a')]);
+    await tableRoutes(other.as, id).insert([{ a: 'secret' }]);
+    const rowId = (await tableRoutes(other.as, id).rows()).body.records[0].id;
+    const table = tableRoutes(company.as, id);
+    for (const answer of [
+      await table.get(),
+      await table.put({ display_name: 'mine' }),
+      await table.rows(),
+      await table.insert([{ a: 'x' }]),
+      await table.updateRow(rowId, { a: 'x' }),
+      await table.deleteRow(rowId),
+      await table.truncate(),
+      await table.delete(),
+    ]) {
+      expect(answer.status).toBe(404);
+      expect(answer.body).toStrictEqual({ error: 'Tabela não encontrada.' });
+    }
+    expect((await tableRoutes(other.as, id).rows()).body.records).toStrictEqual([{ id: rowId, a: 'secret' }]);
+  });
+
+  it.each(['x', 'a'.repeat(23), 'A'.repeat(24), "1' OR '1'='1", '%00', '1; DROP TABLE x'])(
+    'nor is the id %j',
+    async (id) => {
+      const answer = await company.as.get(`${PATH}/${encodeURIComponent(id).replace('%2500', '%00')}`);
+      expect(answer.status).toBe(404);
+    },
+  );
+});
+
+describe('truncating and deleting', () => {
+  it('truncate leaves the table and its columns', async () => {
+    const table = tableRoutes(company.as, await aTable(company.as, 'emptied', [column('a', 'integer', false)]));
+    await table.insert([{ a: 1 }, { a: 2 }]);
+    expect((await table.truncate()).body).toStrictEqual({ row_count: 0 });
+    expect((await table.rows()).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
+    expect((await table.get()).body).toMatchObject({ row_count: 0, columns: [column('a', 'integer', false)] });
+    expect((await table.insert([{ a: 3 }])).status).toBe(201);
+    expect((await table.insert([{}])).status).toBe(422);
+  });
+
+  it('delete makes a table disappear, once', async () => {
+    const table = tableRoutes(company.as, await aTable(company.as, 'deleted', [column('a')]));
+    expect((await table.delete()).status).toBe(204);
+    for (const answer of [await table.get(), await table.rows(), await table.insert([{}]), await table.delete()]) {
+      expect(answer.status).toBe(404);
+    }
+    expect((await company.as.get(`${PATH}?search=deleted`)).body.total).toBe(0);
+  });
+});

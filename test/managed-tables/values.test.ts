@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ColumnType } from '../../src/tenant-sql/columns.ts';
+import { datetimeJson, toJsonValue, toPostgresText } from '../../src/tenant-sql/values.ts';
+
+type Case = [value: unknown, text: string | undefined];
+
+const ACCEPTED: Record<ColumnType, Case[]> = {
+  text: [
+    ['', ''],
+    ['São Paulo — 東京 🎉', 'São Paulo — 東京 🎉'],
+    ["'; DROP TABLE x; --", "'; DROP TABLE x; --"],
+    ['a\0b', undefined],
+    ['half \ud83c', undefined],
+    [1, undefined],
+    [true, undefined],
+    [{}, undefined],
+    [['a'], undefined],
+  ],
+  integer: [
+    [0, '0'],
+    [-0, '0'],
+    [9007199254740991, '9007199254740991'],
+    [-9007199254740991, '-9007199254740991'],
+    [9007199254740992, undefined],
+    ['9223372036854775807', '9223372036854775807'],
+    ['-9223372036854775808', '-9223372036854775808'],
+    ['9223372036854775808', undefined],
+    ['-9223372036854775809', undefined],
+    ['+7', '7'],
+    ['007', '7'],
+    [1.5, undefined],
+    [Number.POSITIVE_INFINITY, undefined],
+    ['1.0', undefined],
+    ['1e3', undefined],
+    ['0x1f', undefined],
+    ['1_000', undefined],
+    [' 1', undefined],
+    ['', undefined],
+    ['٣', undefined],
+    [true, undefined],
+    [[1], undefined],
+  ],
+  decimal: [
+    [0.1, '0.1'],
+    [1e-7, '1e-7'],
+    ['1.50', '1.50'],
+    ['.5', '.5'],
+    ['5.', '5.'],
+    ['-1E+3', '-1E+3'],
+    ['0.12345678901234567890123456789', '0.12345678901234567890123456789'],
+    [2 ** 53, undefined],
+    ['1e131071', '1e131071'],
+    ['1e131072', undefined],
+    ['1e-16383', '1e-16383'],
+    ['1e-16384', undefined],
+    ['NaN', undefined],
+    ['Infinity', undefined],
+    ['.', undefined],
+    ['', undefined],
+    ['e5', undefined],
+    ['1,5', undefined],
+    ['1 ', undefined],
+    [Number.NaN, undefined],
+    [true, undefined],
+  ],
+  boolean: [
+    [true, 'true'],
+    ['false', 'false'],
+    [1, undefined],
+    ['TRUE', undefined],
+    ['sim', undefined],
+  ],
+  date: [
+    ['2024-02-29', '2024-02-29'],
+    ['0001-01-01', '0001-01-01'],
+    ['9999-12-31', '9999-12-31'],
+    ['2000-02-29', '2000-02-29'],
+    ['2023-02-29', undefined],
+    ['1900-02-29', undefined],
+    ['2024-04-31', undefined],
+    ['0000-01-01', undefined],
+    ['2024-13-01', undefined],
+    ['2024-00-10', undefined],
+    ['31/01/2024', undefined],
+    ['2024-1-1', undefined],
+    ['2024-01-01T00:00:00Z', undefined],
+    ['10000-01-01', undefined],
+    ['infinity', undefined],
+    [20240101, undefined],
+  ],
+  datetime: [
+    ['2024-01-31T13:45:00Z', '2024-01-31 13:45:00.000000+00'],
+    ['2024-01-31 13:45', '2024-01-31 13:45:00.000000+00'],
+    ['2024-01-31T13:45:06.123456', '2024-01-31 13:45:06.123456+00'],
+    ['2024-01-31T13:45:06,5Z', '2024-01-31 13:45:06.500000+00'],
+    ['2024-01-31T13:45:06.1234560Z', '2024-01-31 13:45:06.123456+00'],
+    ['2024-01-31T13:45:06.1234567Z', undefined],
+    ['2024-01-31T23:30:00-03:00', '2024-02-01 02:30:00.000000+00'],
+    ['2024-01-01T00:30:00+0530', '2023-12-31 19:00:00.000000+00'],
+    ['2024-01-01T00:30:00+05', '2023-12-31 19:30:00.000000+00'],
+    ['2024-01-31', '2024-01-31 00:00:00.000000+00'],
+    ['0001-01-01T00:00:00Z', '0001-01-01 00:00:00.000000+00'],
+    ['0099-12-31T23:59:59Z', '0099-12-31 23:59:59.000000+00'],
+    ['9999-12-31T23:59:59.999999Z', '9999-12-31 23:59:59.999999+00'],
+    ['0001-01-01T00:00:00+01:00', undefined],
+    ['9999-12-31T23:59:59-00:01', undefined],
+    ['2024-01-31T24:00:00Z', undefined],
+    ['2024-01-31T23:60:00Z', undefined],
+    ['2024-01-31T23:59:60Z', undefined],
+    ['2024-02-30T00:00:00Z', undefined],
+    ['2024-01-31T13:45:00+16:00', undefined],
+    ['2024-01-31T13Z', undefined],
+    ['yesterday', undefined],
+    [1706708700000, undefined],
+  ],
+};
+
+describe('a JSON value on its way into Postgres', () => {
+  for (const [type, cases] of Object.entries(ACCEPTED) as [ColumnType, Case[]][]) {
+    it.each(cases)(`${type}: %j → %s`, (value, text) => {
+      expect(toPostgresText(type, value)).toBe(text);
+    });
+  }
+});
+
+describe('a value of Postgres as JSON', () => {
+  it.each<[ColumnType, string, unknown]>([
+    ['integer', '9007199254740991', 9007199254740991],
+    ['integer', '9007199254740992', '9007199254740992'],
+    ['integer', '-9223372036854775808', '-9223372036854775808'],
+    ['decimal', '0.1', 0.1],
+    ['decimal', '1.50', 1.5],
+    ['decimal', '0.000', 0],
+    ['decimal', '-0.000100', -0.0001],
+    ['decimal', '100000000000000000000', 1e20],
+    ['decimal', '100000000000000000001', '100000000000000000001'],
+    ['decimal', '9007199254740993', '9007199254740993'],
+    ['decimal', '9999999999999999', '9999999999999999'],
+    ['decimal', '0.30000000000000000', 0.3],
+    ['decimal', '0.30000000000000001', '0.30000000000000001'],
+    ['date', '2024-02-29', '2024-02-29'],
+    ['datetime', '2024-01-31 13:45:00+00', '2024-01-31T13:45:00.000Z'],
+    ['datetime', '2024-01-31 13:45:00.5+00', '2024-01-31T13:45:00.500Z'],
+    ['datetime', '2024-01-31 13:45:00.123456+00', '2024-01-31T13:45:00.123456Z'],
+    ['datetime', '2024-01-31 22:45:00-03', '2024-02-01T01:45:00.000Z'],
+    ['datetime', '2024-01-01 00:15:00+05:30', '2023-12-31T18:45:00.000Z'],
+    ['datetime', '1900-01-01 00:00:00-03:06:28', '1900-01-01T03:06:28.000Z'],
+    ['datetime', '0001-01-01 00:00:00+00', '0001-01-01T00:00:00.000Z'],
+    ['text', '123', '123'],
+  ])('%s %s → %j', (type, text, value) => {
+    expect(toJsonValue(type, text)).toStrictEqual(value);
+  });
+
+  it('leaves decimals beyond what a double reaches as they are', () => {
+    for (const text of [`0.${'0'.repeat(400)}1`, `1${'0'.repeat(400)}`])
+      expect(toJsonValue('decimal', text)).toBe(text);
+  });
+
+  it('passes null and booleans on', () => {
+    expect(toJsonValue('integer', null)).toBeNull();
+    expect(toJsonValue('boolean', false)).toBe(false);
+  });
+
+  it('never rounds a decimal: what the client reads back, digit for digit, is what is stored', () => {
+    const digits = fc.stringMatching(/^[0-9]{1,25}$/);
+    fc.assert(
+      fc.property(fc.boolean(), digits, digits, (negative, whole, fraction) => {
+        const stored = `${negative ? '-' : ''}${BigInt(whole)}.${fraction}`;
+        const shown = toJsonValue('decimal', stored);
+        expect(scaled(JSON.parse(JSON.stringify(shown)))).toBe(scaled(stored));
+      }),
+    );
+  });
+
+  it('reads back the moment it was given', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }),
+        (moment) => {
+          const text = toPostgresText('datetime', moment.toISOString());
+          expect(datetimeJson(text as string)).toBe(moment.toISOString());
+        },
+      ),
+    );
+  });
+});
+
+/** A decimal as an integer of 10^-60ths, exactly. */
+function scaled(value: number | string): bigint {
+  const [mantissa = '', exponent = '0'] = String(value).split('e');
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const magnitude = BigInt((whole + fraction).padEnd(whole.length + Number(exponent) + 60, '0'));
+  return mantissa.startsWith('-') ? -magnitude : magnitude;
+}
