@@ -1,8 +1,9 @@
 import { convert } from './convert.ts';
 import { decoderOf } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
-import { BARE, type Fields, fieldText, QUOTED } from './records.ts';
+import { type Fields, fieldText } from './records.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
+import { BARE, QUOTED } from './special-field.ts';
 import type { Decode } from './types.ts';
 
 /** A column as it is written for COPY. */

@@ -68,54 +68,54 @@ function timeSaw(bytes: Uint8Array, at: number, end: number): number {
   return index < end && isOffset(bytes, index, end) ? saw | SAW_OFFSET : 0;
 }
 
+/** Digits of the number that {@link numberAt} read. */
+let digits = 0;
+
+/** The number of up to four digits at `at`; sets {@link digits} to how many they are, 0 for none or more than four. */
+function numberAt(bytes: Uint8Array, at: number, end: number): number {
+  let value = 0;
+  digits = 0;
+  for (let next = digit(bytes, at, end); next >= 0; next = digit(bytes, at + digits, end)) {
+    value = value * 10 + next;
+    if (++digits > 4) {
+      digits = 0;
+      return 0;
+    }
+  }
+  return value;
+}
+
 /**
  * The date forms of the trimmed value between `start` and `end`, with or without a time; 0 when it is no date.
  * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first.
  */
 export function dateForms(bytes: Uint8Array, start: number, end: number): number {
   dateSaw = 0;
-  const parts = [0, 0, 0];
-  const lengths = [0, 0, 0];
-  let at = start;
-  let separator = 0;
-  for (let part = 0; part < 3; part++) {
-    let value = 0;
-    let length = 0;
-    for (let next = digit(bytes, at, end); next >= 0 && length < 5; next = digit(bytes, ++at, end)) {
-      value = value * 10 + next;
-      length++;
-    }
-    if (length === 0 || length > 4) return 0;
-    parts[part] = value;
-    lengths[part] = length;
-    if (part === 2) break;
-    const byte = bytes[at] as number;
-    if (at >= end || (part === 1 && byte !== separator)) return 0;
-    separator = byte;
-    at++;
-  }
+  const first = numberAt(bytes, start, end);
+  const firstDigits = digits;
+  const separatorAt = start + digits;
+  const separator = bytes[separatorAt] as number;
   const sign = separator === 45 ? 0 : separator === 47 ? 1 : separator === 46 ? 2 : -1;
-  if (sign < 0) return 0;
-  const forms = orderForms(parts as Triple, lengths as Triple, sign);
+  if (firstDigits === 0 || firstDigits === 3 || sign < 0 || separatorAt >= end) return 0;
+  const second = numberAt(bytes, separatorAt + 1, end);
+  const againAt = separatorAt + 1 + digits;
+  if (digits === 0 || digits > 2 || againAt >= end || bytes[againAt] !== separator) return 0;
+  const third = numberAt(bytes, againAt + 1, end);
+  const at = againAt + 1 + digits;
+  let forms = 0;
+  if (firstDigits === 4) {
+    if ((digits === 1 || digits === 2) && isDay(first, second, third)) forms = dateForm(0, sign);
+  } else if (digits === 4 || digits === 2) {
+    const year = digits === 4 ? third : fullYear(third);
+    const short = digits === 4 ? 0 : 2;
+    if (isDay(year, second, first)) forms |= dateForm(1 + short, sign);
+    if (isDay(year, first, second)) forms |= dateForm(2 + short, sign);
+  }
   if (forms === 0 || at === end) return forms;
   const gap = bytes[at] as number;
   if (gap !== 32 && gap !== 84 && gap !== 116) return 0;
-  const saw = timeSaw(bytes, at + 1, end);
-  if (saw === 0) return 0;
-  dateSaw = gap === 32 ? saw : saw | SAW_T;
+  const seen = timeSaw(bytes, at + 1, end);
+  if (seen === 0) return 0;
+  dateSaw = gap === 32 ? seen : seen | SAW_T;
   return forms;
-}
-
-type Triple = [number, number, number];
-
-function orderForms([first, second, third]: Triple, [a, b, c]: Triple, sign: number): number {
-  if (b > 2) return 0;
-  if (a === 4) return c <= 2 && isDay(first, second, third) ? dateForm(0, sign) : 0;
-  if (a > 2 || (c !== 4 && c !== 2)) return 0;
-  const year = c === 4 ? third : fullYear(third);
-  const short = c === 4 ? 0 : 2;
-  return (
-    (isDay(year, second, first) ? dateForm(1 + short, sign) : 0) |
-    (isDay(year, first, second) ? dateForm(2 + short, sign) : 0)
-  );
 }

@@ -164,7 +164,7 @@ function takeRecords(
   return end;
 }
 
-/** Whether a line is `\\.` alone: the end of the data to older versions of Postgres's COPY. */
+/** Whether a line is `\.` alone: the end of the data to older versions of Postgres's COPY. */
 function hasEndMarker(bytes: Uint8Array): boolean {
   const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
   for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {

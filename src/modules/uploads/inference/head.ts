@@ -1,6 +1,7 @@
 import { BLANK } from './forms.ts';
-import { type Fields, newFields, QUOTED, scan } from './records.ts';
+import { type Fields, newFields, scan } from './records.ts';
 import type { Dialect } from './schema.ts';
+import { QUOTED } from './special-field.ts';
 import { classify, type Decode } from './types.ts';
 
 /** How much of a file's beginning decides its dialect and where its body begins. */

@@ -62,7 +62,7 @@ function countWidths(records: HeadRecord[], start: number, width: number) {
 function sparseTitles(records: HeadRecord[], start: number, width: number): number {
   if (width < 2) return 0;
   const body = records.slice(start);
-  const columns = Math.max(...body.slice(1).map((record) => record.effective), 1);
+  const columns = usualColumns(body.slice(1));
   const full = body.slice(0, MAX_PREAMBLE + 1).findIndex((record) => record.filled >= columns);
   if (full === 0 || columns < 2) return 0;
   const titles = body.findIndex((record) => !isTitle(record));
@@ -75,6 +75,12 @@ function sparseTitles(records: HeadRecord[], start: number, width: number): numb
   const groups = body.slice(0, full).every((record) => record.forms[0] !== BLANK || record.filled < columns - 1);
   if (unlike === 'all' && groups) return full;
   return titles === full && unlike !== 'none' ? full : 0;
+}
+
+/** Columns that a quarter of the records reach: a stray wide one does not make all others sparse. */
+function usualColumns(records: HeadRecord[]): number {
+  const sorted = records.map((record) => record.effective).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * 0.75)] ?? 1;
 }
 
 function isTitle(record: HeadRecord): boolean {

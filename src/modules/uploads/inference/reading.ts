@@ -1,8 +1,8 @@
 import type { ColumnState } from './columns.ts';
 import type { DecidedFile } from './finish.ts';
 import { DATES, INTEGER, ONE_ZERO, POINT, SAW_T, SAW_WIDE_SPACE, T_F, TRUE_FALSE, Y_N, YES_NO, YMD } from './forms.ts';
-import { EOL_CR, EOL_CRLF, EOL_LF } from './records.ts';
 import type { ColumnFormats, ColumnType, Encoding, FileReading } from './schema.ts';
+import { EOL_CR, EOL_CRLF, EOL_LF } from './special-field.ts';
 
 const READ_BY_POSTGRES = INTEGER | POINT | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
 

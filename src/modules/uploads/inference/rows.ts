@@ -2,8 +2,9 @@ import { foldCell, hint, type KeptCell, narrow } from './columns.ts';
 import { sourceLength } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
 import { BLANK } from './forms.ts';
-import { ESCAPED, type Fields, fieldText, newFields } from './records.ts';
+import { type Fields, fieldText, newFields } from './records.ts';
 import type { Dialect } from './schema.ts';
+import { ESCAPED } from './special-field.ts';
 import {
   type Bounds,
   boundsOf,

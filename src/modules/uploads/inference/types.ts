@@ -15,6 +15,9 @@ import {
 } from './forms.ts';
 import { numberForms } from './numbers.ts';
 
+/** Turns the bytes between two places into a string, in the file's encoding. */
+export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
+
 /** What {@link classify} saw beside the forms in the value it was last called with (`SAW_…`). */
 export let saw = 0;
 
@@ -40,30 +43,40 @@ const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
 /** Length of the longest boolean word in bytes. */
 const LONGEST_WORD = 10;
 
-/** Which bytes start a boolean word, so that most text is told apart by its first letter alone. */
-const STARTS_WORD = new Uint8Array(256);
-for (const letter of 'tfynsv') {
-  STARTS_WORD[letter.charCodeAt(0)] = 1;
-  STARTS_WORD[letter.toUpperCase().charCodeAt(0)] = 1;
-}
-
 /** What a boolean word (any case, trimmed) says, or undefined when it is none. */
 export function booleanWord(word: string): [forms: number, says: boolean] | undefined {
   const lower = word.normalize('NFC').toLowerCase();
   return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
 }
 
-function wordForms(word: string): number {
-  const found = booleanWord(word);
+/** The words of ASCII letters by their letters, five bits each, so that most values need no string to be looked up. */
+const PACKED_WORDS = new Map<number, [forms: number, says: boolean]>();
+for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
+  const bytes = new TextEncoder().encode(word);
+  const key = packed(bytes, 0, bytes.length);
+  if (key > 0) PACKED_WORDS.set(key, meaning);
+}
+
+/** A word's ASCII letters as one number, alike in either case; 0 when it has another ASCII byte, -1 for a letter beyond. */
+function packed(bytes: Uint8Array, start: number, end: number): number {
+  let key = 0;
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index] as number;
+    if (byte >= 128) return -1;
+    const letter = (byte | 32) - 96;
+    if (letter < 1 || letter > 26) return 0;
+    key = key * 32 + letter;
+  }
+  return key;
+}
+
+function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
+  const key = packed(bytes, from, to);
+  const found = key < 0 ? booleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
   if (found === undefined) return 0;
   saw |= found[1] ? SAW_TRUE : SAW_FALSE;
   return found[0];
 }
-
-/** Turns the bytes between two places into a string, in the file's encoding. */
-export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
-
-const encoder = new TextEncoder();
 
 /**
  * The forms in which the value between `start` and `end` reads (see forms.ts): 0 for text, {@link BLANK} for spaces
@@ -82,15 +95,14 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
     const number = numberForms(bytes, from, to);
     if (number !== 0) return number;
     const date = dateForms(bytes, from, to);
-    saw = dateSaw;
+    if (date !== 0) saw = dateSaw;
     return date;
   }
   if (first >= 43 && first <= 46) return numberForms(bytes, from, to);
-  if (STARTS_WORD[first] === 0 || to - from > LONGEST_WORD) return 0;
-  return wordForms(decode(bytes, from, to));
+  return to - from > LONGEST_WORD ? 0 : wordForms(bytes, from, to, decode);
 }
 
-/** A value with a non-ASCII letter at an edge: `não` ends in ASCII, so this is spaces of Unicode, or plain text. */
+/** A value with a byte beyond ASCII at an edge. No form has one (`não` ends in ASCII): spaces of Unicode, or text. */
 function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;
   const value = decode(bytes, from, to);
@@ -101,6 +113,7 @@ function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decod
   return forms;
 }
 
+const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** {@link classify} for a value that is a string already. */

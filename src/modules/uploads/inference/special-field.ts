@@ -1,0 +1,212 @@
+import type { Dialect } from './schema.ts';
+
+/** Not quoted. */
+export const BARE = 0;
+/** Quoted, with nothing to unescape. */
+export const QUOTED = 1;
+/** Quoted, with escaped quotes inside. */
+export const ESCAPED = 2;
+/** Text goes on after the closing quote. */
+export const LOOSE = 3;
+
+export const EOL_LF = 1;
+export const EOL_CRLF = 2;
+export const EOL_CR = 4;
+/** More than one CR before the LF. */
+export const EOL_ODD = 8;
+
+/** How far a stray quote looks for one that closes the field. */
+const LOOK_AHEAD = 4096;
+
+/** What a byte means outside quotes. */
+export const DELIMITER = 1;
+export const LF = 2;
+export const CR = 3;
+export const QUOTE = 4;
+/** Not a byte: the block ends. */
+export const END = 5;
+/** The block ends before the closing quote is found or known to be missing. */
+const UNKNOWN = -2;
+
+/** Reads a field that is not just bytes up to a delimiter or LF: quoted, holding quotes, or ended by CR or the file's end. */
+export class SpecialField {
+  /** The field's content, and where the next field or record starts. */
+  start = 0;
+  end = 0;
+  next = 0;
+  kind = BARE;
+  /** How the record ends with this field; -1 when it goes on. */
+  eol = -1;
+  /** The block ends before it is known where the field does; `unclosed` when the file ends too. */
+  cut = false;
+  unclosed = false;
+  /** Set when the record has something odd; lines of the record. Both are the record's: its scan resets them. */
+  odd = false;
+  lines = 1;
+  /** A stray quote's closing one: found once, used by all stray quotes before it. */
+  #closer = -1;
+  readonly #bytes: Uint8Array;
+  readonly #isLast: boolean;
+  readonly #meaning: Uint8Array;
+  readonly #quote: number;
+  readonly #backslash: boolean;
+  readonly #anyCr: boolean;
+  readonly #spaces: boolean;
+
+  constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, meaning: Uint8Array) {
+    this.#bytes = bytes;
+    this.#isLast = isLast;
+    this.#meaning = meaning;
+    this.#quote = dialect.quote.charCodeAt(0);
+    this.#backslash = dialect.escape === 'backslash';
+    this.#anyCr = dialect.newline === 'cr';
+    this.#spaces = dialect.spaceBeforeQuote;
+  }
+
+  /** Reads the field that starts at `start`, whose first byte of meaning (`what`) is at `at`. */
+  read(start: number, at: number, what: number): void {
+    this.start = start;
+    this.kind = BARE;
+    this.cut = false;
+    let rest = at;
+    if (what === QUOTE && (at === start || (this.#spaces && this.#isBlank(start, at)))) {
+      if (at > start) this.odd = true;
+      this.start = at + 1;
+      rest = this.#quoted(at + 1);
+      if (this.cut) return;
+    }
+    if (this.kind === QUOTED || this.kind === ESCAPED) this.#close(rest);
+    else this.#bare(rest);
+  }
+
+  /** Passes what stands inside quotes; answers where the field's end is looked for: after the closing quote. */
+  #quoted(from: number): number {
+    const bytes = this.#bytes;
+    const length = bytes.length;
+    const quote = this.#quote;
+    const backslash = this.#backslash;
+    this.kind = QUOTED;
+    let at = from;
+    for (;;) {
+      if (at >= length) return this.#cutOff(this.#isLast);
+      const byte = bytes[at] as number;
+      if (byte === quote) {
+        if (bytes[at + 1] === quote) {
+          this.kind = ESCAPED;
+          if (backslash) this.odd = true;
+          at += 2;
+          continue;
+        }
+        let ahead = at + 1;
+        while (bytes[ahead] === 32) ahead++;
+        if (ahead >= length && !this.#isLast) return this.#cutOff(false);
+        const what = ahead < length ? this.#meaning[bytes[ahead] as number] : END;
+        if (what === DELIMITER || what === LF || what === CR || what === END) {
+          this.end = at;
+          if (ahead > at + 1) this.odd = true;
+          return ahead;
+        }
+        this.odd = true;
+        if (this.#closer <= at) this.#closer = this.#closingQuote(at + 1);
+        if (this.#closer === UNKNOWN) return this.#cutOff(false);
+        this.kind = this.#closer > at ? ESCAPED : LOOSE;
+        if (this.kind === LOOSE) return at + 1;
+      } else if (byte === 10) this.lines++;
+      else if (byte === 13) {
+        if (at + 1 >= length && !this.#isLast) return this.#cutOff(false);
+        if (this.#anyCr && bytes[at + 1] !== 10) this.lines++;
+      } else if (backslash && byte === 92) {
+        if (at + 1 >= length) return this.#cutOff(this.#isLast);
+        if (bytes[at + 1] === quote || bytes[at + 1] === 92) {
+          this.kind = ESCAPED;
+          at++;
+        }
+      }
+      at++;
+    }
+  }
+
+  /** Passes bytes outside quotes up to the field's end; quotes and lone CRs on the way belong to the field. */
+  #bare(from: number): void {
+    const bytes = this.#bytes;
+    const length = bytes.length;
+    let at = from;
+    for (;;) {
+      while (at < length && this.#meaning[bytes[at] as number] === 0) at++;
+      const what = at < length ? this.#meaning[bytes[at] as number] : END;
+      if (what === CR && !this.#anyCr) {
+        const run = crRunEnd(bytes, at);
+        if (run >= length && !this.#isLast) {
+          this.#cutOff(false);
+          return;
+        }
+        if (run >= length || bytes[run] === 10) break;
+      } else if (what !== QUOTE) break;
+      this.odd = true;
+      at++;
+    }
+    this.end = at;
+    this.#close(at);
+  }
+
+  /** Ends the field at the delimiter, line end, or end of the file that stands at `at`. */
+  #close(at: number): void {
+    const bytes = this.#bytes;
+    const length = bytes.length;
+    this.eol = -1;
+    this.next = at + 1;
+    if (at >= length) {
+      if (!this.#isLast) this.#cutOff(false);
+      this.next = length;
+      this.eol = 0;
+      return;
+    }
+    const what = this.#meaning[bytes[at] as number];
+    if (what === DELIMITER) return;
+    if (what === LF) {
+      this.eol = EOL_LF;
+      return;
+    }
+    const run = this.#anyCr ? at + 1 : crRunEnd(bytes, at);
+    if (run >= length && !this.#isLast) {
+      this.#cutOff(false);
+      return;
+    }
+    const lineFeed = bytes[run] === 10;
+    this.eol = run > at + 1 ? EOL_ODD : lineFeed ? EOL_CRLF : EOL_CR;
+    this.next = lineFeed ? run + 1 : run;
+  }
+
+  #cutOff(unclosed: boolean): number {
+    this.cut = true;
+    this.unclosed = unclosed;
+    return 0;
+  }
+
+  #isBlank(start: number, end: number): boolean {
+    for (let at = start; at < end; at++) if (this.#bytes[at] !== 32) return false;
+    return true;
+  }
+
+  /** The next quote on this line that a delimiter or line end follows; -1 when there is none. */
+  #closingQuote(from: number): number {
+    const bytes = this.#bytes;
+    const limit = Math.min(bytes.length, from + LOOK_AHEAD);
+    for (let at = from; at < limit; at++) {
+      const byte = bytes[at] as number;
+      if (byte === 10 || byte === 13) return -1;
+      if (byte !== this.#quote) continue;
+      if (at + 1 >= bytes.length) return this.#isLast ? at : UNKNOWN;
+      const what = this.#meaning[bytes[at + 1] as number];
+      if (what === DELIMITER || what === LF || what === CR) return at;
+    }
+    return limit < from + LOOK_AHEAD && !this.#isLast ? UNKNOWN : -1;
+  }
+}
+
+/** Where the run of CRs that starts at `at` ends. */
+function crRunEnd(bytes: Uint8Array, at: number): number {
+  let run = at;
+  while (bytes[run] === 13) run++;
+  return run;
+}
