@@ -27,19 +27,22 @@ const tableRecord = z
   })
   .meta({ id: 'ManagedTable' });
 
-const view = (table: ManagedTable, connectionId: string | null): z.input<typeof tableRecord> => ({
-  _id: table.id,
-  company_id: table.companyId,
-  connection_id: connectionId ?? '',
-  display_name: table.displayName,
-  columns: table.columns,
-  source: table.source,
-  status: table.status,
-  row_count: table.rowCount,
-  created_by_user_id: table.createdByUserId,
-  created_at: table.createdAt,
-  updated_at: table.updatedAt,
-});
+/** A table as the API shows it. Where there is a table, there is a connection. */
+const view =
+  (connectionId: string | null) =>
+  (table: ManagedTable): z.input<typeof tableRecord> => ({
+    _id: table.id,
+    company_id: table.companyId,
+    connection_id: connectionId as string,
+    display_name: table.displayName,
+    columns: table.columns,
+    source: table.source,
+    status: table.status,
+    row_count: table.rowCount,
+    created_by_user_id: table.createdByUserId,
+    created_at: table.createdAt,
+    updated_at: table.updatedAt,
+  });
 
 const connection = z.object({ provisioned: z.boolean(), connection_id: z.string().nullable() });
 
@@ -95,10 +98,8 @@ export const managedTablesEndpoints = [
       }),
       returns: ok(listOf(tableRecord)),
     },
-    async ({ ctx, query: { page, per_page: perPage, search } }) => {
-      const [tables, connectionId] = [await listTables(ctx, { page, perPage, search }), await connectionIdOf(ctx)];
-      return list(tables, (table) => view(table, connectionId));
-    },
+    async ({ ctx, query: { page, per_page: perPage, search } }) =>
+      list(await listTables(ctx, { page, perPage, search }), view(await connectionIdOf(ctx))),
   ),
   endpoint(
     {
@@ -108,7 +109,7 @@ export const managedTablesEndpoints = [
       summary: 'Get a managed table',
       returns: ok(tableRecord),
     },
-    async ({ ctx, params }) => view(await getTable(ctx, params.id), await connectionIdOf(ctx)),
+    async ({ ctx, params }) => view(await connectionIdOf(ctx))(await getTable(ctx, params.id)),
   ),
   endpoint(
     {
@@ -120,7 +121,7 @@ export const managedTablesEndpoints = [
       body: newTable,
       returns: created(tableRecord),
     },
-    async ({ ctx, body }) => view(await createTable(ctx, body), await connectionIdOf(ctx)),
+    async ({ ctx, body }) => view(await connectionIdOf(ctx))(await createTable(ctx, body)),
   ),
   endpoint(
     {
@@ -133,7 +134,7 @@ export const managedTablesEndpoints = [
       body: tableChanges,
       returns: ok(tableRecord),
     },
-    async ({ ctx, params, body }) => view(await changeTable(ctx, params.id, body), await connectionIdOf(ctx)),
+    async ({ ctx, params, body }) => view(await connectionIdOf(ctx))(await changeTable(ctx, params.id, body)),
   ),
   endpoint(
     {

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { isPostgresError } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
@@ -26,7 +26,8 @@ export async function listRows(
   { page, perPage, sortBy }: { page: number; perPage: number; sortBy?: string | undefined },
 ): Promise<{ total: number; records: Row[] }> {
   const key = keyOf(ctx, tableId);
-  return whileStale(await databaseOfTables(ctx), (database) =>
+  const database = await databaseOfTables(ctx);
+  return whileStale(() =>
     change(
       database,
       async (tx) => {
@@ -56,7 +57,8 @@ export async function listRows(
  */
 export async function insertRows(ctx: CompanyContext, tableId: string, rows: unknown[]): Promise<number> {
   const key = keyOf(ctx, tableId);
-  return whileStale(await databaseOfTables(ctx), async (database) => {
+  const database = await databaseOfTables(ctx);
+  return whileStale(async () => {
     const table = await store.readTable(database, key);
     if (!table) throw tableNotFound();
     const encoded = encodeRows(table.columns, rows);
@@ -82,7 +84,8 @@ export async function updateRow(
   changes: Record<string, unknown>,
 ): Promise<Row> {
   const key = keyOf(ctx, tableId);
-  return whileStale(await databaseOfTables(ctx), async (database) => {
+  const database = await databaseOfTables(ctx);
+  return whileStale(async () => {
     const table = await store.readTable(database, key);
     if (!table) throw tableNotFound();
     const encoded = encodeChanges(table.columns, changes);
@@ -125,10 +128,10 @@ const MAX_TRIES = 3;
 const STALE_STATES = new Set(['42P01', '42703', '42804']);
 
 /** Runs the work again when the table changed under it. */
-async function whileStale<T>(database: TenantSql, work: (database: TenantSql) => Promise<T>): Promise<T> {
+async function whileStale<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
     try {
-      return await work(database);
+      return await work();
     } catch (error) {
       if (isPostgresError(error) && error.code === '54000') throw rowTooBig();
       const stale = error instanceof StaleTable || (isPostgresError(error) && STALE_STATES.has(error.code));
