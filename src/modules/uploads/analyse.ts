@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { BLOCK_BYTES, readBlock } from './blocks.ts';
+import { blockBytes, readBlock } from './blocks.ts';
 import { beginInference, feed, finish, type InferenceState } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { Superseded } from './problems.ts';
@@ -39,7 +39,7 @@ async function readOn(
 ): Promise<{ state: AnalysisState; read: number }> {
   const file = job.files[finished.length] as WorkedJob<AnalysisState>['files'][number];
   const before = reading ?? beginInference({ fileName: file.original_name });
-  const block = await readBlock(ctx.files, file, before.offset, Math.max(BLOCK_BYTES, before.wants));
+  const block = await readBlock(ctx.files, file, before.offset, Math.max(blockBytes(ctx.config), before.wants));
   const after = feed(before, block.bytes, block.last);
   const state = after.done ? { finished: [...finished, after], reading: null } : { finished, reading: after };
   return { state, read: block.bytes.length };

@@ -1,8 +1,9 @@
+import type { Config } from '../../config.ts';
 import { fileMissing, JobProblem } from './problems.ts';
 import type { StoredFile } from './receive.ts';
 
 /** How much of a file is read, worked on and recorded at a time. One COPY of so much is as fast as a single big one. */
-export const BLOCK_BYTES = 4 * 1024 * 1024;
+const BLOCK_BYTES = 4 * 1024 * 1024;
 
 /** A stretch of a file. */
 export interface FileBlock {
@@ -10,6 +11,9 @@ export interface FileBlock {
   /** The file ends with it. */
   last: boolean;
 }
+
+/** The usual size of a block: what a message may work through, if that is less. */
+export const blockBytes = ({ UPLOAD_MESSAGE_BYTES }: Config): number => Math.min(BLOCK_BYTES, UPLOAD_MESSAGE_BYTES);
 
 /**
  * The bytes of a stored file from `offset` on, `size` of them unless it ends before.

@@ -1,6 +1,7 @@
+import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
-import { BLOCK_BYTES, readBlock } from './blocks.ts';
+import { blockBytes, readBlock } from './blocks.ts';
 import { type LoadPlan, nextChunk, type Position, planLoad } from './inference/index.ts';
 import type { WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
@@ -43,7 +44,7 @@ export function plansOf(job: WorkedJob<LoadState>): LoadPlan[] {
 
 /** The chunk that comes next, or null when all files are loaded. */
 export async function prepareChunk(
-  bucket: R2Bucket,
+  { files, config }: Pick<CompanyContext, 'files' | 'config'>,
   job: WorkedJob<LoadState>,
   plans: LoadPlan[],
   state: Omit<LoadState, 'rows'>,
@@ -58,8 +59,8 @@ export async function prepareChunk(
   const stored = job.files[file];
   if (!plan || !stored) return null;
   const from = position ?? plan.start;
-  for (let size = BLOCK_BYTES; ; ) {
-    const { bytes: block, last } = await readBlock(bucket, stored, from.offset, Math.min(size, plan.end - from.offset));
+  for (let size = blockBytes(config); ; ) {
+    const { bytes: block, last } = await readBlock(files, stored, from.offset, Math.min(size, plan.end - from.offset));
     const taken = nextChunk(plan, from, block, last);
     if (taken.position.offset > from.offset) {
       const after = { table_id: state.table_id, file, position: taken.position };

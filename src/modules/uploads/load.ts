@@ -27,11 +27,11 @@ async function load(turn: Turn<LoadState>): Promise<boolean> {
   const plans = plansOf(job);
   let state = job.state ?? (await begin(turn));
   let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
-  let ahead: Promise<Chunk | null> | undefined = prepareChunk(ctx.files, job, plans, state);
+  let ahead: Promise<Chunk | null> | undefined = prepareChunk(ctx, job, plans, state);
   for (let chunk = await ahead; chunk; chunk = await ahead) {
     budget -= chunk.after.position ? chunk.after.position.offset - chunk.from.offset : 0;
     // The next chunk is read and converted while Postgres takes this one.
-    ahead = budget > 0 ? prepareChunk(ctx.files, job, plans, chunk.after) : undefined;
+    ahead = budget > 0 ? prepareChunk(ctx, job, plans, chunk.after) : undefined;
     ahead?.catch(() => undefined);
     state = await enter(turn, chunk, state.rows);
     if (!ahead) return true;

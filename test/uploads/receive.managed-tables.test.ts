@@ -1,0 +1,147 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, jobOf, postFiles, storedFiles } from './support.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const BOUNDARY = 'a-boundary';
+const encoder = new TextEncoder();
+
+const partHead = (filename: string) =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="${filename}"\r\nContent-Type: text/csv\r\n\r\n`;
+
+/** A body of one file of `bytes` bytes, made as it is read. */
+function streamed(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOUNDARY}--\r\n` } = {}): ReadableStream {
+  const block = encoder.encode('1234567,abcdefg\n'.repeat(4096));
+  let left = bytes;
+  return new ReadableStream({
+    type: 'bytes',
+    start: (controller) => controller.enqueue(encoder.encode(partHead(filename))),
+    pull(controller) {
+      if (left > 0) {
+        controller.enqueue(block.slice(0, Math.min(left, block.length)));
+        left -= block.length;
+        return;
+      }
+      controller.enqueue(encoder.encode(end));
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+  });
+}
+
+describe('the door of an upload', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+  });
+
+  const post = (body: BodyInit, headers: Record<string, string> = {}) =>
+    company.as.post('/v1/managed-tables/upload', {
+      body,
+      headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, ...headers },
+    });
+
+  async function leavesNothing(): Promise<void> {
+    expect(await storedFiles(company)).toEqual([]);
+    expect((await company.as.get('/v1/managed-tables/upload-jobs/active')).body).toEqual({ records: [] });
+  }
+
+  it.each(['notas.pdf', 'dados.csv.exe', 'csv', 'sem-extensao', '.csv.txt'])(
+    'refuses a file called %s',
+    async (name) => {
+      const { status, body } = await postFiles(company, [aFile('boa.csv', 'a,b\n1,2\n'), aFile(name, 'a,b\n1,2\n')]);
+      expect({ status, ...body }).toMatchObject({
+        status: 422,
+        error_code: 'UPLOAD_FILE_TYPE',
+        details: { file: name },
+      });
+      expect(body.error).toMatch(/tipo/);
+      await leavesNothing();
+    },
+  );
+
+  it('refuses a form without files', async () => {
+    const { status, body } = await postFiles(company, []);
+    expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_NO_FILES' });
+    // What a browser sends when nobody chose a file.
+    const unchosen = await post(`${partHead('')}\r\n--${BOUNDARY}--\r\n`);
+    expect(unchosen.body.error_code).toBe('UPLOAD_NO_FILES');
+    await leavesNothing();
+  });
+
+  it('refuses the eleventh file', async () => {
+    const files = Array.from({ length: 11 }, (_, index) => aFile(`${index}.csv`, 'a,b\n1,2\n'));
+    const { status, body } = await postFiles(company, files);
+    expect({ status, code: body.error_code }).toEqual({ status: 422, code: 'UPLOAD_TOO_MANY_FILES' });
+    await leavesNothing();
+  });
+
+  it.each([
+    ['tells less', '1000'],
+    ['tells more', String(300 * MEBIBYTE)],
+    ['tells nothing', undefined],
+  ])('counts 100 MiB as they arrive when Content-Length %s', async (_, length) => {
+    const headers = length === undefined ? undefined : { 'content-length': length };
+    const { status, body } = await post(streamed(100 * MEBIBYTE + 1), headers);
+    expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
+    await leavesNothing();
+  });
+
+  it('counts all files together', async () => {
+    const half = new Uint8Array(51 * MEBIBYTE).fill(97);
+    const { status, body } = await postFiles(company, [aFile('a.csv', half), aFile('b.csv', half)]);
+    expect({ status, code: body.error_code }).toEqual({ status: 413, code: 'UPLOAD_TOO_LARGE' });
+    await leavesNothing();
+  });
+
+  it.each([
+    ['in a file', streamed(9 * MEBIBYTE, { end: '' })],
+    ['in a header', `--${BOUNDARY}\r\nContent-Disposition: form-data; na`],
+    ['before it began', ''],
+  ])('refuses a body that is cut off %s', async (_, body) => {
+    const { status, body: answer } = await post(body);
+    expect(status).toBe(400);
+    expect(answer.error).toMatch(/incompleto/);
+    await leavesNothing();
+  });
+
+  it.each(['application/json', 'text/csv', 'multipart/form-data', 'multipart/mixed; boundary=x'])(
+    'refuses a body of type %s',
+    async (type) => {
+      const { status, body } = await post('{}', { 'content-type': type });
+      expect(status).toBe(400);
+      expect(body.error).toMatch(/multipart\/form-data/);
+      await leavesNothing();
+    },
+  );
+
+  it('says first that there is no database', async () => {
+    const unprovisioned = await aCompany();
+    const { status, body } = await postFiles(unprovisioned, [aFile('notas.pdf', 'x')]);
+    expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' });
+  });
+
+  it('takes ten files, names of every kind, and stores none of them under its name', async () => {
+    const names = ['../../x.csv', 'C:\\a\\y.CSV', 'a\u0001b.csv', '数据.csv', `${'n'.repeat(1000)}.csv`, 'a"b.csv'];
+    const files = [...names, '7.csv', '8.csv', '9.csv', '10.csv'].map((name) =>
+      aFile(name, 'a,b\n1,2\n', 'text/csv; x'),
+    );
+    const { status, body } = await postFiles(company, files);
+    expect({ status, job: body.status }).toEqual({ status: 201, job: 'queued' });
+    const job = await jobOf(company, body.job_id);
+    expect(job.files.map((file: { original_name: string }) => file.original_name).slice(0, 6)).toEqual([
+      'x.csv',
+      'y.CSV',
+      'ab.csv',
+      '数据.csv',
+      `${'n'.repeat(251)}.csv`,
+      'a"b.csv',
+    ]);
+    expect(job.files[0]).toMatchObject({
+      size_bytes: 8,
+      mime_type: 'text/csv',
+      storage_path: `uploads/${company.id}/${job._id}/0`,
+    });
+    expect(await storedFiles(company)).toHaveLength(10);
+  });
+});

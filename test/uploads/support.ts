@@ -1,0 +1,144 @@
+import { createExecutionContext, createMessageBatch, env, getQueueResult } from 'cloudflare:test';
+import type { Bindings } from '../../src/config.ts';
+import { openContext } from '../../src/context.ts';
+import worker from '../../src/index.ts';
+import type { JobMessage } from '../../src/jobs/messages.ts';
+import { databaseOf } from '../../src/modules/managed-database/service.ts';
+import type { TenantSql } from '../../src/tenant-sql/client.ts';
+import type { Company } from '../support/worlds.ts';
+
+export const aFile = (name: string, content: string | Uint8Array<ArrayBuffer>, type = 'text/csv'): File =>
+  new File([content], name, { type });
+
+/** `count` rows of numbers, dates and text, under a header. */
+export const aTable = (count: number): string =>
+  ['codigo,nome,criado_em', ...Array.from({ length: count }, (_, row) => `${row},"Cliente, ${row}",2024-01-31`)].join(
+    '\n',
+  );
+
+export interface Sent {
+  /** Variables and bindings that differ for this request. */
+  env?: Record<string, unknown>;
+}
+
+/** Posts a form with these files. */
+export function postFiles(company: Company, files: File[], { env: changed }: Sent = {}) {
+  const form = new FormData();
+  for (const file of files) form.append('files', file);
+  return company.as.post('/v1/managed-tables/upload', { body: form, env: changed as Record<string, string> });
+}
+
+/** Uploads files and answers the job's id. */
+export async function upload(company: Company, files: File[], sent: Sent = {}): Promise<string> {
+  const { status, body } = await postFiles(company, files, sent);
+  if (status !== 201) throw new Error(`The upload answered ${status}: ${JSON.stringify(body)}`);
+  return body.job_id;
+}
+
+const jobPath = (jobId: string) => `/v1/managed-tables/upload-jobs/${jobId}`;
+
+export const confirm = (company: Company, jobId: string, json: unknown, { env: changed }: Sent = {}) =>
+  company.as.post(`${jobPath(jobId)}/confirm`, { json, env: changed as Record<string, string> });
+
+export const cancel = (company: Company, jobId: string) => company.as.post(`${jobPath(jobId)}/cancel`);
+
+export const jobOf = async (company: Company, jobId: string) => (await company.as.get(jobPath(jobId))).body;
+
+/** The job, once its status is one of these. */
+export async function jobWhen(company: Company, jobId: string, ...statuses: string[]) {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const job = await jobOf(company, jobId);
+    if (statuses.includes(job.status)) return job;
+    if (Date.now() > deadline) throw new Error(`The job is still ${JSON.stringify(job)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The job once it waits for its confirm, or has failed before. */
+export const waiting = (company: Company, jobId: string) => jobWhen(company, jobId, 'waiting_confirm', 'failed');
+
+/** The job once it has ended. */
+export const finished = (company: Company, jobId: string) => jobWhen(company, jobId, 'done', 'failed');
+
+/** Uploads files, confirms what was inferred with these changes, and answers the ended job. */
+export async function load(company: Company, files: File[], changes: Record<string, unknown> = {}) {
+  const jobId = await upload(company, files);
+  const job = await waiting(company, jobId);
+  if (job.status === 'failed') return job;
+  const answer = await confirm(company, jobId, {
+    display_name: 'tabela',
+    columns: job.inferred_schema.columns,
+    ...changes,
+  });
+  if (answer.status !== 200) throw new Error(`The confirm answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return finished(company, jobId);
+}
+
+/** Every row of a table, in the order of its list. */
+export async function rowsOf(company: Company, tableId: string) {
+  const rows: Record<string, unknown>[] = [];
+  for (let page = 1; ; page += 1) {
+    const { body } = await company.as.get(`/v1/managed-tables/${tableId}/data?per_page=1000&page=${page}`);
+    rows.push(...body.records);
+    if (rows.length >= body.total) return rows;
+  }
+}
+
+/** A queue that keeps its messages until the test delivers them. */
+export function aHeldQueue() {
+  const messages: JobMessage[] = [];
+  const JOBS = { send: async (message: JobMessage) => void messages.push(message) };
+  return { messages, env: { JOBS } };
+}
+
+/** Delivers a message once, and tells whether it was accepted or is to be delivered again. */
+export async function deliver(message: JobMessage, changed: Record<string, unknown> = {}): Promise<'done' | 'again'> {
+  const batch = createMessageBatch('data-console-jobs', [
+    { id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body: message },
+  ]);
+  const execution = createExecutionContext();
+  await worker.queue(batch, { ...env, ...changed } as Bindings, execution);
+  const { explicitAcks } = await getQueueResult(batch, execution);
+  return explicitAcks.length === 1 ? 'done' : 'again';
+}
+
+/** Delivers all messages of a held queue, and those that they lead to. */
+export async function deliverAll(
+  queue: ReturnType<typeof aHeldQueue>,
+  changed: Record<string, unknown> = {},
+): Promise<number> {
+  let delivered = 0;
+  for (let message = queue.messages.shift(); message; message = queue.messages.shift()) {
+    await deliver(message, { ...queue.env, ...changed });
+    delivered += 1;
+  }
+  return delivered;
+}
+
+/** Looks into the company's own Postgres, as its owner. */
+export async function inDatabase<T>(company: Company, look: (database: TenantSql) => Promise<T>): Promise<T> {
+  const origin = { env, waitUntil: () => {}, correlationId: 'test', baseUrl: '', ip: null };
+  const { context, close } = openContext(origin, { kind: 'system', companyId: company.id });
+  try {
+    return await look((await databaseOf(context)) as TenantSql);
+  } finally {
+    await close();
+  }
+}
+
+/** Tables of the company that hold rows of people: those in place, deleted ones, and loads that have not ended. */
+export const tablesOf = (company: Company): Promise<string[]> =>
+  inDatabase(company, async (database) => {
+    const rows = await database.query<{ name: string }>(
+      `SELECT schemaname || '.' || tablename AS name FROM pg_tables
+       WHERE schemaname IN ('public', 'trash') OR (schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$') ORDER BY 1`,
+    );
+    return rows.map(({ name }) => name);
+  });
+
+/** Keys of the company's uploaded files. */
+export async function storedFiles(company: Company): Promise<string[]> {
+  const { objects } = await env.FILES.list({ prefix: `uploads/${company.id}/` });
+  return objects.map(({ key }) => key);
+}

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { aProvisionedCompany } from '../support/worlds.ts';
+import { aFile, finished, upload, waiting } from './support.ts';
+
+it('makes a table of a file', async () => {
+  const company = await aProvisionedCompany();
+  const jobId = await upload(company, [aFile('vendas.csv', 'nome,valor\nAna,1.5\nBia,2\n')]);
+  const job = await waiting(company, jobId);
+  expect(job.inferred_schema).toMatchObject({ suggested_table_name: 'vendas', total_row_count_estimate: 2 });
+  const { columns } = job.inferred_schema;
+  const confirmed = await company.as.post(`/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
+    json: { display_name: 'vendas', columns },
+  });
+  expect(confirmed).toMatchObject({ status: 200, body: { status: 'inserting' } });
+  const done = await finished(company, jobId);
+  expect(done).toMatchObject({ status: 'done', error: null });
+  const rows = await company.as.get(`/v1/managed-tables/${done.user_table_id}/data`);
+  expect(rows.body.records).toMatchObject([
+    { nome: 'Ana', valor: 1.5 },
+    { nome: 'Bia', valor: 2 },
+  ]);
+});
