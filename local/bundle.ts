@@ -18,17 +18,22 @@ const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
 /**
  * Bundles the Worker of `projectDir` with wrangler, exactly as a deployment would, into `outDir`.
  *
+ * @param entry another entry than that of `wrangler.toml`
  * @returns the modules of the bundle, the entry first
  */
-export async function bundleWorker(projectDir: string, outDir: string): Promise<V4ModuleDefinition[]> {
+export async function bundleWorker(projectDir: string, outDir: string, entry?: string): Promise<V4ModuleDefinition[]> {
   await rm(outDir, { recursive: true, force: true });
   const packageFile = createRequire(import.meta.url).resolve('wrangler/package.json');
   const wrangler = join(dirname(packageFile), 'bin', 'wrangler.js');
-  const child = spawn(process.execPath, [wrangler, 'deploy', '--dry-run', '--outdir', outDir], {
-    cwd: projectDir,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG_PATH: `${outDir}.log`, NO_COLOR: '1' },
-  });
+  const child = spawn(
+    process.execPath,
+    [wrangler, 'deploy', ...(entry ? [entry] : []), '--dry-run', '--outdir', outDir],
+    {
+      cwd: projectDir,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG_PATH: `${outDir}.log`, NO_COLOR: '1' },
+    },
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {

@@ -65,7 +65,7 @@ async function hmacSha256(secret: string, text: string): Promise<ArrayBuffer> {
   return crypto.subtle.sign('HMAC', key, utf8(text));
 }
 
-const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+const utf8 = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
 
 const hex = (buffer: ArrayBuffer): string =>
   Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -3,7 +3,7 @@ import { type Key, type SignatureHeaders, sign, stringToSign } from '../sign.ts'
 /** The key of the vectors. It belongs to no organization. */
 export const KEY: Key = {
   access_key: 'sa_acme_65f1a2b3c4d5e6f708192a3b_abcdefghijklmnop2345',
-  secret_key: 'c2VjcmV0LWtleS1vZi10aGUtdGVzdC12ZWN0b3Jz-_0',
+  secret_key: 'pB3W75LXcLU33We9oWTc4W4q--QpgaiY2D-L5zzxi3w',
 };
 
 /** The server's clock while it judges the vectors. */
