@@ -37,6 +37,9 @@ export const slug = z
 /** A name that people give to a thing: not blank, bounded. */
 export const displayName = z.string().trim().min(1).max(200);
 
+/** What people say about a thing: bounded, may be empty. */
+export const description = z.string().max(2000);
+
 /** A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. */
 const wholeNumber = (standard: number, minimum: number, maximum: number) =>
   z

@@ -82,12 +82,14 @@ async function authenticate(
 
 function authorize(access: Access, actor: Principal, resourceId: string | undefined): void {
   if (access === 'optional' || access === 'authenticated' || typeof access === 'object') return;
-  if (access === 'administrator') {
-    if (!isAdministrator(actor.access))
-      throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
-    return;
-  }
-  requireAction(actor, access as Action, resourceId ?? '*');
+  if (access === 'administrator') requireAdministrator(actor);
+  else requireAction(actor, access as Action, resourceId ?? '*');
+}
+
+/** @throws Failure `access.administrators_only` */
+export function requireAdministrator(actor: Principal): void {
+  if (isAdministrator(actor.access)) return;
+  throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
 }
 
 /**

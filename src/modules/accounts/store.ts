@@ -1,6 +1,125 @@
+import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { type Part, readPage } from '../../db/page.ts';
+import { groupBindings } from '../groups/tables.ts';
+import { serviceAccounts } from '../service-accounts/tables.ts';
 import { accounts } from './tables.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
 export const insertAccount = (db: ControlDb, record: Account) => db.insert(accounts).values(record);
+
+const one = (companyId: string, id: string) => and(eq(accounts.companyId, companyId), eq(accounts.id, id)) as SQL;
+const living = (companyId: string, id: string) => and(one(companyId, id), isNull(accounts.deletedAt)) as SQL;
+
+/** The living account of an id. */
+export const selectAccount = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(accounts).where(living(companyId, id));
+
+/** The account of an id, living or deleted. */
+export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(accounts).where(one(companyId, id));
+
+/** What may be listed: the living, the deleted, or both. */
+export type Which = 'living' | 'deleted' | 'all';
+
+const WHICH: Record<Which, SQL | undefined> = {
+  living: isNull(accounts.deletedAt),
+  deleted: isNotNull(accounts.deletedAt),
+  all: undefined,
+};
+
+const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, name: accounts.name };
+export type AccountOrder = keyof typeof ORDER;
+
+/** A page of a company's accounts. */
+export const readAccounts = (
+  db: ControlDb,
+  companyId: string,
+  which: Which,
+  part: Omit<Part, 'by'> & { by: AccountOrder },
+) =>
+  readPage(
+    db,
+    { table: accounts, filter: and(eq(accounts.companyId, companyId), WHICH[which]) as SQL },
+    { ...part, by: ORDER[part.by] },
+  );
+
+/**
+ * Takes the default from the account that has it, if `next` is there to take it: living, and active or about to be.
+ * Goes into the batch that gives it to `next`.
+ */
+export const clearDefault = (db: ControlDb, companyId: string, now: number, next: { id: string; activates: boolean }) =>
+  db
+    .update(accounts)
+    .set({ isDefault: false, updatedAt: now })
+    .where(
+      and(
+        eq(accounts.companyId, companyId),
+        eq(accounts.isDefault, true),
+        isNull(accounts.deletedAt),
+        ne(accounts.id, next.id),
+        sql`exists (select 1 from accounts next where next.id = ${next.id} and next.company_id = ${companyId} and next.deleted_at is null${next.activates ? sql`` : sql` and next.is_active = 1`})`,
+      ),
+    );
+
+/** Takes the default from the account that has it, for one that is inserted by the same batch. */
+export const clearDefaultForNew = (db: ControlDb, companyId: string, now: number) =>
+  db
+    .update(accounts)
+    .set({ isDefault: false, updatedAt: now })
+    .where(and(eq(accounts.companyId, companyId), eq(accounts.isDefault, true), isNull(accounts.deletedAt)));
+
+export type AccountChanges = Partial<Pick<Account, 'name' | 'metadata' | 'isActive' | 'isDefault'>>;
+
+/** Changes a living account, unless its being the default and its being inactive would meet. */
+export const updateAccount = (db: ControlDb, companyId: string, id: string, now: number, changes: AccountChanges) =>
+  db
+    .update(accounts)
+    .set({ ...changes, updatedAt: now })
+    .where(
+      and(
+        living(companyId, id),
+        changes.isActive === false ? eq(accounts.isDefault, false) : undefined,
+        changes.isDefault && !changes.isActive ? eq(accounts.isActive, true) : undefined,
+      ),
+    )
+    .returning();
+
+const attachedUsers = (companyId: string, id: string) =>
+  sql<number>`(select count(distinct principal_id) from ${groupBindings} where company_id = ${companyId} and account_id = ${id} and principal_type = 'user')`;
+const attachedServiceAccounts = (companyId: string, id: string) =>
+  sql<number>`(select count(*) from ${serviceAccounts} where company_id = ${companyId} and account_id = ${id} and deleted_at is null)`;
+
+/** What could keep an account from being deleted. */
+export const selectAttached = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select({
+      users: attachedUsers(companyId, id).as('users'),
+      serviceAccounts: attachedServiceAccounts(companyId, id).as('service_accounts'),
+    })
+    .from(sql`(select 1)`);
+
+/** Deletes a living account, unless it is the default, the last one, or still used. */
+export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db
+    .update(accounts)
+    .set({ deletedAt: now, updatedAt: now })
+    .where(
+      and(
+        living(companyId, id),
+        eq(accounts.isDefault, false),
+        sql`${attachedUsers(companyId, id)} = 0`,
+        sql`${attachedServiceAccounts(companyId, id)} = 0`,
+        sql`exists (select 1 from accounts other where other.company_id = ${companyId} and other.id <> ${id} and other.deleted_at is null)`,
+      ),
+    )
+    .returning({ id: accounts.id });
+
+/** Brings a deleted account back. It is not the default any more. */
+export const undeleteAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db
+    .update(accounts)
+    .set({ deletedAt: null, isDefault: false, updatedAt: now })
+    .where(and(one(companyId, id), isNotNull(accounts.deletedAt)))
+    .returning();

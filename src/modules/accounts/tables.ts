@@ -18,5 +18,7 @@ export const accounts = sqliteTable(
     uniqueIndex('accounts_living_name').on(table.companyId, table.name).where(sql`deleted_at is null`),
     uniqueIndex('accounts_one_default').on(table.companyId).where(sql`is_default = 1 and deleted_at is null`),
     index('accounts_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
+    index('accounts_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
+    index('accounts_by_name').on(table.companyId, table.name, table.id, table.deletedAt),
   ],
 );

@@ -1,8 +1,35 @@
-import type { Context } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
 import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
-import { attachPolicy, type Group, type GroupBinding, insertBinding, insertGroup } from './store.ts';
+import { accessSources, gainOfLifting, grantReads, requireWithinReach } from '../policies/service.ts';
+import {
+  globalGroupNotDeletable,
+  globalGroupNotModifiable,
+  groupAlreadyDeleted,
+  groupNameTaken,
+  groupNotFound,
+} from './failures.ts';
+import { slugOf } from './slug.ts';
+import {
+  attachPolicy,
+  clearGroup,
+  type Group,
+  type GroupBinding,
+  type GroupWithCounts,
+  insertBinding,
+  insertGroup,
+  insertGroupWithFreeSlug,
+  readGroups,
+  selectGroup,
+  selectGroupEvenDeleted,
+  softDeleteGroup,
+  updateGroup,
+} from './store.ts';
 
-export type { Group, GroupBinding };
+export { groupNotFound } from './failures.ts';
+export type { Group, GroupBinding, GroupWithCounts };
+
+const NAME_IS_UNIQUE = { 'groups.name': groupNameTaken };
 
 const GLOBAL_GROUPS = {
   administrators: { policy: 'FullAdmin', description: 'May do everything in the company.' },
@@ -12,28 +39,94 @@ const GLOBAL_GROUPS = {
 /** One of the groups every company is born with, and the statements that store it with its policy. */
 export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof typeof GLOBAL_GROUPS) {
   const { policy, description } = GLOBAL_GROUPS[name];
+  const record: Group = { ...newGroup(ctx, companyId, { name, description }), isGlobal: true };
+  const attachment = { companyId, groupId: record.id, policyId: managedPolicyNamed(policy).id };
+  return { record, statements: [insertGroup(ctx.db, record), attachPolicy(ctx.db, attachment, true)] as const };
+}
+
+function newGroup(
+  ctx: Context,
+  companyId: string,
+  { name, description }: { name: string; description: string },
+): Group {
   const now = ctx.now();
-  const record: Group = {
+  return {
     id: ctx.newId(),
     companyId,
     name,
-    slug: name,
+    slug: slugOf(name),
     description,
-    isGlobal: true,
+    isGlobal: false,
     roles: [],
     createdAt: now,
     updatedAt: now,
     deletedAt: null,
   };
-  const statements = [
-    insertGroup(ctx.db, record),
-    attachPolicy(ctx.db, companyId, record.id, managedPolicyNamed(policy).id),
-  ] as const;
-  return { record, statements };
 }
 
-/** A membership and the statement that stores it. */
+/** A membership and the statement that stores it while group, principal and account live. */
 export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | 'createdAt'>) {
   const record: GroupBinding = { ...member, id: ctx.newId(), createdAt: ctx.now() };
   return { record, statement: insertBinding(ctx.db, record) };
+}
+
+/** A page of the company's groups. */
+export function listGroups(ctx: PrincipalContext, which: 'living' | 'all', part: Parameters<typeof readGroups>[3]) {
+  return readGroups(ctx.db, ctx.actor.companyId, which, part);
+}
+
+/** A living group of the company. @throws Failure `group.not_found` */
+export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
+  const [group] = await selectGroup(ctx.db, ctx.actor.companyId, id);
+  if (!group) throw groupNotFound();
+  return group;
+}
+
+/** Makes a group with nobody in it. Its slug comes from its name, suffixed when taken. @throws Failure `group.name_taken` */
+export async function createGroup(
+  ctx: PrincipalContext,
+  input: { name: string; description: string },
+): Promise<GroupWithCounts> {
+  const record = newGroup(ctx, ctx.actor.companyId, input);
+  const insert = insertGroupWithFreeSlug(ctx.db, record, `-${record.id.slice(-8)}`);
+  const [[group]] = await commit(ctx.db, [insert], NAME_IS_UNIQUE);
+  return { ...(group as Group), policyIds: [], memberCount: 0 };
+}
+
+/** Changes what is sent; the slug stays. @throws Failure `group.not_found`, `group.name_taken`, `group.global_not_modifiable` */
+export async function changeGroup(
+  ctx: PrincipalContext,
+  id: string,
+  changes: { name?: string; description?: string },
+): Promise<GroupWithCounts> {
+  const { companyId } = ctx.actor;
+  const update = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
+  const [changed, [group]] = await commit(ctx.db, [update, selectGroup(ctx.db, companyId, id)], NAME_IS_UNIQUE);
+  if (!group) throw groupNotFound();
+  if (changed.length === 0) throw globalGroupNotModifiable();
+  return group;
+}
+
+/**
+ * Deletes a group with its memberships and attachments. What it denied its members is lifted thereby.
+ * @throws Failure `group.not_found`, `group.already_deleted`, `group.global_not_deletable`, `access.grant_exceeds`
+ */
+export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  await requireLiftable(ctx, id);
+  const [[group], deleted] = await commit(ctx.db, [
+    selectGroupEvenDeleted(ctx.db, companyId, id),
+    softDeleteGroup(ctx.db, companyId, id, ctx.now()),
+    ...clearGroup(ctx.db, companyId, id),
+  ]);
+  if (deleted.length > 0) return;
+  if (!group) throw groupNotFound();
+  throw group.deletedAt === null ? globalGroupNotDeletable() : groupAlreadyDeleted();
+}
+
+/** Refuses to free anyone from what a group denies, unless the caller may do all that is denied. */
+export async function requireLiftable(ctx: PrincipalContext, groupId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const found = await ctx.db.batch(grantReads(ctx.db, companyId, [groupId]));
+  requireWithinReach(ctx.actor, gainOfLifting(accessSources(companyId, false, found)));
 }

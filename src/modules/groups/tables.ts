@@ -21,6 +21,8 @@ export const groups = sqliteTable(
     uniqueIndex('groups_living_name').on(table.companyId, table.name).where(sql`deleted_at is null`),
     uniqueIndex('groups_living_slug').on(table.companyId, table.slug).where(sql`deleted_at is null`),
     index('groups_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
+    index('groups_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
+    index('groups_by_name').on(table.companyId, table.name, table.id, table.deletedAt),
   ],
 );
 
@@ -39,7 +41,15 @@ export const groupBindings = sqliteTable(
   (table) => [
     uniqueIndex('group_bindings_once').on(table.groupId, table.principalType, table.principalId, table.accountId),
     index('group_bindings_of_principal').on(table.principalId, table.accountId, table.groupId),
-    index('group_bindings_of_account').on(table.accountId, table.principalType),
+    index('group_bindings_of_account').on(table.companyId, table.accountId, table.principalType, table.principalId),
+    index('group_bindings_by_creation').on(table.companyId, table.groupId, table.createdAt, table.id),
+    index('group_bindings_of_account_by_creation').on(
+      table.companyId,
+      table.groupId,
+      table.accountId,
+      table.createdAt,
+      table.id,
+    ),
   ],
 );
 

@@ -1,1 +1,3 @@
-export { type AccessOf, accessReads, accessSources } from './store.ts';
+export { gainOfLifting, requireWithinReach } from './ceiling.ts';
+export { policyNotFound } from './failures.ts';
+export { type AccessOf, accessReads, accessSources, grantReads, selectPolicy } from './store.ts';

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNull, type SQL, type SQLWrapper } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import type { AccessSources, GroupGrants } from '../../kernel/policy.ts';
@@ -30,16 +30,21 @@ export function accessReads(db: ControlDb, of: AccessOf) {
         of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
       ),
     );
+  return grantReads(db, of.companyId, memberships);
+}
+
+/** The reads that tell what some groups give their members. `groupIds` are theirs, or the subquery that finds them. */
+export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] | SQLWrapper) {
   return [
     db
       .select({ id: groups.id, roles: groups.roles })
       .from(groups)
-      .where(and(eq(groups.companyId, of.companyId), isNull(groups.deletedAt), inArray(groups.id, memberships))),
+      .where(and(eq(groups.companyId, companyId), isNull(groups.deletedAt), inArray(groups.id, groupIds))),
     db
       .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId, document: policies.document })
       .from(groupPolicies)
-      .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, of.companyId)))
-      .where(and(eq(groupPolicies.companyId, of.companyId), inArray(groupPolicies.groupId, memberships))),
+      .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
+      .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, groupIds))),
     db
       .select({
         groupId: groupPermissions.groupId,
@@ -50,15 +55,15 @@ export function accessReads(db: ControlDb, of: AccessOf) {
       .from(groupPermissions)
       .innerJoin(
         permissions,
-        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, of.companyId)),
+        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
       )
-      .where(and(eq(groupPermissions.companyId, of.companyId), inArray(groupPermissions.groupId, memberships))),
+      .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, groupIds))),
   ] as const;
 }
 
 type Rows<Query> = Query extends PromiseLike<infer Found> ? Found : never;
 type Reads = ReturnType<typeof accessReads>;
-type Found = [groups: Rows<Reads[0]>, policies: Rows<Reads[1]>, permissions: Rows<Reads[2]>];
+type Found = readonly [groups: Rows<Reads[0]>, policies: Rows<Reads[1]>, permissions: Rows<Reads[2]>];
 
 /** What the reads found, as the evaluator takes it. */
 export function accessSources(
@@ -79,3 +84,10 @@ export function accessSources(
   }));
   return { companyId, isOwner, groups: grants };
 }
+
+/** A company's own policy of an id. */
+export const selectPolicy = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(policies)
+    .where(and(eq(policies.companyId, companyId), eq(policies.id, id)));

@@ -1,11 +1,28 @@
-import type { Context } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
-import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
-import { type ApiKey, insertApiKey, insertServiceAccount, type ServiceAccount } from './store.ts';
+import { accountNotFound } from '../accounts/service.ts';
+import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
+import {
+  endServiceAccount,
+  insertServiceAccount,
+  readServiceAccounts,
+  type ServiceAccount,
+  type ServiceAccountChanges,
+  type ServiceAccountFilter,
+  type ServiceAccountPart,
+  selectServiceAccount,
+  selectServiceAccountEvenDeleted,
+  softDeleteServiceAccount,
+  updateServiceAccount,
+} from './store.ts';
 
-export type { ApiKey, ServiceAccount };
+export { serviceAccountNotFound } from './failures.ts';
+export { issueKey, listKeys, prepareApiKey, revokeKey } from './key-service.ts';
+export { type ApiKey, selectServiceAccount } from './store.ts';
+export type { ServiceAccount };
 
-/** A new service account and the statement that stores it. */
+/** A new service account and the statement that stores it, if its account lives. */
 export function prepareServiceAccount(
   ctx: Context,
   companyId: string,
@@ -25,30 +42,52 @@ export function prepareServiceAccount(
   return { record, statement: insertServiceAccount(ctx.db, record) };
 }
 
-/** A new API key, its secret, and the statement that stores the key. `expiresAt` in ms; a year from now when not given. */
-export async function prepareApiKey(
-  ctx: Context,
-  company: { id: string; slug: string },
-  serviceAccount: Pick<ServiceAccount, 'id' | 'accountId'>,
-  input: { description: string; expiresAt?: number },
-) {
+/** A page of the company's service accounts. */
+export function listServiceAccounts(ctx: PrincipalContext, filter: ServiceAccountFilter, part: ServiceAccountPart) {
+  return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, part);
+}
+
+/** A living service account of the company. @throws Failure `service_account.not_found` */
+export async function getServiceAccount(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
+  const [serviceAccount] = await selectServiceAccount(ctx.db, ctx.actor.companyId, id);
+  if (!serviceAccount) throw serviceAccountNotFound();
+  return serviceAccount;
+}
+
+/** Makes a service account in an account of the company. @throws Failure `account.not_found` */
+export async function createServiceAccount(
+  ctx: PrincipalContext,
+  input: { name: string; description: string; accountId: string; metadata: Metadata },
+): Promise<ServiceAccount> {
+  const { record, statement } = prepareServiceAccount(ctx, ctx.actor.companyId, input);
+  const [inserted] = await commit(ctx.db, [statement]);
+  if (inserted.length === 0) throw accountNotFound('account_id');
+  return record;
+}
+
+/** Changes what is sent. @throws Failure `service_account.not_found` */
+export async function changeServiceAccount(
+  ctx: PrincipalContext,
+  id: string,
+  changes: ServiceAccountChanges,
+): Promise<ServiceAccount> {
+  const [changed] = await updateServiceAccount(ctx.db, ctx.actor.companyId, id, ctx.now(), changes);
+  if (!changed) throw serviceAccountNotFound();
+  return changed;
+}
+
+/**
+ * Deletes a service account, revokes its keys and removes its memberships.
+ * @throws Failure `service_account.not_found`, `service_account.already_deleted`
+ */
+export async function deleteServiceAccount(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId } = ctx.actor;
   const now = ctx.now();
-  const { material, secretKey } = await mintKey(
-    ctx.config.KEY_DERIVATION_SECRETS,
-    company.slug,
-    serviceAccount.accountId,
-  );
-  const record: ApiKey = {
-    ...material,
-    id: ctx.newId(),
-    companyId: company.id,
-    serviceAccountId: serviceAccount.id,
-    description: input.description,
-    expiresAt: input.expiresAt ?? now + KEY_LIFETIME_MS,
-    isActive: true,
-    lastUsedAt: null,
-    createdAt: now,
-    updatedAt: now,
-  };
-  return { record, secretKey, statement: insertApiKey(ctx.db, record) };
+  const [[found], deleted] = await commit(ctx.db, [
+    selectServiceAccountEvenDeleted(ctx.db, companyId, id),
+    softDeleteServiceAccount(ctx.db, companyId, id, now),
+    ...endServiceAccount(ctx.db, companyId, id, now),
+  ]);
+  if (deleted.length > 0) return;
+  throw found ? serviceAccountAlreadyDeleted() : serviceAccountNotFound();
 }

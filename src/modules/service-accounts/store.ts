@@ -1,16 +1,194 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
+import { type Part, readPage } from '../../db/page.ts';
 import { accounts } from '../accounts/tables.ts';
 import { companies } from '../companies/tables.ts';
+import { groupBindings } from '../groups/tables.ts';
 import { accessReads } from '../policies/service.ts';
 import { apiKeys, serviceAccounts } from './tables.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-export const insertServiceAccount = (db: ControlDb, record: ServiceAccount) => db.insert(serviceAccounts).values(record);
+const one = (companyId: string, id: string) =>
+  and(eq(serviceAccounts.companyId, companyId), eq(serviceAccounts.id, id)) as SQL;
+const living = (companyId: string, id: string) => and(one(companyId, id), isNull(serviceAccounts.deletedAt)) as SQL;
 
-export const insertApiKey = (db: ControlDb, record: ApiKey) => db.insert(apiKeys).values(record);
+/** Stores a service account if its account lives. */
+export const insertServiceAccount = (db: ControlDb, record: ServiceAccount) =>
+  insertWhen(
+    db,
+    serviceAccounts,
+    record,
+    sql`exists (select 1 from accounts where id = ${record.accountId} and company_id = ${record.companyId} and deleted_at is null)`,
+  ).returning({ id: serviceAccounts.id });
+
+/** The living service account of an id. */
+export const selectServiceAccount = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(serviceAccounts).where(living(companyId, id));
+
+/** The service account of an id, living or deleted. */
+export const selectServiceAccountEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(serviceAccounts).where(one(companyId, id));
+
+const ORDER = {
+  created_at: serviceAccounts.createdAt,
+  updated_at: serviceAccounts.updatedAt,
+  name: serviceAccounts.name,
+  last_used_at: serviceAccounts.lastUsedAt,
+};
+
+/** What a list of service accounts leaves out. */
+export interface ServiceAccountFilter {
+  accountId?: string;
+  includeInactive: boolean;
+  which: 'living' | 'all';
+}
+
+type PartBy<Order> = Omit<Part, 'by'> & { by: keyof Order };
+export type ServiceAccountPart = PartBy<typeof ORDER>;
+
+/** A page of a company's service accounts. */
+export const readServiceAccounts = (
+  db: ControlDb,
+  companyId: string,
+  { accountId, includeInactive, which }: ServiceAccountFilter,
+  part: ServiceAccountPart,
+) =>
+  readPage(
+    db,
+    {
+      table: serviceAccounts,
+      filter: and(
+        eq(serviceAccounts.companyId, companyId),
+        accountId === undefined ? undefined : eq(serviceAccounts.accountId, accountId),
+        includeInactive ? undefined : eq(serviceAccounts.isActive, true),
+        which === 'all' ? undefined : isNull(serviceAccounts.deletedAt),
+      ) as SQL,
+    },
+    { ...part, by: ORDER[part.by] },
+  );
+
+export type ServiceAccountChanges = Partial<Pick<ServiceAccount, 'name' | 'description' | 'isActive' | 'metadata'>>;
+
+export const updateServiceAccount = (
+  db: ControlDb,
+  companyId: string,
+  id: string,
+  now: number,
+  changes: ServiceAccountChanges,
+) =>
+  db
+    .update(serviceAccounts)
+    .set({ ...changes, updatedAt: now })
+    .where(living(companyId, id))
+    .returning();
+
+/** Deletes a living service account. */
+export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db
+    .update(serviceAccounts)
+    .set({ deletedAt: now, updatedAt: now })
+    .where(living(companyId, id))
+    .returning({ id: serviceAccounts.id });
+
+const isDeleted = (companyId: string, id: string) =>
+  sql`exists (select 1 from service_accounts where id = ${id} and company_id = ${companyId} and deleted_at is not null)`;
+
+/** What goes with a service account in the batch that deletes it: its keys are revoked, its memberships removed. */
+export const endServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
+  [
+    db
+      .update(apiKeys)
+      .set({ isActive: false, updatedAt: now })
+      .where(
+        and(
+          eq(apiKeys.companyId, companyId),
+          eq(apiKeys.serviceAccountId, id),
+          eq(apiKeys.isActive, true),
+          isDeleted(companyId, id),
+        ),
+      ),
+    db
+      .delete(groupBindings)
+      .where(
+        and(
+          eq(groupBindings.companyId, companyId),
+          eq(groupBindings.principalType, 'service_account'),
+          eq(groupBindings.principalId, id),
+          isDeleted(companyId, id),
+        ),
+      ),
+  ] as const;
+
+/** Stores a key if its service account lives. */
+export const insertApiKey = (db: ControlDb, record: ApiKey) =>
+  insertWhen(
+    db,
+    apiKeys,
+    record,
+    sql`exists (select 1 from service_accounts where id = ${record.serviceAccountId} and company_id = ${record.companyId} and deleted_at is null)`,
+  ).returning({ id: apiKeys.id });
+
+const KEY_ORDER = { created_at: apiKeys.createdAt, updated_at: apiKeys.updatedAt, last_used_at: apiKeys.lastUsedAt };
+export type KeyPart = PartBy<typeof KEY_ORDER>;
+
+/** A page of a service account's keys, revoked ones included. */
+export const readKeys = (db: ControlDb, companyId: string, serviceAccountId: string, part: KeyPart) =>
+  readPage(
+    db,
+    {
+      table: apiKeys,
+      filter: and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, serviceAccountId)) as SQL,
+    },
+    { ...part, by: KEY_ORDER[part.by] },
+  );
+
+const key = (companyId: string, serviceAccountId: string, id: string) =>
+  and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, serviceAccountId), eq(apiKeys.id, id)) as SQL;
+
+export const selectKey = (db: ControlDb, companyId: string, serviceAccountId: string, id: string) =>
+  db
+    .select()
+    .from(apiKeys)
+    .where(key(companyId, serviceAccountId, id));
+
+/** Revokes a key that works. */
+export const deactivateKey = (db: ControlDb, companyId: string, serviceAccountId: string, id: string, now: number) =>
+  db
+    .update(apiKeys)
+    .set({ isActive: false, updatedAt: now })
+    .where(and(key(companyId, serviceAccountId, id), eq(apiKeys.isActive, true)))
+    .returning({ id: apiKeys.id });
+
+/** Notes the use of a key and of its service account, unless a use at `notSince` or later is noted already. */
+export const touchKey = (
+  db: ControlDb,
+  used: { companyId: string; keyId: string; serviceAccountId: string },
+  now: number,
+  notSince: number,
+) =>
+  [
+    db
+      .update(apiKeys)
+      .set({ lastUsedAt: now })
+      .where(
+        and(
+          key(used.companyId, used.serviceAccountId, used.keyId),
+          or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, notSince)),
+        ),
+      ),
+    db
+      .update(serviceAccounts)
+      .set({ lastUsedAt: now })
+      .where(
+        and(
+          one(used.companyId, used.serviceAccountId),
+          or(isNull(serviceAccounts.lastUsedAt), lt(serviceAccounts.lastUsedAt, notSince)),
+        ),
+      ),
+  ] as const;
 
 /**
  * A usable key with its owner, and the rows its owner's access is compiled from, in one batch. Revoked and expired keys,
@@ -29,9 +207,13 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
       salt: apiKeys.salt,
       derivationVersion: apiKeys.derivationVersion,
       secretDigest: apiKeys.secretDigest,
+      lastUsedAt: apiKeys.lastUsedAt,
     })
     .from(apiKeys)
-    .innerJoin(serviceAccounts, and(eq(serviceAccounts.id, apiKeys.serviceAccountId), eq(serviceAccounts.companyId, apiKeys.companyId)))
+    .innerJoin(
+      serviceAccounts,
+      and(eq(serviceAccounts.id, apiKeys.serviceAccountId), eq(serviceAccounts.companyId, apiKeys.companyId)),
+    )
     .innerJoin(accounts, and(eq(accounts.id, serviceAccounts.accountId), eq(accounts.companyId, apiKeys.companyId)))
     .innerJoin(companies, eq(companies.id, apiKeys.companyId))
     .where(

@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../../db/columns.ts';
 
@@ -16,10 +15,16 @@ export const serviceAccounts = sqliteTable(
     ...timestamps(),
     deletedAt: deletedAt(),
   },
-  (table) => [
-    index('service_accounts_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
-    index('service_accounts_living_of_account').on(table.accountId).where(sql`deleted_at is null`),
-  ],
+  (table) => {
+    const listed = [table.id, table.deletedAt, table.isActive] as const;
+    return [
+      index('service_accounts_by_creation').on(table.companyId, table.createdAt, ...listed),
+      index('service_accounts_by_update').on(table.companyId, table.updatedAt, ...listed),
+      index('service_accounts_by_name').on(table.companyId, table.name, ...listed),
+      index('service_accounts_by_use').on(table.companyId, table.lastUsedAt, ...listed),
+      index('service_accounts_of_account').on(table.companyId, table.accountId, table.createdAt, ...listed),
+    ];
+  },
 );
 
 /** Signing keys. The secret itself is nowhere: it is derived from access key and salt under a versioned master secret. */
@@ -43,5 +48,7 @@ export const apiKeys = sqliteTable(
   (table) => [
     uniqueIndex('api_keys_access_key').on(table.accessKey),
     index('api_keys_of_service_account').on(table.serviceAccountId, table.createdAt, table.id),
+    index('api_keys_by_update').on(table.serviceAccountId, table.updatedAt, table.id),
+    index('api_keys_by_use').on(table.serviceAccountId, table.lastUsedAt, table.id),
   ],
 );

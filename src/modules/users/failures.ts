@@ -1,6 +1,40 @@
 import { Failure } from '../../kernel/failure.ts';
 
-export const userNotFound = () => new Failure('missing', 'user.not_found', { message: 'There is no such user.' });
+/** @param field the member that names it: `id` of the path, or `principal_id` of a body */
+export const userNotFound = (field: 'id' | 'principal_id' = 'id') =>
+  new Failure('missing', 'user.not_found', { message: 'There is no such user.', field, reason: 'not_found' });
+
+export const userAlreadyDeleted = () =>
+  new Failure('missing', 'user.already_deleted', {
+    message: 'This user is already deleted.',
+    field: 'id',
+    reason: 'already_deleted',
+  });
 
 export const emailTaken = () =>
-  new Failure('conflict', 'user.email_taken', { message: 'A user of this email exists already.', field: 'email' });
+  new Failure('conflict', 'user.email_taken', {
+    message: 'A user of this email exists already.',
+    field: 'email',
+    reason: 'taken',
+  });
+
+export const ownerCannotBeDeleted = () =>
+  new Failure('conflict', 'user.owner_not_deletable', {
+    message: 'The owner cannot be deleted.',
+    field: 'id',
+    reason: 'is_owner',
+  });
+
+export const ownerCannotBeDeactivated = () =>
+  new Failure('conflict', 'user.owner_not_deactivatable', {
+    message: 'The owner cannot be deactivated.',
+    field: 'is_active',
+    reason: 'is_owner',
+  });
+
+export const userStillInvited = () =>
+  new Failure('conflict', 'user.still_invited', {
+    message: 'This user has not accepted the invitation yet.',
+    field: 'is_active',
+    reason: 'invited',
+  });

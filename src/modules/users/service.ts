@@ -2,7 +2,8 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { userNotFound } from './failures.ts';
 import { insertUser, selectGroupIds, selectUser, type User } from './store.ts';
 
-export { selectUser, selectUserByEmail, updateAtLogin } from './store.ts';
+export { userNotFound } from './failures.ts';
+export { noteSignIn, noteVerified, selectUser, selectUserByEmail, upgradePasswordHash } from './store.ts';
 export type { User };
 
 export type UserStatus = 'invited' | 'active' | 'inactive';
@@ -40,6 +41,7 @@ export function prepareActiveUser(
     teams: [],
     metadata: input.metadata ?? {},
     lastLoginAt: null,
+    sessionEpoch: 0,
     createdAt: now,
     updatedAt: now,
     deletedAt: null,

@@ -1,7 +1,8 @@
-import { and, eq, isNull } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { type Part, readPage } from '../../db/page.ts';
 import { groupBindings } from '../groups/tables.ts';
-import { users } from './tables.ts';
+import { userCounts, users } from './tables.ts';
 
 export type User = typeof users.$inferSelect;
 
@@ -34,9 +35,115 @@ export const selectGroupIds = (db: ControlDb, companyId: string, userId: string)
       ),
     );
 
-/** Notes a sign-in, and keeps a hash that was made anew. */
-export const updateAtLogin = (db: ControlDb, user: User, now: number, passwordHash: string | null) =>
+/** Notes a sign-in. */
+export const noteSignIn = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
-    .set({ lastLoginAt: now, ...(passwordHash !== null && { passwordHash }) })
+    .set({ lastLoginAt: now })
     .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id)));
+
+/** Keeps a hash of the same password that was made anew, unless the password has changed since `user` was read. */
+export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>
+  db
+    .update(users)
+    .set({ passwordHash })
+    .where(
+      and(
+        eq(users.companyId, user.companyId),
+        eq(users.id, user.id),
+        eq(users.passwordHash, user.passwordHash as string),
+      ),
+    );
+
+/** Notes that the user has proved to read mail at their address. */
+export const noteVerified = (db: ControlDb, user: User, now: number) =>
+  db
+    .update(users)
+    .set({ isVerified: true, updatedAt: now })
+    .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id), eq(users.isVerified, false)));
+
+const one = (companyId: string, id: string) => and(eq(users.companyId, companyId), eq(users.id, id)) as SQL;
+const living = (companyId: string, id: string) => and(one(companyId, id), isNull(users.deletedAt)) as SQL;
+
+/** The user of an id, living or deleted. */
+export const selectUserEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(users).where(one(companyId, id));
+
+const ORDER = {
+  created_at: users.createdAt,
+  updated_at: users.updatedAt,
+  email: users.email,
+  last_login_at: users.lastLoginAt,
+};
+
+/** What a list of users leaves out: deleted ones, and those not attached to an account. */
+export interface UserFilter {
+  accountId?: string;
+  which: 'living' | 'all';
+}
+
+export type UserPart = Omit<Part, 'by'> & { by: keyof typeof ORDER };
+
+/** A page of a company's users. The total of an unfiltered list is a stored one. */
+export function readUsers(db: ControlDb, companyId: string, { accountId, which }: UserFilter, part: UserPart) {
+  const attached =
+    accountId === undefined
+      ? undefined
+      : sql`${users.id} in (select principal_id from ${groupBindings} where company_id = ${companyId} and account_id = ${accountId} and principal_type = 'user')`;
+  const filter = and(
+    eq(users.companyId, companyId),
+    which === 'all' ? undefined : isNull(users.deletedAt),
+    attached,
+  ) as SQL;
+  const stored = which === 'all' ? userCounts.total : userCounts.living;
+  const total = attached
+    ? undefined
+    : sql`select ${stored} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`;
+  return readPage(db, { table: users, filter, total }, { ...part, by: ORDER[part.by] });
+}
+
+/** Changes a living user, unless the owner would be deactivated, or somebody activated who was only invited. */
+export const updateUser = (
+  db: ControlDb,
+  companyId: string,
+  id: string,
+  now: number,
+  changes: Partial<Pick<User, 'isActive' | 'metadata'>>,
+) =>
+  db
+    .update(users)
+    .set({
+      ...changes,
+      updatedAt: now,
+      // A sign-in that is under way gets no session, even if the user is active again when it ends.
+      ...(changes.isActive === false && { sessionEpoch: sql`${users.sessionEpoch} + 1` }),
+    })
+    .where(
+      and(
+        living(companyId, id),
+        changes.isActive === false ? eq(users.isOwner, false) : undefined,
+        changes.isActive === true ? isNotNull(users.activatedAt) : undefined,
+      ),
+    )
+    .returning();
+
+/** Deletes a living user who is not the owner. */
+export const softDeleteUser = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db
+    .update(users)
+    .set({ deletedAt: now, updatedAt: now })
+    .where(and(living(companyId, id), eq(users.isOwner, false)))
+    .returning({ id: users.id });
+
+/** Removes the memberships of a user whom the same batch has deleted. */
+export const removeMemberships = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(groupBindings)
+    .where(
+      and(
+        eq(groupBindings.companyId, companyId),
+        eq(groupBindings.principalType, 'user'),
+        eq(groupBindings.principalId, id),
+        sql`exists (select 1 from users where id = ${id} and company_id = ${companyId} and deleted_at is not null)`,
+      ),
+    );

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../../db/columns.ts';
 
 export const users = sqliteTable(
@@ -21,12 +21,25 @@ export const users = sqliteTable(
     teams: json<string[]>('teams').notNull(),
     metadata: json<Metadata>('metadata').notNull(),
     lastLoginAt: moment('last_login_at'),
+    /** Counts how often all sessions were ended at once: a sign-in begun before such a moment gets no session. */
+    sessionEpoch: integer('session_epoch').notNull().default(0),
     ...timestamps(),
     deletedAt: deletedAt(),
   },
   (table) => [
     uniqueIndex('users_living_email').on(table.companyId, table.email).where(sql`deleted_at is null`),
     index('users_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
+    index('users_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
+    index('users_by_email').on(table.companyId, table.email, table.id, table.deletedAt),
+    index('users_by_last_login').on(table.companyId, table.lastLoginAt, table.id, table.deletedAt),
     index('users_living_of_email').on(table.email).where(sql`deleted_at is null`),
   ],
 );
+
+/** How many users each company has. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
+export const userCounts = sqliteTable('user_counts', {
+  companyId: companyId().primaryKey(),
+  living: integer('living').notNull(),
+  /** Deleted ones included. */
+  total: integer('total').notNull(),
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../http/fields.ts';
+import { isoMoment, isoOrNull, metadata, timestamp } from '../../http/fields.ts';
 import { statusOf, type User } from './service.ts';
 
 /** A user as the console shows it. */
@@ -31,4 +31,35 @@ export const viewConsoleUser = ({
   teams: user.teams,
   group_ids: groupIds,
   created_at: isoMoment(user.createdAt),
+});
+
+/** A user as the organization API shows it. */
+export const organizationUserView = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    organization_id: z.string(),
+    is_active: z.boolean(),
+    is_verified: z.boolean(),
+    mfa_enabled: z.boolean(),
+    metadata,
+    created_at: timestamp,
+    updated_at: timestamp,
+    last_login_at: timestamp.nullable(),
+    deleted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'OrganizationUser' });
+
+export const viewOrganizationUser = (user: User): z.input<typeof organizationUserView> => ({
+  id: user.id,
+  email: user.email,
+  organization_id: user.companyId,
+  is_active: user.isActive,
+  is_verified: user.isVerified,
+  mfa_enabled: user.mfaEnabled,
+  metadata: user.metadata,
+  created_at: isoMoment(user.createdAt),
+  updated_at: isoMoment(user.updatedAt),
+  last_login_at: isoOrNull(user.lastLoginAt),
+  deleted_at: isoOrNull(user.deletedAt),
 });

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import type { Principal } from '../context.ts';
+import { pageQuery } from './fields.ts';
+import { requireAdministrator } from './guard.ts';
+
+/** An ordering as a list takes it: `field`, or `-field` for descending. */
+export interface Ordering<Field extends string = string> {
+  field: Field;
+  descending: boolean;
+}
+
+/** `order_by` over the fields a list can be ordered by; the newest come first when it is not sent. */
+export const orderBy = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) => {
+  type Field = Fields[number];
+  return z
+    .enum([...fields, ...fields.map((field) => `-${field}` as const)] as [Field, ...(Field | `-${Field}`)[]], {
+      error: `must be one of ${fields.join(', ')}; prefix "-" for descending`,
+    })
+    .default('-created_at' as `-${Field}`)
+    .transform(
+      (text): Ordering<Field> => ({ field: text.replace(/^-/, '') as Field, descending: text.startsWith('-') }),
+    );
+};
+
+/** A yes or no in a query string; no when it is not sent. */
+export const queryFlag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .default('false')
+  .transform((text) => text === 'true');
+
+/** The query of a list of the organization API: `page`, `quantity` and `order_by` over `fields`. */
+export const listQuery = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) =>
+  pageQuery('quantity').extend({ order_by: orderBy(fields) });
+
+/** A list's query in the terms of the database: which page, in what order. */
+export const partOf = <Field extends string>(query: { page: number; quantity: number; order_by: Ordering<Field> }) => ({
+  by: query.order_by.field,
+  descending: query.order_by.descending,
+  page: query.page,
+  perPage: query.quantity,
+});
+
+/** Whether a list holds deleted records too, which only administrators see. @throws Failure `access.administrators_only` */
+export function livingOrAll(actor: Principal, includeDeleted: boolean): 'living' | 'all' {
+  if (includeDeleted) requireAdministrator(actor);
+  return includeDeleted ? 'all' : 'living';
+}

@@ -1,0 +1,103 @@
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { isAdministrator } from '../../kernel/policy.ts';
+import { accessReads, accessSources, requireWithinReach } from '../policies/service.ts';
+import { expiryPassed, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
+import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
+import {
+  type ApiKey,
+  deactivateKey,
+  insertApiKey,
+  type KeyPart,
+  readKeys,
+  type ServiceAccount,
+  selectKey,
+  selectServiceAccount,
+} from './store.ts';
+
+/**
+ * A new API key, its secret, and the statement that stores the key if its service account lives. `expiresAt` in ms; a
+ * year from now when not given.
+ */
+export async function prepareApiKey(
+  ctx: Context,
+  company: { id: string; slug: string },
+  serviceAccount: Pick<ServiceAccount, 'id' | 'accountId'>,
+  input: { description: string; expiresAt?: number },
+) {
+  const now = ctx.now();
+  const { material, secretKey } = await mintKey(
+    ctx.config.KEY_DERIVATION_SECRETS,
+    company.slug,
+    serviceAccount.accountId,
+  );
+  const record: ApiKey = {
+    ...material,
+    id: ctx.newId(),
+    companyId: company.id,
+    serviceAccountId: serviceAccount.id,
+    description: input.description,
+    expiresAt: input.expiresAt ?? now + KEY_LIFETIME_MS,
+    isActive: true,
+    lastUsedAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  return { record, secretKey, statement: insertApiKey(ctx.db, record) };
+}
+
+/**
+ * Issues a key that signs as a service account. Its secret is told this once.
+ * @throws Failure `service_account.not_found`; invalid when it would be expired already; `access.grant_exceeds` when the
+ * service account may do more than the caller
+ */
+export async function issueKey(
+  ctx: PrincipalContext,
+  serviceAccountId: string,
+  input: { description: string; expiresAt?: number },
+): Promise<{ key: ApiKey; secretKey: string }> {
+  const { companyId: id, companySlug: slug } = ctx.actor;
+  const serviceAccount = await livingServiceAccount(ctx, serviceAccountId);
+  if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryPassed();
+  await requireNoWider(ctx, serviceAccount);
+  const { record, secretKey, statement } = await prepareApiKey(ctx, { id, slug }, serviceAccount, input);
+  const [inserted] = await commit(ctx.db, [statement]);
+  if (inserted.length === 0) throw serviceAccountNotFound();
+  return { key: record, secretKey };
+}
+
+/** A page of a service account's keys, revoked ones included. @throws Failure `service_account.not_found` */
+export async function listKeys(ctx: PrincipalContext, serviceAccountId: string, part: KeyPart) {
+  await livingServiceAccount(ctx, serviceAccountId);
+  return readKeys(ctx.db, ctx.actor.companyId, serviceAccountId, part);
+}
+
+/**
+ * Revokes a key: the next request signed with it is refused. The key stays listed.
+ * @throws Failure `service_account.not_found`, `api_key.not_found`, `api_key.already_revoked`
+ */
+export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string, keyId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const [[serviceAccount], [key], revoked] = await commit(ctx.db, [
+    selectServiceAccount(ctx.db, companyId, serviceAccountId),
+    selectKey(ctx.db, companyId, serviceAccountId, keyId),
+    deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),
+  ]);
+  if (revoked.length > 0) return;
+  if (!serviceAccount) throw serviceAccountNotFound();
+  throw key ? keyAlreadyRevoked() : keyNotFound();
+}
+
+async function livingServiceAccount(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
+  const [serviceAccount] = await selectServiceAccount(ctx.db, ctx.actor.companyId, id);
+  if (!serviceAccount) throw serviceAccountNotFound();
+  return serviceAccount;
+}
+
+/** Whoever holds a key has all that its service account has. */
+async function requireNoWider(ctx: PrincipalContext, { id, accountId }: ServiceAccount): Promise<void> {
+  const { companyId, access, id: callerId } = ctx.actor;
+  if (id === callerId || isAdministrator(access)) return;
+  const reads = accessReads(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
+  requireWithinReach(ctx.actor, accessSources(companyId, false, await ctx.db.batch(reads)));
+}

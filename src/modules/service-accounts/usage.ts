@@ -1,0 +1,17 @@
+import type { Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { touchKey } from './store.ts';
+
+/** How fine `last_used_at` is: a busy key costs one write in this time. */
+const GRAIN_MS = 60_000;
+
+/** Notes, off the request's path, that a key was used, unless that was noted within the last minute. */
+export function noteUse(
+  ctx: Context,
+  key: { id: string; companyId: string; serviceAccountId: string; lastUsedAt: number | null },
+): void {
+  const now = ctx.now();
+  if (key.lastUsedAt !== null && now - key.lastUsedAt < GRAIN_MS) return;
+  const used = { companyId: key.companyId, keyId: key.id, serviceAccountId: key.serviceAccountId };
+  ctx.defer(commit(ctx.db, touchKey(ctx.db, used, now, now - GRAIN_MS)));
+}

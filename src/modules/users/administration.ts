@@ -1,0 +1,91 @@
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { Metadata } from '../../db/columns.ts';
+import { hashPassword } from '../../platform/passwords.ts';
+import { endSessionsOfInactive } from '../sign-in/service.ts';
+import {
+  emailTaken,
+  ownerCannotBeDeactivated,
+  ownerCannotBeDeleted,
+  userAlreadyDeleted,
+  userNotFound,
+  userStillInvited,
+} from './failures.ts';
+import { prepareActiveUser } from './service.ts';
+import {
+  readUsers,
+  removeMemberships,
+  selectUser,
+  selectUserByEmail,
+  selectUserEvenDeleted,
+  softDeleteUser,
+  type User,
+  type UserFilter,
+  type UserPart,
+  updateUser,
+} from './store.ts';
+
+/** A page of the company's users. */
+export function listUsers(ctx: PrincipalContext, filter: UserFilter, part: UserPart) {
+  return readUsers(ctx.db, ctx.actor.companyId, filter, part);
+}
+
+/** A living user of the company. @throws Failure `user.not_found` */
+export async function findUser(ctx: PrincipalContext, id: string): Promise<User> {
+  const [user] = await selectUser(ctx.db, ctx.actor.companyId, id);
+  if (!user) throw userNotFound();
+  return user;
+}
+
+/** Makes a user who can sign in at once, in no group. `email` is lower-case. @throws Failure `user.email_taken` */
+export async function createUser(
+  ctx: PrincipalContext,
+  { email, password, metadata }: { email: string; password: string; metadata: Metadata },
+): Promise<User> {
+  const { companyId } = ctx.actor;
+  // Spares the work of hashing; the index decides.
+  if ((await selectUserByEmail(ctx.db, companyId, email)).length > 0) throw emailTaken();
+  const passwordHash = await hashPassword(password);
+  const { record, statement } = prepareActiveUser(ctx, companyId, { email, passwordHash, metadata });
+  await commit(ctx.db, [statement], { 'users.email': emailTaken });
+  return record;
+}
+
+/**
+ * Changes what is sent. Deactivating ends the user's sessions.
+ * @throws Failure `user.not_found`, `user.owner_not_deactivatable`, `user.still_invited`
+ */
+export async function changeUser(
+  ctx: PrincipalContext,
+  id: string,
+  changes: { isActive?: boolean; metadata?: Metadata },
+): Promise<User> {
+  const { companyId } = ctx.actor;
+  const now = ctx.now();
+  const [[user], [changed]] = await commit(ctx.db, [
+    selectUser(ctx.db, companyId, id),
+    updateUser(ctx.db, companyId, id, now, changes),
+    endSessionsOfInactive(ctx.db, companyId, id, now),
+  ]);
+  if (changed) return changed;
+  if (!user) throw userNotFound();
+  throw changes.isActive ? userStillInvited() : ownerCannotBeDeactivated();
+}
+
+/**
+ * Deletes a user, removes the memberships and ends the sessions.
+ * @throws Failure `user.not_found`, `user.already_deleted`, `user.owner_not_deletable`
+ */
+export async function deleteUser(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const now = ctx.now();
+  const [[user], deleted] = await commit(ctx.db, [
+    selectUserEvenDeleted(ctx.db, companyId, id),
+    softDeleteUser(ctx.db, companyId, id, now),
+    removeMemberships(ctx.db, companyId, id),
+    endSessionsOfInactive(ctx.db, companyId, id, now),
+  ]);
+  if (deleted.length > 0) return;
+  if (!user) throw userNotFound();
+  throw user.deletedAt === null ? ownerCannotBeDeleted() : userAlreadyDeleted();
+}
