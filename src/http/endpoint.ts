@@ -64,6 +64,8 @@ export interface Contract {
   body?: ZodType;
   /** The members of a multipart body, for the description only: the handler reads the stream itself. */
   form?: ZodType;
+  /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
+  exactNumbers?: boolean;
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;

@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import type { Bindings } from '../config.ts';
 import { type AnonymousActor, type Origin, openContext } from '../context.ts';
+import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
@@ -59,7 +60,10 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
     surface.credential === 'signature' ? [limitBody, enter] : contract.body ? [enter, limitBody] : [enter];
   const chain: MiddlewareHandler<HttpEnv>[] = [...doorAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
-  if (contract.body) chain.push(requireJson, zValidator('json', contract.body, refuseProblems) as MiddlewareHandler);
+  if (contract.body) {
+    if (contract.exactNumbers) chain.push(parseExactly);
+    chain.push(requireJson, zValidator('json', contract.body, refuseProblems) as MiddlewareHandler);
+  }
   return chain;
 }
 
@@ -101,6 +105,18 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     ip: c.req.header('cf-connecting-ip') ?? null,
   };
 }
+
+/** The validator takes the body that is parsed already. What is no JSON is left to it to refuse. */
+const parseExactly: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  const text = await c.req.text();
+  try {
+    const body = parseExactJson(text);
+    c.req.json = async () => body as never;
+  } catch {
+    // The validator parses again and words the refusal.
+  }
+  await next();
+};
 
 const requireJson: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const type = c.req.header('content-type');

@@ -1,3 +1,5 @@
+import { sameDecimal } from '../kernel/decimals.ts';
+import { ExactNumber } from '../kernel/exact-json.ts';
 import type { ColumnType } from './columns.ts';
 
 /** What a value of each type must look like in JSON, for those who sent another. */
@@ -21,13 +23,15 @@ export function toPostgresText(type: ColumnType, value: unknown): string | undef
 
 const ENCODERS: Record<ColumnType, (value: unknown) => string | undefined> = {
   text: (value) => (typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : undefined),
-  integer: integerText,
-  decimal: decimalText,
+  integer: (value) => integerText(digitsOf(value)),
+  decimal: (value) => decimalText(digitsOf(value)),
   boolean: (value) =>
     value === true || value === 'true' ? 'true' : value === false || value === 'false' ? 'false' : undefined,
   date: (value) => (typeof value === 'string' && isDate(value) ? value : undefined),
   datetime: (value) => (typeof value === 'string' ? datetimeText(value) : undefined),
 };
+
+const digitsOf = (value: unknown): unknown => (value instanceof ExactNumber ? value.digits : value);
 
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;
@@ -121,29 +125,6 @@ function decimalJson(text: string): number | string {
   // Up to 15 digits survive a double whatever they are; longer ones are compared digit by digit.
   if (text.length <= 15 && Number.isFinite(double)) return double;
   return Number.isFinite(double) && sameDecimal(text, String(double)) ? double : text;
-}
-
-function sameDecimal(a: string, b: string): boolean {
-  const left = normalized(a);
-  const right = normalized(b);
-  return left.digits === right.digits && left.exponent === right.exponent && left.sign === right.sign;
-}
-
-/** `sign 0.digits × 10^exponent`, without zeros at either end of the digits. */
-function normalized(text: string): { sign: string; digits: string; exponent: number } {
-  const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^[+-]/, '').split('e');
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  const all = whole + fraction;
-  const leading = all.length - all.replace(/^0+/, '').length;
-  const digits = trimTrailingZeros(all.slice(leading));
-  if (digits === '') return { sign: '', digits, exponent: 0 };
-  return { sign: text.startsWith('-') ? '-' : '', digits, exponent: whole.length - leading + Number(exponent) };
-}
-
-function trimTrailingZeros(digits: string): string {
-  let end = digits.length;
-  while (end > 0 && digits[end - 1] === '0') end--;
-  return digits.slice(0, end);
 }
 
 const POSTGRES_MOMENT =
