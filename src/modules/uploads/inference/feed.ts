@@ -99,8 +99,8 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
   state.offset += sourceLength(working, taken, state.encoding);
   if (isLast) state.done = true;
   else if (taken === 0) {
-    if (working.length > MAX_RECORD_BYTES) throw recordTooLarge(state.line);
-    return atLeast(state, block.length * 2);
+    if (block.length >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
+    return atLeast(state, Math.min(block.length * 2, MAX_RECORD_BYTES));
   }
   state.wants = 1;
   return state;

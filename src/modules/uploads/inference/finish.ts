@@ -108,27 +108,25 @@ function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
   return { ...decision, state, width, names: columnNames(cells), rowOne };
 }
 
-/** Of the records held back at the end, those from the last that is a row on are footnotes. */
+/** Of the records held back at the end, those below a blank line, or below the last that is a row, are footnotes. */
 function settleTrailing(state: InferenceState): void {
-  let notes = 0;
-  for (let index = state.trailing.length - 1; index >= 0; index--) {
-    if (!isFootnote(state, state.trailing[index] as KeptRow)) break;
-    notes++;
-  }
-  if (state.rows === 0 && notes === state.trailing.length) notes = 0;
-  takeTrailing(state, state.trailing.length - notes);
+  const { trailing } = state;
+  const apart = trailing.findIndex((row) => row.blankBefore);
+  const lastRow = trailing.findLastIndex((row) => !isFootnote(state, row));
+  const rows = apart < 0 ? lastRow + 1 : Math.min(apart, lastRow + 1);
+  // A header over nothing but such records is the header of rows.
+  takeTrailing(state, state.rows === 0 && rows === 0 ? trailing.length : rows);
 }
 
 /**
- * A last record with a single value is a note, unless it is as wide as a row and reads like one: a key of the first
- * column with all else empty, or a table in which such rows are usual.
+ * A last record with a single value is a note, unless it is as wide as a row and may be one: its value stands where no
+ * note does, or is a key of the first column with all else empty, or the table has such rows elsewhere too.
  */
 function isFootnote(state: InferenceState, row: KeptRow): boolean {
-  if (row.width < state.width || row.blankBefore) return true;
+  if (row.width < state.width) return true;
   if (state.width === 2 || state.sparseRows > 0) return false;
-  const cell = row.cells.find(([, , forms]) => forms !== BLANK);
-  if (cell === undefined || cell[0] !== 0) return true;
-  const [, text, forms] = cell;
+  const [field, text, forms] = row.cells.find((cell) => cell[2] !== BLANK) as KeptRow['cells'][number];
+  if (field !== 0) return false;
   const typed = typedForms(state.columns[0] as ColumnState, '');
   return typed === 0 ? /\s/.test(text.trim()) : (forms & typed) === 0;
 }

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, cancel, confirm, finished, jobOf, load, rowsOf, tablesOf, upload, waiting } from './support.ts';
+
+const FILE = 'nome,idade,nascido_em\nAna,31,1994-05-01 10:30\nBia,,2001-12-24 00:00\n';
+
+let company: Company;
+beforeEach(async () => {
+  company ??= await aProvisionedCompany();
+});
+
+/** A job that waits, with the columns that were inferred. */
+async function waitingJob(of = company) {
+  const jobId = await upload(of, [aFile('Pessoas 2024.csv', FILE)]);
+  const { inferred_schema: schema } = await waiting(of, jobId);
+  return { jobId, columns: schema.columns as Record<string, unknown>[] };
+}
+
+let named = 0;
+const aName = () => `tabela_${++named}`;
+
+describe('a confirm', () => {
+  it('takes what was inferred as it is', async () => {
+    const { jobId, columns } = await waitingJob();
+    const name = aName();
+    expect(await confirm(company, jobId, { display_name: name, columns })).toMatchObject({
+      status: 200,
+      body: { status: 'inserting' },
+    });
+    const job = await finished(company, jobId);
+    expect(job).toMatchObject({ status: 'done', confirmed_schema: { display_name: name, time_zone: null } });
+    const table = await company.as.get(`/v1/managed-tables/${job.user_table_id}`);
+    expect(table.body).toMatchObject({
+      display_name: name,
+      source: 'upload',
+      row_count: 2,
+      created_by_user_id: company.owner.id,
+      columns: [
+        { name: 'nome', display_name: 'nome', type: 'text' },
+        { name: 'idade', type: 'integer', nullable: true },
+        { name: 'nascido_em', type: 'datetime' },
+      ],
+    });
+    const [ana, bia] = await rowsOf(company, job.user_table_id);
+    expect(ana).toMatchObject({ nome: 'Ana', idade: 31, nascido_em: '1994-05-01T10:30:00.000Z' });
+    expect(bia).toMatchObject({ nome: 'Bia', idade: null });
+  });
+
+  it('renames, retypes and leaves out, and reads times in the zone it names', async () => {
+    const { jobId } = await waitingJob();
+    await confirm(company, jobId, {
+      display_name: aName(),
+      time_zone: 'America/Sao_Paulo',
+      columns: [
+        { name: 'quando', display_name: 'Quando', type: 'datetime', nullable: true, source_index: 2 },
+        { name: 'idade', display_name: 'Idade', type: 'text', nullable: true },
+      ],
+    });
+    const job = await finished(company, jobId);
+    expect(job.confirmed_schema.columns.map((column: { source_index: number }) => column.source_index)).toEqual([2, 1]);
+    const [ana] = await rowsOf(company, job.user_table_id);
+    expect(ana).toEqual({ id: expect.any(String), quando: '1994-05-01T13:30:00.000Z', idade: '31' });
+  });
+
+  it('finds columns by place when there are as many', async () => {
+    const { jobId } = await waitingJob();
+    const columns = ['a', 'b', 'c'].map((name) => ({ name, display_name: name, type: 'text', nullable: true }));
+    await confirm(company, jobId, { display_name: aName(), columns });
+    const job = await finished(company, jobId);
+    expect((await rowsOf(company, job.user_table_id))[0]).toMatchObject({ a: 'Ana', b: '31', c: '1994-05-01 10:30' });
+  });
+
+  const text = (name: string, more = {}) => ({ name, display_name: name, type: 'text', nullable: true, ...more });
+
+  it.each([
+    ['no columns', { columns: [] }, 'columns'],
+    ['a name that is no identifier', { display_name: 'Vendas!' }, 'display_name'],
+    ['a name of 64 characters', { display_name: 'a'.repeat(64) }, 'display_name'],
+    ['a reserved column', { columns: [text('id', { source_index: 0 })] }, 'columns.0.name'],
+    ['one name twice', { columns: [text('a', { source_index: 0 }), text('a', { source_index: 1 })] }, 'columns.1.name'],
+    ['an unknown type', { columns: [text('nome', { type: 'money' })] }, 'columns.0.type'],
+    ['a column that no file has', { columns: [text('x')] }, 'columns.0.name'],
+    ['a place that no file has', { columns: [text('nome', { source_index: 3 })] }, 'columns.0.source_index'],
+    [
+      'one column of the files twice',
+      { columns: [text('nome'), text('x', { source_index: 0 })] },
+      'columns.1.source_index',
+    ],
+    ['an unknown zone', { columns: [text('nome')], time_zone: 'Mars/Olympus' }, 'time_zone'],
+    ['an offset for a zone', { columns: [text('nome')], time_zone: '+03:00' }, 'time_zone'],
+  ])('is refused for %s, and the job still waits', async (_, body, field) => {
+    const { jobId, columns } = await waitingJob();
+    const { status, body: answer } = await confirm(company, jobId, { display_name: aName(), columns, ...body });
+    expect(status).toBe(422);
+    expect(answer.details.map((problem: { field: string }) => problem.field)).toContain(field);
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm', confirmed_schema: null });
+    await cancel(company, jobId);
+  });
+
+  it('is refused for the name of an active table, of any kind', async () => {
+    const name = aName();
+    await load(company, [aFile('a.csv', FILE)], { display_name: name });
+    const { jobId, columns } = await waitingJob();
+    const { status, body } = await confirm(company, jobId, { display_name: name, columns });
+    expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_TABLE_DUPLICATE_NAME' });
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    expect((await confirm(company, jobId, { display_name: aName(), columns })).status).toBe(200);
+  });
+
+  it('wins once of many at a time', async () => {
+    const { jobId, columns } = await waitingJob();
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => confirm(company, jobId, { display_name: aName(), columns })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
+    const codes = answers.filter(({ status }) => status === 400).map(({ body }) => body.error_code);
+    expect(new Set(codes)).toEqual(new Set(['UPLOAD_JOB_NOT_WAITING_CONFIRM']));
+    const again = await confirm(company, jobId, { display_name: aName(), columns });
+    expect(again.body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
+    expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
+  });
+
+  it('gives one name to one of two jobs at a time', async () => {
+    const [one, two] = [await waitingJob(), await waitingJob()];
+    const display_name = aName();
+    await Promise.all([one, two].map(({ jobId, columns }) => confirm(company, jobId, { display_name, columns })));
+    const jobs = await Promise.all([one, two].map(({ jobId }) => jobOf(company, jobId)));
+    const ended = await Promise.all(
+      jobs.filter((job) => job.status !== 'waiting_confirm').map((job) => finished(company, job._id)),
+    );
+    expect(ended.filter((job) => job.status === 'done')).toHaveLength(1);
+    expect((await tablesOf(company)).filter((table) => table === `public.${display_name}`)).toHaveLength(1);
+  });
+
+  it('knows nothing of the jobs of another company', async () => {
+    const { jobId, columns } = await waitingJob();
+    const other = await aProvisionedCompany();
+    const unprovisioned = await aCompany();
+    for (const stranger of [other, unprovisioned]) {
+      expect((await confirm(stranger, jobId, { display_name: aName(), columns })).status).toBe(404);
+      expect((await cancel(stranger, jobId)).status).toBe(404);
+      expect((await stranger.as.get(`/v1/managed-tables/upload-jobs/${jobId}`)).body).toEqual({
+        error: 'Upload não encontrado.',
+      });
+      expect((await stranger.as.get('/v1/managed-tables/upload-jobs/active')).body).toEqual({ records: [] });
+    }
+    const active = await company.as.get('/v1/managed-tables/upload-jobs/active');
+    expect(active.body.records.map((job: { _id: string }) => job._id)).toContain(jobId);
+  });
+});

@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, load, rowsOf, tablesOf } from './support.ts';
+
+const bytes = (...values: number[]) => new Uint8Array(values);
+const encoder = new TextEncoder();
+
+/** 1,000 whole rows, so that what is wrong comes late. */
+const thousand = Array.from({ length: 1000 }, (_, row) => `${row},nome ${row},1.5`).join('\n');
+
+describe('the content of files', () => {
+  let company: Company;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+  });
+
+  it.each([
+    ['nothing at all', '', { code: 'NO_ROWS' }],
+    ['only a header', 'a,b\n', { code: 'NO_ROWS' }],
+    [
+      'a row with too many fields',
+      `a,b,c\n${thousand}\n1,2,3,4\n`,
+      { code: 'TOO_MANY_FIELDS', line: 1002, file: 'dados.csv' },
+    ],
+    ['NUL bytes', bytes(...encoder.encode('a,b\n1,2\n'), 0, 44, 49, 10), { code: 'NUL_BYTE', line: 3 }],
+    ['bytes that are no text', bytes(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3), {}],
+  ])('fails a job with %s', async (_, content, error) => {
+    const job = await load(company, [aFile('dados.csv', content)]);
+    expect(job).toMatchObject({ status: 'failed', user_table_id: null, error });
+    expect(job.error.message).toMatch(/\p{L}{3}/u);
+    expect(job.progress?.phase ?? 'failed').toBe('failed');
+    expect(await tablesOf(company)).toEqual([]);
+  });
+
+  it('fails a job whose files have different headers', async () => {
+    const job = await load(company, [aFile('um.csv', 'a,b\n1,x\n'), aFile('dois.csv', 'a,c\n1,x\n')]);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'HEADERS_DIFFER', file: 'dois.csv' } });
+  });
+
+  it.each([
+    ['integer', 'x', { line: 1002, value: 'x' }],
+    ['date', '2024-02-30', { line: 1002, value: '2024-02-30' }],
+    ['boolean', 'talvez', { line: 1002, value: 'talvez' }],
+    ['decimal', '1,2,3', { line: 1002, value: '1,2,3' }],
+  ])('names the value that is no %s, and leaves nothing', async (type, value, where) => {
+    const good: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
+    const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${good[type]}`).join('\n');
+    const job = await load(
+      company,
+      [aFile('boa.csv', `nome,valor\n${rows}\n`), aFile('má.csv', `nome,valor\n${rows}\n"nome, 2","${value}"\n`)],
+      {
+        columns: [
+          { name: 'nome', display_name: 'nome', type: 'text', nullable: true },
+          { name: 'quanto', display_name: 'Quanto', type, nullable: true, source_index: 1 },
+        ],
+      },
+    );
+    expect(job).toMatchObject({
+      status: 'failed',
+      user_table_id: null,
+      error: { code: 'VALUE_DOES_NOT_FIT', file: 'má.csv', column: 'quanto', ...where },
+      progress: { phase: 'failed' },
+    });
+    expect(job.error.message).toContain(value);
+    expect(await tablesOf(company)).toEqual([]);
+    expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
+  });
+
+  it('names what only Postgres refuses', async () => {
+    const job = await load(company, [
+      aFile('dados.csv', `n,v\n${thousand.replaceAll(/,nome[^,]*/g, '')}\na,1e400000\n`),
+    ]);
+    expect(job).toMatchObject({
+      status: 'failed',
+      error: { code: 'ROW_REFUSED', file: 'dados.csv', line: 1002, column: 'v', value: '1e400000' },
+    });
+    expect(await tablesOf(company)).toEqual([]);
+  });
+
+  it('names the row without a value where none may be missing', async () => {
+    const job = await load(company, [aFile('dados.csv', 'a,b\n1,x\n,y\n')], {
+      columns: [{ name: 'a', display_name: 'a', type: 'integer', nullable: false }],
+    });
+    expect(job).toMatchObject({ status: 'failed', error: { file: 'dados.csv', line: 3, column: 'a' } });
+    expect(await tablesOf(company)).toEqual([]);
+  });
+
+  it('feeds one table from several files, in their order, each in its own dialect', async () => {
+    const latin = bytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
+    const job = await load(company, [aFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), aFile('dois.csv', latin)], {
+      display_name: 'varios',
+    });
+    expect(job).toMatchObject({ status: 'done', progress: { rows_processed: 2 } });
+    expect(job.progress.bytes_processed).toBe(job.progress.bytes_total);
+    expect(await rowsOf(company, job.user_table_id)).toMatchObject([
+      { nome: 'Ana\nMaria', valor: 1.5 },
+      { nome: 'Érica', valor: 1234.5 },
+    ]);
+  });
+
+  it('loads every type at its limits, empty and quoted values, and text that looks like SQL and COPY', async () => {
+    const file = [
+      'inteiro,exato,sim,dia,momento,texto',
+      '9223372036854775807,12345678901234567890.123456789,true,0001-01-01,2024-01-31T23:59:59.123456Z,"\\N"',
+      '-9223372036854775808,-0.5,false,9999-12-31,1999-12-31T00:00:00-03:00,"\\."',
+      '"","","","","",""',
+      ',,,,,"a ""b"" \'); drop table x; --"',
+      ',,,,,"tab\there"',
+      '0,1,false,2024-01-31,2024-01-31T00:00:00Z,fim',
+    ].join('\n');
+    const job = await load(company, [aFile('limites.csv', file)], { display_name: 'limites' });
+    expect(job.error).toBeNull();
+    const rows = await rowsOf(company, job.user_table_id);
+    expect(rows).toMatchObject([
+      {
+        inteiro: '9223372036854775807',
+        exato: '12345678901234567890.123456789',
+        sim: true,
+        dia: '0001-01-01',
+        momento: '2024-01-31T23:59:59.123456Z',
+        texto: '\\N',
+      },
+      { inteiro: '-9223372036854775808', exato: -0.5, sim: false, dia: '9999-12-31', texto: '\\.' },
+      { texto: 'a "b" \'); drop table x; --' },
+      { texto: 'tab\there' },
+      { texto: 'fim' },
+    ]);
+  });
+});
