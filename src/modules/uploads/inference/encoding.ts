@@ -48,6 +48,7 @@ export function hasHighBytes(bytes: Uint8Array): boolean {
   while (index < bytes.length && ((bytes.byteOffset + index) & 3) !== 0) {
     if ((bytes[index++] as number) >= 128) return true;
   }
+  if (index === bytes.length) return false;
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + index, (bytes.length - index) >> 2);
   for (let word = 0; word < words.length; word++) {
     if (((words[word] as number) & 0x80808080) !== 0) return true;

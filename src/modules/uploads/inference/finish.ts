@@ -131,17 +131,27 @@ function isFootnote(state: InferenceState, row: KeptRow): boolean {
   return typed === 0 ? /\s/.test(text.trim()) : (forms & typed) === 0;
 }
 
-/** Files without a header beside one that has it: their first record is one if it says the same. */
+/**
+ * What one file cannot tell the others may: a first record that says what another file's header says is a header too;
+ * a file of one record beside files without headers is a row.
+ */
 function matchHeaders(files: DecidedFile[]): DecidedFile[] {
-  const named = files.find((file) => file.header !== null);
-  if (named === undefined || files.length === 1) return files;
-  const names = named.names.join('\n');
+  if (files.length === 1) return files;
+  const named = files.find((file) => file.header !== null && file.state.rows > 0);
+  if (named === undefined) {
+    const headless = files.some((file) => file.header === null);
+    return headless ? files.map(({ state }) => decided(state, { header: null, above: false })) : files;
+  }
+  const names = sortedNames(named);
   return files.map((file) => {
     if (file.header !== null) return file;
-    const header = headerCells(file.state);
-    const again = decided(file.state, { header, above: false });
-    return [...again.names].sort().join('\n') === [...names.split('\n')].sort().join('\n') ? again : file;
+    const again = decided(file.state, { header: headerCells(file.state), above: false });
+    return sortedNames(again) === names ? again : file;
   });
+}
+
+function sortedNames({ names }: DecidedFile): string {
+  return [...names].sort().join('\n');
 }
 
 /** For each column of the first file its field in another. */

@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { finish } from '../../../src/modules/uploads/inference/index.ts';
+import { bytesOf, inferBytes, readFile, refusal, rowsOf } from './reading.ts';
+
+/** A dialect to write a table in. */
+const dialects = fc.record({
+  delimiter: fc.constantFrom(',', ';', '\t', '|'),
+  quote: fc.constantFrom('"', "'"),
+  escaping: fc.constantFrom('doubled', 'backslash'),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  always: fc.boolean(),
+});
+
+type Written = typeof dialects extends fc.Arbitrary<infer T> ? T : never;
+
+function writeField(value: string, { delimiter, quote, escaping, always }: Written): string {
+  const special = [delimiter, quote, '\n', '\r', '\\', '"', "'"].some((sign) => value.includes(sign));
+  if (!special && !always) return value;
+  const inner =
+    escaping === 'doubled'
+      ? value.replaceAll(quote, quote + quote)
+      : value.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
+  return quote + inner + quote;
+}
+
+const write = (rows: string[][], dialect: Written): string =>
+  rows.map((row) => row.map((value) => writeField(value, dialect)).join(dialect.delimiter) + dialect.lineEnd).join('');
+
+const word = fc.stringMatching(/^[a-zA-Zç]{1,8}$/);
+const cell = fc.oneof(
+  word,
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc
+    .date({ min: new Date('1000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+    .map((date) => date.toISOString()),
+  fc
+    .tuple(word, fc.constantFrom(',', ';', '|', '\t', '"', "'", '\n', '\r\n', ' ', 'é', '😀'), word)
+    .map((parts) => parts.join('')),
+);
+
+/** A table with a key, so that no row can be a note, and a header of distinct words above a number. */
+const tables = fc
+  .tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 3, max: 12 }))
+  .chain(([columns, rows]) =>
+    fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: rows, maxLength: rows }),
+  )
+  .map((rows) => rows.map((row, index) => [String(index), ...row]));
+
+const headerOf = (columns: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columns);
+
+describe('blocks', () => {
+  test('what is written in any dialect is read back the same', () => {
+    fc.assert(
+      fc.property(tables, dialects, (rows, dialect) => {
+        // Signs of the other dialects all over a small table can make another reading as good: quote everything then.
+        const text = write([headerOf((rows[0] as string[]).length), ...rows], { ...dialect, always: true });
+        expect(rowsOf(bytesOf(text))).toEqual(rows);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('plain values need no quotes', () => {
+    const plain = fc.oneof(word, fc.integer().map(String));
+    const rows = fc
+      .array(fc.tuple(plain, plain, plain), { minLength: 2, maxLength: 20 })
+      .map((all) => all.map((row, index) => [String(index), ...row]));
+    fc.assert(
+      fc.property(rows, dialects, (table, dialect) => {
+        const text = write([headerOf(4), ...table], dialect);
+        expect(rowsOf(bytesOf(text))).toEqual(table);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  /** Longer than the head, with quotes, line ends inside fields, nulls, letters of two and four bytes. */
+  const long = (lineEnd: string): Uint8Array => {
+    const lines = ['chave;nome;nota;valor'];
+    for (let index = 0; index < 9000; index++) {
+      const note =
+        index % 3 === 0 ? `"linha um${lineEnd}linha; dois ""${index}"""` : index % 7 === 0 ? '' : `ação ${index}`;
+      lines.push(`${index};nome 😀 ${index};${note};${index % 5 === 0 ? '' : `${index},5`}`);
+    }
+    return bytesOf(lines.join(lineEnd) + lineEnd);
+  };
+
+  test.each(['\n', '\r\n', '\r'])('where blocks are cut changes nothing (line end %j)', (lineEnd) => {
+    const bytes = long(lineEnd);
+    expect(bytes.length).toBeGreaterThan(256 * 1024);
+    const whole = inferBytes(bytes, bytes.length);
+    const rows = rowsOf(bytes, bytes.length);
+    expect(rows).toHaveLength(9000);
+    expect(whole.schema.columns.map(({ type }) => type)).toEqual(['integer', 'text', 'text', 'decimal']);
+    for (const block of [97, 1009, 65_537]) {
+      expect(inferBytes(bytes, block)).toEqual(whole);
+      expect(rowsOf(bytes, block)).toEqual(rows);
+    }
+  });
+
+  test('UTF-16 in blocks of any size', () => {
+    const text = new TextDecoder().decode(long('\n'));
+    const bytes = new Uint8Array(2 + text.length * 2);
+    const view = new DataView(bytes.buffer);
+    view.setUint16(0, 0xfeff);
+    for (let index = 0; index < text.length; index++) view.setUint16(2 + index * 2, text.charCodeAt(index));
+    const whole = inferBytes(bytes, bytes.length);
+    expect(whole.files[0]?.end).toBe(bytes.length);
+    expect(inferBytes(bytes, 70_001)).toEqual(whole);
+    expect(rowsOf(bytes, 70_001)).toEqual(rowsOf(bytesOf(text)));
+  });
+
+  test('a thousand columns of long values keep the state small', () => {
+    const columns = Array.from({ length: 1000 }, (_, index) => `coluna número ${index}`);
+    const value = 'valor bastante longo '.repeat(10);
+    const row = (index: number) => columns.map((_, column) => (column === 0 ? index : `${value}${index}`)).join(',');
+    const text = `${columns.join(',')}\n${Array.from({ length: 60 }, (_, index) => row(index)).join('\n')}\n`;
+    const state = readFile(bytesOf(text), 'largo.csv', 1 << 20);
+    expect(JSON.stringify(state).length).toBeLessThan(1.2 * 1024 * 1024);
+    const { schema } = finish([state]);
+    expect(schema.columns).toHaveLength(1000);
+    expect(schema.columns[999]?.name).toBe('coluna_numero_999');
+    expect(schema.sample_rows.length).toBeGreaterThan(0);
+    expect(schema.total_row_count_estimate).toBe(60);
+  });
+
+  test('a cell of 5 MB is a value like any other', () => {
+    const big = 'x'.repeat(5 * 1024 * 1024);
+    const bytes = bytesOf(`a,b\n1,"${big}"\n2,y\n`);
+    const { schema } = inferBytes(bytes, 1 << 20);
+    expect(schema.total_row_count_estimate).toBe(2);
+    expect(JSON.stringify(schema).length).toBeLessThan(10_000);
+    expect(rowsOf(bytes, 1 << 20)[0]?.[1]).toHaveLength(big.length);
+  });
+
+  test('a quote that nothing closes is refused, and long before memory is short', () => {
+    const small = bytesOf(`a,b\n1,x\n2,"y\n${'3,z\n'.repeat(10)}`);
+    expect(refusal(() => inferBytes(small))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 3, file: 'arquivo.csv' });
+    const large = bytesOf(`a,b\n${'1,x\n'.repeat(100_000)}2,"y\n${'3,z\n'.repeat(5_000_000)}`);
+    expect(refusal(() => inferBytes(large, 4 << 20))).toMatchObject({ code: 'RECORD_TOO_LARGE', line: 100_002 });
+  });
+});

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { bytesOf, infer, inferBytes, rowsOf } from './reading.ts';
+
+describe('how the file is written', () => {
+  test.each([
+    ['a,b,c\n1,2,3\n', ','],
+    ['a;b;c\n1;2;3\n', ';'],
+    ['a\tb\tc\n1\t2\t3\n', '\t'],
+    ['a|b|c\n1|2|3\n', '|'],
+    ['a;b\n1,5;2,5\n3,5;4,5\n', ';'],
+    ['nome;valor\n"Silva, Ana";1,50\n"Souza, Bia";2,75\n', ';'],
+    ['a|b\nx, y|z; w\nq, r|s; t\n', '|'],
+    ['a,b\n"x;y;z",1\n"u;v;w",2\n', ','],
+    ['data;texto\n2024-01-01;olá, tudo bem, obrigado\n2024-01-02;sim\n', ';'],
+    ['a\tb\nx, y\tz\nw\tv, u, t\n', '\t'],
+    ['nome\nana\nbia\n', ','],
+    ['frase\nola, mundo\ntudo bem\nnada\numa, duas, tres\n', ';'],
+  ])('%j is parted by %j', (text, delimiter) => {
+    expect(infer(text).schema.dialect.delimiter).toBe(delimiter);
+  });
+
+  test.each([
+    ['LF', 'a,b\n1,2\n3,4\n'],
+    ['CRLF', 'a,b\r\n1,2\r\n3,4\r\n'],
+    ['CR', 'a,b\r1,2\r3,4\r'],
+    ['CR CR LF', 'a,b\r\r\n1,2\r\r\n3,4\r\r\n'],
+    ['no last one', 'a,b\r\n1,2\r\n3,4'],
+    ['mixed', 'a,b\n1,2\r\n3,4\n'],
+  ])('line ends: %s', (_name, text) => {
+    expect(rowsOf(bytesOf(text))).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+    ]);
+  });
+
+  test.each<[string, string, (string | null)[][]]>([
+    ['quoted delimiters', 'a,b\n"x,y",1\n', [['x,y', '1']]],
+    [
+      'quoted line ends',
+      'a,b\n"x\ny",1\n"z\r\nw",2\n',
+      [
+        ['x\ny', '1'],
+        ['z\r\nw', '2'],
+      ],
+    ],
+    [
+      'doubled quotes',
+      'a,b\n"say ""hi""",1\n"""",2\n',
+      [
+        ['say "hi"', '1'],
+        ['"', '2'],
+      ],
+    ],
+    [
+      'backslashed quotes',
+      'a,b\n"say \\"hi\\", you",1\n"c:\\\\",2\n',
+      [
+        ['say "hi", you', '1'],
+        ['c:\\', '2'],
+      ],
+    ],
+    [
+      'a lone backslash',
+      'a,b\n"c:\\",1\n"d:\\x",2\n',
+      [
+        ['c:\\', '1'],
+        ['d:\\x', '2'],
+      ],
+    ],
+    [
+      'single quotes',
+      "a,b\n'x,y',1\n'it''s',2\n",
+      [
+        ['x,y', '1'],
+        ["it's", '2'],
+      ],
+    ],
+    [
+      'apostrophes',
+      "a,b\nit's,1\n'tis,2\n",
+      [
+        ["it's", '1'],
+        ["'tis", '2'],
+      ],
+    ],
+    [
+      'a quote inside a bare field',
+      'a,b\n5" tube,1\n6" tube,2\n',
+      [
+        ['5" tube', '1'],
+        ['6" tube', '2'],
+      ],
+    ],
+    [
+      'quotes inside quotes',
+      'a,b\n"he said "hi, you" to me",1\n"x",2\n',
+      [
+        ['he said "hi, you" to me', '1'],
+        ['x', '2'],
+      ],
+    ],
+    [
+      'text after a quoted field',
+      'a,b\n"x"y,1\nz,2\n',
+      [
+        ['xy', '1'],
+        ['z', '2'],
+      ],
+    ],
+    [
+      'spaces after a quoted field',
+      'a,b\n"x" ,1\nz,2\n',
+      [
+        ['x', '1'],
+        ['z', '2'],
+      ],
+    ],
+    [
+      'spaces before a quoted field',
+      'a,b\n1, "x, y"\n2, "z, w"\n',
+      [
+        ['1', 'x, y'],
+        ['2', 'z, w'],
+      ],
+    ],
+    [
+      'empty, quoted or not',
+      'a,b\n"",1\n,2\n',
+      [
+        [null, '1'],
+        [null, '2'],
+      ],
+    ],
+    [
+      'spaces of text are kept',
+      'a,b\n x ,1\n" y ",2\n',
+      [
+        [' x ', '1'],
+        [' y ', '2'],
+      ],
+    ],
+  ])('%s', (_name, text, rows) => {
+    expect(rowsOf(bytesOf(text))).toEqual(rows);
+  });
+
+  test('the quote and the delimiter are told', () => {
+    expect(infer("a;b\n'x;y';1\n'z';2\n").schema.dialect).toEqual({
+      encoding: 'utf-8',
+      delimiter: ';',
+      quote: "'",
+      header: true,
+      skipped_lines: 0,
+    });
+  });
+});
+
+const utf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
+  const units = [...(mark ? '\ufeff' : ''), ...text].join('');
+  const bytes = new Uint8Array(units.length * 2);
+  const view = new DataView(bytes.buffer);
+  for (let index = 0; index < units.length; index++) view.setUint16(index * 2, units.charCodeAt(index), little);
+  return bytes;
+};
+
+const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+
+describe('encodings', () => {
+  const text = 'nome,ok\nJosé 😀,sim\nÉdipo,não\n';
+  test.each([
+    ['utf-8', bytesOf(text)],
+    ['utf-8', bytesOf(`\ufeff${text}`)],
+    ['utf-16le', utf16(text, true, true)],
+    ['utf-16be', utf16(text, false, true)],
+    ['utf-16le', utf16(text, true, false)],
+    ['utf-16be', utf16(text, false, false)],
+  ])('%s', (encoding, bytes) => {
+    const { schema } = inferBytes(bytes);
+    expect(schema.dialect.encoding).toBe(encoding);
+    expect(schema.columns.map((column) => `${column.name}:${column.type}`)).toEqual(['nome:text', 'ok:boolean']);
+    expect(rowsOf(bytes)).toEqual([
+      ['José 😀', 'sim'],
+      ['Édipo', 'não'],
+    ]);
+  });
+
+  test('Windows-1252', () => {
+    const bytes = latin('nome,ok,pre\xe7o\nJos\xe9,sim,\x80 5\n\xc9dipo,n\xe3o,\x936\x94\n');
+    expect(inferBytes(bytes).schema.dialect.encoding).toBe('windows-1252');
+    expect(inferBytes(bytes).schema.columns.map(({ name }) => name)).toEqual(['nome', 'ok', 'preco']);
+    expect(inferBytes(bytes).schema.columns[1]?.type).toBe('boolean');
+    expect(rowsOf(bytes)).toEqual([
+      ['José', 'sim', '€ 5'],
+      ['Édipo', 'não', '“6”'],
+    ]);
+  });
+
+  test('UTF-8 that a late byte contradicts is Windows-1252 as a whole', () => {
+    const early = bytesOf('nome,n\nJosé,1\n');
+    const filler = bytesOf('ana,2\n'.repeat(200_000));
+    const late = latin('caf\xe9,3\n');
+    for (const parts of [
+      [early, filler, late],
+      [bytesOf('nome,n\nbia,1\n'), filler, late],
+    ]) {
+      const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+      let at = 0;
+      for (const part of parts) {
+        bytes.set(part, at);
+        at += part.length;
+      }
+      const { schema } = inferBytes(bytes, 300_000);
+      expect(schema.dialect.encoding).toBe('windows-1252');
+      expect(schema.total_row_count_estimate).toBe(200_002);
+      expect(schema.sample_rows[0]?.nome).toBe(parts[0] === early ? 'JosÃ©' : 'bia');
+      expect(rowsOf(bytes, 300_000).at(-1)).toEqual(['café', '3']);
+    }
+  });
+
+  test('a byte order mark in the middle is part of its value', () => {
+    expect(rowsOf(bytesOf('a,b\nx,1\n\ufeffy,2\n'))).toEqual([
+      ['x', '1'],
+      ['\ufeffy', '2'],
+    ]);
+  });
+});

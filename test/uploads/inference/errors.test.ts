@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { finish } from '../../../src/modules/uploads/inference/index.ts';
+import { bytesOf, infer, inferBytes, readFile, refusal } from './reading.ts';
+
+const header = 'nome,idade\nana,30\nbia,31\n';
+
+describe('files that are refused', () => {
+  test.each([
+    ['nothing', ''],
+    ['blank lines', '\n\n  \n,,\n'],
+    ['a header alone', 'nome,idade\n'],
+    ['a header alone, no line end', 'nome,idade'],
+    ['a title and a header', 'Lista de 2024\n\nnome,idade\n'],
+    ['a byte order mark alone', '\ufeff'],
+  ])('%s has no rows', (_what, text) => {
+    expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS', file: 'arquivo.csv' });
+  });
+
+  test('a row of too many fields is named', () => {
+    expect(refusal(() => infer(`${header}"caio\ne cia",32,a mais\n`))).toMatchObject({
+      code: 'TOO_MANY_FIELDS',
+      line: 4,
+      value: 'a mais',
+      file: 'arquivo.csv',
+      message: 'A linha 4 tem 3 campos, mas a tabela tem 2 colunas.',
+    });
+    expect(refusal(() => infer(`${header}"caio\ne cia",32\ndavi,33,,,x\n`))).toMatchObject({ line: 6 });
+    expect(refusal(() => infer(`${header}caio,32, ,\n`))).toBeNull();
+  });
+
+  test('a row of too many fields a million rows down', () => {
+    const text = `${header}${'caio,32\n'.repeat(300_000)}davi,33,x\n`;
+    expect(refusal(() => infer(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 300_004 });
+  });
+
+  test('NUL bytes are named by their line', () => {
+    expect(refusal(() => infer(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
+    const far = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
+    expect(refusal(() => infer(far, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
+  });
+
+  test.each([
+    ['a PNG', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, 0x49, 0x48, 0x44, 0x52], 'NUL_BYTE'],
+    ['a zip', [0x50, 0x4b, 3, 4, 0x14, 0, 0, 0, 8, 0, 0xe9, 0xfe], 'NUL_BYTE'],
+    ['bytes with control characters', [0xe9, 1, 2, 3, 0xff, 0xfe, 10, 0x90, 0x91], 'UNREADABLE_BYTES'],
+    ['UTF-16 of odd length', [0xff, 0xfe, 97, 0, 10, 0, 98], 'UNREADABLE_BYTES'],
+    ['UTF-16 with half a character', [0xff, 0xfe, 0x3d, 0xd8, 10, 0, 98, 0], 'UNREADABLE_BYTES'],
+    ['a lie in the byte order mark', [0xef, 0xbb, 0xbf, 97, 10, 0xe9, 10], 'UNREADABLE_BYTES'],
+  ])('%s is no text', (_what, bytes, code) => {
+    expect(refusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
+  });
+
+  test('more columns than Postgres has', () => {
+    const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
+    expect(refusal(() => infer(`${columns(1600)}\n${columns(1600)}\n`))?.code).toBe('TOO_MANY_COLUMNS');
+    expect(infer(`${columns(1599)}\n${columns(1599)}x\n`).schema.columns).toHaveLength(1599);
+    expect(refusal(() => infer(`a,b\n1,2\n${','.repeat(20_000)}\n`))?.code).toBe('TOO_MANY_FIELDS');
+  });
+});
+
+describe('several files', () => {
+  const file = (name: string, text: string) => readFile(bytesOf(text), name);
+
+  test('columns are matched by name, each file in its own dialect', () => {
+    const { schema, files } = finish([
+      file('a.csv', 'nome,idade,dia\nana,30,01/02/2024\n'),
+      file('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
+    ]);
+    expect(schema.columns.map(({ name, type, nullable }) => [name, type, nullable])).toEqual([
+      ['nome', 'text', false],
+      ['idade', 'decimal', true],
+      ['dia', 'date', false],
+    ]);
+    expect(schema.suggested_table_name).toBe('a');
+    expect(schema.total_row_count_estimate).toBe(3);
+    expect(schema.sample_rows.map((row) => row.dia)).toEqual(['2024-02-01', '2024-01-31', '2024-03-02']);
+    expect(files.map(({ fields, rows }) => [fields, rows])).toEqual([
+      [[0, 1, 2], 1],
+      [[1, 2, 0], 2],
+    ]);
+  });
+
+  test('a type is that of all files', () => {
+    const { schema } = finish([file('a.csv', 'k,n\nx,1\ny,2\n'), file('b.csv', 'k,n\nz,3\nw,n/d\n')]);
+    expect(schema.columns[1]).toMatchObject({ type: 'text', evidence: { counter_example: { value: 'n/d', line: 3 } } });
+  });
+
+  test('one with rows is enough', () => {
+    const { schema } = finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
+    expect(schema.total_row_count_estimate).toBe(1);
+    expect(refusal(() => finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
+  });
+
+  test('without headers they are matched by place', () => {
+    const { schema } = finish([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
+    expect(refusal(() => schema)).toBeNull();
+    expect(schema.total_row_count_estimate).toBe(3);
+  });
+
+  test.each([
+    ['another column', 'k,m\nx,1\n', 'm'],
+    ['a column more', 'k,n,m\nx,1,2\n', 'm'],
+    ['a column less', 'k\nx\n', 'n'],
+  ])('%s is refused', (_what, text, column) => {
+    const work = () => finish([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
+    expect(refusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { bytesOf, infer, rowsOf, shape } from './reading.ts';
+
+/** A file's text; its columns; how many rows; header and skipped lines. */
+type Case = [what: string, text: string, columns: string, rows: number, header: boolean, skipped: number];
+
+const CASES: Case[] = [
+  ['a header over text', 'nome,cidade\nana,rio\nbia,sp\n', 'nome:text cidade:text', 2, true, 0],
+  ['a header over numbers', 'a,b\n1,2\n3,4\n', 'a:integer b:integer', 2, true, 0],
+  ['numbers alone', '1,2\n3,4\n', 'column_1:integer column_2:integer', 2, false, 0],
+  ['rows of number and text', '1,ana\n2,bia\n', 'column_1:integer column_2:text', 2, false, 0],
+  ['dates alone', '2024-01-01,x\n2024-01-02,y\n', 'column_1:date column_2:text', 2, false, 0],
+  ['a header of numbers over text', '2019,2020\nx,y\n', '_2019:text _2020:text', 1, true, 0],
+  ['a repeated cell over text', 'x,x\na,b\nc,d\n', 'column_1:text column_2:text', 3, false, 0],
+  ['a repeated cell over numbers', 'x,x\n1,2\n3,4\n', 'x:integer x_2:integer', 2, true, 0],
+  ['an empty cell over text', 'x,,y\na,b,c\nc,d,e\n', 'column_1:text column_2:text column_3:text', 3, false, 0],
+  ['an empty cell over numbers', 'x,,y\na,1,2\nc,3,4\n', 'x:text column_2:integer y:integer', 2, true, 0],
+  ['row names under an empty cell', ',nome\n0,ana\n1,bia\n', 'column_1:integer nome:text', 2, true, 0],
+  ['R style, numbered', 'nome,idade\n1,ana,30\n2,bia,31\n', 'column_1:integer nome:text idade:integer', 2, true, 0],
+  ['R style, text', '"x","y"\n"a","b","c"\n"d","e","f"\n', 'column_1:text x:text y:text', 2, true, 0],
+  ['R style with equal names', '"x","x"\n"a",1,2\n"d",3,4\n', 'column_1:text x:integer x_2:integer', 2, true, 0],
+  ['a title above a header', 'Vendas\nnome,valor\nana,1\nbia,2\n', 'nome:text valor:integer', 2, true, 1],
+  ['a title above a header of text', 'Lista\nnome,cidade\nana,rio\n', 'nome:text cidade:text', 1, true, 1],
+  ['titles and a blank line', 'Vendas\n2024\n\nn,v,w\na,1,2\nb,2,3\n', 'n:text v:integer w:integer', 2, true, 3],
+  ['a title padded with delimiters', 'Vendas,,\n,,\nn,v,w\na,1,2\nb,2,3\n', 'n:text v:integer w:integer', 2, true, 2],
+  [
+    'groups above columns',
+    'g,,h,\nx,y,x,y\n1,2,3,4\n5,6,7,8\n',
+    'x:integer y:integer x_2:integer y_2:integer',
+    2,
+    true,
+    1,
+  ],
+  ['blank lines anywhere', '\n\na,b\n\n1,2\n \n,\n3,4\n\n', 'a:integer b:integer', 2, true, 0],
+  ['a footnote', 'a,b\n1,2\n3,4\nFonte: IBGE\n', 'a:integer b:integer', 2, true, 1],
+  ['footnotes after a blank line', 'a,b\n1,2\n3,4\n\nFonte: IBGE,\nNota,\n', 'a:integer b:integer', 2, true, 2],
+  ['a padded footnote', 'a,b,c\n1,2,3\nFonte: IBGE,,\n', 'a:integer b:integer c:integer', 1, true, 1],
+  ['a last row of a key alone', 'a,b,c\n1,2,3\n4,,\n', 'a:integer b:integer c:integer', 2, true, 0],
+  ['a last row of a text key alone', 'a,b,c\nk1,2,3\nk2,,\n', 'a:text b:integer c:integer', 2, true, 0],
+  ['a last row of a last value alone', 'a,b,c\n1,2,3\n,,4\n', 'a:integer b:integer c:integer', 2, true, 0],
+  ['a last row of two, half empty', 'nome,idade\nana,3\nbia,\n', 'nome:text idade:integer', 2, true, 0],
+  ['sparse rows, also last', 'a,b,c\nx y,1,2\nz w,,\nq r,3,4\ns t,,\n', 'a:text b:integer c:integer', 4, true, 0],
+  ['a single value in the middle', 'a,b,c\n1,2,3\n4\n5,6,7\n', 'a:integer b:integer c:integer', 3, true, 0],
+  ['one column', 'nome\nana\nbia\n', 'nome:text', 2, true, 0],
+  ['one column of numbers', 'n\n1\n2\n', 'n:integer', 2, true, 0],
+  ['one column without a header', '1\n2\n', 'column_1:integer', 2, false, 0],
+  ['trailing delimiters everywhere', 'a,b,\n1,2,\n3,4,\n', 'a:integer b:integer', 2, true, 0],
+  ['trailing delimiters in rows', 'a,b\n1,2,\n3,4,\n', 'a:integer b:integer', 2, true, 0],
+  ['several trailing delimiters', 'a,b,,,\n1,2,,,\n', 'a:integer b:integer', 1, true, 0],
+  ['an empty column with a name', 'a,b,c\n1,2,\n3,4,\n', 'a:integer b:integer c:text', 2, true, 0],
+  ['short rows', 'a,b,c\n1,2\n3,4\n5,6,7\n', 'a:integer b:integer c:integer', 3, true, 0],
+  ['rows all shorter than the header', 'a,b,c,d\n1,2,3\n4,5,6\n', 'a:integer b:integer c:integer d:text', 2, true, 0],
+  ['no line end at the end', 'a,b\n1,2', 'a:integer b:integer', 1, true, 0],
+];
+
+describe('where the table is in the file', () => {
+  test.each(CASES)('%s', (_what, text, columns, rows, header, skipped) => {
+    const inference = infer(text);
+    const { dialect, total_row_count_estimate } = inference.schema;
+    expect([shape(inference), total_row_count_estimate, dialect.header, dialect.skipped_lines]).toEqual([
+      columns,
+      rows,
+      header,
+      skipped,
+    ]);
+    expect(rowsOf(bytesOf(text))).toHaveLength(rows);
+  });
+
+  test('51 lines of notes are no preamble any more', () => {
+    const body = Array.from({ length: 200 }, (_, index) => `${index},x`).join('\n');
+    expect(infer(`${'nota\n'.repeat(50)}a,b\n${body}\n`).schema.dialect.skipped_lines).toBe(50);
+    expect(shape(infer(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
+  });
+
+  test('a long tail of single values is no footnote', () => {
+    const { schema } = infer(`a,b\n1,2\n${'3\n'.repeat(60)}`);
+    expect(schema.total_row_count_estimate).toBe(61);
+    expect(schema.columns[1]?.evidence.nulls).toBe(60);
+  });
+
+  test('a row of fewer fields is filled with nulls', () => {
+    expect(rowsOf(bytesOf('a,b,c\n1,2\n3,4,5\n'))).toEqual([
+      ['1', '2', null],
+      ['3', '4', '5'],
+    ]);
+  });
+
+  test('lines of a preamble and footnotes do not become rows', () => {
+    expect(rowsOf(bytesOf('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n'))).toEqual([
+      ['1', '2'],
+      ['3', '4'],
+    ]);
+  });
+
+  test('names come from the header, and the header stays readable', () => {
+    const { columns } = infer('Código do Cliente,userName,2024,id,,ID\n1,b,c,d,e,f\n').schema;
+    expect(columns.map(({ name, display_name }) => [name, display_name])).toEqual([
+      ['codigo_do_cliente', 'Código do Cliente'],
+      ['user_name', 'userName'],
+      ['_2024', '2024'],
+      ['source_id', 'id'],
+      ['column_5', 'column_5'],
+      ['source_id_2', 'ID'],
+    ]);
+  });
+});

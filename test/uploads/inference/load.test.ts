@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ColumnType,
+  finish,
+  type Inference,
+  type LoadPlan,
+  planLoad,
+} from '../../../src/modules/uploads/inference/index.ts';
+import { bytesOf, copyData, inferBytes, loadColumns, parseCopyText, readFile, refusal } from './reading.ts';
+
+function planOf(text: string | Uint8Array, types: Record<string, ColumnType> = {}): LoadPlan {
+  const inference = inferBytes(typeof text === 'string' ? bytesOf(text) : text);
+  return planLoad(inference.files[0] as Inference['files'][number], loadColumns(inference, types));
+}
+
+/** The rows that Postgres gets when nothing goes as it is. */
+function converted(text: string, types: Record<string, ColumnType> = {}, block?: number): (string | null)[][] {
+  const bytes = bytesOf(text);
+  const inference = inferBytes(bytes);
+  const [file] = inference.files as [Inference['files'][number]];
+  const formats = file.formats.map((format) => ({ ...format, asIs: false }));
+  const plan = planLoad({ ...file, plain: false, formats }, loadColumns(inference, types));
+  return parseCopyText(copyData(plan, bytes, block).text);
+}
+
+describe('what goes to COPY as it is', () => {
+  const plain = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,"x, y"\n2,,no,,,\n';
+
+  test('a plain file, from its first row to its last', () => {
+    const text = 'Título\ni;d;t\n1;.5;"a ""b"""\n2;-5.;\n\nFonte: IBGE\n';
+    const plan = planOf(text);
+    expect(plan).toMatchObject({ mode: 'raw', copyColumns: ['i', 'd', 't'], dateStyle: 'ISO, DMY' });
+    expect(plan.copyOptions).toBe(
+      `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("i", "d", "t"), ENCODING 'UTF8'`,
+    );
+    for (const block of [1, 5, 1000]) {
+      expect(copyData(plan, bytesOf(text), block).text).toBe('1;.5;"a ""b"""\n2;-5.;\n');
+    }
+  });
+
+  test.each<[string, string, LoadPlan['mode'], Record<string, ColumnType>?]>([
+    ['a plain file', plain.replace('no', 'false'), 'raw'],
+    ['CRLF', plain.replace('no', 'false').replaceAll('\n', '\r\n'), 'raw'],
+    ['CR', 'a,b\r1,x\r2,y\r', 'raw'],
+    ['mixed line ends', 'a,b\n1,x\r\n2,y\n', 'convert'],
+    ['no line end at the end', 'a,b\n1,x', 'raw'],
+    ['no header', '1,x\n2,y\n', 'raw'],
+    ['days and months, day first', 'k,d\nx,31/12/2024\n', 'raw'],
+    ['two orders of days and months', 'k,d,e\nx,31/12/2024,12/31/2024\n', 'convert'],
+    ['a decimal comma', 'k;d\nx;1,5\n', 'convert'],
+    ['grouped numbers', 'k,d\nx,"1,234.5"\n', 'convert'],
+    ['sim and não', 'k,b\nx,sim\n', 'convert'],
+    ['s and n', 'k,b\nx,s\ny,n\n', 'convert'],
+    ['1 and 0', 'k,is_b\nx,1\ny,0\n', 'raw'],
+    ['a blank line between rows', 'a,b\n1,x\n\n2,y\n', 'convert'],
+    ['blank lines below the header', 'a,b\n\n1,x\n2,y\n', 'raw'],
+    ['an empty record between rows', 'a,b\n1,x\n,\n2,y\n', 'convert'],
+    ['a short row', 'a,b,c\n1,x\n2,y,z\n', 'convert'],
+    ['a surplus delimiter', 'a,b\n1,x,\n2,y\n', 'convert'],
+    ['a column that is none', 'a,b,\n1,x,\n2,y,\n', 'convert'],
+    ['R style', 'a,b\n1,x,2\n2,y,3\n', 'raw'],
+    ['spaces alone for a number', 'a,b\n1,x\n  ,y\n3,z\n', 'convert'],
+    ['spaces alone for a text', 'a,b\n1,x\n2,  \n3,z\n', 'raw'],
+    ['spaces around a number', 'a,b\n 1 ,x\n2,y\n', 'raw'],
+    ['no-break spaces around a number', 'a,b\n\u00a01,x\n2,y\n', 'convert'],
+    ['a quote inside a bare field', 'a,b\n1,5" x\n2,y\n', 'convert'],
+    ['text after a quoted field', 'a,b\n1,"x"y\n2,y\n', 'convert'],
+    ['spaces before quotes', 'a,b\n1, "x, y"\n2, "z, w"\n', 'convert'],
+    ['backslashed quotes', 'a,b\n1,"x \\"y\\", z"\n2,y\n', 'raw'],
+    ['a line that ended COPY before Postgres 18', 'a\nx\n\\.\ny\n', 'convert'],
+    ['a wider type', 'a,b\n1,x\n2,y\n', 'raw', { a: 'decimal' }],
+    ['text', 'a,b\n1,x\n2,y\n', 'raw', { a: 'text' }],
+    ['a narrower type', 'a,b\n1.0,x\n2.0,y\n', 'convert', { a: 'integer' }],
+    ['a date as datetime', 'a,b\n2024-01-01,x\n2024-01-02,y\n', 'raw', { a: 'datetime' }],
+    ['a datetime as date', 'a,b\n2024-01-01 00:00,x\n', 'convert', { a: 'date' }],
+  ])('%s', (_what, text, mode, types) => {
+    expect(planOf(text, types).mode).toBe(mode);
+  });
+
+  test('Windows-1252 is named to Postgres, unless it has bytes that mean nothing', () => {
+    const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    expect(planOf(latin('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
+      mode: 'raw',
+      copyOptions: expect.stringContaining("ENCODING 'WIN1252'"),
+    });
+    expect(planOf(latin('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
+  });
+
+  test('columns left out or moved', () => {
+    const inference = inferBytes(bytesOf('a,b,c\n1,x,2\n3,y,4\n'));
+    const [file] = inference.files as [Inference['files'][number]];
+    const [a, b, c] = loadColumns(inference);
+    expect(planLoad(file, [c, a, b] as never)).toMatchObject({ mode: 'raw', copyColumns: ['a', 'b', 'c'] });
+    const plan = planLoad(file, [c, a] as never);
+    expect(plan).toMatchObject({
+      mode: 'convert',
+      copyColumns: ['c', 'a'],
+      copyOptions: "FORMAT text, ENCODING 'UTF8'",
+    });
+    expect(copyData(plan, bytesOf('a,b,c\n1,x,2\n3,y,4\n')).text).toBe('2\t1\n4\t3\n');
+  });
+
+  test('month first is told to the session', () => {
+    expect(planOf('k,d\nx,12/31/2024\n')).toMatchObject({ mode: 'raw', dateStyle: 'ISO, MDY' });
+  });
+});
+
+describe('what is converted', () => {
+  test.each<[string, ColumnType | undefined, string, (string | null)[]]>([
+    ['point decimals', undefined, 'k,v\na,1.50\nb,+.5\nc,5.\nd,1e3\n', ['1.50', '.5', '5.', '1e3']],
+    ['comma decimals', undefined, 'k;v\na;1,50\nb;-,5\nc;1,5e3\n', ['1.50', '-.5', '1.5e3']],
+    ['dot groups', undefined, 'k;v\na;1.234,5\nb;-1.234.567\nc;12\n', ['1234.5', '-1234567', '12']],
+    ['comma groups', undefined, 'k;v\na;1,234.5\nb;"1,234,567"\nc;12\n', ['1234.5', '1234567', '12']],
+    ['booleans', undefined, 'k,v\na,Sim\nb,NÃO\nc,nao\n', ['true', 'false', 'false']],
+    ['verdadeiro', undefined, 'k,v\na,Verdadeiro\nb,falso\n', ['true', 'false']],
+    ['letters', undefined, 'k,v\na,s\nb,N\n', ['true', 'false']],
+    ['one and zero', undefined, 'k,is_v\na,1\nb,0\n', ['true', 'false']],
+    ['integers', undefined, 'k,v\na, +5 \nb,-7\nc,0\n', ['5', '-7', '0']],
+    ['day first', undefined, 'k,v\na,31/1/2024\nb,1/2/2024\n', ['2024-01-31', '2024-02-01']],
+    ['month first', undefined, 'k,v\na,1/31/2024\nb,1/2/2024\n', ['2024-01-31', '2024-01-02']],
+    ['two-digit years', undefined, 'k,v\na,31.12.69\nb,1.2.70\n', ['2069-12-31', '1970-02-01']],
+    ['year first', undefined, 'k,v\na,2024/1/5\n', ['2024-01-05']],
+    [
+      'datetimes',
+      undefined,
+      'k,v\na,31/12/2024 23:59\nb,1/2/2024T01:02:03.1234567Z\nc,3/4/2024\nd,3/4/2024 10:00:00-0330\n',
+      ['2024-12-31 23:59:00', '2024-02-01 01:02:03.123456+00', '2024-04-03 00:00:00', '2024-04-03 10:00:00-03:30'],
+    ],
+    ['codes as numbers', 'integer', 'k,v\na,007\nb,12\n', ['7', '12']],
+    ['whole decimals as integers', 'integer', 'k;v\na;1.234,00\nb;5,0\n', ['1234', '5']],
+    ['integers as decimals', 'decimal', 'k,v\na,5\n', ['5']],
+    ['integers as text', 'text', 'k,v\na, 5 \n', [' 5 ']],
+    ['integers as booleans', 'boolean', 'k,v\na,1\nb,0\n', ['true', 'false']],
+    ['midnights as dates', 'date', 'k,v\na,2024-01-31 00:00\n', ['2024-01-31']],
+    ['dates as datetimes', 'datetime', 'k,v\na,31/01/2024\n', ['2024-01-31 00:00:00']],
+    [
+      'text that COPY would read otherwise',
+      undefined,
+      'k,v\na,"x\ty\nz\\N\r"\nb,\\N\nc,\\.\n',
+      ['x\ty\nz\\N\r', '\\N', '\\.'],
+    ],
+    ['nulls', undefined, 'k,v,w\na,1,x\nb,,y\nc,"",z\nd,  ,z\n', ['1', null, null, null]],
+  ])('%s', (_what, type, text, values) => {
+    const name = text.includes('is_v') ? 'is_v' : 'v';
+    const types = type === undefined ? {} : { [name]: type };
+    expect(converted(text, types).map((row) => row[1])).toEqual(values);
+    expect(converted(text, types, 1).map((row) => row[1])).toEqual(values);
+  });
+
+  test.each<[ColumnType, string, string]>([
+    ['integer', 'k,v\na,1\nb,2.5\n', '2.5'],
+    ['integer', 'k,v\na,1\nb,9223372036854775808\n', '9223372036854775808'],
+    ['integer', 'k,v\na,1\nb,x\n', 'x'],
+    ['decimal', 'k,v\na,1.5\nb,n/d\n', 'n/d'],
+    ['boolean', 'k,v\na,true\nb,talvez\n', 'talvez'],
+    ['date', 'k,v\na,31/12/2024\nb,12/31/2024\n', '12/31/2024'],
+    ['date', 'k,v\na,2024-01-31\nb,2024-01-31 10:00\n', '2024-01-31 10:00'],
+    ['datetime', 'k,v\na,2024-01-31\nb,ontem\n', 'ontem'],
+  ])('as %s: a value that does not fit is named (%j)', (type, text, value) => {
+    const problem = refusal(() => converted(text, { v: type }));
+    expect(problem).toMatchObject({ code: 'VALUE_DOES_NOT_FIT', file: 'arquivo.csv', line: 3, column: 'v', value });
+  });
+
+  test('a value far down is named by its line, also where records span lines', () => {
+    const rows = Array.from({ length: 3000 }, (_, index) => `"duas\nlinhas",${index === 2500 ? 'x' : index}`);
+    expect(refusal(() => converted(`t,v\n${rows.join('\n')}\n`, { v: 'integer' }, 1000))).toMatchObject({
+      line: 2 + 2500 * 2,
+      value: 'x',
+    });
+  });
+
+  test('a null where the column takes none', () => {
+    const text = 'k,v\na,1\nb,\n';
+    const inference = inferBytes(bytesOf(text));
+    const columns = loadColumns(inference).map((column) => ({ ...column, nullable: false }));
+    const plan = planLoad(inference.files[0] as Inference['files'][number], columns);
+    expect(plan.mode).toBe('convert');
+    expect(refusal(() => copyData(plan, bytesOf(text)))).toMatchObject({ line: 3, column: 'v', value: '' });
+  });
+
+  test('each of several files is read in its own way', () => {
+    const texts = ['nome,valor\nana,1.5\n', 'valor;nome\n"2";bia\n'];
+    const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
+    const data = inference.files.map((file, index) => {
+      const plan = planLoad(file, loadColumns(inference));
+      return [plan.mode, plan.copyColumns, copyData(plan, bytesOf(texts[index] as string)).text];
+    });
+    expect(data).toEqual([
+      ['raw', ['nome', 'valor'], 'ana,1.5\n'],
+      ['raw', ['valor', 'nome'], '"2";bia\n'],
+    ]);
+  });
+});

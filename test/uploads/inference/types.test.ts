@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { columnOf, infer, shape } from './reading.ts';
+
+/** Values of one column, and the type and format they make. */
+const CASES: [values: string[], type: string, format: string][] = [
+  // integer
+  [['1', '2', '-3', '+4', '0'], 'integer', 'integer'],
+  [[' 1', '2 ', '\t3'], 'integer', 'integer'],
+  [['9223372036854775807', '-9223372036854775808'], 'integer', 'integer'],
+  [['9223372036854775808'], 'decimal', '1234.56'],
+  [['-9223372036854775809'], 'decimal', '1234.56'],
+  [['1', '99999999999999999999999'], 'decimal', '1234.56'],
+  [['-0', '1'], 'integer', 'integer'],
+  [['01', '2'], 'text', 'text'],
+  [['01310-100', '04538-133'], 'text', 'text'],
+  [['007'], 'text', 'text'],
+  [['-01'], 'text', 'text'],
+  [['+'], 'text', 'text'],
+  [['-'], 'text', 'text'],
+  [['1 000'], 'text', 'text'],
+  [['--1'], 'text', 'text'],
+  [['0x1F'], 'text', 'text'],
+  [['1_000'], 'text', 'text'],
+  [['١٢٣'], 'text', 'text'],
+  // decimal
+  [['1.5', '2', '-3.25'], 'decimal', '1234.56'],
+  [['.5', '5.', '+.25'], 'decimal', '1234.56'],
+  [['1e5', '2.5E-3', '1E+10'], 'decimal', '1234.56'],
+  [['1e1000'], 'text', 'text'],
+  [['1e'], 'text', 'text'],
+  [['e5'], 'text', 'text'],
+  [['.'], 'text', 'text'],
+  [[','], 'text', 'text'],
+  [['1.5.5'], 'text', 'text'],
+  [['1234,56', '0,5'], 'decimal', '1234,56'],
+  [['1,5', '2'], 'decimal', '1234,56'],
+  [['1.234,56', '12,50'], 'decimal', '1.234,56'],
+  [['1.234.567,8'], 'decimal', '1.234,56'],
+  [['1,234.56', '999.9'], 'decimal', '1,234.56'],
+  [['1,234,567.8'], 'decimal', '1,234.56'],
+  [['1.234'], 'decimal', '1234.56'],
+  [['1.234', '5.678'], 'decimal', '1234.56'],
+  [['1.234', '1.234.567'], 'decimal', '1.234,56'],
+  [['1.234.567'], 'decimal', '1.234,56'],
+  [['1,234,567'], 'decimal', '1,234.56'],
+  [['1,234'], 'decimal', '1,234.56'],
+  [['1,234', '0,5'], 'decimal', '1234,56'],
+  [['1,234', '1,23'], 'decimal', '1234,56'],
+  [['0,123'], 'decimal', '1234,56'],
+  [['1.23', '1,23'], 'text', 'text'],
+  [['1,234.56', '1.234,56'], 'text', 'text'],
+  [['12,34,567'], 'text', 'text'],
+  [['1,2345,678'], 'text', 'text'],
+  [['1.234.56'], 'text', 'text'],
+  [['012.345'], 'text', 'text'],
+  [['00.5'], 'text', 'text'],
+  [['0.5'], 'decimal', '1234.56'],
+  [['R$ 10,00'], 'text', 'text'],
+  [['$10.00'], 'text', 'text'],
+  [['10%'], 'text', 'text'],
+  [['(10)'], 'text', 'text'],
+  [['10-'], 'text', 'text'],
+  [['1.5 '], 'decimal', '1234.56'],
+  // nothing but empty is null
+  [['NA', '1'], 'text', 'text'],
+  [['NULL', '1'], 'text', 'text'],
+  [['NaN', '1.5'], 'text', 'text'],
+  [['-', '1'], 'text', 'text'],
+  [['Infinity'], 'text', 'text'],
+  [['1', '', '3'], 'integer', 'integer'],
+  [['', ''], 'text', 'text'],
+  // boolean
+  [['true', 'FALSE', 'True'], 'boolean', 'true/false'],
+  [['true'], 'boolean', 'true/false'],
+  [['yes', 'No'], 'boolean', 'yes/no'],
+  [['sim', 'não'], 'boolean', 'sim/não'],
+  [['SIM', 'NÃO', 'nao', 'Na\u0303o'], 'boolean', 'sim/não'],
+  [['Verdadeiro', 'falso'], 'boolean', 'verdadeiro/falso'],
+  [['true', 'yes'], 'text', 'text'],
+  [['t', 'f'], 'boolean', 't/f'],
+  [['T', 'F', 't'], 'boolean', 't/f'],
+  [['t', 't'], 'text', 'text'],
+  [['f', 'f'], 'text', 'text'],
+  [['y', 'n'], 'boolean', 'y/n'],
+  [['S', 'N'], 'boolean', 's/n'],
+  [['n', 'n'], 'text', 'text'],
+  [['v', 'f'], 'boolean', 'v/f'],
+  [['s', 'n', 'x'], 'text', 'text'],
+  [['s', 'n', 'y'], 'text', 'text'],
+  [['true', '1'], 'text', 'text'],
+  [['0', '1'], 'integer', 'integer'],
+  [['truely'], 'text', 'text'],
+  // date
+  [['2024-01-31', '2024-02-29'], 'date', 'yyyy-mm-dd'],
+  [['2023-02-29'], 'text', 'text'],
+  [['1900-02-29'], 'text', 'text'],
+  [['2000-02-29'], 'date', 'yyyy-mm-dd'],
+  [['2024-13-01'], 'text', 'text'],
+  [['0000-01-01'], 'text', 'text'],
+  [['2024/1/5'], 'date', 'yyyy/mm/dd'],
+  [['31/12/2024', '1/2/2024'], 'date', 'd/m/yyyy'],
+  [['12/31/2024', '1/2/2024'], 'date', 'm/d/yyyy'],
+  [['1/2/2024', '3/4/2024'], 'date', 'd/m/yyyy'],
+  [['31/12/2024', '12/31/2024'], 'text', 'text'],
+  [['31-12-2024'], 'date', 'd-m-yyyy'],
+  [['31.12.2024'], 'date', 'd.m.yyyy'],
+  [['31/12-2024'], 'text', 'text'],
+  [['31/12/24'], 'date', 'd/m/yy'],
+  [['12/31/99'], 'date', 'm/d/yy'],
+  [['31/12/2024', '31/12/24'], 'text', 'text'],
+  [['31/12/204'], 'text', 'text'],
+  [['2024-01'], 'text', 'text'],
+  [['20240131'], 'integer', 'integer'],
+  [['2024-01-31x'], 'text', 'text'],
+  [['1', '2024-01-31'], 'text', 'text'],
+  // datetime
+  [['2024-01-31 10:00'], 'datetime', 'yyyy-mm-dd hh:mm'],
+  [['2024-01-31T10:00:59'], 'datetime', 'yyyy-mm-dd hh:mm:ss'],
+  [['2024-01-31T10:00:59.123456Z'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f±hh:mm'],
+  [['2024-01-31 10:00:00+03:00', '2024-01-31 10:00:00-0300'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
+  [['2024-01-31 10:00:00 +03'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
+  [['2024-01-31', '2024-01-31 10:00'], 'datetime', 'yyyy-mm-dd hh:mm'],
+  [['31/12/2024 23:59'], 'datetime', 'd/m/yyyy hh:mm'],
+  [['12/31/24 23:59:01'], 'datetime', 'm/d/yy hh:mm:ss'],
+  [['2024-01-31 24:00'], 'text', 'text'],
+  [['2024-01-31 10:60'], 'text', 'text'],
+  [['2024-01-31 10:00 PM'], 'text', 'text'],
+  [['2024-01-31 1:00'], 'text', 'text'],
+  [['2024-01-31 10:00+25:00'], 'text', 'text'],
+  [['2024-01-31T'], 'text', 'text'],
+  [['10:00'], 'text', 'text'],
+];
+
+describe('the type of a column', () => {
+  test.each(CASES)('%j is %s as %s', (values, type, format) => {
+    const column = columnOf(values);
+    expect([column.type, column.evidence.format]).toEqual([type, format]);
+  });
+
+  test.each([
+    ['is_paid', 'boolean'],
+    ['isPaid', 'boolean'],
+    ['has_children', 'boolean'],
+    ['Tem filhos', 'boolean'],
+    ['Ativo', 'boolean'],
+    ['active', 'boolean'],
+    ['enabled', 'boolean'],
+    ['deleted', 'boolean'],
+    ['island', 'integer'],
+    ['activeusers', 'integer'],
+    ['count', 'integer'],
+  ])('0 and 1 under %s are %s', (header, type) => {
+    expect(columnOf(['0', '1', '1'], header).type).toBe(type);
+    expect(columnOf(['0', '1', '2'], header).type).toBe('integer');
+  });
+
+  test('1,234 alone is a decimal comma where semicolons part the fields', () => {
+    const { schema } = infer('nome;valor\nana;1,234\nbia;5,678\n');
+    expect(schema.columns[1]?.evidence.format).toBe('1234,56');
+    expect(schema.sample_rows[0]?.valor).toBe(1.234);
+  });
+
+  test('spaces of Unicode around a value are skipped like others', () => {
+    expect(columnOf(['\u00a012', '13\u00a0']).type).toBe('integer');
+  });
+
+  test('one value far down changes the type, and is named', () => {
+    const rows = Array.from({ length: 5000 }, (_, index) => `${index},x`);
+    rows[4321] = 'n/d,x';
+    const { columns } = infer(`n,t\n${rows.join('\n')}\n`).schema;
+    expect(columns[0]?.type).toBe('text');
+    expect(columns[0]?.evidence.counter_example).toEqual({ value: 'n/d', line: 4323 });
+  });
+
+  test.each([
+    [['1', '2', '2.5', '3.5'], { value: '2.5', line: 4 }],
+    [['2024-01-01', '2024-01-02 10:00', '2024-01-02 11:00'], { value: '2024-01-02 10:00', line: 3 }],
+    [['1', '2'], null],
+    [['1', '2.5', 'x', 'y'], { value: 'x', line: 4 }],
+    [['31/12/2024', '01/02/2024', '12/31/2024'], { value: '12/31/2024', line: 4 }],
+    [['s', 's'], { value: 's', line: 2 }],
+    [['', ''], null],
+  ])('the counter-example of %j', (values, expected) => {
+    expect(columnOf(values).evidence.counter_example).toEqual(expected);
+  });
+
+  test('evidence counts nulls; spaces alone are null but in text', () => {
+    const { columns } = infer('a,b,c\n1,x,\n ,  ,w\n"",v,w\n4,y,\n5,z,\n').schema;
+    expect(columns.map(({ type, nullable, evidence }) => [type, nullable, evidence.nulls])).toEqual([
+      ['integer', true, 2],
+      ['text', false, 0],
+      ['text', true, 3],
+    ]);
+  });
+
+  test('distinct values are shown once and few', () => {
+    const values = Array.from({ length: 300 }, (_, index) => String(index % 50));
+    expect(columnOf(values).evidence.distinct_sample).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+  });
+
+  test('a file of all types', () => {
+    const text = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,x\n,,,,,y\n';
+    const inference = infer(text);
+    expect(shape(inference)).toBe('i:integer d:decimal b:boolean dt:date ts:datetime t:text');
+    expect(inference.schema.sample_rows).toEqual([
+      { i: 1, d: 1.5, b: true, dt: '2024-01-31', ts: '2024-01-31T10:00:00.000Z', t: 'x' },
+      { i: null, d: null, b: null, dt: null, ts: null, t: 'y' },
+    ]);
+    expect(inference.schema.total_row_count_estimate).toBe(2);
+  });
+
+  test('samples lose no digit', () => {
+    const { sample_rows } = infer('k,i,d\nx,9007199254740993,0.1\ny,5,0.12345678901234567891\n').schema;
+    expect(sample_rows).toEqual([
+      { k: 'x', i: '9007199254740993', d: 0.1 },
+      { k: 'y', i: 5, d: '0.12345678901234567891' },
+    ]);
+  });
+});
