@@ -12,19 +12,39 @@ import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { surfaceOf, unmatched } from './http/unmatched.ts';
+import { accountEndpoints } from './modules/accounts/organization.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
+import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
+import { organizationGroupEndpoints } from './modules/groups/organization.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
+import { apiKeyEndpoints } from './modules/service-accounts/keys.organization.ts';
+import { serviceAccountEndpoints } from './modules/service-accounts/organization.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
 import { signInEndpoints } from './modules/sign-in/console.ts';
 import { authenticateBearer } from './modules/sign-in/service.ts';
+import { singleSignOnEndpoints } from './modules/single-sign-on/console.ts';
+import { socialSignInEndpoints } from './modules/social-sign-in/console.ts';
 import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
+import { organizationUserEndpoints } from './modules/users/organization.ts';
 import { logError } from './platform/log.ts';
 
 /** Every surface with its endpoints. */
 export const SURFACES: SurfaceEndpoints[] = [
-  { surface: organization.surface, endpoints: [...companyEndpoints, ...platformEndpoints(() => SURFACES)] },
-  { surface: console.surface, endpoints: signInEndpoints },
+  {
+    surface: organization.surface,
+    endpoints: [
+      ...companyEndpoints,
+      ...accountEndpoints,
+      ...serviceAccountEndpoints,
+      ...apiKeyEndpoints,
+      ...organizationGroupEndpoints,
+      ...groupMemberEndpoints,
+      ...organizationUserEndpoints,
+      ...platformEndpoints(() => SURFACES),
+    ],
+  },
+  { surface: console.surface, endpoints: [...signInEndpoints, ...singleSignOnEndpoints, ...socialSignInEndpoints] },
   { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },
   { surface: sharing.surface, endpoints: [] },
 ];

@@ -1,0 +1,55 @@
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { managedPolicyById } from '../../kernel/managed-policies.ts';
+import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import { gainOfLifting, policyNotFound, requireWithinReach, selectPolicy } from '../policies/service.ts';
+import { groupNotFound, policyNotAttached } from './failures.ts';
+import { attachPolicy, detachPolicy, selectAttachment, selectGroup } from './store.ts';
+
+/**
+ * Attaches a policy to a group: a managed one, or one of the company. Doing it twice changes nothing.
+ * @throws Failure `group.not_found`, `policy.not_found`, `access.grant_exceeds` when the policy allows more than the caller may
+ */
+export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const { group, document } = await read(ctx, groupId, policyId);
+  if (!group) throw groupNotFound();
+  if (!document) throw policyNotFound('policy_id');
+  requireWithinReach(ctx.actor, only(companyId, groupId, policyId, document));
+  const of = { companyId, groupId, policyId };
+  const [, [attached]] = await commit(ctx.db, [
+    attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
+    selectAttachment(ctx.db, companyId, groupId, policyId),
+  ]);
+  if (attached) return;
+  // One of them was deleted in between: say which.
+  const { group: still } = await read(ctx, groupId, policyId);
+  throw still ? policyNotFound('policy_id') : groupNotFound();
+}
+
+/**
+ * Detaches a policy from a group. What it denied is lifted thereby.
+ * @throws Failure `group.not_found`, `group_policy.not_found`, `access.grant_exceeds`
+ */
+export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const { group, document } = await read(ctx, groupId, policyId);
+  if (!group) throw groupNotFound();
+  if (document) requireWithinReach(ctx.actor, gainOfLifting(only(companyId, groupId, policyId, document)));
+  const [detached] = await commit(ctx.db, [detachPolicy(ctx.db, companyId, groupId, policyId)]);
+  if (detached.length === 0) throw policyNotAttached();
+}
+
+async function read(ctx: PrincipalContext, groupId: string, policyId: string) {
+  const { companyId } = ctx.actor;
+  const [[group], [own]] = await ctx.db.batch([
+    selectGroup(ctx.db, companyId, groupId),
+    selectPolicy(ctx.db, companyId, policyId),
+  ]);
+  return { group, document: own?.document ?? managedPolicyById(policyId)?.document };
+}
+
+const only = (companyId: string, groupId: string, id: string, document: PolicyDocument) => ({
+  companyId,
+  groups: [{ id: groupId, policies: [{ id, document }], roles: [], permissions: [] }],
+});

@@ -1,0 +1,79 @@
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { isAdministrator } from '../../kernel/policy.ts';
+import { accountNotFound, selectAccount } from '../accounts/service.ts';
+import { accessSources, grantReads, requireWithinReach } from '../policies/service.ts';
+import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
+import { selectUser, userNotFound } from '../users/service.ts';
+import { bindingExists, bindingNotFound, groupNotFound, outsideOwnAccount } from './failures.ts';
+import { prepareBinding, requireLiftable } from './service.ts';
+import { deleteBinding, type GroupBinding, readBindings, selectGroup } from './store.ts';
+
+/** A principal to be bound to a group within an account. */
+export type Member = Pick<GroupBinding, 'principalType' | 'principalId' | 'accountId'>;
+
+/**
+ * Puts a principal into a group within an account; a service account within its own one only. Nobody puts anyone, oneself
+ * included, into a group that may do more than they.
+ * @throws Failure `group.not_found`, `user.not_found`, `service_account.not_found`, `account.not_found`,
+ * `group_binding.exists`, `access.grant_exceeds`, invalid
+ */
+export async function addMember(ctx: PrincipalContext, groupId: string, member: Member): Promise<GroupBinding> {
+  const { companyId } = ctx.actor;
+  await requireBindable(ctx, groupId, member);
+  if (!isAdministrator(ctx.actor.access)) {
+    const found = await ctx.db.batch(grantReads(ctx.db, companyId, [groupId]));
+    requireWithinReach(ctx.actor, accessSources(companyId, false, found));
+  }
+  const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
+  const [inserted] = await commit(ctx.db, [statement], { 'group_bindings.group_id': bindingExists });
+  if (inserted.length > 0) return record;
+  // One of them was deleted in between: say which.
+  await requireBindable(ctx, groupId, member);
+  throw groupNotFound();
+}
+
+/** Finds out, in one batch, whether group, principal and account are there and fit together. */
+async function requireBindable(ctx: PrincipalContext, groupId: string, member: Member): Promise<void> {
+  const { companyId } = ctx.actor;
+  const { principalId, accountId } = member;
+  const [[group], [user], [serviceAccount], [account]] = await ctx.db.batch([
+    selectGroup(ctx.db, companyId, groupId),
+    selectUser(ctx.db, companyId, principalId),
+    selectServiceAccount(ctx.db, companyId, principalId),
+    selectAccount(ctx.db, companyId, accountId),
+  ]);
+  if (!group) throw groupNotFound();
+  if (member.principalType === 'user' && !user) throw userNotFound('principal_id');
+  if (member.principalType === 'service_account' && !serviceAccount) throw serviceAccountNotFound('principal_id');
+  if (!account) throw accountNotFound('account_id');
+  if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId) throw outsideOwnAccount();
+}
+
+/** A page of a group's bindings. @throws Failure `group.not_found` */
+export async function listMembers(
+  ctx: PrincipalContext,
+  groupId: string,
+  accountId: string | undefined,
+  part: Parameters<typeof readBindings>[2],
+) {
+  const { companyId } = ctx.actor;
+  const [group] = await selectGroup(ctx.db, companyId, groupId);
+  if (!group) throw groupNotFound();
+  return readBindings(ctx.db, { companyId, groupId, accountId }, part);
+}
+
+/**
+ * Takes a principal out of a group. What the group denied is lifted thereby.
+ * @throws Failure `group.not_found`, `group_binding.not_found`, `access.grant_exceeds`
+ */
+export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  await requireLiftable(ctx, groupId);
+  const [[group], removed] = await commit(ctx.db, [
+    selectGroup(ctx.db, companyId, groupId),
+    deleteBinding(ctx.db, companyId, groupId, bindingId),
+  ]);
+  if (!group) throw groupNotFound();
+  if (removed.length === 0) throw bindingNotFound();
+}

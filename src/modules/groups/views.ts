@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { isoMoment, isoOrNull, timestamp } from '../../http/fields.ts';
+import type { GroupBinding, GroupWithCounts } from './service.ts';
+
+/** A group as the organization API shows it. */
+export const organizationGroupView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    organization_id: z.string(),
+    attached_policies: z.array(z.string()),
+    member_count: z.int().meta({ description: 'Distinct principals.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+    deleted_at: timestamp.nullable(),
+  })
+  .meta({ id: 'OrganizationGroup' });
+
+export const viewOrganizationGroup = (group: GroupWithCounts): z.input<typeof organizationGroupView> => ({
+  id: group.id,
+  name: group.name,
+  description: group.description,
+  organization_id: group.companyId,
+  attached_policies: group.policyIds,
+  member_count: group.memberCount,
+  created_at: isoMoment(group.createdAt),
+  updated_at: isoMoment(group.updatedAt),
+  deleted_at: isoOrNull(group.deletedAt),
+});
+
+/** A membership as the organization API shows it. */
+export const groupBindingView = z
+  .object({
+    id: z.string(),
+    group_id: z.string(),
+    principal_type: z.enum(['user', 'service_account']),
+    principal_id: z.string(),
+    account_id: z.string(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'GroupBinding' });
+
+export const viewGroupBinding = (binding: GroupBinding): z.input<typeof groupBindingView> => ({
+  id: binding.id,
+  group_id: binding.groupId,
+  principal_type: binding.principalType,
+  principal_id: binding.principalId,
+  account_id: binding.accountId,
+  created_at: isoMoment(binding.createdAt),
+});
