@@ -3,7 +3,12 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
 /** Pure things and the offline stand-ins run in Node; everything else runs in workerd, against real bindings. */
-const IN_NODE = ['test/kernel/**/*.test.ts', 'test/uploads/inference/**/*.test.ts', 'test/local/**/*.test.ts'];
+const IN_NODE = [
+  'test/kernel/**/*.test.ts',
+  'test/uploads/inference/**/*.test.ts',
+  'test/local/**/*.test.ts',
+  'test/examples/**/*.test.ts',
+];
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const random = () => randomBytes(32).toString('base64');
@@ -18,7 +23,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: IN_NODE,
           setupFiles: ['test/support/migrate.ts'],
-          globalSetup: ['test/support/global-setup.ts'],
+          globalSetup: ['test/support/global-setup.ts', 'test/support/oidc-provider.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -36,6 +41,8 @@ export default defineConfig({
                 NEON_API_KEY: inject('neonApiKey'),
                 NEON_WS_PROXY: inject('neonWsProxy'),
                 CONSOLE_URL: 'https://console.test',
+                // The identity providers of the tests are on this machine.
+                ALLOW_PRIVATE_ISSUERS: 'true',
                 // Generous, so that tests meet a limit only where they ask for one.
                 RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1000000',
                 RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1000000',

@@ -28,12 +28,15 @@ signature=$(
     openssl dgst -sha256 -hmac "$SECRET_KEY" | hex
 )
 
-headers=("authorization: HMAC $ACCESS_KEY:$signature" "x-date: $date" "x-nonce: $nonce" "x-content-sha256: $digest")
+headers="authorization: HMAC $ACCESS_KEY:$signature
+x-date: $date
+x-nonce: $nonce
+x-content-sha256: $digest"
 
 if [[ -n ${PRINT-} ]]; then
-  printf '%s\n' "${headers[@]}"
+  printf '%s\n' "$headers"
   exit
 fi
-[[ -n $body ]] && headers+=('content-type: application/json')
-curl --silent --show-error --path-as-is --globoff --request "$method" \
-  "${headers[@]/#/--header=}" ${body:+--data-raw="$body"} "$url"
+[[ -n $body ]] && headers+=$'\ncontent-type: application/json'
+printf '%s\n' "$headers" |
+  curl --silent --show-error --path-as-is --globoff --request "$method" --header @- ${body:+--data-raw "$body"} "$url"

@@ -1,0 +1,39 @@
+import { env } from 'cloudflare:test';
+import { type Key, sign } from '../../examples/signing/sign.ts';
+import { type Answer, BASE_URL, call, type Sending } from '../support/api.ts';
+
+/** A request as it goes over the wire: nothing is added to it. */
+export interface Wire {
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: Headers;
+  body: string;
+}
+
+/** A signed request, ready to be sent or tampered with. */
+export async function signedWire(
+  key: Key,
+  { method = 'GET', path = '/admin/audit-events', body = '', date = new Date().toISOString() } = {},
+): Promise<Wire> {
+  const headers = new Headers({ ...(await sign(key, method, BASE_URL + path, body, { date })) });
+  if (body !== '') headers.set('content-type', 'application/json');
+  return { method, path, headers, body };
+}
+
+/** Sends it from the door. */
+export const send = ({ method, path, headers, body }: Wire, variables?: Sending['env']): Promise<Answer> =>
+  call(method, path, { headers: Object.fromEntries(headers), ...(body !== '' && { body }), env: variables });
+
+/** Signs and sends. */
+export const sendSigned = async (
+  key: Key,
+  draft: Parameters<typeof signedWire>[1] = {},
+  variables?: Sending['env'],
+): Promise<Answer> => send(await signedWire(key, draft), variables);
+
+/** Changes rows of the control database behind the API's back. */
+export const alter = (statement: string, ...values: unknown[]): Promise<D1Result> =>
+  env.CONTROL_DB.prepare(statement)
+    .bind(...values)
+    .run();

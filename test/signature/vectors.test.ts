@@ -1,0 +1,102 @@
+import { env } from 'cloudflare:test';
+import { Hono } from 'hono';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { makeVectors } from '../../examples/signing/make-vectors.ts';
+import { sign } from '../../examples/signing/sign.ts';
+import type { Vectors } from '../../examples/signing/vectors/vector.ts';
+import vectors from '../../examples/signing/vectors.json' with { type: 'json' };
+import { clock, openContext } from '../../src/context.ts';
+import { type HttpEnv, originOf } from '../../src/http/mount.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { derive } from '../../src/modules/service-accounts/keys.ts';
+import { authenticateSignature } from '../../src/modules/service-accounts/signature.ts';
+import { sha256Hex } from '../../src/platform/secrets.ts';
+import { aCompany } from '../support/worlds.ts';
+import { alter } from './support.ts';
+
+const { key, now, valid, invalid } = vectors as unknown as Vectors;
+
+/** The master secret and salt that the vectors' secret is derived from. */
+const MASTER = 'master secret of the test vectors, 1';
+const SALT = 'salt-of-the-vectors-00';
+const VERSION = 7;
+
+/** Nothing but the authentication of a signed request: answers who signed it, or why not. */
+const door = new Hono<HttpEnv>().all('*', async (c) => {
+  const { context } = openContext(originOf(c), { kind: 'anonymous' });
+  try {
+    const { actor, nonce } = await authenticateSignature(context, c.req);
+    return c.json({ serviceAccountId: actor.id, nonce });
+  } catch (error) {
+    if (error instanceof Failure) return c.json({ kind: error.kind, ...error.detail }, 401);
+    throw error;
+  }
+});
+
+const bindings = { ...env, KEY_DERIVATION_SECRETS: JSON.stringify({ [VERSION]: MASTER }) };
+const execution = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+
+async function knock(method: string, url: string, lines: string[], body: string) {
+  const headers = new Headers();
+  for (const line of lines) headers.append(...(line.split(/: ?(.*)/s).slice(0, 2) as [string, string]));
+  const request = new Request(url, { method, headers, ...(body !== '' && { body }) });
+  const response = await door.fetch(request, bindings, execution as unknown as ExecutionContext);
+  return { status: response.status, body: await response.json<Record<string, unknown>>() };
+}
+
+beforeAll(async () => {
+  const { apiKey } = await aCompany();
+  const derived = await derive(MASTER, key.access_key, SALT);
+  expect(derived).toBe(key.secret_key);
+  await alter(
+    'UPDATE api_keys SET access_key = ?, salt = ?, derivation_version = ?, secret_digest = ? WHERE access_key = ?',
+    ...[key.access_key, SALT, VERSION, await sha256Hex(derived), apiKey.access_key],
+  );
+});
+
+beforeEach(() => {
+  clock.now = () => Date.parse(now);
+});
+
+afterEach(() => {
+  clock.now = () => Date.now();
+});
+
+describe('the published vectors', () => {
+  it('are what their generator writes', async () => {
+    expect(await makeVectors()).toEqual(vectors);
+  });
+
+  it('have names that tell them apart', () => {
+    const names = [...valid, ...invalid].map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it.each(valid)('sign: $name', async ({ method, url, body, headers }) => {
+    const stamp = { date: headers['x-date'], nonce: headers['x-nonce'] };
+    expect(await sign(key, method, url, body, stamp)).toEqual(headers);
+  });
+
+  it.each(valid)('accept: $name', async ({ method, url, body, headers }) => {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const answer = await knock(method, url, lines, body);
+    expect(answer).toEqual({
+      status: 200,
+      body: {
+        serviceAccountId: expect.any(String),
+        nonce: {
+          accessKey: key.access_key,
+          value: headers['x-nonce'],
+          expiresAt: Date.parse(headers['x-date']) + 300_000,
+        },
+      },
+    });
+  });
+
+  it.each(invalid)('refuse: $name', async ({ method, url, body, headers, reason, string_to_sign }) => {
+    const answer = await knock(method, url, headers, body);
+    expect(answer.status).toBe(401);
+    expect(answer.body).toMatchObject({ kind: 'unauthenticated', reason, field: expect.any(String) });
+    expect(answer.body.string_to_sign).toBe(string_to_sign);
+  });
+});
