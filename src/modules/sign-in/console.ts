@@ -5,37 +5,8 @@ import { companyExists } from '../companies/service.ts';
 import { triedPassword } from '../users/password-rules.ts';
 import { getUser } from '../users/service.ts';
 import { consoleUserView, viewConsoleUser } from '../users/views.ts';
-import { logIn, logOut, publicKeySet, refreshSession, type SignedIn, type TokenPair } from './service.ts';
-
-const tokenPairView = z
-  .object({
-    token: z.string(),
-    expires_in: z.int().meta({ description: 'Seconds.' }),
-    refresh_token: z.string(),
-    refresh_expires_in: z.int().meta({ description: 'Seconds.' }),
-  })
-  .meta({ id: 'TokenPair' });
-
-const loginResultView = tokenPairView
-  .extend({ user: z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() }) })
-  .meta({ id: 'LoginResult' });
-
-const viewTokenPair = (pair: TokenPair): z.input<typeof tokenPairView> => ({
-  token: pair.token,
-  expires_in: pair.expiresIn,
-  refresh_token: pair.refreshToken,
-  refresh_expires_in: pair.refreshExpiresIn,
-});
-
-const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView> => ({
-  ...viewTokenPair(signedIn),
-  user: {
-    _id: signedIn.user.id,
-    email: signedIn.user.email,
-    name: signedIn.user.name,
-    company_id: signedIn.user.companyId,
-  },
-});
+import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
+import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
 const loginInput = z
   .object({ company_slug: z.string().min(1).max(63), email: z.email().max(254).toLowerCase(), password: triedPassword })
@@ -60,9 +31,9 @@ export const signInEndpoints = [
       access: 'public',
       summary: 'Sign in with email and password',
       body: loginInput,
-      returns: ok(loginResultView),
+      returns: ok(signInResultView),
     },
-    async ({ ctx, body }) => viewSignedIn(await logIn(ctx, body)),
+    async ({ ctx, body }) => viewSignInResult(await logIn(ctx, body)),
   ),
   endpoint(
     {

@@ -10,3 +10,34 @@ export const userNotActive = () =>
 /** @param retryAfter seconds */
 export const tooManyAttempts = (retryAfter: number) =>
   new Failure('too_many', 'sign_in.too_many_attempts', { retryAfter });
+
+/** The user was deactivated, or all sessions were ended, while this sign-in was under way. */
+export const overtaken = () =>
+  new Failure('unauthenticated', 'sign_in.overtaken', {
+    message: 'Your sessions were ended meanwhile. Sign in again.',
+  });
+
+/** Wrong, used, expired, tried too often, or never sent: whoever asks learns no more. */
+export const wrongEmailedCode = () =>
+  new Failure('invalid', 'sign_in.wrong_emailed_code', { message: 'The code is wrong or has expired.' });
+
+export const wrongSecondFactor = () =>
+  new Failure('invalid', 'second_factor.wrong_code', { message: 'The code is wrong, or was used before.' });
+
+export const pendingEnded = () =>
+  new Failure('unauthenticated', 'second_factor.pending_ended', {
+    message: 'This sign-in has expired, was finished, or had too many wrong codes. Sign in again.',
+  });
+
+export const secondFactorEnabled = () =>
+  new Failure('conflict', 'second_factor.enabled', {
+    message: 'The second factor is enabled already. Disable it to enrol another authenticator.',
+  });
+
+export const secondFactorNotEnabled = () =>
+  new Failure('conflict', 'second_factor.not_enabled', { message: 'The second factor is not enabled.' });
+
+export const secondFactorNotSetUp = () =>
+  new Failure('conflict', 'second_factor.not_set_up', {
+    message: 'There is no authenticator to enable. Set one up first.',
+  });

@@ -4,22 +4,17 @@ import { compileAccess } from '../../kernel/policy.ts';
 import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwords.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { accessReads, accessSources } from '../policies/service.ts';
-import { selectUserByEmail, type User, updateAtLogin } from '../users/service.ts';
-import { tooManyAttempts, userNotActive, wrongCredentials } from './failures.ts';
-import { beginSession, type TokenPair } from './sessions.ts';
+import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
+import { attempt, passwordOf } from './attempts.ts';
+import { completeSignIn, type SignInResult } from './complete.ts';
+import { wrongCredentials } from './failures.ts';
 import { selectLiveSession } from './store.ts';
 import { invalidToken, verifyAccessToken } from './tokens.ts';
 
+export { completeSignIn, type PendingSecondFactor, type SignedIn, type SignInResult } from './complete.ts';
 export { logOut, refreshSession, type TokenPair } from './sessions.ts';
+export { endSessionsOfInactive } from './store.ts';
 export { publicKeySet } from './tokens.ts';
-
-const FAILURES = 10;
-const FAILURE_WINDOW_MS = 15 * 60 * 1000;
-
-/** A session begun, and whose it is. */
-export interface SignedIn extends TokenPair {
-  user: User;
-}
 
 /**
  * Signs in with a password. Unknown email and wrong password cost the same and say the same; failures are counted by
@@ -29,24 +24,17 @@ export interface SignedIn extends TokenPair {
 export async function logIn(
   ctx: Context,
   input: { companySlug: string; email: string; password: string },
-): Promise<SignedIn> {
+): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  const limiter = ctx.bindings.ATTEMPT_LIMITER.getByName(`password:${company.id}:${input.email}`);
-  const attempt = await limiter.begin(FAILURES, FAILURE_WINDOW_MS);
-  if (!attempt.allowed) throw tooManyAttempts(Math.ceil(attempt.retryAfterMs / 1000));
-
-  let passed = false;
-  try {
+  return attempt(ctx, passwordOf(company.id, input.email), async () => {
     const [user] = await selectUserByEmail(ctx.db, company.id, input.email);
-    passed = await verifyPassword(input.password, user?.passwordHash ?? null);
+    const passed = await verifyPassword(input.password, user?.passwordHash ?? null);
     if (!passed || !user) throw wrongCredentials();
-    if (!user.isActive) throw userNotActive();
-    const upgraded = isOutdated(user.passwordHash as string) ? await hashPassword(input.password) : null;
-    const pair = await beginSession(ctx, user, [updateAtLogin(ctx.db, user, ctx.now(), upgraded)]);
-    return { ...pair, user };
-  } finally {
-    await limiter.settle(attempt.attemptId, !passed, FAILURE_WINDOW_MS);
-  }
+    const upgrade = isOutdated(user.passwordHash as string)
+      ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))]
+      : [];
+    return completeSignIn(ctx, user, upgrade);
+  });
 }
 
 /** Who a session token belongs to, and what they may do: one batch. */

@@ -1,7 +1,8 @@
 import type { Context, UserActor } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import type { User } from '../users/service.ts';
+import { noteSignIn, type User } from '../users/service.ts';
+import { overtaken } from './failures.ts';
 import { endSession, insertSession, rotateStatements, selectLiveSession } from './store.ts';
 import {
   ACCESS_SECONDS,
@@ -23,12 +24,12 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
-/** Begins a session of `user`. `alongside` is stored in the same unit. */
-export async function beginSession(ctx: Context, user: User, alongside: Statement[]): Promise<TokenPair> {
+/** A session of `user` that `statement` stores, and the tokens to hand out once it is stored. */
+export async function prepareSession(ctx: Context, user: User, { afterChange = false } = {}) {
   const now = ctx.now();
   const sessionId = ctx.newId();
   const jti = crypto.randomUUID();
-  const session = insertSession(ctx.db, {
+  const record = {
     id: sessionId,
     companyId: user.companyId,
     userId: user.id,
@@ -38,9 +39,22 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
     createdAt: now,
     expiresAt: now + REFRESH_SECONDS * 1000,
     endedAt: null,
-  });
-  await commit(ctx.db, [session, ...alongside]);
-  return tokenPair(ctx, user, sessionId, jti);
+  };
+  return {
+    statement: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
+    tokens: () => tokenPair(ctx, user, sessionId, jti),
+  };
+}
+
+/**
+ * Begins a session of `user`. `alongside` is stored in the same unit.
+ * @throws Failure `sign_in.overtaken` when the user was deactivated, or all sessions were ended, since `user` was read
+ */
+export async function beginSession(ctx: Context, user: User, alongside: Statement[] = []): Promise<TokenPair> {
+  const session = await prepareSession(ctx, user);
+  const [stored] = await commit(ctx.db, [session.statement, noteSignIn(ctx.db, user, ctx.now()), ...alongside]);
+  if (changes(stored) === 0) throw overtaken();
+  return session.tokens();
 }
 
 /**

@@ -1,12 +1,40 @@
-import { and, eq, gt, gte, isNull, ne } from 'drizzle-orm';
+import { and, eq, gt, gte, isNull, lt, ne, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
 import { companies } from '../companies/tables.ts';
 import { users } from '../users/tables.ts';
 import { sessions } from './tables.ts';
 
 export type Session = typeof sessions.$inferSelect;
 
-export const insertSession = (db: ControlDb, record: Session) => db.insert(sessions).values(record);
+/**
+ * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read.
+ * @param afterChange only if the statement before it in the batch changed a row
+ */
+export const insertSession = (
+  db: ControlDb,
+  record: Session,
+  { sessionEpoch, afterChange }: { sessionEpoch: number; afterChange: boolean },
+) => {
+  const unchanged = db
+    .select({ id: users.id })
+    .from(users)
+    .where(
+      and(
+        eq(users.companyId, record.companyId),
+        eq(users.id, record.userId),
+        eq(users.sessionEpoch, sessionEpoch),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+      ),
+    );
+  return insertWhen(
+    db,
+    sessions,
+    record,
+    afterChange ? sql`changes() > 0 and exists ${unchanged}` : sql`exists ${unchanged}`,
+  );
+};
 
 /** The live session of a token with its user and company: nothing when any of them has ended. */
 export const selectLiveSession = (
@@ -71,3 +99,21 @@ export const endSession = (db: ControlDb, companyId: string, sessionId: string, 
     .update(sessions)
     .set({ endedAt: now })
     .where(and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId), isNull(sessions.endedAt)));
+
+/** Ends every session of a user who is not active any more, or deleted; goes into the batch that makes the user so. */
+export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(
+      and(
+        eq(sessions.userId, userId),
+        eq(sessions.companyId, companyId),
+        isNull(sessions.endedAt),
+        sql`exists (select 1 from ${users} where id = ${userId} and (is_active = 0 or deleted_at is not null))`,
+      ),
+    );
+
+/** Forgets sessions whose refresh token has expired. */
+export const deleteExpiredSessions = (db: ControlDb, now: number) =>
+  db.delete(sessions).where(lt(sessions.expiresAt, now));

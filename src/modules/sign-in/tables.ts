@@ -1,4 +1,4 @@
-import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { companyId, id, moment } from '../../db/columns.ts';
 
 /** A person's sign-in, from login to logout. Refresh tokens are kept only as SHA-256 of their `jti`. */
@@ -17,5 +17,77 @@ export const sessions = sqliteTable(
     expiresAt: moment('expires_at').notNull(),
     endedAt: moment('ended_at'),
   },
-  (table) => [index('sessions_of_user').on(table.userId, table.endedAt)],
+  (table) => [
+    index('sessions_of_user').on(table.userId, table.endedAt),
+    index('sessions_by_expiry').on(table.expiresAt),
+  ],
+);
+
+/** The newest code mailed to an address, kept also for addresses that belong to nobody, so that no answer is quicker. */
+export const passwordlessCodes = sqliteTable(
+  'passwordless_codes',
+  {
+    companyId: companyId(),
+    /** Lower-case. */
+    email: text('email').notNull(),
+    /** HMAC of the code. */
+    digest: text('digest').notNull(),
+    /** Codes tried so far. */
+    tries: integer('tries').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    usedAt: moment('used_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.companyId, table.email] }),
+    index('passwordless_codes_by_expiry').on(table.expiresAt),
+  ],
+);
+
+/** A user's authenticator. Each enrolment has a new id; it counts once a code has confirmed it. */
+export const secondFactors = sqliteTable('second_factors', {
+  id: id(),
+  companyId: companyId(),
+  userId: text('user_id').notNull().unique(),
+  /** TOTP secret in base32, encrypted with the id as context. */
+  secret: text('secret').notNull(),
+  confirmedAt: moment('confirmed_at'),
+  createdAt: moment('created_at').notNull(),
+});
+
+/** Time steps whose code was accepted: it is not accepted again. */
+export const usedTotpSteps = sqliteTable(
+  'used_totp_steps',
+  {
+    companyId: companyId(),
+    factorId: text('factor_id').notNull(),
+    /** Unix time in units of 30 s. */
+    step: integer('step').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.factorId, table.step] }), index('used_totp_steps_by_step').on(table.step)],
+);
+
+/** Backup codes that are left, as HMACs. */
+export const backupCodes = sqliteTable(
+  'backup_codes',
+  { companyId: companyId(), factorId: text('factor_id').notNull(), digest: text('digest').notNull() },
+  (table) => [primaryKey({ columns: [table.factorId, table.digest] })],
+);
+
+/** A sign-in that has passed its first factor and waits for the second. */
+export const pendingSecondFactors = sqliteTable(
+  'pending_second_factors',
+  {
+    /** SHA-256 of the token. */
+    digest: text('digest').primaryKey(),
+    companyId: companyId(),
+    userId: text('user_id').notNull(),
+    /** The user's, when the first factor passed. */
+    sessionEpoch: integer('session_epoch').notNull(),
+    /** Codes tried so far. */
+    tries: integer('tries').notNull(),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    endedAt: moment('ended_at'),
+  },
+  (table) => [index('pending_second_factors_by_expiry').on(table.expiresAt)],
 );

@@ -1,0 +1,65 @@
+import type { Mail } from '../../platform/mail.ts';
+
+/** What a mail says: paragraphs, and between them the one thing it is about. */
+export interface Content {
+  to: string;
+  subject: string;
+  /** The receiver's name. */
+  name: string;
+  before: string;
+  /** A code to type, or a link to open. */
+  code?: string;
+  link?: { label: string; url: string };
+  /** Further paragraphs; the last tells what to do if one did not ask for this. */
+  after: string[];
+}
+
+/** The mail in plain text and in HTML. A code or a link stands on a line of its own. */
+export function compose({ to, subject, name, before, code, link, after }: Content): Mail {
+  const greeting = `Hello ${oneLine(name)},`;
+  const text = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : []), ...after].map((paragraph) =>
+    oneLine(paragraph),
+  );
+  const html = [
+    paragraph(greeting),
+    paragraph(before),
+    ...(code ? [`<p style="${CODE}">${escapeHtml(code)}</p>`] : []),
+    ...(link
+      ? [
+          `<p><a href="${escapeHtml(link.url)}" style="${BUTTON}">${escapeHtml(link.label)}</a></p>`,
+          plainLink(link.url),
+        ]
+      : []),
+    ...after.map(paragraph),
+  ];
+  return {
+    to,
+    subject: oneLine(subject),
+    text: `${text.join('\n\n')}\n`,
+    html: `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${escapeHtml(oneLine(subject))}</title></head>
+<body style="${BODY}">
+${html.join('\n')}
+</body>
+</html>
+`,
+  };
+}
+
+const BODY = 'font-family: system-ui, sans-serif; font-size: 16px; line-height: 1.5; max-width: 36em; margin: 2em auto';
+const CODE = 'font-family: ui-monospace, monospace; font-size: 28px; letter-spacing: 0.2em; margin: 1em 0';
+const BUTTON =
+  'display: inline-block; padding: 0.6em 1.2em; border-radius: 6px; background: #1a56db; color: #ffffff; text-decoration: none';
+
+const paragraph = (text: string): string => `<p>${escapeHtml(oneLine(text))}</p>`;
+
+/** For those whose mail program shows no button. */
+const plainLink = (url: string): string => `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;
+
+/** Names are other people's input: they must not make lines of their own, in a header least of all. */
+const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string);

@@ -1,0 +1,30 @@
+import type { Context } from '../../context.ts';
+import { randomBelow } from '../../kernel/random.ts';
+import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
+
+const COUNT = 10;
+/** Without the letters and digits that are mistaken for each other. */
+const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
+const LENGTH = 10;
+const PURPOSE = 'backup code';
+
+/** A new set of one-time codes, `xxxxx-xxxxx`, and the digests they are stored under. */
+export async function newBackupCodes(ctx: Context, factorId: string): Promise<{ codes: string[]; digests: string[] }> {
+  const codes = Array.from({ length: COUNT }, newCode);
+  const digests = await Promise.all(
+    codes.map((code) => keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normal(code)}`)),
+  );
+  return { codes, digests };
+}
+
+/** The digests that a code someone typed may be stored under. */
+export const backupDigests = (ctx: Context, factorId: string, code: string): Promise<string[]> =>
+  keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normal(code)}`);
+
+/** People leave out the hyphen, add spaces, and press shift. */
+const normal = (code: string): string => code.toLowerCase().replaceAll(/[\s-]/g, '');
+
+function newCode(): string {
+  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomBelow(ALPHABET.length)]).join('');
+  return `${letters.slice(0, LENGTH / 2)}-${letters.slice(LENGTH / 2)}`;
+}

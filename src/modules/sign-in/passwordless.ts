@@ -1,0 +1,71 @@
+import type { Context } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { randomBelow } from '../../kernel/random.ts';
+import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
+import { companyBySlug, selectCompany } from '../companies/service.ts';
+import { type MailRequest, requestMail } from '../mails/service.ts';
+import { signInCodeMail } from '../mails/texts.ts';
+import { noteVerified, selectUserByEmail } from '../users/service.ts';
+import { completeSignIn, type SignInResult } from './complete.ts';
+import { wrongEmailedCode } from './failures.ts';
+import { replaceCode, tryCode } from './passwordless-store.ts';
+
+const MINUTES = 10;
+
+/**
+ * Asks for a code by mail. Whether the email belongs to anybody is found out only after the answer, so that neither the
+ * answer nor its time tells.
+ * @throws Failure `company.not_found`
+ */
+export async function requestCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
+  const company = await companyBySlug(ctx, input.companySlug);
+  await requestMail(ctx, { kind: 'sign_in_code', companyId: company.id, email: input.email }, mailCode);
+}
+
+/** Makes a code and mails it to the active user of that email; for any other address it only does the same work. */
+export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'sign_in_code'>): Promise<void> {
+  const code = sixDigits();
+  const digest = await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'sign-in code', inPlace(companyId, email, code));
+  const [, [user], [company]] = await commit(ctx.db, [
+    replaceCode(ctx.db, {
+      companyId,
+      email,
+      digest,
+      tries: 0,
+      expiresAt: ctx.now() + MINUTES * 60_000,
+      usedAt: null,
+    }),
+    selectUserByEmail(ctx.db, companyId, email),
+    selectCompany(ctx.db, companyId),
+  ]);
+  if (!user?.isActive || !company) return;
+  await ctx.mailer.send(signInCodeMail({ to: email, name: user.name, company: company.name, code, minutes: MINUTES }));
+}
+
+/**
+ * Signs in with a mailed code. It works once, 10 minutes, and dies with the fifth wrong try.
+ * @throws Failure `company.not_found`, `sign_in.wrong_emailed_code`
+ */
+export async function logInWithCode(
+  ctx: Context,
+  input: { companySlug: string; email: string; code: string },
+): Promise<SignInResult> {
+  const company = await companyBySlug(ctx, input.companySlug);
+  const place = { companyId: company.id, email: input.email };
+  const digests = await keyedDigests(
+    ctx.config.ENCRYPTION_KEYS,
+    'sign-in code',
+    inPlace(company.id, input.email, input.code),
+  );
+  const [[tried], [user]] = await commit(ctx.db, [
+    tryCode(ctx.db, place, digests, ctx.now()),
+    selectUserByEmail(ctx.db, company.id, input.email),
+  ]);
+  if (!tried?.usedAt || !user?.isActive) throw wrongEmailedCode();
+  return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
+}
+
+/** A code means something only where it was asked for. */
+const inPlace = (companyId: string, email: string, code: string): string => `${companyId}:${email}:${code}`;
+
+const sixDigits = (): string => String(randomBelow(1_000_000)).padStart(6, '0');

@@ -1,0 +1,23 @@
+import { Secret, TOTP } from 'otpauth';
+
+/** How the authenticator of a person shows the account. */
+const ISSUER = 'Data Console';
+const SECRET_BYTES = 20;
+/** Steps of 30 s before and after the present one whose codes are accepted: clocks differ. */
+const WINDOW = 1;
+
+/** A new secret, in base32. */
+export const newTotpSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
+
+/** What an authenticator app reads from a QR code. */
+export const otpauthUrl = (secret: string, email: string): string =>
+  new TOTP({ issuer: ISSUER, label: email, secret: Secret.fromBase32(secret) }).toString();
+
+/** The time step that a six-digit code is right for at `now` (ms), one step to either side included; null when none. */
+export function stepOf(secret: string, code: string, now: number): number | null {
+  const delta = TOTP.validate({ token: code, secret: Secret.fromBase32(secret), window: WINDOW, timestamp: now });
+  return delta === null ? null : TOTP.counter({ timestamp: now }) + delta;
+}
+
+/** The oldest time step whose code could still be accepted at `now` (ms). */
+export const oldestStep = (now: number): number => TOTP.counter({ timestamp: now }) - WINDOW;

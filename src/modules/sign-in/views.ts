@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { SignedIn, SignInResult } from './complete.ts';
+import type { TokenPair } from './sessions.ts';
+
+/** The tokens of a session. */
+export const tokenPairView = z
+  .object({
+    token: z.string(),
+    expires_in: z.int().meta({ description: 'Seconds.' }),
+    refresh_token: z.string(),
+    refresh_expires_in: z.int().meta({ description: 'Seconds.' }),
+  })
+  .meta({ id: 'TokenPair' });
+
+/** A session begun. */
+export const loginResultView = tokenPairView
+  .extend({ user: z.object({ _id: z.string(), email: z.string(), name: z.string(), company_id: z.string() }) })
+  .meta({ id: 'LoginResult' });
+
+const secondFactorNeededView = z
+  .object({
+    requires_2fa: z.literal(true),
+    pending_2fa_token: z.string().meta({ description: 'For POST /v1/auth/2fa/login.' }),
+    expires_in: z.int().meta({ description: 'Seconds.' }),
+    methods: z.array(z.enum(['totp', 'backup_code'])),
+  })
+  .meta({ id: 'SecondFactorNeeded' });
+
+/** What every first factor answers: a session, or the question for the second factor. */
+export const signInResultView = z.union([loginResultView, secondFactorNeededView]).meta({ id: 'SignInResult' });
+
+export const viewTokenPair = (pair: TokenPair): z.input<typeof tokenPairView> => ({
+  token: pair.token,
+  expires_in: pair.expiresIn,
+  refresh_token: pair.refreshToken,
+  refresh_expires_in: pair.refreshExpiresIn,
+});
+
+export const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView> => ({
+  ...viewTokenPair(signedIn),
+  user: {
+    _id: signedIn.user.id,
+    email: signedIn.user.email,
+    name: signedIn.user.name,
+    company_id: signedIn.user.companyId,
+  },
+});
+
+export const viewSignInResult = (result: SignInResult): z.input<typeof signInResultView> =>
+  'pendingToken' in result
+    ? {
+        requires_2fa: true,
+        pending_2fa_token: result.pendingToken,
+        expires_in: result.expiresIn,
+        methods: ['totp', 'backup_code'],
+      }
+    : viewSignedIn(result);
