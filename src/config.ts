@@ -56,6 +56,11 @@ const variables = z.object({
   RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
   RATE_LIMIT_IP_PER_SECOND: limit(10),
   RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+  /** Lets identity providers be on plain http and private addresses: for development on one machine. */
+  ALLOW_PRIVATE_ISSUERS: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true'),
   /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
   UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
 });

@@ -1,5 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
+import { purgeExpired as purgeSingleSignOn } from '../modules/single-sign-on/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
 
 /** The scheduled run, once a minute: takes up what was left lying and cleans up what has ended. */
@@ -14,6 +15,7 @@ export async function runScheduled(controller: ScheduledController, env: Binding
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
     await sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId }));
+    await purgeSingleSignOn(context);
   } finally {
     await close();
   }

@@ -19,6 +19,15 @@ const REASONS: Record<string, Wording> = {
   'sign_in.wrong_credentials': [400, 'INVALID_CREDENTIALS', 'The email or the password is wrong.'],
   'sign_in.user_not_active': [403, 'FORBIDDEN', 'This user may not sign in to the company.'],
   'company.not_found': [404, 'COMPANY_NOT_FOUND', 'There is no company of this slug.'],
+  'sso.not_configured': [404, 'SSO_NOT_CONFIGURED', 'Single sign-on is not configured for this company.'],
+  'sso.unknown_state': [400, 'INVALID_SSO_STATE'],
+  'sso.dead_code': [400, 'INVALID_SSO_CODE', 'The code is unknown, used or expired.'],
+  'sso.provider_unavailable': [
+    503,
+    'SSO_PROVIDER_UNAVAILABLE',
+    'The identity provider could not be reached, or its answer was not right.',
+  ],
+  'social.invalid_token': [401, 'INVALID_SOCIAL_TOKEN'],
   'user.not_found': [404, 'USER_NOT_FOUND', 'There is no such user.'],
 };
 

@@ -1,0 +1,143 @@
+import type { Context, UserContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { addressProblem } from '../../kernel/public-address.ts';
+import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { type Company, companyBySlug } from '../companies/service.ts';
+import { certificateProblem } from './certificate.ts';
+import { notConfigured } from './failures.ts';
+import { oidcProtocol } from './oidc.ts';
+import type { Protocol } from './protocol.ts';
+import { samlProtocol } from './saml.ts';
+import {
+  type Configuration,
+  deleteConfiguration,
+  endPending,
+  type OidcSettings,
+  putConfiguration,
+  type SamlSettings,
+  selectConfiguration,
+} from './store.ts';
+
+export type { Configuration };
+
+/** A configuration as a caller gives it. Without a client secret the one kept for the same issuer and client stays. */
+export interface ConfigurationInput {
+  provider: OidcSettings | SamlSettings;
+  clientSecret?: string;
+  redirectUris: string[];
+  jitProvisioning: boolean;
+}
+
+/** What our side of a company's single sign-on is called: `entityId` in SAML, `callbackUrl` in both protocols. */
+export const serviceProvider = (ctx: Context, companySlug: string) => ({
+  entityId: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/metadata`,
+  callbackUrl: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/callback`,
+});
+
+/** The configuration of the caller's company. @throws Failure `sso.not_configured` */
+export async function getConfiguration(ctx: UserContext): Promise<Configuration> {
+  return configured(await selectConfiguration(ctx.db, ctx.actor.companyId));
+}
+
+/** A company and its configuration, by slug. @throws Failure `company.not_found`, `sso.not_configured` */
+export async function configurationOf(
+  ctx: Context,
+  companySlug: string,
+): Promise<{ company: Company; configuration: Configuration }> {
+  const company = await companyBySlug(ctx, companySlug);
+  return { company, configuration: configured(await selectConfiguration(ctx.db, company.id)) };
+}
+
+/**
+ * Configures the identity provider of the caller's company, in place of any other. Sign-ins under way end.
+ * @throws Failure invalid, naming the members at fault
+ */
+export async function putCompanyConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration> {
+  const { companyId } = ctx.actor;
+  const problems = problemsOf(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
+  const clientSecret = await secretFor(ctx, input);
+  if (input.provider.type === 'oidc' && clientSecret === null) {
+    problems.push({ field: 'client_secret', message: 'is needed for a new issuer or client_id' });
+  }
+  if (problems.length > 0) throw invalid(problems);
+  const now = ctx.now();
+  const { provider, redirectUris, jitProvisioning } = input;
+  const record = { companyId, provider, clientSecret, redirectUris, jitProvisioning, createdAt: now, updatedAt: now };
+  const [stored] = await commit(ctx.db, [putConfiguration(ctx.db, record), ...endPending(ctx.db, companyId)]);
+  return configured(stored);
+}
+
+/** Ends single sign-on of the caller's company. @throws Failure `sso.not_configured` */
+export async function removeConfiguration(ctx: UserContext): Promise<void> {
+  const { companyId } = ctx.actor;
+  await getConfiguration(ctx);
+  await commit(ctx.db, [deleteConfiguration(ctx.db, companyId), ...endPending(ctx.db, companyId)]);
+}
+
+/** How to sign people in with a company's provider. */
+export async function protocolOf(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
+  const { provider, clientSecret } = configuration;
+  const ours = serviceProvider(ctx, company.slug);
+  if (provider.type === 'saml') return samlProtocol({ ...provider, ...ours, now: () => ctx.now() });
+  if (clientSecret === null) throw new Error('An OpenID Connect configuration has no client secret.');
+  return oidcProtocol({
+    ...provider,
+    clientSecret: await decrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, secretContext(company.id)),
+    callbackUrl: ours.callbackUrl,
+    allowPrivate: ctx.config.ALLOW_PRIVATE_ISSUERS,
+  });
+}
+
+/** The encrypted client secret that the new configuration gets, or null when there is none. */
+async function secretFor(ctx: UserContext, { provider, clientSecret }: ConfigurationInput): Promise<string | null> {
+  const { companyId } = ctx.actor;
+  if (provider.type === 'saml') return null;
+  if (clientSecret !== undefined) {
+    return encrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, secretContext(companyId));
+  }
+  const [known] = await selectConfiguration(ctx.db, companyId);
+  // Never for another issuer or client: whoever may configure must not be able to have the secret sent elsewhere.
+  const same =
+    known?.provider.type === 'oidc' &&
+    known.provider.issuer === provider.issuer &&
+    known.provider.clientId === provider.clientId;
+  return same ? known.clientSecret : null;
+}
+
+const secretContext = (companyId: string) => `sso-client:${companyId}`;
+
+function problemsOf({ provider, redirectUris }: ConfigurationInput, allowPrivate: boolean): FieldProblem[] {
+  const address = (field: string, url: string) => ({ field, message: addressProblem(url, allowPrivate) });
+  const ofProvider =
+    provider.type === 'oidc'
+      ? [address('issuer', provider.issuer)]
+      : [
+          address('idp_sso_url', provider.idpSsoUrl),
+          ...provider.idpCertificates.map((pem, index) => ({
+            field: `idp_certificates.${index}`,
+            message: certificateProblem(pem),
+          })),
+        ];
+  const ofUris = redirectUris.map((uri, index) => ({
+    field: `redirect_uris.${index}`,
+    message: redirectUriProblem(uri, allowPrivate),
+  }));
+  return [...ofProvider, ...ofUris].filter((problem): problem is FieldProblem => problem.message !== null);
+}
+
+/** People's browsers go there with a code: https, or plain http on the same machine. */
+function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
+  if (!URL.canParse(uri)) return 'must be an absolute URL';
+  const { protocol, hostname, hash, username, password } = new URL(uri);
+  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (protocol !== 'https:' && !(protocol === 'http:' && (isLoopback || allowPrivate))) {
+    return 'must be an https URL, or http on the same machine';
+  }
+  return hash !== '' || username !== '' || password !== '' ? 'must have no fragment, user name or password' : null;
+}
+
+function configured([configuration]: Configuration[]): Configuration {
+  if (!configuration) throw notConfigured();
+  return configuration;
+}

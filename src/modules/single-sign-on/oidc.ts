@@ -1,0 +1,122 @@
+import {
+  AuthorizationResponseError,
+  type AuthorizationServer,
+  authorizationCodeGrantRequest,
+  type Client,
+  ClientSecretBasic,
+  ClientSecretPost,
+  calculatePKCECodeChallenge,
+  generateRandomCodeVerifier,
+  generateRandomNonce,
+  getValidatedIdTokenClaims,
+  processAuthorizationCodeResponse,
+  processUserInfoResponse,
+  type TokenEndpointResponse,
+  userInfoRequest,
+  validateApplicationLevelSignature,
+  validateAuthResponse,
+} from 'oauth4webapi';
+import { addressProblem } from '../../kernel/public-address.ts';
+import { discover, providerRequest } from '../../platform/openid.ts';
+import { refused } from './failures.ts';
+import type { Identity, Protocol } from './protocol.ts';
+
+interface Expectation {
+  nonce: string;
+  codeVerifier: string;
+}
+
+/** OpenID Connect: the authorization code flow with PKCE, state and nonce. `callbackUrl` is our redirect_uri at the provider. */
+export function oidcProtocol(provider: {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  callbackUrl: string;
+  allowPrivate: boolean;
+}): Protocol {
+  const client: Client = { client_id: provider.clientId };
+  const { callbackUrl, allowPrivate } = provider;
+  return {
+    async begin(state) {
+      const server = await discover(provider.issuer, allowPrivate);
+      const expectation: Expectation = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() };
+      const url = authorizationEndpoint(server, allowPrivate);
+      const parameters = {
+        response_type: 'code',
+        client_id: provider.clientId,
+        redirect_uri: callbackUrl,
+        scope: 'openid email profile',
+        state,
+        nonce: expectation.nonce,
+        code_challenge: await calculatePKCECodeChallenge(expectation.codeVerifier),
+        code_challenge_method: 'S256',
+      };
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      return { url: url.href, expectation: JSON.stringify(expectation) };
+    },
+
+    async finish(state, expected, answer) {
+      const { nonce, codeVerifier } = JSON.parse(expected) as Expectation;
+      const server = await discover(provider.issuer, allowPrivate);
+      const tokenAnswer = await authorizationCodeGrantRequest(
+        server,
+        client,
+        clientAuthentication(server, provider.clientSecret),
+        grantOf(server, client, answer, state),
+        callbackUrl,
+        codeVerifier,
+        providerRequest(allowPrivate),
+      );
+      const tokens = await processAuthorizationCodeResponse(server, client, tokenAnswer, {
+        expectedNonce: nonce,
+        requireIdToken: true,
+      });
+      await validateApplicationLevelSignature(server, tokenAnswer, providerRequest(allowPrivate));
+      return identityOf(await claimsOf(server, client, tokens, allowPrivate));
+    },
+  };
+}
+
+/** The answer's grant, when it belongs to this sign-in and this provider. */
+function grantOf(server: AuthorizationServer, client: Client, answer: URLSearchParams, state: string): URLSearchParams {
+  try {
+    return validateAuthResponse(server, client, answer, state);
+  } catch (error) {
+    throw error instanceof AuthorizationResponseError ? refused('access_denied', error) : error;
+  }
+}
+
+function authorizationEndpoint(server: AuthorizationServer, allowPrivate: boolean): URL {
+  const address = server.authorization_endpoint ?? '';
+  const problem = addressProblem(address, allowPrivate);
+  if (problem !== null) throw new Error(`The provider's authorization_endpoint ${problem}.`);
+  return new URL(address);
+}
+
+/** HTTP Basic is the standard's default; the form is for providers that only name it. */
+function clientAuthentication(server: AuthorizationServer, secret: string) {
+  const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
+}
+
+/** The ID token's claims, or those of the userinfo endpoint when the token leaves the email out. */
+async function claimsOf(
+  server: AuthorizationServer,
+  client: Client,
+  tokens: TokenEndpointResponse,
+  allowPrivate: boolean,
+): Promise<Record<string, unknown>> {
+  const claims = getValidatedIdTokenClaims(tokens);
+  if (!claims) throw new Error('The token endpoint answered no ID token.');
+  if (claims.email !== undefined || !server.userinfo_endpoint) return claims;
+  const answer = await userInfoRequest(server, client, tokens.access_token, providerRequest(allowPrivate));
+  return processUserInfoResponse(server, client, claims.sub, answer);
+}
+
+function identityOf(claims: Record<string, unknown>): Identity {
+  if (!isVerified(claims.email_verified)) throw refused('email_not_verified');
+  return { email: claims.email, name: claims.name };
+}
+
+/** Some providers write the boolean as a string. */
+const isVerified = (claim: unknown): boolean => claim === true || claim === 'true';

@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import type { Context } from '../../context.ts';
+import { commit, type Statement } from '../../db/client.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { logError } from '../../platform/log.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import type { Company } from '../companies/service.ts';
+import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
+import { noteVerified, prepareActiveUser, selectUser, selectUserByEmail, type User } from '../users/service.ts';
+import { type Configuration, configurationOf, protocolOf, serviceProvider } from './configuration.ts';
+import { deadCode, notConfigured, redirectUriNotAllowed, refused, unknownState } from './failures.ts';
+import type { Identity } from './protocol.ts';
+import { serviceProviderMetadata } from './saml.ts';
+import { deleteExpired, insertAssertion, insertCode, insertLogin, takeCode, takeLogin } from './store.ts';
+
+/** How long a person may take at the provider. */
+const LOGIN_MS = 10 * 60 * 1000;
+const CODE_MS = 60 * 1000;
+
+/**
+ * Begins a sign-in with the company's provider.
+ * @returns where to send the person
+ * @throws Failure `company.not_found`, `sso.not_configured`, `sso.redirect_uri_not_allowed`, `sso.provider_unavailable`
+ */
+export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<string> {
+  const { company, configuration } = await configurationOf(ctx, companySlug);
+  if (!configuration.redirectUris.includes(redirectUri)) throw redirectUriNotAllowed();
+  const protocol = await protocolOf(ctx, company, configuration);
+  const state = newSecretToken();
+  const { url, expectation } = await protocol.begin(state).catch((error) => {
+    logError('sso_start_failed', error, { company_id: company.id });
+    throw new Failure('unavailable', 'sso.provider_unavailable');
+  });
+  const stateDigest = await sha256Hex(state);
+  await commit(ctx.db, [
+    insertLogin(ctx.db, {
+      stateDigest,
+      companyId: company.id,
+      redirectUri,
+      expectation: await encrypt(ctx.config.ENCRYPTION_KEYS, expectation, loginContext(company.id, stateDigest)),
+      expiresAt: ctx.now() + LOGIN_MS,
+    }),
+  ]);
+  return url;
+}
+
+/**
+ * Takes the provider's answer.
+ * @returns where to send the person: the redirect_uri that the sign-in began with, with a `code` or an `error`
+ * @throws Failure `company.not_found`, `sso.not_configured`, `sso.unknown_state`
+ */
+export async function finishSignIn(ctx: Context, companySlug: string, answer: URLSearchParams): Promise<string> {
+  const { company, configuration } = await configurationOf(ctx, companySlug);
+  const state = answer.get('state') ?? answer.get('RelayState');
+  if (state === null) throw unknownState();
+  const [login] = await takeLogin(ctx.db, company.id, await sha256Hex(state), ctx.now());
+  if (!login) throw unknownState();
+  const target = new URL(login.redirectUri);
+  try {
+    const keys = ctx.config.ENCRYPTION_KEYS;
+    const expectation = await decrypt(keys, login.expectation, loginContext(company.id, login.stateDigest));
+    const protocol = await protocolOf(ctx, company, configuration);
+    const identity = await protocol.finish(state, expectation, answer).catch(asRefusal);
+    target.searchParams.set('code', await issueCode(ctx, company, configuration, identity));
+  } catch (error) {
+    if (!(error instanceof Failure && error.reason.startsWith('sso.'))) throw error;
+    logError('sso_refused', error.cause ?? error, { company_id: company.id, reason: error.reason });
+    target.searchParams.set('error', error.reason.slice('sso.'.length));
+  }
+  return target.href;
+}
+
+/**
+ * Exchanges the code of a finished sign-in for a session, or for the question of the second factor.
+ * @throws Failure `sso.dead_code`, `sign_in.user_not_active`
+ */
+export async function exchangeCode(ctx: Context, code: string): Promise<SignInResult> {
+  const [taken] = await takeCode(ctx.db, await sha256Hex(code), ctx.now());
+  if (!taken) throw deadCode();
+  const [user] = await selectUser(ctx.db, taken.companyId, taken.userId);
+  if (!user) throw deadCode();
+  return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
+}
+
+/** Our SAML metadata for the company's provider. @throws Failure `company.not_found`, `sso.not_configured` */
+export async function metadataOf(ctx: Context, companySlug: string): Promise<string> {
+  const { company, configuration } = await configurationOf(ctx, companySlug);
+  if (configuration.provider.type !== 'saml') throw notConfigured();
+  const { entityId, callbackUrl } = serviceProvider(ctx, company.slug);
+  return serviceProviderMetadata(entityId, callbackUrl);
+}
+
+/** Forgets sign-ins, codes and assertions whose time is over. For the scheduled run. */
+export async function purgeExpired(ctx: Context): Promise<void> {
+  await commit(ctx.db, deleteExpired(ctx.db, ctx.now()));
+}
+
+/** The provider's answer was wrong, or the provider could not be asked: either ends the sign-in. */
+function asRefusal(error: unknown): never {
+  if (error instanceof Failure && error.reason.startsWith('sso.')) throw error;
+  throw refused(error instanceof Failure ? 'provider_unavailable' : 'invalid_response', error);
+}
+
+/** A one-time code for the user of this identity, who is made when the company wants that. */
+async function issueCode(
+  ctx: Context,
+  company: Company,
+  configuration: Configuration,
+  identity: Identity,
+): Promise<string> {
+  const email = emailAddress.safeParse(identity.email);
+  if (!email.success) throw refused('email_missing');
+  const [known] = await selectUserByEmail(ctx.db, company.id, email.data);
+  if (!known && !configuration.jitProvisioning) throw refused('user_not_found');
+  if (known && !known.isActive) throw refused('user_not_active');
+  const name = personName.safeParse(identity.name).data;
+  const made = known ? null : prepareActiveUser(ctx, company.id, { email: email.data, name, passwordHash: null });
+  const user = (known ?? made?.record) as User;
+
+  const code = newSecretToken();
+  const codeDigest = await sha256Hex(code);
+  const statements: [Statement, ...Statement[]] = [
+    insertCode(ctx.db, { codeDigest, companyId: company.id, userId: user.id, expiresAt: ctx.now() + CODE_MS }),
+  ];
+  if (made) statements.push(made.statement);
+  if (identity.once) statements.push(insertAssertion(ctx.db, await assertionOf(company.id, identity.once)));
+  try {
+    await commit(ctx.db, statements, {
+      'sso_assertions.id_digest': () => refused('invalid_response', new Error('The assertion was used before.')),
+      'users.email': userMadeMeanwhile,
+    });
+  } catch (error) {
+    // Two first sign-ins of one person at once: the other one made the user, who is known from here on.
+    if (error instanceof Failure && error.reason === userMadeMeanwhile().reason) {
+      return issueCode(ctx, company, configuration, identity);
+    }
+    throw error;
+  }
+  return code;
+}
+
+const userMadeMeanwhile = () => new Failure('conflict', 'sso.user_made_meanwhile');
+
+const assertionOf = async (companyId: string, { id, until }: { id: string; until: number }) => ({
+  companyId,
+  idDigest: await sha256Hex(id),
+  expiresAt: until,
+});
+
+const emailAddress = z.string().trim().toLowerCase().pipe(z.email().max(254));
+const personName = z.string().trim().min(1).max(200);
+
+const loginContext = (companyId: string, stateDigest: string) => `sso-login:${companyId}:${stateDigest}`;

@@ -1,0 +1,59 @@
+import { and, eq, gt, lte } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from './tables.ts';
+
+export type { OidcSettings, SamlSettings } from './tables.ts';
+export type Configuration = typeof ssoConfigurations.$inferSelect;
+
+export const selectConfiguration = (db: ControlDb, companyId: string) =>
+  db.select().from(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
+
+/** Stores the configuration of a company, in place of the one before. */
+export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Configuration) =>
+  db
+    .insert(ssoConfigurations)
+    .values({ ...record, createdAt })
+    .onConflictDoUpdate({ target: ssoConfigurations.companyId, set: record })
+    .returning();
+
+export const deleteConfiguration = (db: ControlDb, companyId: string) =>
+  db.delete(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
+
+/** Ends what is under way with the provider that a company had: sign-ins and codes not yet exchanged. */
+export const endPending = (db: ControlDb, companyId: string) =>
+  [
+    db.delete(ssoLogins).where(eq(ssoLogins.companyId, companyId)),
+    db.delete(ssoCodes).where(eq(ssoCodes.companyId, companyId)),
+  ] as const;
+
+export const insertLogin = (db: ControlDb, record: typeof ssoLogins.$inferInsert) =>
+  db.insert(ssoLogins).values(record);
+
+/** Takes a sign-in that is under way, so that nobody takes it again. */
+export const takeLogin = (db: ControlDb, companyId: string, stateDigest: string, now: number) =>
+  db
+    .delete(ssoLogins)
+    .where(
+      and(eq(ssoLogins.stateDigest, stateDigest), eq(ssoLogins.companyId, companyId), gt(ssoLogins.expiresAt, now)),
+    )
+    .returning();
+
+export const insertAssertion = (db: ControlDb, record: typeof ssoAssertions.$inferInsert) =>
+  db.insert(ssoAssertions).values(record);
+
+export const insertCode = (db: ControlDb, record: typeof ssoCodes.$inferInsert) => db.insert(ssoCodes).values(record);
+
+/** Takes a code, so that nobody takes it again. The code itself says which company it belongs to. */
+export const takeCode = (db: ControlDb, codeDigest: string, now: number) =>
+  db
+    .delete(ssoCodes)
+    .where(and(eq(ssoCodes.codeDigest, codeDigest), gt(ssoCodes.expiresAt, now)))
+    .returning();
+
+/** What has expired, of every company. */
+export const deleteExpired = (db: ControlDb, now: number) =>
+  [
+    db.delete(ssoLogins).where(lte(ssoLogins.expiresAt, now)),
+    db.delete(ssoCodes).where(lte(ssoCodes.expiresAt, now)),
+    db.delete(ssoAssertions).where(lte(ssoAssertions.expiresAt, now)),
+  ] as const;

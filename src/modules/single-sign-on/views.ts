@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { isoMoment, timestamp } from '../../http/fields.ts';
+import type { Configuration, ConfigurationInput } from './configuration.ts';
+
+const MOST_REDIRECT_URIS = 20;
+const MOST_CERTIFICATES = 5;
+
+const address = z.url().max(2048);
+
+const common = {
+  redirect_uris: z
+    .array(address)
+    .max(MOST_REDIRECT_URIS)
+    .meta({ description: 'Where people may be sent back to; compared exactly.' }),
+  jit_provisioning: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Make a user of whoever the provider knows. Off: only existing users sign in.' }),
+};
+
+const oidc = {
+  type: z.literal('oidc'),
+  issuer: address.meta({ description: 'https on a public address; its discovery document must name the same issuer.' }),
+  client_id: z.string().min(1).max(1024),
+};
+
+const saml = {
+  type: z.literal('saml'),
+  idp_entity_id: z.string().min(1).max(1024),
+  idp_sso_url: address.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
+  idp_certificates: z
+    .array(z.string().min(1).max(16_384))
+    .min(1)
+    .max(MOST_CERTIFICATES)
+    .meta({
+      description: 'PEM; a signature by any of them is good. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
+    }),
+};
+
+const secret = z.string().min(1).max(4096).optional().meta({
+  description: 'Never shown. Left out, the one kept for the same issuer and client_id stays.',
+});
+
+/** A configuration as a caller sends it. */
+export const configurationInput = z
+  .discriminatedUnion('type', [
+    z.object({ ...oidc, client_secret: secret, ...common }).meta({ id: 'OidcConfigurationInput' }),
+    z.object({ ...saml, ...common }).meta({ id: 'SamlConfigurationInput' }),
+  ])
+  .transform((input): ConfigurationInput => {
+    const { redirect_uris: redirectUris, jit_provisioning: jitProvisioning } = input;
+    if (input.type === 'oidc') {
+      const provider = { type: input.type, issuer: input.issuer, clientId: input.client_id };
+      return { provider, clientSecret: input.client_secret, redirectUris, jitProvisioning };
+    }
+    const provider = {
+      type: input.type,
+      idpEntityId: input.idp_entity_id,
+      idpSsoUrl: input.idp_sso_url,
+      idpCertificates: input.idp_certificates,
+    };
+    return { provider, redirectUris, jitProvisioning };
+  });
+
+const readOnly = {
+  callback_url: z
+    .string()
+    .meta({ description: 'Our redirect URI (OpenID Connect) or assertion consumer service (SAML).' }),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+
+/** A configuration as it is shown: without secrets. */
+export const configurationView = z
+  .discriminatedUnion('type', [
+    z.object({ ...oidc, ...common, ...readOnly }).meta({ id: 'OidcConfiguration' }),
+    z
+      .object({ ...saml, ...common, sp_entity_id: z.string(), metadata_url: z.string(), ...readOnly })
+      .meta({ id: 'SamlConfiguration' }),
+  ])
+  .meta({ id: 'SsoConfiguration' });
+
+export function viewConfiguration(
+  { provider, redirectUris, jitProvisioning, createdAt, updatedAt }: Configuration,
+  ours: { entityId: string; callbackUrl: string },
+): z.input<typeof configurationView> {
+  const shared = {
+    redirect_uris: redirectUris,
+    jit_provisioning: jitProvisioning,
+    callback_url: ours.callbackUrl,
+    created_at: isoMoment(createdAt),
+    updated_at: isoMoment(updatedAt),
+  };
+  if (provider.type === 'oidc') {
+    return { type: 'oidc', issuer: provider.issuer, client_id: provider.clientId, ...shared };
+  }
+  return {
+    type: 'saml',
+    idp_entity_id: provider.idpEntityId,
+    idp_sso_url: provider.idpSsoUrl,
+    idp_certificates: provider.idpCertificates,
+    sp_entity_id: ours.entityId,
+    metadata_url: ours.entityId,
+    ...shared,
+  };
+}

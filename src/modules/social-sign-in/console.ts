@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/console.ts';
+import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
+import { getSocialProviders, putSocialProviders, type SocialProvider, signInWithIdToken } from './service.ts';
+
+const MOST_PROVIDERS = 20;
+const LONGEST_TOKEN = 16 * 1024;
+
+const address = z.url().max(2048);
+
+const socialConfiguration = z
+  .object({
+    providers: z
+      .array(
+        z.object({
+          issuer: address.meta({ description: 'The `iss` of its tokens, exactly; https on a public address.' }),
+          audience: z.string().min(1).max(1024).meta({ description: 'The client id that its tokens are issued to.' }),
+          jwks_uri: address.optional().meta({ description: 'Where its keys are; found by discovery when left out.' }),
+        }),
+      )
+      .max(MOST_PROVIDERS),
+  })
+  .meta({ id: 'SocialConfiguration' });
+
+const configurationInput = socialConfiguration.transform(({ providers }) =>
+  providers.map(({ issuer, audience, jwks_uri }) => ({ issuer, audience, jwksUri: jwks_uri ?? null })),
+);
+
+const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialConfiguration> => ({
+  providers: providers.map(({ issuer, audience, jwksUri }) => ({
+    issuer,
+    audience,
+    ...(jwksUri !== null && { jwks_uri: jwksUri }),
+  })),
+});
+
+const tokenInput = z
+  .object({ company_slug: z.string().min(1).max(63), social_token: z.string().min(1).max(LONGEST_TOKEN) })
+  .transform(({ company_slug, social_token }) => ({ companySlug: company_slug, idToken: social_token }));
+
+export const socialSignInEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/auth/social',
+      access: 'public',
+      summary: 'Sign in with an ID token of an external identity provider',
+      description:
+        'The token is an OpenID Connect ID token of a provider configured for the company. Its email must be verified, and that of a user.',
+      body: tokenInput,
+      returns: ok(signInResultView),
+    },
+    async ({ ctx, body }) => viewSignInResult(await signInWithIdToken(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/auth/social/config',
+      access: 'company:update_sso',
+      summary: 'The providers whose tokens are accepted',
+      returns: ok(socialConfiguration),
+    },
+    async ({ ctx }) => viewConfiguration(await getSocialProviders(ctx)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/auth/social/config',
+      access: 'company:update_sso',
+      summary: 'Set the providers whose tokens are accepted, in place of those before',
+      body: configurationInput,
+      returns: ok(socialConfiguration),
+    },
+    async ({ ctx, body }) => viewConfiguration(await putSocialProviders(ctx, body)),
+  ),
+];

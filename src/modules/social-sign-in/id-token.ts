@@ -1,0 +1,66 @@
+import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import type { Context } from '../../context.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { RecentlyUsed } from '../../kernel/recently-used.ts';
+import { discover } from '../../platform/openid.ts';
+import { outboundFetch } from '../../platform/outbound.ts';
+import { invalidSocialToken } from './failures.ts';
+import type { SocialProvider } from './store.ts';
+
+/** Signatures of a private key only: with HS256 the public key could be taken for the secret. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+const CLOCK_TOLERANCE_SECONDS = 30;
+const MOST_KEY_SETS = 200;
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+
+/** Key sets by address: jose reads them again when they are ten minutes old or a key is missing, at most twice a minute. */
+const keySets = new RecentlyUsed<string, KeySet>(MOST_KEY_SETS);
+
+/**
+ * The claims of an ID token that one of the providers issued to the client we expect.
+ * @throws Failure `social.invalid_token`, `outbound.*`
+ */
+export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<JWTPayload> {
+  try {
+    const provider = issuedBy(providers, decodeJwt(token));
+    if (!provider) throw new errors.JWTClaimValidationFailed('no provider of this issuer and audience', {});
+    const { payload, protectedHeader } = await jwtVerify(
+      token,
+      await keySetOf(provider, ctx.config.ALLOW_PRIVATE_ISSUERS),
+      {
+        algorithms: ALGORITHMS,
+        issuer: provider.issuer,
+        audience: provider.audience,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(ctx.now()),
+        requiredClaims: ['sub', 'exp', 'iat', 'email'],
+      },
+    );
+    // An access token of the same provider may look alike; it was not made to tell us who is here.
+    if ((protectedHeader.typ ?? 'JWT').toUpperCase() !== 'JWT') throw new errors.JWTInvalid('not an ID token');
+    const { aud, azp } = payload;
+    if (Array.isArray(aud) && aud.length > 1 && azp !== provider.audience) throw new errors.JWTInvalid('azp differs');
+    return payload;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (error instanceof errors.JOSEError) throw invalidSocialToken(error);
+    throw error;
+  }
+}
+
+function issuedBy(providers: SocialProvider[], { iss, aud }: JWTPayload): SocialProvider | undefined {
+  const audiences = Array.isArray(aud) ? aud : [aud];
+  return providers.find(({ issuer, audience }) => issuer === iss && audiences.includes(audience));
+}
+
+async function keySetOf({ issuer, jwksUri }: SocialProvider, allowPrivate: boolean): Promise<KeySet> {
+  const address = jwksUri ?? (await discover(issuer, allowPrivate)).jwks_uri;
+  if (!address) throw new errors.JWKSInvalid('The provider names no jwks_uri.');
+  const key = `${allowPrivate} ${address}`;
+  const known = keySets.get(key);
+  if (known) return known;
+  const keySet = createRemoteJWKSet(new URL(address), { [customFetch]: outboundFetch(allowPrivate) });
+  keySets.set(key, keySet);
+  return keySet;
+}

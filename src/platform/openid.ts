@@ -1,0 +1,38 @@
+import {
+  type AuthorizationServer,
+  allowInsecureRequests,
+  customFetch,
+  discoveryRequest,
+  processDiscoveryResponse,
+} from 'oauth4webapi';
+import { RecentlyUsed } from '../kernel/recently-used.ts';
+import { outboundFetch } from './outbound.ts';
+
+const FRESH_MS = 5 * 60 * 1000;
+const MOST_ISSUERS = 200;
+
+const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MOST_ISSUERS);
+
+/** How oauth4webapi is to reach a provider that a customer named. Not to be kept from one request to the next. */
+export const providerRequest = (allowPrivate: boolean) => ({
+  [customFetch]: outboundFetch(allowPrivate) as typeof fetch,
+  [allowInsecureRequests]: allowPrivate,
+  // A signal of its own keeps the library from sharing one request's pending fetch with another, which Workers forbid.
+  signal: new AbortController().signal,
+});
+
+/**
+ * What an OpenID Provider says of itself at `{issuer}/.well-known/openid-configuration`, remembered by the isolate for
+ * five minutes. Its `issuer` is the expected one.
+ * @throws Failure `outbound.*`, or the library's error when the answer is not right
+ */
+export async function discover(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
+  const key = `${allowPrivate} ${issuer}`;
+  const known = discovered.get(key);
+  if (known && Date.now() - known.readAt < FRESH_MS) return known.server;
+  const identifier = new URL(issuer);
+  const response = await discoveryRequest(identifier, { algorithm: 'oidc', ...providerRequest(allowPrivate) });
+  const server = await processDiscoveryResponse(identifier, response);
+  discovered.set(key, { server, readAt: Date.now() });
+  return server;
+}
