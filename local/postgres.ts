@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { LocalProblem } from './local-problem.ts';
@@ -52,6 +52,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const data = join(folder, 'data');
   const log = join(folder, 'postgres.log');
   await initialise(binaries, data, options.password, user);
+  await handOver(data, user);
   await stopLeftover(binaries, data, user);
 
   const port = await freePort();
@@ -115,7 +116,7 @@ async function initialise(
   await rm(fresh, { recursive: true, force: true });
   const secret = `${data}.password`;
   await writeFile(secret, `${password}\n`, { mode: 0o600 });
-  if (user.uid !== undefined) await chownFile(secret, user);
+  if (user.uid !== undefined && user.gid !== undefined) await chown(secret, user.uid, user.gid);
   try {
     await run(
       binaries.initdb,
@@ -137,6 +138,12 @@ async function initialise(
     await rm(secret, { force: true });
   }
   await rename(fresh, data);
+}
+
+/** A copy of the data made by root belongs to root: it goes to the user that PostgreSQL runs as. */
+async function handOver(data: string, user: PostgresUser): Promise<void> {
+  if (user.uid === undefined || (await stat(data)).uid === user.uid) return;
+  await run('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
 }
 
 /** Stops the server that a killed start left on `data`, and clears a pid file whose number means another process now. */
@@ -214,14 +221,8 @@ async function dataProblem(stateDir: string, log: string): Promise<LocalProblem>
   const reason = lines.findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? lines.findLast((line) => line !== '');
   return new LocalProblem(
     `PostgreSQL cannot start on its data in ${stateDir} (${reason?.trim() ?? 'it gave no reason'}): ` +
-      'delete that folder to begin anew, or put back a copy of it.',
+      `put back a copy of it, or delete all of ${dirname(stateDir)} to begin anew.`,
   );
-}
-
-async function chownFile(path: string, user: PostgresUser): Promise<void> {
-  const { chown } = await import('node:fs/promises');
-  if (user.uid !== undefined && user.gid !== undefined) await chown(path, user.uid, user.gid);
-  await chmod(path, 0o600);
 }
 
 /** Runs a program to its end; rejects with what it said on stderr when it fails. */

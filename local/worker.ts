@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   convertV4MiniflareOptions,
   Log,
@@ -14,6 +14,7 @@ import {
   type V4WorkerOptionsShape,
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
+import { LocalProblem } from './local-problem.ts';
 import type { SentMail } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
 
@@ -91,6 +92,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
       },
     },
   };
+  const known = signalHandlers();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: '127.0.0.1',
@@ -105,6 +107,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     }),
   );
   await miniflare.ready;
+  leaveSignalsToUs(known);
   const watchdog = stopWhenParentDies(Number(await readFile(pidFile, 'utf8')), 'KILL');
   const stop = async () => {
     await miniflare.dispose();
@@ -112,9 +115,13 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
   };
   try {
     await migrateControlDatabase(miniflare, join(projectDir, 'drizzle'));
-  } catch (error) {
+  } catch (cause) {
     await stop();
-    throw error;
+    throw new LocalProblem(
+      `The control database in ${join(stateDir, 'storage')} cannot be used or migrated (${(cause as Error).message}): ` +
+        `put back a copy of it, or delete all of ${dirname(stateDir)} to begin anew.`,
+      { cause },
+    );
   }
   return {
     logFile,
@@ -124,6 +131,19 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     },
     stop,
   };
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+const signalHandlers = () => SIGNALS.map((signal) => process.listeners(signal));
+
+/** Miniflare would end this process at once on a signal, before the database is stopped: its handlers go. */
+function leaveSignalsToUs(known: ReturnType<typeof signalHandlers>): void {
+  SIGNALS.forEach((signal, index) => {
+    for (const handler of process.listeners(signal)) {
+      if (!known[index]?.includes(handler)) process.removeListener(signal, handler);
+    }
+  });
 }
 
 /**

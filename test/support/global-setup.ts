@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -21,6 +21,8 @@ declare module 'vitest' {
 /** One PostgreSQL and one local Neon for the whole run; both end with it, even when it is killed. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+  // Root runs PostgreSQL as another user, who must be able to pass through.
+  await chmod(folder, 0o711);
   const postgres = await startPostgres({
     stateDir: join(folder, 'postgres'),
     password: randomBytes(12).toString('hex'),
