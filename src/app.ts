@@ -17,11 +17,15 @@ import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
 import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
 import { organizationGroupEndpoints } from './modules/groups/organization.ts';
+import { invitationEndpoints } from './modules/invitations/console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
+import { passwordResetEndpoints } from './modules/password-reset/console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/organization.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
 import { signInEndpoints } from './modules/sign-in/console.ts';
+import { passwordlessEndpoints } from './modules/sign-in/passwordless.console.ts';
+import { secondFactorEndpoints } from './modules/sign-in/second-factor.console.ts';
 import { authenticateBearer } from './modules/sign-in/service.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/console.ts';
@@ -44,7 +48,18 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...platformEndpoints(() => SURFACES),
     ],
   },
-  { surface: console.surface, endpoints: [...signInEndpoints, ...singleSignOnEndpoints, ...socialSignInEndpoints] },
+  {
+    surface: console.surface,
+    endpoints: [
+      ...signInEndpoints,
+      ...passwordlessEndpoints,
+      ...secondFactorEndpoints,
+      ...singleSignOnEndpoints,
+      ...socialSignInEndpoints,
+      ...invitationEndpoints,
+      ...passwordResetEndpoints,
+    ],
+  },
   { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },
   { surface: sharing.surface, endpoints: [] },
 ];

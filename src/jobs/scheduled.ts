@@ -1,10 +1,20 @@
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
+import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
+import { sendDueMails } from '../modules/mails/service.ts';
+import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
+import { mailCode } from '../modules/sign-in/passwordless.ts';
+import { purgeSignIns } from '../modules/sign-in/purge.ts';
 import { purgeExpired as purgeSingleSignOn } from '../modules/single-sign-on/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
+import { logError } from '../platform/log.ts';
 
 /** The scheduled run, once a minute: takes up what was left lying and cleans up what has ended. */
-export async function runScheduled(controller: ScheduledController, env: Bindings, execution: ExecutionContext): Promise<void> {
+export async function runScheduled(
+  controller: ScheduledController,
+  env: Bindings,
+  execution: ExecutionContext,
+): Promise<void> {
   const origin = {
     env,
     waitUntil: (work: Promise<unknown>) => execution.waitUntil(work),
@@ -14,9 +24,27 @@ export async function runScheduled(controller: ScheduledController, env: Binding
   };
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
-    await sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId }));
-    await purgeSingleSignOn(context);
+    await eachOf({
+      mails: () =>
+        sendDueMails(context, { sign_in_code: mailCode, password_reset: mailResets, invitation: mailInvitation }),
+      uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
+      sign_ins: () => purgeSignIns(context),
+      invitations: () => purgeInvitations(context),
+      password_resets: () => purgePasswordResets(context),
+      single_sign_on: () => purgeSingleSignOn(context),
+    });
   } finally {
     await close();
+  }
+}
+
+/** One part that fails must not keep the others from running. */
+async function eachOf(parts: Record<string, () => Promise<unknown>>): Promise<void> {
+  for (const [part, run] of Object.entries(parts)) {
+    try {
+      await run();
+    } catch (error) {
+      logError('scheduled_part_failed', error, { part });
+    }
   }
 }

@@ -8,7 +8,7 @@ import { prepareActiveUser } from '../users/service.ts';
 import { companyNotFound, slugReserved, slugTaken } from './failures.ts';
 import { type Company, insertCompany, selectCompanyBySlug } from './store.ts';
 
-export { selectCompany } from './store.ts';
+export { selectCompany, selectCompanyBySlug } from './store.ts';
 export type { Company };
 
 /** Slugs that would be mistaken for a part of an address. */

@@ -2,7 +2,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { userNotFound } from './failures.ts';
 import { insertUser, selectGroupIds, selectUser, type User } from './store.ts';
 
-export { userNotFound } from './failures.ts';
+export { emailTaken, userNotFound } from './failures.ts';
 export { noteSignIn, noteVerified, selectUser, selectUserByEmail, upgradePasswordHash } from './store.ts';
 export type { User };
 
@@ -14,31 +14,44 @@ export function statusOf(user: Pick<User, 'isActive' | 'activatedAt'>): UserStat
   return user.activatedAt === null ? 'invited' : 'inactive';
 }
 
-/** A new user who can sign in at once, and the statement that stores it. `email` is lower-case; the name defaults to its local part. */
-export function prepareActiveUser(
-  ctx: Context,
-  companyId: string,
-  input: {
-    email: string;
-    name?: string;
-    passwordHash: string | null;
-    isOwner?: boolean;
-    metadata?: Record<string, unknown>;
-  },
-) {
+interface NewUser {
+  /** Lower-case. */
+  email: string;
+  /** The local part of the email when not given. */
+  name?: string;
+  passwordHash: string | null;
+  isOwner?: boolean;
+  teams?: string[];
+  metadata?: Record<string, unknown>;
+}
+
+/** A new user who can sign in at once, and the statement that stores it. */
+export function prepareActiveUser(ctx: Context, companyId: string, input: NewUser) {
   const now = ctx.now();
-  const record: User = {
+  const record = newUser(ctx, companyId, { ...input, isActive: true, activatedAt: now });
+  return { record, statement: insertUser(ctx.db, record) };
+}
+
+/** A new user who cannot sign in before accepting an invitation, and the statement that stores it. */
+export function prepareInvitedUser(ctx: Context, companyId: string, input: Pick<NewUser, 'email' | 'name' | 'teams'>) {
+  const record = newUser(ctx, companyId, { ...input, passwordHash: null, isActive: false, activatedAt: null });
+  return { record, statement: insertUser(ctx.db, record) };
+}
+
+function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'isActive' | 'activatedAt'>): User {
+  const now = ctx.now();
+  return {
     id: ctx.newId(),
     companyId,
     email: input.email,
     name: input.name ?? (input.email.split('@')[0] as string),
     passwordHash: input.passwordHash,
     isOwner: input.isOwner ?? false,
-    isActive: true,
+    isActive: input.isActive,
     isVerified: false,
     mfaEnabled: false,
-    activatedAt: now,
-    teams: [],
+    activatedAt: input.activatedAt,
+    teams: input.teams ?? [],
     metadata: input.metadata ?? {},
     lastLoginAt: null,
     sessionEpoch: 0,
@@ -46,7 +59,6 @@ export function prepareActiveUser(
     updatedAt: now,
     deletedAt: null,
   };
-  return { record, statement: insertUser(ctx.db, record) };
 }
 
 /** A user of the caller's company with the groups it is in. @throws Failure `user.not_found` */

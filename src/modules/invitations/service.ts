@@ -1,0 +1,99 @@
+import type { Context, UserContext } from '../../context.ts';
+import { type ConstraintFailures, commit, type Statement } from '../../db/client.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { hashPassword } from '../../platform/passwords.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { consoleLink } from '../mails/links.ts';
+import { type MailRequest, prepareMail } from '../mails/service.ts';
+import { invitationMail } from '../mails/texts.ts';
+import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
+import { invalidInvitation } from './failures.ts';
+import {
+  acceptStatements,
+  deleteExpired,
+  replaceInvitation,
+  selectForMail,
+  selectInvited,
+  setDigest,
+  updateInvited,
+} from './store.ts';
+
+const DAYS = 7;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What inviting somebody takes. Commit `statements` with whatever else belongs to it, then call `sendMail`. */
+export interface PreparedInvitation {
+  /** New, or invited before. */
+  user: User;
+  /** Milliseconds. */
+  expiresAt: number;
+  statements: [Statement, ...Statement[]];
+  /** For `commit`: two who invite the same address at once. */
+  failures: ConstraintFailures;
+  sendMail(): void;
+}
+
+/**
+ * Invites an email to the caller's company: a new user, or one who is still invited, whose earlier link stops working.
+ * `teams` replace those of the earlier invitation when given. `email` is lower-case.
+ * @throws Failure `user.email_taken` when the user is active or inactive
+ */
+export async function prepareInvitation(
+  ctx: UserContext,
+  { email, teams }: { email: string; teams?: string[] },
+): Promise<PreparedInvitation> {
+  const { companyId } = ctx.actor;
+  const [known] = await selectUserByEmail(ctx.db, companyId, email);
+  if (known && statusOf(known) !== 'invited') throw emailTaken();
+  const now = ctx.now();
+  const expiresAt = now + DAYS * DAY_MS;
+  const fresh = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
+  const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (fresh?.record as User);
+  const mail = prepareMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
+  return {
+    user,
+    expiresAt,
+    statements: [
+      fresh?.statement ?? updateInvited(ctx.db, user),
+      replaceInvitation(ctx.db, { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt }),
+      mail.statement,
+    ],
+    failures: { 'users.email': emailTaken },
+    sendMail: mail.send,
+  };
+}
+
+/** Makes the link of an open invitation and mails it; the link of an earlier mail stops working. */
+export async function mailInvitation(ctx: Context, { companyId, email }: MailRequest<'invitation'>): Promise<void> {
+  const [open] = await selectForMail(ctx.db, companyId, email, ctx.now());
+  if (!open) return;
+  const token = newSecretToken();
+  await setDigest(ctx.db, companyId, open.userId, await sha256Hex(token));
+  const url = consoleLink(ctx, 'accept-invitation', token);
+  const { name, company, inviter } = open;
+  await ctx.mailer.send(invitationMail({ to: email, name, company, inviter, url, days: DAYS }));
+}
+
+/**
+ * Makes an invited user active, with the password they chose. The link has shown that they read mail at their address.
+ * @throws Failure `invitation.invalid_token`
+ */
+export async function acceptInvitation(
+  ctx: Context,
+  input: { token: string; password: string; name?: string },
+): Promise<User> {
+  const digest = await sha256Hex(input.token);
+  // Spares strangers' guesses the work of hashing; the write decides.
+  const [found] = await selectInvited(ctx.db, digest, ctx.now());
+  if (!found) throw invalidInvitation();
+  const passwordHash = await hashPassword(input.password);
+  const set = { passwordHash, name: input.name ?? found.user.name };
+  const [, [accepted]] = await commit(ctx.db, acceptStatements(ctx.db, found.user, digest, set, ctx.now()));
+  if (!accepted) throw invalidInvitation();
+  return accepted;
+}
+
+/** The scheduled run's part: forgets invitations that have expired. */
+export async function purgeInvitations(ctx: Context): Promise<void> {
+  await deleteExpired(ctx.db, ctx.now());
+}

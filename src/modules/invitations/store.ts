@@ -1,0 +1,92 @@
+import { and, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { companies } from '../companies/tables.ts';
+import { users } from '../users/tables.ts';
+import { invitations } from './tables.ts';
+
+export type Invitation = typeof invitations.$inferSelect;
+type User = typeof users.$inferSelect;
+
+/** Keeps a user's invitation in the place of an earlier one, whose link stops working. */
+export const replaceInvitation = (db: ControlDb, record: Invitation) =>
+  db.insert(invitations).values(record).onConflictDoUpdate({ target: invitations.userId, set: record });
+
+/** Gives a user who is still invited the teams of a new invitation. */
+export const updateInvited = (db: ControlDb, { companyId, id, teams, updatedAt }: User) =>
+  db
+    .update(users)
+    .set({ teams, updatedAt })
+    .where(and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.activatedAt)));
+
+/** What the mail of an invitation says, while the invitation is open. */
+export const selectForMail = (db: ControlDb, companyId: string, email: string, now: number) =>
+  db
+    .select({
+      userId: users.id,
+      name: users.name,
+      company: sql<string>`${companies.name}`.as('company'),
+      inviter: invitations.inviter,
+    })
+    .from(invitations)
+    .innerJoin(users, and(eq(users.id, invitations.userId), eq(users.companyId, invitations.companyId)))
+    .innerJoin(companies, eq(companies.id, invitations.companyId))
+    .where(
+      and(
+        eq(invitations.companyId, companyId),
+        gt(invitations.expiresAt, now),
+        eq(users.email, email),
+        isNull(users.activatedAt),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/** Keeps the digest of the link that is about to be mailed. */
+export const setDigest = (db: ControlDb, companyId: string, userId: string, digest: string) =>
+  db
+    .update(invitations)
+    .set({ digest })
+    .where(and(eq(invitations.companyId, companyId), eq(invitations.userId, userId)));
+
+/** The user behind a link that works. */
+export const selectInvited = (db: ControlDb, digest: string, now: number) =>
+  db
+    .select({ user: users })
+    .from(invitations)
+    .innerJoin(users, and(eq(users.id, invitations.userId), eq(users.companyId, invitations.companyId)))
+    .where(
+      and(
+        eq(invitations.digest, digest),
+        gt(invitations.expiresAt, now),
+        isNull(users.activatedAt),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/** Uses up an invitation and makes its user active: both or, when somebody else was quicker, neither. */
+export const acceptStatements = (
+  db: ControlDb,
+  { id, companyId }: Pick<User, 'id' | 'companyId'>,
+  digest: string,
+  set: Pick<User, 'passwordHash' | 'name'>,
+  now: number,
+) =>
+  [
+    db.delete(invitations).where(and(eq(invitations.digest, digest), gt(invitations.expiresAt, now))),
+    db
+      .update(users)
+      .set({ ...set, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
+      .where(
+        and(
+          eq(users.companyId, companyId),
+          eq(users.id, id),
+          isNull(users.activatedAt),
+          isNull(users.deletedAt),
+          sql`changes() > 0`,
+        ),
+      )
+      .returning(),
+  ] as const;
+
+/** Forgets invitations that have expired; their users stay invited and can be invited again. */
+export const deleteExpired = (db: ControlDb, now: number) =>
+  db.delete(invitations).where(lt(invitations.expiresAt, now));

@@ -1,0 +1,86 @@
+import { and, eq, exists, gt, isNull, lt, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { companies } from '../companies/tables.ts';
+import { sessions } from '../sign-in/tables.ts';
+import { users } from '../users/tables.ts';
+import { passwordResets } from './tables.ts';
+
+export type PasswordReset = typeof passwordResets.$inferSelect;
+
+/** The active users of an email, in one company or in all, with their company's name; the latest to sign in first. */
+export const selectActiveAccounts = (db: ControlDb, email: string, companyId: string | null, limit: number) =>
+  db
+    .select({
+      userId: users.id,
+      companyId: users.companyId,
+      name: users.name,
+      company: sql<string>`${companies.name}`.as('company'),
+    })
+    .from(users)
+    .innerJoin(companies, eq(companies.id, users.companyId))
+    .where(
+      and(
+        eq(users.email, email),
+        companyId === null ? undefined : eq(users.companyId, companyId),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+      ),
+    )
+    .orderBy(sql`${users.lastLoginAt} desc`, users.id)
+    .limit(limit);
+
+export const insertReset = (db: ControlDb, record: PasswordReset) => db.insert(passwordResets).values(record);
+
+const isOpen = (digest: string, now: number) =>
+  and(eq(passwordResets.digest, digest), isNull(passwordResets.usedAt), gt(passwordResets.expiresAt, now));
+
+/** Whose password a link sets, while it works. */
+export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
+  db.select().from(passwordResets).where(isOpen(digest, now));
+
+/**
+ * Uses up a link, sets the password of its user if they are still active, ends all their sessions and every sign-in under
+ * way, and uses up their other links: all of it or nothing. The second statement returns the user.
+ */
+export function resetStatements(
+  db: ControlDb,
+  { digest, companyId, userId }: Pick<PasswordReset, 'digest' | 'companyId' | 'userId'>,
+  passwordHash: string,
+  now: number,
+) {
+  const user = and(eq(users.companyId, companyId), eq(users.id, userId));
+  // The new hash has a salt of its own: whoever has it was changed by the statement before.
+  const wasReset = exists(
+    db
+      .select({ id: users.id })
+      .from(users)
+      .where(and(user, eq(users.passwordHash, passwordHash))),
+  );
+  return [
+    db.update(passwordResets).set({ usedAt: now }).where(isOpen(digest, now)),
+    db
+      .update(users)
+      .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
+      .where(and(user, eq(users.isActive, true), isNull(users.deletedAt), sql`changes() > 0`))
+      .returning({ id: users.id }),
+    db
+      .update(sessions)
+      .set({ endedAt: now })
+      .where(and(eq(sessions.companyId, companyId), eq(sessions.userId, userId), isNull(sessions.endedAt), wasReset)),
+    db
+      .update(passwordResets)
+      .set({ usedAt: now })
+      .where(
+        and(
+          eq(passwordResets.companyId, companyId),
+          eq(passwordResets.userId, userId),
+          isNull(passwordResets.usedAt),
+          wasReset,
+        ),
+      ),
+  ] as const;
+}
+
+/** Forgets links that have expired. */
+export const deleteExpired = (db: ControlDb, now: number) =>
+  db.delete(passwordResets).where(lt(passwordResets.expiresAt, now));
