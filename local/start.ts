@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { VARIABLE_NAMES } from '../src/config.ts';
+import { tenantNames } from '../src/tenant-sql/roles.ts';
 import { bundleWorker } from './bundle.ts';
-import { type DemoFacts, writeDemoFacts } from './demo-facts.ts';
+import { runDemo } from './demo.ts';
 import { LocalProblem } from './local-problem.ts';
 import { openMailbox } from './mailbox.ts';
 import { startNeonStandIn } from './neon/stand-in.ts';
@@ -86,21 +87,23 @@ async function start(): Promise<void> {
   keep(worker.stop);
   keepSchedule(worker.runScheduled);
 
-  const facts: DemoFacts = {
-    base_url: baseUrl,
-    iam_base_url: baseUrl,
-    platform_admin_token: variables.PLATFORM_ADMIN_TOKEN,
-    mailbox_url: mailbox.url,
-    postgres_url: postgres.url,
-  };
-  const demoFile = await writeDemoFacts(state.path, facts);
+  const demo = await runDemo({
+    baseUrl,
+    platformAdminToken: variables.PLATFORM_ADMIN_TOKEN,
+    mailboxUrl: mailbox.url,
+    stateDir: state.path,
+    postgresUrlOf: (companyId) => neon.directUrl(tenantNames(companyId).project),
+    report: progress,
+  });
   console.log(`
 Data Console API is ready.
-  API        ${baseUrl}  (description: ${baseUrl}/openapi.json)
-  Mailbox    ${mailbox.url}?to=ADDRESS
-  PostgreSQL ${postgres.url}
-  Log        ${worker.logFile}
-  All addresses and credentials: ${demoFile}
+  API         ${baseUrl}
+  Description ${baseUrl}/openapi.json
+  Company     ${demo.company.slug}, owner ${demo.owner.email}, password ${demo.owner.password}
+  Postgres    ${demo.postgres_url}
+  Mailbox     ${mailbox.url}?to=ADDRESS
+  Log         ${worker.logFile}
+  All addresses and credentials: ${join(state.path, 'demo.json')}
 Ctrl-C stops everything.`);
 }
 
