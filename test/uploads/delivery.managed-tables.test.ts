@@ -135,6 +135,7 @@ describe('the work of a job', () => {
         let killed = 0;
         while (killed === 0) {
           await new Promise((resolve) => setTimeout(resolve, 20));
+          await tx.execute('SELECT pg_stat_clear_snapshot()');
           killed = await tx.execute(
             `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
              WHERE datname = current_database() AND query LIKE '%COPY %' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()`,
