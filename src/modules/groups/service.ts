@@ -21,8 +21,8 @@ import {
   insertGroup,
   insertGroupWithFreeSlug,
   readGroups,
-  selectGroup,
   selectGroupEvenDeleted,
+  selectGroupWithCounts,
   softDeleteGroup,
   updateGroup,
 } from './store.ts';
@@ -78,7 +78,7 @@ export function listGroups(ctx: PrincipalContext, which: 'living' | 'all', part:
 
 /** A living group of the company. @throws Failure `group.not_found` */
 export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
-  const [group] = await selectGroup(ctx.db, ctx.actor.companyId, id);
+  const [group] = await selectGroupWithCounts(ctx.db, ctx.actor.companyId, id);
   if (!group) throw groupNotFound();
   return group;
 }
@@ -102,7 +102,11 @@ export async function changeGroup(
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const update = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
-  const [changed, [group]] = await commit(ctx.db, [update, selectGroup(ctx.db, companyId, id)], NAME_IS_UNIQUE);
+  const [changed, [group]] = await commit(
+    ctx.db,
+    [update, selectGroupWithCounts(ctx.db, companyId, id)],
+    NAME_IS_UNIQUE,
+  );
   if (!group) throw groupNotFound();
   if (changed.length === 0) throw globalGroupNotModifiable();
   return group;

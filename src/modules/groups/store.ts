@@ -46,6 +46,10 @@ export const insertGroupWithFreeSlug = (db: ControlDb, record: Group, suffix: st
 
 /** The living group of an id. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(groups).where(living(companyId, id));
+
+/** The same with what is attached to it. */
+export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ ...getTableColumns(groups), ...COUNTS })
     .from(groups)

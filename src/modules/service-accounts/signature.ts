@@ -6,6 +6,7 @@ import { accessSources } from '../policies/service.ts';
 import { type IncomingRequest, type Signed, signedParts } from './signature-headers.ts';
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';
+import { noteUse } from './usage.ts';
 
 /** How far the date of a signed request may be from ours. */
 const CLOCK_MS = 300_000;
@@ -32,6 +33,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
     throw refused('unknown_key', 'There is no usable key of this access key.', 'authorization');
   }
   await checkSignature(signed, verifies, request);
+  noteUse(ctx, key);
   return {
     actor: {
       kind: 'service_account',

@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { logError } from '../../platform/log.ts';
 import { touchKey } from './store.ts';
 
 /** How fine `last_used_at` is: a busy key costs one write in this time. */
@@ -13,5 +14,8 @@ export function noteUse(
   const now = ctx.now();
   if (key.lastUsedAt !== null && now - key.lastUsedAt < GRAIN_MS) return;
   const used = { companyId: key.companyId, keyId: key.id, serviceAccountId: key.serviceAccountId };
-  ctx.defer(commit(ctx.db, touchKey(ctx.db, used, now, now - GRAIN_MS)));
+  const noted = commit(ctx.db, touchKey(ctx.db, used, now, now - GRAIN_MS)).catch((error) =>
+    logError('key_use_not_noted', error, { correlation_id: ctx.correlationId }),
+  );
+  ctx.defer(noted);
 }

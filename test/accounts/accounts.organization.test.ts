@@ -1,0 +1,321 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { aGroup, allow, aRobot, aRobotThat, aUser, bind, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let other: Company;
+let admin: Caller;
+
+beforeAll(async () => {
+  [company, other] = await Promise.all([aCompany(), aCompany()]);
+  admin = signed(company.apiKey);
+});
+
+let names = 0;
+const aName = () => `Account ${names++}`;
+const anAccount = async (json: Record<string, unknown> = {}) =>
+  must(admin.post('/accounts', { json: { name: aName(), ...json } }));
+const defaults = async (caller = admin) =>
+  (await must(caller.get('/accounts?quantity=100'))).results.filter((one: { is_default: boolean }) => one.is_default);
+
+describe('creating an account', () => {
+  it('answers the account', async () => {
+    const name = aName();
+    const { status, body } = await admin.post('/accounts', { json: { name, metadata: { team: 'north' } } });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      name,
+      organization_id: company.id,
+      is_default: false,
+      is_active: true,
+      metadata: { team: 'north' },
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      updated_at: body.created_at,
+      deleted_at: null,
+    });
+    expect((await admin.get(`/accounts/${body.id}`)).body).toEqual(body);
+  });
+
+  it('refuses a taken name, and gives the name of a deleted account again', async () => {
+    const { id, name } = await anAccount();
+    const again = await admin.post('/accounts', { json: { name } });
+    expect([again.status, again.body.error, again.body.details]).toEqual([
+      409,
+      'AlreadyExists',
+      { field: 'name', reason: 'taken' },
+    ]);
+    await must(admin.delete(`/accounts/${id}`));
+    expect((await admin.post('/accounts', { json: { name } })).status).toBe(201);
+  });
+
+  it('lets another organization use the name', async () => {
+    const { name } = await anAccount();
+    expect((await signed(other.apiKey).post('/accounts', { json: { name } })).status).toBe(201);
+  });
+
+  it('lets one of ten simultaneous accounts of a name through', async () => {
+    const name = aName();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => admin.post('/accounts', { json: { name } })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
+  });
+
+  it.each([
+    ['no name', {}, 'name'],
+    ['a blank name', { name: ' ' }, 'name'],
+    ['a long name', { name: 'n'.repeat(201) }, 'name'],
+    ['a number for a name', { name: 7 }, 'name'],
+    ['a text for is_default', { name: 'A', is_default: 'yes' }, 'is_default'],
+    ['a list for metadata', { name: 'A', metadata: [] }, 'metadata'],
+    [
+      '51 keys of metadata',
+      { name: 'A', metadata: Object.fromEntries([...Array(51).keys()].map((k) => [k, 1])) },
+      'metadata',
+    ],
+    ['metadata over 16 KiB', { name: 'A', metadata: { text: 'é'.repeat(8200) } }, 'metadata'],
+  ])('refuses %s, naming the field', async (_what, json, field) => {
+    const { status, body } = await admin.post('/accounts', { json });
+    expect([status, body.error]).toEqual([422, 'ValidationError']);
+    expect(body.details).toEqual([{ field, message: expect.any(String) }]);
+  });
+
+  it('refuses a body that is not JSON', async () => {
+    const answer = await admin.post('/accounts', { body: '{"name":', headers: { 'content-type': 'application/json' } });
+    expect([answer.status, answer.body.error]).toEqual([400, 'BadRequest']);
+  });
+
+  it('refuses a body over 1 MiB', async () => {
+    const answer = await admin.post('/accounts', { json: { name: 'n'.repeat(1024 * 1024) } });
+    expect([answer.status, answer.body.error]).toEqual([413, 'PayloadTooLarge']);
+  });
+});
+
+describe('the default account', () => {
+  it('moves to a new account', async () => {
+    const { id } = await anAccount({ is_default: true });
+    expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);
+  });
+
+  it('moves by a change, and cannot be taken away', async () => {
+    const { id } = await anAccount();
+    expect((await must(admin.patch(`/accounts/${id}`, { json: { is_default: true } }))).is_default).toBe(true);
+    expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);
+    const taken = await admin.patch(`/accounts/${id}`, { json: { is_default: false } });
+    expect([taken.status, taken.body.details[0].field]).toEqual([422, 'is_default']);
+  });
+
+  it('stays where it is when the account to take it has a taken name', async () => {
+    const { name } = await anAccount();
+    const before = await defaults();
+    expect((await admin.post('/accounts', { json: { name, is_default: true } })).status).toBe(409);
+    expect(await defaults()).toEqual(before);
+  });
+
+  it('stays where it is when the account to take it does not exist', async () => {
+    const before = await defaults();
+    for (const id of ['0'.repeat(24), 'nonsense']) {
+      expect((await admin.patch(`/accounts/${id}`, { json: { is_default: true } })).status).toBe(404);
+    }
+    expect(await defaults()).toEqual(before);
+  });
+
+  it('is one, whatever moves at once', async () => {
+    const accounts = await Promise.all(Array.from({ length: 5 }, () => anAccount()));
+    await Promise.all([
+      ...accounts.map(({ id }) => admin.patch(`/accounts/${id}`, { json: { is_default: true } })),
+      ...accounts.map(() => admin.post('/accounts', { json: { name: aName(), is_default: true } })),
+    ]);
+    expect(await defaults()).toHaveLength(1);
+  });
+
+  it('cannot be made inactive, nor can an inactive account become it', async () => {
+    const [{ id }] = await defaults();
+    const inactive = await anAccount();
+    await must(admin.patch(`/accounts/${inactive.id}`, { json: { is_active: false } }));
+    for (const [account, json] of [
+      [id, { is_active: false }],
+      [inactive.id, { is_default: true }],
+      [inactive.id, { is_default: true, is_active: false }],
+    ] as const) {
+      const { status, body } = await admin.patch(`/accounts/${account}`, { json });
+      expect([status, body.error]).toEqual([409, 'AlreadyExists']);
+    }
+    expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);
+    expect(
+      await must(admin.patch(`/accounts/${inactive.id}`, { json: { is_default: true, is_active: true } })),
+    ).toMatchObject({
+      is_default: true,
+      is_active: true,
+    });
+  });
+
+  it('is active and one, whatever is deactivated and moved at once', async () => {
+    const accounts = await Promise.all(Array.from({ length: 4 }, () => anAccount()));
+    await Promise.all(
+      accounts.flatMap(({ id }) => [
+        admin.patch(`/accounts/${id}`, { json: { is_active: false } }),
+        admin.patch(`/accounts/${id}`, { json: { is_default: true } }),
+        admin.patch(`/accounts/${id}`, { json: { is_active: false } }),
+      ]),
+    );
+    expect(await defaults()).toMatchObject([{ is_active: true }]);
+  });
+
+  it('cannot be deleted', async () => {
+    const [{ id }] = await defaults();
+    const { status, body } = await admin.delete(`/accounts/${id}`);
+    expect([status, body.error, body.details.reason]).toEqual([409, 'AlreadyExists', 'is_default']);
+  });
+});
+
+describe('changing an account', () => {
+  it('changes what is sent, and refreshes updated_at', async () => {
+    const before = await anAccount({ metadata: { a: 1 } });
+    const name = aName();
+    const after = await must(admin.patch(`/accounts/${before.id}`, { json: { name } }));
+    expect(after).toEqual({ ...before, name, updated_at: expect.any(String) });
+    expect(after.updated_at >= before.updated_at).toBe(true);
+    expect(await must(admin.patch(`/accounts/${before.id}`, { json: { metadata: { b: 2 } } }))).toMatchObject({
+      name,
+      metadata: { b: 2 },
+    });
+  });
+
+  it('refuses a taken name', async () => {
+    const [one, two] = await Promise.all([anAccount(), anAccount()]);
+    expect((await admin.patch(`/accounts/${one.id}`, { json: { name: two.name } })).status).toBe(409);
+    expect((await admin.get(`/accounts/${one.id}`)).body.name).toBe(one.name);
+  });
+
+  it('makes the keys of an inactive account refused, and lets them work again', async () => {
+    const account = await anAccount();
+    const robot = await aRobot(company, [], account.id);
+    expect((await robot.as.get('/accounts')).status).toBe(403);
+    await must(admin.patch(`/accounts/${account.id}`, { json: { is_active: false } }));
+    expect((await robot.as.get('/accounts')).body.details.reason).toBe('unknown_key');
+    await must(admin.patch(`/accounts/${account.id}`, { json: { is_active: true } }));
+    expect((await robot.as.get('/accounts')).status).toBe(403);
+  });
+});
+
+describe('deleting an account', () => {
+  it('hides it, keeps it, and says so the second time', async () => {
+    const { id } = await anAccount();
+    const first = await admin.delete(`/accounts/${id}`);
+    expect([first.status, first.body]).toEqual([204, '']);
+    expect((await admin.get(`/accounts/${id}`)).status).toBe(404);
+    expect((await admin.patch(`/accounts/${id}`, { json: { name: aName() } })).status).toBe(404);
+    const second = await admin.delete(`/accounts/${id}`);
+    expect([second.status, second.body.error]).toEqual([400, 'AlreadyDeleted']);
+    expect(second.body.message).toMatch(/already deleted/);
+  });
+
+  it('is refused while users or service accounts are attached, saying how many', async () => {
+    const { id } = await anAccount();
+    const groups = await Promise.all([aGroup(company), aGroup(company)]);
+    const [ann, bob] = await Promise.all([aUser(company), aUser(company)]);
+    for (const groupId of groups) await bind(company, groupId, ann.id, id);
+    const binding = await bind(company, groups[0] as string, bob.id, id);
+    const robot = await aRobot(company, [], id);
+    const refused = await admin.delete(`/accounts/${id}`);
+    expect([refused.status, refused.body.error]).toEqual([409, 'AlreadyExists']);
+    expect(refused.body.message).toContain('2 users and 1 service account are');
+    expect(refused.body.details).toMatchObject({ users: 2, service_accounts: 1 });
+
+    await must(admin.delete(`/users/${ann.id}`));
+    await must(admin.delete(`/groups/${groups[0]}/bindings/${binding.id}`));
+    expect((await admin.delete(`/accounts/${id}`)).body.message).toContain('0 users and 1 service account ');
+    await must(admin.delete(`/service-accounts/${robot.id}`));
+    expect((await admin.delete(`/accounts/${id}`)).status).toBe(204);
+  });
+
+  it('never leaves a member or a service account behind, whatever happens at once', async () => {
+    const groupId = await aGroup(company);
+    for (let round = 0; round < 5; round++) {
+      const [{ id }, user] = await Promise.all([anAccount(), aUser(company)]);
+      const json = { principal_type: 'user', principal_id: user.id, account_id: id };
+      const [deleted, ...attached] = await Promise.all([
+        admin.delete(`/accounts/${id}`),
+        admin.post(`/groups/${groupId}/bindings`, { json }),
+        admin.post('/service-accounts', { json: { name: 'Robot', account_id: id } }),
+      ]);
+      const stayed = attached.filter(({ status }) => status === 201);
+      if (deleted?.status === 204) expect(stayed).toHaveLength(0);
+      else expect(stayed.length).toBeGreaterThan(0);
+      for (const { status } of attached) expect([201, 404]).toContain(status);
+    }
+  });
+
+  it('leaves the default account, whatever is deleted and moved at once', async () => {
+    const small = await aCompany();
+    const caller = signed(small.apiKey);
+    const accounts = await Promise.all(
+      Array.from({ length: 4 }, (_, n) => must(caller.post('/accounts', { json: { name: `Account ${n}` } }))),
+    );
+    await Promise.all(
+      accounts.flatMap(({ id }) => [
+        caller.patch(`/accounts/${id}`, { json: { is_default: true } }),
+        caller.delete(`/accounts/${id}`),
+      ]),
+    );
+    expect(await defaults(caller)).toHaveLength(1);
+  });
+});
+
+describe('deleted accounts', () => {
+  it('are listed for administrators, newest first, and restored', async () => {
+    const { id, name } = await anAccount({ metadata: { kept: true } });
+    await must(admin.delete(`/accounts/${id}`));
+    const { total, page, results } = await must(admin.get('/admin/deleted/accounts?quantity=1'));
+    expect([page, results]).toEqual([1, [expect.objectContaining({ id, deleted_at: expect.stringMatching(/Z$/) })]]);
+    const everything = await must(admin.get('/accounts?include_deleted=true&quantity=100'));
+    const living = await must(admin.get('/accounts?quantity=100'));
+    expect(everything.total).toBe(living.total + total);
+    expect(living.results.every((one: { deleted_at: unknown }) => one.deleted_at === null)).toBe(true);
+
+    const restored = await admin.post(`/admin/restore/account/${id}`);
+    expect(restored.status).toBe(200);
+    expect(restored.body).toMatchObject({ id, name, deleted_at: null, is_default: false, metadata: { kept: true } });
+    expect((await admin.get(`/accounts/${id}`)).body).toEqual(restored.body);
+  });
+
+  it('are not restored onto a taken name, nor when they are not deleted', async () => {
+    const { id, name } = await anAccount();
+    const living = await admin.post(`/admin/restore/account/${id}`);
+    expect([living.status, living.body.error]).toEqual([409, 'AlreadyExists']);
+    await must(admin.delete(`/accounts/${id}`));
+    await anAccount({ name });
+    const taken = await admin.post(`/admin/restore/account/${id}`);
+    expect([taken.status, taken.body.error]).toEqual([409, 'AlreadyExists']);
+    expect((await admin.post(`/admin/restore/account/${'0'.repeat(24)}`)).status).toBe(404);
+  });
+
+  it('are nobody else’s business', async () => {
+    const robot = await aRobotThat(company, allow('accounts:*'));
+    for (const answer of [
+      await robot.as.get('/admin/deleted/accounts'),
+      await robot.as.post(`/admin/restore/account/${'0'.repeat(24)}`),
+      await robot.as.get('/accounts?include_deleted=true'),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([403, 'Forbidden']);
+    }
+    expect((await robot.as.get('/accounts?include_deleted=false')).status).toBe(200);
+  });
+});
+
+describe('ids', () => {
+  it('of other organizations and malformed ones are not found', async () => {
+    for (const id of [other.accountId, '0'.repeat(24), 'x', '%00', `${'a'.repeat(2000)}`, "' or 1=1 --"]) {
+      const path = `/accounts/${encodeURIComponent(id)}`;
+      const answers = [
+        await admin.get(path),
+        await admin.patch(path, { json: { name: aName() } }),
+        await admin.delete(path),
+        await admin.post(`/admin/restore/account/${encodeURIComponent(id)}`),
+      ];
+      for (const { status, body } of answers) expect([status, body.error]).toEqual([404, 'NotFound']);
+    }
+    expect((await signed(other.apiKey).get(`/accounts/${other.accountId}`)).body.is_default).toBe(true);
+  });
+});

@@ -1,0 +1,248 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { aGroup, allow, aPolicy, aRobot, aRobotThat, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let other: Company;
+let admin: Caller;
+
+beforeAll(async () => {
+  [company, other] = await Promise.all([aCompany(), aCompany()]);
+  admin = signed(company.apiKey);
+});
+
+const aServiceAccount = (json: Record<string, unknown> = {}) =>
+  must(admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId, ...json } }));
+
+describe('a service account', () => {
+  it('is made in an account, active and never used', async () => {
+    const json = { name: 'Nightly load', description: 'Loads', account_id: company.accountId, metadata: { a: [1] } };
+    const { status, body } = await admin.post('/service-accounts', { json });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...json,
+      id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      organization_id: company.id,
+      is_active: true,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: body.created_at,
+      last_used_at: null,
+      deleted_at: null,
+    });
+    expect((await admin.get(`/service-accounts/${body.id}`)).body).toEqual(body);
+  });
+
+  it.each([
+    ['that is another organization’s', () => other.accountId],
+    ['that does not exist', () => '0'.repeat(24)],
+    ['with a malformed id', () => 'nowhere'],
+  ])('is not made in an account %s', async (_what, accountId) => {
+    const { status, body } = await admin.post('/service-accounts', { json: { name: 'R', account_id: accountId() } });
+    expect([status, body.error, body.details]).toEqual([
+      404,
+      'NotFound',
+      { field: 'account_id', reason: 'not_found' },
+    ]);
+  });
+
+  it('is not made in a deleted account', async () => {
+    const { id } = await must(admin.post('/accounts', { json: { name: 'Short-lived' } }));
+    await must(admin.delete(`/accounts/${id}`));
+    expect((await admin.post('/service-accounts', { json: { name: 'R', account_id: id } })).status).toBe(404);
+  });
+
+  it.each([
+    ['no account', { name: 'R' }, 'account_id'],
+    ['no name', { account_id: 'x' }, 'name'],
+    ['a long description', { name: 'R', account_id: 'x', description: 'd'.repeat(2001) }, 'description'],
+  ])('is refused with %s', async (_what, json, field) => {
+    const { status, body } = await admin.post('/service-accounts', { json });
+    expect([status, body.error]).toEqual([422, 'ValidationError']);
+    expect(body.details).toContainEqual({ field, message: expect.any(String) });
+  });
+
+  it('changes in what is sent', async () => {
+    const before = await aServiceAccount();
+    const after = await must(admin.patch(`/service-accounts/${before.id}`, { json: { description: 'New' } }));
+    expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
+    expect((await must(admin.patch(`/service-accounts/${before.id}`, { json: { is_active: false } }))).is_active).toBe(false);
+  });
+
+  it('signs nothing while it is inactive', async () => {
+    const robot = await aRobot(company);
+    await must(admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }));
+    const refused = await robot.as.get('/accounts');
+    expect([refused.status, refused.body.details.reason]).toEqual([401, 'unknown_key']);
+    await must(admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: true } }));
+    expect((await robot.as.get('/accounts')).status).toBe(403);
+  });
+
+  it('is deleted with its keys and memberships', async () => {
+    const groupId = await aGroup(company);
+    const robot = await aRobot(company, [groupId]);
+    expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(1);
+    expect((await admin.delete(`/service-accounts/${robot.id}`)).status).toBe(204);
+
+    expect((await robot.as.get('/accounts')).body.details.reason).toBe('unknown_key');
+    expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(0);
+    for (const { status } of [
+      await admin.get(`/service-accounts/${robot.id}`),
+      await admin.patch(`/service-accounts/${robot.id}`, { json: { name: 'R' } }),
+      await admin.get(`/service-accounts/${robot.id}/keys`),
+      await admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }),
+      await admin.delete(`/service-accounts/${robot.id}/keys/${robot.keyId}`),
+    ]) {
+      expect(status).toBe(404);
+    }
+    const again = await admin.delete(`/service-accounts/${robot.id}`);
+    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
+  });
+
+  it('leaves no working key behind when one is issued while it is deleted', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id } = await aServiceAccount();
+      const [issued] = await Promise.all([
+        admin.post(`/service-accounts/${id}/keys`, { json: {} }),
+        admin.delete(`/service-accounts/${id}`),
+      ]);
+      expect([201, 404]).toContain(issued.status);
+      if (issued.status === 201) expect((await signed(issued.body).get('/accounts')).status).toBe(401);
+    }
+  });
+});
+
+describe('the list of service accounts', () => {
+  it('leaves out the inactive and the deleted, unless asked for them', async () => {
+    const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed' } }));
+    const [active, inactive, deleted] = await Promise.all([1, 2, 3].map(() => aServiceAccount({ account_id })));
+    await must(admin.patch(`/service-accounts/${inactive.id}`, { json: { is_active: false } }));
+    await must(admin.delete(`/service-accounts/${deleted.id}`));
+    const ids = async (query: string) => {
+      const { total, results } = await must(admin.get(`/service-accounts?account_id=${account_id}${query}`));
+      expect(total).toBe(results.length);
+      return results.map(({ id }: { id: string }) => id).sort();
+    };
+    expect(await ids('')).toEqual([active.id]);
+    expect(await ids('&include_inactive=true')).toEqual([active.id, inactive.id].sort());
+    expect(await ids('&include_inactive=true&include_deleted=true')).toEqual(
+      [active.id, inactive.id, deleted.id].sort(),
+    );
+    expect((await must(admin.get(`/service-accounts?account_id=${other.accountId}`))).total).toBe(0);
+  });
+
+  it('shows deleted ones to administrators only', async () => {
+    const robot = await aRobotThat(company, allow('service-accounts:*'));
+    expect((await robot.as.get('/service-accounts?include_deleted=true')).status).toBe(403);
+    expect((await robot.as.get('/service-accounts?include_inactive=true')).status).toBe(200);
+  });
+});
+
+describe('an API key', () => {
+  it('is issued with its secret, once, for a year', async () => {
+    const { id } = await aServiceAccount();
+    const { status, body } = await admin.post(`/service-accounts/${id}/keys`, { json: { description: 'CI' } });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.any(String),
+      access_key: expect.stringMatching(new RegExp(`^sa_${company.slug}_${company.accountId}_[a-z2-7]{20}$`)),
+      secret_key: expect.stringMatching(/^[\w-]{43}$/),
+      description: 'CI',
+      service_account_id: id,
+      expires_at: expect.any(String),
+      is_active: true,
+      created_at: expect.any(String),
+      last_used_at: null,
+    });
+    expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(365 * 24 * 3600 * 1000);
+    const { secret_key, ...shown } = body;
+    const { total, page, results } = await must(admin.get(`/service-accounts/${id}/keys`));
+    expect([total, page, results]).toEqual([1, 1, [shown]]);
+    expect(JSON.stringify(results)).not.toContain(secret_key);
+  });
+
+  it('is issued without a body as well', async () => {
+    const { id } = await aServiceAccount();
+    expect((await admin.post(`/service-accounts/${id}/keys`)).status).toBe(201);
+  });
+
+  it('expires when it was said to, in any offset', async () => {
+    const { id } = await aServiceAccount();
+    const json = { expires_at: '2100-01-01T02:00:00+02:00' };
+    expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe('2100-01-01T00:00:00.000Z');
+  });
+
+  it.each(['2001-01-01T00:00:00Z', 'tomorrow', '2100-01-01', 4102444800, null])(
+    'is refused an expiry of %j',
+    async (expires_at) => {
+      const { id } = await aServiceAccount();
+      const { status, body } = await admin.post(`/service-accounts/${id}/keys`, { json: { expires_at } });
+      expect([status, body.details[0].field]).toEqual([422, 'expires_at']);
+    },
+  );
+
+  it('stops at once when it is revoked, stays listed, and is revoked once', async () => {
+    const robot = await aRobot(company);
+    const path = `/service-accounts/${robot.id}/keys/${robot.keyId}`;
+    expect((await admin.delete(path)).status).toBe(204);
+    expect((await robot.as.get('/accounts')).body.details.reason).toBe('unknown_key');
+    expect((await must(admin.get(`/service-accounts/${robot.id}/keys`))).results).toMatchObject([{ is_active: false }]);
+    const again = await admin.delete(path);
+    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
+  });
+
+  it('is not found under another service account, nor under another organization’s', async () => {
+    const [one, two] = await Promise.all([aRobot(company), aRobot(company)]);
+    expect((await admin.delete(`/service-accounts/${one.id}/keys/${two.keyId}`)).status).toBe(404);
+    expect((await signed(other.apiKey).delete(`/service-accounts/${one.id}/keys/${one.keyId}`)).status).toBe(404);
+    expect((await one.as.get('/accounts')).status).toBe(403);
+  });
+
+  it('shows when it and its service account were last used', async () => {
+    const robot = await aRobot(company);
+    await robot.as.get('/accounts');
+    const [used] = (await must(admin.get(`/service-accounts/${robot.id}/keys`))).results;
+    expect(used.last_used_at).toMatch(/Z$/);
+    expect((await must(admin.get(`/service-accounts/${robot.id}`))).last_used_at).toBe(used.last_used_at);
+  });
+});
+
+describe('the ceiling', () => {
+  it('refuses a key for a service account that may do more than the caller, and allows one that may not', async () => {
+    const caller = await aRobotThat(company, allow('service-accounts:IssueKey', 'users:*'));
+    const wider = await aRobotThat(company, allow('users:*', 'groups:GetGroup'));
+    const narrower = await aRobotThat(company, allow('users:ListUsers'));
+    const refused = await caller.as.post(`/service-accounts/${wider.id}/keys`, { json: {} });
+    expect([refused.status, refused.body.error]).toEqual([403, 'Forbidden']);
+    expect(refused.body.details).toMatchObject({ action: 'groups:GetGroup' });
+    expect((await caller.as.post(`/service-accounts/${narrower.id}/keys`, { json: {} })).status).toBe(201);
+    expect((await caller.as.post(`/service-accounts/${caller.id}/keys`, { json: {} })).status).toBe(201);
+  });
+
+  it('counts only the groups of the service account’s own account', async () => {
+    const caller = await aRobotThat(company, allow('service-accounts:IssueKey'));
+    const groupId = await aGroup(company, await aPolicy(company, [allow('*')]));
+    const administrator = await aRobot(company, [groupId]);
+    expect((await caller.as.post(`/service-accounts/${administrator.id}/keys`, { json: {} })).status).toBe(403);
+  });
+});
+
+describe('ids', () => {
+  it('of other organizations and malformed ones are not found', async () => {
+    const stranger = await aRobot(other);
+    for (const id of [stranger.id, '0'.repeat(24), 'x', '%00']) {
+      const path = `/service-accounts/${encodeURIComponent(id)}`;
+      for (const { status, body } of [
+        await admin.get(path),
+        await admin.patch(path, { json: { name: 'Mine' } }),
+        await admin.delete(path),
+        await admin.get(`${path}/keys`),
+        await admin.post(`${path}/keys`, { json: {} }),
+        await admin.delete(`${path}/keys/${stranger.keyId}`),
+      ]) {
+        expect([status, body.error]).toEqual([404, 'NotFound']);
+      }
+    }
+    expect((await stranger.as.get('/accounts')).status).toBe(403);
+  });
+});

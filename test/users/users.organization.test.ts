@@ -1,0 +1,213 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bearer, type Caller } from '../support/api.ts';
+import { aGroup, allow, aRobotThat, aUser, bind, must, signed } from '../support/signed.ts';
+import { aCompany, type Company, logIn } from '../support/worlds.ts';
+
+let company: Company;
+let other: Company;
+let admin: Caller;
+
+beforeAll(async () => {
+  [company, other] = await Promise.all([aCompany(), aCompany()]);
+  admin = signed(company.apiKey);
+});
+
+const PASSWORD = 'quiet-harbour-lantern';
+let emails = 0;
+const anEmail = () => `new-${emails++}@people.test`;
+
+describe('creating a user', () => {
+  it('makes one who can sign in at once', async () => {
+    const email = anEmail();
+    const { status, body } = await admin.post('/users', { json: { email, password: PASSWORD, metadata: { desk: 4 } } });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      email,
+      organization_id: company.id,
+      is_active: true,
+      is_verified: false,
+      mfa_enabled: false,
+      metadata: { desk: 4 },
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: body.created_at,
+      last_login_at: null,
+      deleted_at: null,
+    });
+    expect((await admin.get(`/users/${body.id}`)).body).toEqual(body);
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
+    expect((await admin.get(`/users/${body.id}`)).body.last_login_at).toMatch(/Z$/);
+  });
+
+  it('stores the email lower-case, and refuses it in any case, in this organization only', async () => {
+    const email = anEmail();
+    const created = await admin.post('/users', { json: { email: email.toUpperCase(), password: PASSWORD } });
+    expect(created.body.email).toBe(email);
+    const again = await admin.post('/users', { json: { email, password: PASSWORD } });
+    expect([again.status, again.body.error, again.body.details]).toEqual([
+      409,
+      'AlreadyExists',
+      { field: 'email', reason: 'taken' },
+    ]);
+    expect((await signed(other.apiKey).post('/users', { json: { email, password: PASSWORD } })).status).toBe(201);
+  });
+
+  it('lets one of six simultaneous users of an email through', async () => {
+    const json = { email: anEmail(), password: PASSWORD };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => admin.post('/users', { json })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+  });
+
+  it.each([
+    ['a bad email', { email: 'nobody', password: PASSWORD }, 'email'],
+    ['no email', { password: PASSWORD }, 'email'],
+    ['no password', { email: 'a@b.co' }, 'password'],
+    ['a password of 7 characters', { email: 'a@b.co', password: 'x1y2z3w' }, 'password'],
+    ['a password of 129 characters', { email: 'a@b.co', password: 'p'.repeat(129) }, 'password'],
+    ['a common password', { email: 'a@b.co', password: 'Password123' }, 'password'],
+    ['metadata that is not an object', { email: 'a@b.co', password: PASSWORD, metadata: 'x' }, 'metadata'],
+  ])('refuses %s, and does not echo the password', async (_what, json, field) => {
+    const { status, body } = await admin.post('/users', { json });
+    expect([status, body.error, body.details]).toEqual([
+      422,
+      'ValidationError',
+      [{ field, message: expect.any(String) }],
+    ]);
+    if ('password' in json) expect(JSON.stringify(body)).not.toContain(json.password as string);
+  });
+});
+
+describe('changing a user', () => {
+  it('ends the sessions of one who is deactivated, for good', async () => {
+    const user = await aUser(company);
+    const { body } = await logIn(company.slug, user.email, user.password);
+    const session = bearer(body.token);
+    expect((await session.get('/v1/auth/me')).status).toBe(200);
+    const inactive = await must(admin.patch(`/users/${user.id}`, { json: { is_active: false } }));
+    expect(inactive.is_active).toBe(false);
+    expect((await session.get('/v1/auth/me')).status).toBe(401);
+    await must(admin.patch(`/users/${user.id}`, { json: { is_active: true } }));
+    expect((await session.get('/v1/auth/me')).status).toBe(401);
+    expect((await logIn(company.slug, user.email, user.password)).status).toBe(200);
+  });
+
+  it('replaces metadata', async () => {
+    const { id } = await aUser(company);
+    await must(admin.patch(`/users/${id}`, { json: { metadata: { a: 1, b: 2 } } }));
+    expect((await must(admin.patch(`/users/${id}`, { json: { metadata: { c: 3 } } }))).metadata).toEqual({ c: 3 });
+    const tooMuch = { metadata: { text: 'x'.repeat(17_000) } };
+    expect((await admin.patch(`/users/${id}`, { json: tooMuch })).status).toBe(422);
+  });
+
+  it('does not deactivate the owner', async () => {
+    const path = `/users/${company.owner.id}`;
+    const refused = await admin.patch(path, { json: { is_active: false, metadata: { a: 1 } } });
+    expect([refused.status, refused.body.error]).toEqual([409, 'AlreadyExists']);
+    expect((await company.as.get('/v1/auth/me')).status).toBe(200);
+    expect(await must(admin.get(path))).toMatchObject({ is_active: true, metadata: {} });
+    expect((await admin.patch(path, { json: { is_active: true } })).status).toBe(200);
+  });
+
+  it('does not activate one who was only invited', async () => {
+    const { id } = await aUser(company);
+    await env.CONTROL_DB.prepare('update users set is_active = 0, activated_at = null, password_hash = null where id = ?')
+      .bind(id)
+      .run();
+    const { status, body } = await admin.patch(`/users/${id}`, { json: { is_active: true } });
+    expect([status, body.error, body.details.reason]).toEqual([409, 'AlreadyExists', 'invited']);
+    expect((await admin.patch(`/users/${id}`, { json: { is_active: false } })).status).toBe(200);
+  });
+});
+
+describe('deleting a user', () => {
+  it('removes memberships and sessions, and gives the email again', async () => {
+    const [user, groupId] = await Promise.all([aUser(company), aGroup(company)]);
+    await bind(company, groupId, user.id);
+    const { body } = await logIn(company.slug, user.email, user.password);
+    expect((await admin.delete(`/users/${user.id}`)).status).toBe(204);
+    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(401);
+    expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(0);
+    expect((await admin.get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
+    expect((await admin.get(`/users/${user.id}`)).status).toBe(404);
+    expect((await admin.patch(`/users/${user.id}`, { json: { is_active: true } })).status).toBe(404);
+    const again = await admin.delete(`/users/${user.id}`);
+    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
+    expect((await admin.post('/users', { json: { email: user.email, password: PASSWORD } })).status).toBe(201);
+  });
+
+  it('spares the owner', async () => {
+    const { status, body } = await admin.delete(`/users/${company.owner.id}`);
+    expect([status, body.error]).toEqual([409, 'AlreadyExists']);
+    expect((await company.as.get('/v1/auth/me')).status).toBe(200);
+  });
+
+  it('leaves no membership behind when one is made at the same time', async () => {
+    const groupId = await aGroup(company);
+    for (let round = 0; round < 5; round++) {
+      const user = await aUser(company);
+      const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+      const [bound] = await Promise.all([
+        admin.post(`/groups/${groupId}/bindings`, { json }),
+        admin.delete(`/users/${user.id}`),
+      ]);
+      expect([201, 404]).toContain(bound.status);
+    }
+    expect((await admin.get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
+  });
+
+  it('happens once when asked for at the same time', async () => {
+    const { id } = await aUser(company);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => admin.delete(`/users/${id}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 400, 400, 400, 400]);
+  });
+});
+
+describe('the list of users', () => {
+  it('is filtered by account membership, each user once', async () => {
+    const [ann, bob, groups, { id }] = await Promise.all([
+      aUser(company),
+      aUser(company),
+      Promise.all([aGroup(company), aGroup(company)]),
+      must(admin.post('/accounts', { json: { name: 'Filtered' } })),
+    ]);
+    await bind(company, groups[0], ann.id, id);
+    await bind(company, groups[1], ann.id, id);
+    await bind(company, groups[0], bob.id);
+    const { total, results } = await must(admin.get(`/users?account_id=${id}`));
+    expect([total, results.map((user: { id: string }) => user.id)]).toEqual([1, [ann.id]]);
+    expect((await must(admin.get('/users?account_id=nonsense'))).total).toBe(0);
+    expect((await must(admin.get(`/users?account_id=${other.accountId}`))).total).toBe(0);
+  });
+
+  it('shows deleted users to administrators who ask', async () => {
+    const { id } = await aUser(company);
+    const before = await must(admin.get('/users?quantity=100'));
+    await must(admin.delete(`/users/${id}`));
+    expect((await must(admin.get('/users?quantity=100'))).total).toBe(before.total - 1);
+    const all = await must(admin.get('/users?include_deleted=true&quantity=100'));
+    expect(all.results.find((user: { id: string }) => user.id === id).deleted_at).toMatch(/Z$/);
+    const robot = await aRobotThat(company, allow('users:*'));
+    expect((await robot.as.get('/users?include_deleted=true')).status).toBe(403);
+  });
+
+  it('never shows a password or its hash', async () => {
+    expect(JSON.stringify(await must(admin.get('/users?quantity=100')))).not.toMatch(/password|argon2/i);
+  });
+});
+
+describe('ids', () => {
+  it('of other organizations and malformed ones are not found', async () => {
+    for (const id of [other.owner.id, '0'.repeat(24), 'x', '%00']) {
+      const path = `/users/${encodeURIComponent(id)}`;
+      for (const { status, body } of [
+        await admin.get(path),
+        await admin.patch(path, { json: { is_active: false } }),
+        await admin.delete(path),
+      ]) {
+        expect([status, body.error]).toEqual([404, 'NotFound']);
+      }
+    }
+    expect((await other.as.get('/v1/auth/me')).status).toBe(200);
+  });
+});
