@@ -58,13 +58,14 @@ function provider(issuer: string): Provider {
 /**
  * A provider whose token endpoint answers the ID token that it is handed as the code. The first segment of its path says
  * what else is wrong with it: `/plain` nothing, `/impostor` names another issuer, `/moved` redirects its discovery,
- * `/huge` answers a megabyte, `/weak` accepts HS256 and none, `/inside` has its keys on a private address.
+ * `/huge` answers a megabyte, `/weak` accepts HS256 and none, `/form` wants the client's secret in the form, `/absent` is not there.
  */
 function forger(base: string, key: JWK): RequestListener {
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicKey } = key;
   return (request, response) => {
     const [, kind = '', ...rest] = (request.url ?? '').split('?')[0]?.split('/') ?? [];
     const issuer = `${base}/${kind}`;
+    if (kind === 'absent') return void response.writeHead(404).end();
     switch (rest.join('/')) {
       case '.well-known/openid-configuration':
         if (kind === 'moved') return void response.writeHead(302, { location: discoveryOf(`${base}/plain`) }).end();
@@ -72,16 +73,20 @@ function forger(base: string, key: JWK): RequestListener {
           issuer: kind === 'impostor' ? `${base}/plain` : issuer,
           authorization_endpoint: `${issuer}/authorize`,
           token_endpoint: `${issuer}/token`,
-          jwks_uri: `${kind === 'inside' ? 'https://169.254.169.254' : issuer}/jwks`,
+          jwks_uri: `${issuer}/jwks`,
           id_token_signing_alg_values_supported: kind === 'weak' ? ['RS256', 'HS256', 'none'] : ['RS256'],
+          ...(kind === 'form' && { token_endpoint_auth_methods_supported: ['client_secret_post'] }),
           ...(kind === 'huge' && { padding: 'x'.repeat(1024 * 1024) }),
         });
       case 'jwks':
         return answer(response, { keys: [publicKey] });
       case 'token':
-        return void readForm(request).then((form) =>
-          answer(response, { access_token: 'access', token_type: 'Bearer', id_token: form.get('code') }),
-        );
+        return void readForm(request).then((form) => {
+          const proved =
+            kind === 'form' ? form.has('client_secret') : request.headers.authorization?.startsWith('Basic ');
+          if (!proved) return response.writeHead(401).end();
+          answer(response, { access_token: 'access', token_type: 'Bearer', id_token: form.get('code') });
+        });
       default:
         response.writeHead(404).end();
     }

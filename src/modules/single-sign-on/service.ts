@@ -4,7 +4,7 @@ import { commit, type Statement } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
-import { logError } from '../../platform/log.ts';
+import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { Company } from '../companies/service.ts';
 import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
@@ -30,7 +30,7 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
   const protocol = await protocolOf(ctx, company, configuration);
   const state = newSecretToken();
   const { url, expectation } = await protocol.begin(state).catch((error) => {
-    logError('sso_start_failed', error, { company_id: company.id });
+    logError('sso_start_failed', rootOf(error), { company_id: company.id });
     throw new Failure('unavailable', 'sso.provider_unavailable');
   });
   const stateDigest = await sha256Hex(state);
@@ -66,7 +66,9 @@ export async function finishSignIn(ctx: Context, companySlug: string, answer: UR
     target.searchParams.set('code', await issueCode(ctx, company, configuration, identity));
   } catch (error) {
     if (!(error instanceof Failure && error.reason.startsWith('sso.'))) throw error;
-    logError('sso_refused', error.cause ?? error, { company_id: company.id, reason: error.reason });
+    const facts = { company_id: company.id, reason: error.reason };
+    if (error.cause === undefined) log('sso_refused', facts);
+    else logError('sso_refused', rootOf(error.cause), facts);
     target.searchParams.set('error', error.reason.slice('sso.'.length));
   }
   return target.href;
@@ -102,6 +104,10 @@ function asRefusal(error: unknown): never {
   if (error instanceof Failure && error.reason.startsWith('sso.')) throw error;
   throw refused(error instanceof Failure ? 'provider_unavailable' : 'invalid_response', error);
 }
+
+/** What went wrong first: failures wrap the errors of libraries and of the network. */
+const rootOf = (error: unknown): unknown =>
+  error instanceof Error && error.cause instanceof Error ? rootOf(error.cause) : error;
 
 /** A one-time code for the user of this identity, who is made when the company wants that. */
 async function issueCode(

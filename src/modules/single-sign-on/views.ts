@@ -28,13 +28,9 @@ const saml = {
   type: z.literal('saml'),
   idp_entity_id: z.string().min(1).max(1024),
   idp_sso_url: address.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
-  idp_certificates: z
-    .array(z.string().min(1).max(16_384))
-    .min(1)
-    .max(MOST_CERTIFICATES)
-    .meta({
-      description: 'PEM; a signature by any of them is good. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
-    }),
+  idp_certificates: z.array(z.string().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
+    description: 'PEM; a signature by any of them is good. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
+  }),
 };
 
 const secret = z.string().min(1).max(4096).optional().meta({

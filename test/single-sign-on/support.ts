@@ -1,0 +1,43 @@
+import { type Answer, BASE_URL, call } from '../support/api.ts';
+import type { Company } from '../support/worlds.ts';
+
+/** Where the console of the tests takes people back. */
+export const CONSOLE = 'https://console.test/signed-in';
+
+export const callbackUrl = (company: Company) => `${BASE_URL}/v1/auth/sso/${company.slug}/callback`;
+
+/** Configures single sign-on of a company, which must work. */
+export async function configure(company: Company, configuration: Record<string, unknown>): Promise<void> {
+  const { status, body } = await company.as.put('/v1/auth/sso/config', {
+    json: { redirect_uris: [CONSOLE], ...configuration },
+  });
+  if (status !== 200) throw new Error(`PUT /v1/auth/sso/config answered ${status}: ${JSON.stringify(body)}`);
+}
+
+/** Begins a sign-in. @returns the address at the provider */
+export async function start(company: Company, redirectUri = CONSOLE): Promise<URL> {
+  const { status, body } = await tryStart(company.slug, redirectUri);
+  if (status !== 200) throw new Error(`start answered ${status}: ${JSON.stringify(body)}`);
+  return new URL(body.url);
+}
+
+export const tryStart = (slug: string, redirectUri: string): Promise<Answer> =>
+  call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`);
+
+/** The provider's answer by redirect. */
+export const answerByRedirect = (company: Company, parameters: Record<string, string>): Promise<Answer> =>
+  call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`);
+
+/** The provider's answer by a form that the browser posts. */
+export const answerByForm = (company: Company, fields: Record<string, string>): Promise<Answer> =>
+  call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields) });
+
+export const exchange = (code: string): Promise<Answer> => call('POST', '/v1/auth/sso/exchange', { json: { code } });
+
+/** Where an answer sent the person, and with what. */
+export function sentOn({ status, headers, body }: Answer): { to: string; code: string | null; error: string | null } {
+  if (status !== 302) throw new Error(`Expected a redirect, got ${status}: ${JSON.stringify(body)}`);
+  const url = new URL(headers.get('location') ?? '');
+  const { searchParams } = url;
+  return { to: url.origin + url.pathname, code: searchParams.get('code'), error: searchParams.get('error') };
+}
