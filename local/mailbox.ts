@@ -21,7 +21,9 @@ export interface Mailbox {
 
 /** Opens the mailbox kept in `file` (one JSON object a line) and serves it on a free port of 127.0.0.1. */
 export async function openMailbox(file: string): Promise<Mailbox> {
-  const mails = parse(await readFile(file, 'utf8').catch(() => ''));
+  const kept = await readFile(file, 'utf8').catch(() => '');
+  const mails = parse(kept);
+  if (kept !== '' && !kept.endsWith('\n')) await appendFile(file, '\n');
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://mailbox');
     if (request.method !== 'GET' || pathname !== '/') return answer(response, 404, { error: 'GET / only' });

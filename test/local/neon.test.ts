@@ -1,0 +1,123 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type NeonStandIn, startNeonStandIn } from '../../local/neon/stand-in.ts';
+import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
+import { openTenantSql } from '../../src/tenant-sql/client.ts';
+import { type NeonApi, neonApi } from '../../src/tenant-sql/neon.ts';
+
+describe('the local Neon', () => {
+  const apiKey = 'key-of-the-test';
+  const wanted = { name: 'project-a', database: 'database_a', role: 'role_a' };
+  const soon = () => Date.now() + 10_000;
+  let folder: string;
+  let postgres: LocalPostgres;
+  let neon: NeonStandIn;
+  let api: NeonApi;
+
+  async function open(): Promise<void> {
+    neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey, postgres });
+    api = neonApi({ apiUrl: neon.apiUrl, apiKey });
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+    postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
+    await open();
+  });
+  afterAll(async () => {
+    await neon?.close();
+    await postgres?.stop();
+    for (const path of [folder, ...(postgres?.folders ?? [])]) await rm(path, { recursive: true, force: true });
+  });
+
+  async function request(method: string, path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return await fetch(`${neon.apiUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, ...headers },
+    });
+  }
+
+  it('keeps projects, their addresses and their databases over a restart', async () => {
+    const id = await api.createProject(wanted, soon());
+    const url = await api.connectionString(id, wanted.database, wanted.role, soon());
+    await neon.close();
+    await open();
+    expect(await api.findProject(wanted.name, soon())).toBe(id);
+    expect(await api.connectionString(id, wanted.database, wanted.role, soon())).toBe(url);
+    const sql = openTenantSql(url, { wsProxy: neon.wsProxy });
+    try {
+      expect(await sql.query('SELECT current_database() AS db')).toEqual([{ db: wanted.database }]);
+    } finally {
+      await sql.close();
+    }
+  });
+
+  it('makes owners as Neon does: powerful, but no superusers', async () => {
+    const direct = new Client({ connectionString: neon.directUrl(wanted.name) });
+    await direct.connect();
+    try {
+      const { rows } = await direct.query(
+        `SELECT rolsuper, rolcreaterole, pg_has_role(current_user, 'neon_superuser', 'MEMBER') AS member
+         FROM pg_roles WHERE rolname = current_user`,
+      );
+      expect(rows).toEqual([{ rolsuper: false, rolcreaterole: true, member: true }]);
+    } finally {
+      await direct.end();
+    }
+  });
+
+  it('refuses what Neon refuses', async () => {
+    expect((await request('GET', '/projects', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await request('GET', '/projects', { authorization: '' })).status).toBe(401);
+    expect((await request('GET', '/projects/none')).status).toBe(404);
+    expect((await request('GET', '/elsewhere')).status).toBe(404);
+    await expect(api.createProject(wanted, soon())).rejects.toThrow('409');
+  });
+
+  it('has no test interface unless it is asked for', async () => {
+    const faults = new URL('/_test/faults', neon.apiUrl);
+    expect((await fetch(faults, { method: 'POST', body: '{}' })).status).toBe(404);
+  });
+
+  it('pages its list', async () => {
+    for (const letter of ['b', 'c']) {
+      const names = { name: `project-${letter}`, database: `database_${letter}`, role: `role_${letter}` };
+      await api.createProject(names, soon());
+    }
+    const names: string[] = [];
+    for (let cursor = ''; ; ) {
+      const page = (await (await request('GET', `/projects?search=project-&limit=1&cursor=${cursor}`)).json()) as {
+        projects: { id: string; name: string }[];
+        pagination?: { cursor: string };
+      };
+      names.push(...page.projects.map(({ name }) => name));
+      if (page.pagination === undefined) break;
+      cursor = page.pagination.cursor;
+    }
+    expect(names).toEqual(['project-c', 'project-b', 'project-a']);
+  });
+
+  it('deletes a project with its database and every role made in it', async () => {
+    const id = (await api.findProject(wanted.name, soon())) as string;
+    const owner = new Client({ connectionString: neon.directUrl(wanted.name) });
+    await owner.connect();
+    await owner.query('CREATE ROLE role_a_reader');
+    await owner.end();
+    expect((await request('DELETE', `/projects/${id}`)).status).toBe(200);
+    expect(await api.findProject(wanted.name, soon())).toBeNull();
+    const superuser = new Client({ connectionString: postgres.url });
+    await superuser.connect();
+    try {
+      const left = await superuser.query(
+        `SELECT datname AS name FROM pg_database WHERE datname = 'database_a'
+         UNION ALL SELECT rolname FROM pg_roles WHERE rolname LIKE 'role\\_a%'`,
+      );
+      expect(left.rows).toEqual([]);
+    } finally {
+      await superuser.end();
+    }
+  });
+});

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LocalProblem } from '../../local/local-problem.ts';
+import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
+import { isAlive } from '../../local/processes.ts';
+
+describe('the local PostgreSQL', () => {
+  const password = randomBytes(8).toString('hex');
+  let parent: string;
+  let stateDir: string;
+  const folders = new Set<string>();
+
+  beforeEach(async () => {
+    parent = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+    await chmod(parent, 0o711);
+    stateDir = join(parent, 'postgres');
+  });
+  afterEach(async () => {
+    for (const folder of [parent, ...folders]) await rm(folder, { recursive: true, force: true });
+    folders.clear();
+  });
+
+  async function start(): Promise<LocalPostgres> {
+    const postgres = await startPostgres({ stateDir, password, throwaway: true });
+    for (const folder of postgres.folders) folders.add(folder);
+    return postgres;
+  }
+
+  async function query(url: string, text: string): Promise<unknown[]> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('keeps its data from one start to the next, and is gone after it was stopped', async () => {
+    const first = await start();
+    expect(await query(first.url, 'SHOW server_version_num')).toEqual([
+      { server_version_num: expect.stringMatching(/^18/) },
+    ]);
+    await query(first.url, 'CREATE TABLE t AS SELECT 1 AS n');
+    await first.stop();
+    await first.stop();
+    expect(isAlive(first.pid)).toBe(false);
+    const second = await start();
+    try {
+      expect(await query(second.url, 'SELECT n FROM t')).toEqual([{ n: 1 }]);
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it('is stopped with sessions still open', async () => {
+    const postgres = await start();
+    const client = new Client({ connectionString: postgres.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    const lost = expect(client.query('SELECT pg_sleep(30)')).rejects.toThrow();
+    await postgres.stop();
+    await lost;
+    expect(isAlive(postgres.pid)).toBe(false);
+  });
+
+  it('lives outside a private folder that root works in', async () => {
+    await chmod(parent, 0o700);
+    const postgres = await start();
+    try {
+      expect(await query(postgres.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
+    } finally {
+      await postgres.stop();
+    }
+  });
+
+  it('starts over a pid file whose number belongs to another process now', async () => {
+    const first = await start();
+    await first.stop();
+    const data = join(first.folders.at(-1) as string, 'data');
+    await writeFile(join(data, 'postmaster.pid'), `${process.pid}\n${data}\n`);
+    const second = await start();
+    await second.stop();
+    expect(isAlive(process.pid)).toBe(true);
+  });
+
+  it('says what to do about data it cannot use', async () => {
+    const first = await start();
+    await first.stop();
+    const data = join(first.folders.at(-1) as string, 'data');
+    await rm(join(data, 'global', 'pg_control'));
+    const problem = await start().catch((error: unknown) => error);
+    expect(problem).toBeInstanceOf(LocalProblem);
+    expect((problem as Error).message).toContain('pg_control');
+    expect((problem as Error).message).toContain(`delete all of ${parent}`);
+  });
+
+  it('touches no folder that is not its own', async () => {
+    await mkdir(join(stateDir, 'data'), { recursive: true });
+    await writeFile(join(stateDir, 'data', 'letter.txt'), 'dear');
+    await expect(start()).rejects.toThrow(/is not a PostgreSQL data folder/);
+    expect(await readFile(join(stateDir, 'data', 'letter.txt'), 'utf8')).toBe('dear');
+  });
+
+  it('says so when the password is not the one of its first start', async () => {
+    await (await start()).stop();
+    await expect(startPostgres({ stateDir, password: 'another' })).rejects.toThrow(/password/);
+  });
+});

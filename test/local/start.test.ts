@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort, isAlive } from '../../local/processes.ts';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+const READY = 'Data Console API is ready.';
+
+interface Start {
+  process: ChildProcess;
+  output(): string;
+  /** Exit code, once it has ended. */
+  ended: Promise<number | null>;
+}
+
+describe('npm start', () => {
+  let stateDir: string;
+  let port: number;
+  const starts: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+    port = await freePort();
+  });
+  afterAll(async () => {
+    for (const child of starts) child.kill('SIGKILL');
+    const outside = await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '');
+    await gone();
+    for (const folder of [stateDir, outside.trim()]) if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  function run(environment: Record<string, string> = {}): Start {
+    const child = spawn(process.execPath, ['local/start.ts'], {
+      cwd: PROJECT,
+      env: { ...process.env, PORT: String(port), LOCAL_STATE_DIR: stateDir, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    starts.push(child);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+    }
+    return {
+      process: child,
+      output: () => output,
+      ended: once(child, 'close').then(([code]) => code as number | null),
+    };
+  }
+
+  async function ready(start: Start): Promise<void> {
+    let over = false;
+    void start.ended.then(() => {
+      over = true;
+    });
+    while (!start.output().includes(READY)) {
+      if (over) throw new Error(start.output());
+      await sleep(50);
+    }
+  }
+
+  const demo = async () => JSON.parse(await readFile(join(stateDir, 'demo.json'), 'utf8'));
+
+  /** Process ids of what a start leaves in files: PostgreSQL, workerd. */
+  async function children(): Promise<number[]> {
+    const outside = (await readFile(join(stateDir, 'postgres', 'outside'), 'utf8').catch(() => '')).trim();
+    const files = [
+      join(outside || join(stateDir, 'postgres'), 'data', 'postmaster.pid'),
+      join(stateDir, 'worker', 'workerd.pid'),
+    ];
+    const pids = await Promise.all(
+      files.map(async (file) => parseInt(await readFile(file, 'utf8').catch(() => ''), 10)),
+    );
+    return pids.filter((pid) => pid > 0);
+  }
+
+  /** Waits until none of them runs any more. */
+  async function gone(pids?: number[]): Promise<void> {
+    const deadline = Date.now() + 5_000;
+    for (const pid of pids ?? (await children())) {
+      while (isAlive(pid)) {
+        if (Date.now() > deadline) throw new Error(`process ${pid} is left`);
+        await sleep(50);
+      }
+    }
+  }
+
+  async function rows(): Promise<number> {
+    const { postgres_url } = await demo();
+    const client = new Client({ connectionString: postgres_url });
+    await client.connect();
+    try {
+      return (await client.query('SELECT count(*)::int AS n FROM public.birdstrikes')).rows[0].n;
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('runs the whole system, survives being killed, and ends without a trace', { timeout: 120_000 }, async () => {
+    const first = run();
+    await ready(first);
+    const facts = await demo();
+    expect(facts.base_url).toBe(`http://127.0.0.1:${port}`);
+    const health = await fetch(`${facts.base_url}/health`);
+    expect([health.status, (await health.json()) as unknown]).toMatchObject([200, { status: 'ok' }]);
+    expect(await rows()).toBe(10_000);
+
+    const second = run({ PORT: String(await freePort()) });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toMatch(/Another start \(process \d+\) runs on .*: stop it, or set LOCAL_STATE_DIR/);
+
+    const alive = await children();
+    expect(alive.map(isAlive)).toEqual([true, true]);
+    first.process.kill('SIGKILL');
+    await first.ended;
+    await gone(alive);
+
+    const third = run();
+    await ready(third);
+    expect((await demo()).company).toEqual(facts.company);
+    expect((await demo()).table_id).toBe(facts.table_id);
+    expect(await rows()).toBe(10_000);
+    const alsoAlive = await children();
+    expect(alsoAlive.map(isAlive)).toEqual([true, true]);
+    third.process.kill('SIGINT');
+    expect(await third.ended).toBe(0);
+    expect(alsoAlive.map(isAlive)).toEqual([false, false]);
+  });
+
+  it('says what to do about a port that is taken or is none', { timeout: 30_000 }, async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port: taken } = server.address() as { port: number };
+    try {
+      const start = run({ PORT: String(taken) });
+      expect(await start.ended).toBe(1);
+      expect(start.output().trim()).toMatch(new RegExp(`^Port ${taken} is taken by another program: set PORT`));
+    } finally {
+      server.close();
+    }
+    const nonsense = run({ PORT: 'http' });
+    expect(await nonsense.ended).toBe(1);
+    expect(nonsense.output().trim()).toBe('PORT is "http": set it to a number between 1 and 65535.');
+  });
+});

@@ -1,0 +1,75 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openMailbox, type SentMail } from '../../local/mailbox.ts';
+import { openState } from '../../local/state.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the state folder', () => {
+  it('generates secrets once, for nobody else to read', async () => {
+    const first = await openState(folder);
+    await first.release();
+    const second = await openState(folder);
+    await second.release();
+    expect(second.secrets).toEqual(first.secrets);
+    expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS)[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: 'local-1' });
+  });
+
+  it('takes over the lock of a process that is gone', async () => {
+    await writeFile(join(folder, 'lock'), '999999999\n');
+    const opened = await openState(folder);
+    expect(await readFile(join(folder, 'lock'), 'utf8')).toBe(`${process.pid}\n`);
+    await opened.release();
+    await expect(stat(join(folder, 'lock'))).rejects.toThrow('ENOENT');
+  });
+
+  it('says what to do about secrets it cannot read, and lets go of the folder', async () => {
+    await writeFile(join(folder, 'secrets.json'), '{');
+    await expect(openState(folder)).rejects.toThrow(/delete .* to begin anew/);
+    await expect(stat(join(folder, 'lock'))).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('the mailbox', () => {
+  const mail = (to: string, subject: string) => ({ to, subject, text: 'text', html: '<p>text</p>' });
+  const read = async (url: string) => (await (await fetch(url)).json()) as SentMail[];
+
+  it('answers mails newest first, by address in any case, and keeps them over a restart', async () => {
+    const file = join(folder, 'mails.ndjson');
+    const first = await openMailbox(file);
+    await first.deliver(mail('ann@example.test', 'one'));
+    await first.deliver(mail('Bob+x@example.test', 'two'));
+    await first.deliver(mail('ann@example.test', 'three'));
+    expect((await read(`${first.url}?to=ANN@example.test`)).map(({ subject }) => subject)).toEqual(['three', 'one']);
+    await first.close();
+    await appendFile(file, '{"to":"cut o');
+
+    const second = await openMailbox(file);
+    try {
+      const all = await read(second.url);
+      expect(all.map(({ subject }) => subject)).toEqual(['three', 'two', 'one']);
+      expect(all[0]).toEqual({ ...mail('ann@example.test', 'three'), sent_at: expect.stringMatching(/Z$/) });
+      expect(await read(`${second.url}?to=${encodeURIComponent('bob+x@example.test')}`)).toHaveLength(1);
+      expect(await read(`${second.url}?to=nobody@example.test`)).toEqual([]);
+      expect((await fetch(second.url, { method: 'POST', body: '{}' })).status).toBe(404);
+      await second.deliver(mail('ann@example.test', 'four'));
+    } finally {
+      await second.close();
+    }
+    const third = await openMailbox(file);
+    try {
+      expect((await read(third.url))[0]?.subject).toBe('four');
+    } finally {
+      await third.close();
+    }
+  });
+});
