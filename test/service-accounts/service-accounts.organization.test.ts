@@ -39,11 +39,7 @@ describe('a service account', () => {
     ['with a malformed id', () => 'nowhere'],
   ])('is not made in an account %s', async (_what, accountId) => {
     const { status, body } = await admin.post('/service-accounts', { json: { name: 'R', account_id: accountId() } });
-    expect([status, body.error, body.details]).toEqual([
-      404,
-      'NotFound',
-      { field: 'account_id', reason: 'not_found' },
-    ]);
+    expect([status, body.error, body.details]).toEqual([404, 'NotFound', { field: 'account_id', reason: 'not_found' }]);
   });
 
   it('is not made in a deleted account', async () => {
@@ -66,7 +62,9 @@ describe('a service account', () => {
     const before = await aServiceAccount();
     const after = await must(admin.patch(`/service-accounts/${before.id}`, { json: { description: 'New' } }));
     expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
-    expect((await must(admin.patch(`/service-accounts/${before.id}`, { json: { is_active: false } }))).is_active).toBe(false);
+    expect((await must(admin.patch(`/service-accounts/${before.id}`, { json: { is_active: false } }))).is_active).toBe(
+      false,
+    );
   });
 
   it('signs nothing while it is inactive', async () => {
@@ -169,7 +167,9 @@ describe('an API key', () => {
   it('expires when it was said to, in any offset', async () => {
     const { id } = await aServiceAccount();
     const json = { expires_at: '2100-01-01T02:00:00+02:00' };
-    expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe('2100-01-01T00:00:00.000Z');
+    expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe(
+      '2100-01-01T00:00:00.000Z',
+    );
   });
 
   it.each(['2001-01-01T00:00:00Z', 'tomorrow', '2100-01-01', 4102444800, null])(

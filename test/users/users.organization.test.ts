@@ -111,7 +111,9 @@ describe('changing a user', () => {
 
   it('does not activate one who was only invited', async () => {
     const { id } = await aUser(company);
-    await env.CONTROL_DB.prepare('update users set is_active = 0, activated_at = null, password_hash = null where id = ?')
+    await env.CONTROL_DB.prepare(
+      'update users set is_active = 0, activated_at = null, password_hash = null where id = ?',
+    )
       .bind(id)
       .run();
     const { status, body } = await admin.patch(`/users/${id}`, { json: { is_active: true } });

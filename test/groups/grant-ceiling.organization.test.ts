@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import type { Answer, Caller } from '../support/api.ts';
+import {
+  aGroup,
+  allow,
+  aPolicy,
+  aRobot,
+  aRobotThat,
+  aUser,
+  bind,
+  deny,
+  must,
+  type Robot,
+  signed,
+} from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+/** Nobody gives what they lack: a manager of groups who may otherwise only see users. */
+let company: Company;
+let admin: Caller;
+let manager: Robot;
+
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+  manager = await aRobotThat(company, allow('groups:*', 'users:ListUsers', 'users:GetUser'));
+});
+
+const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
+
+function expectRefused({ status, body }: Answer, action?: string): void {
+  expect([status, body.error]).toEqual([403, 'Forbidden']);
+  expect(body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
+}
+
+const join = (caller: Caller, groupId: string, principalType: 'user' | 'service_account', principalId: string) =>
+  caller.post(`/groups/${groupId}/bindings`, {
+    json: { principal_type: principalType, principal_id: principalId, account_id: company.accountId },
+  });
+
+describe('attaching a policy', () => {
+  it('is refused for one that allows more than the caller may', async () => {
+    const groupId = await aGroup(company);
+    expectRefused(await manager.as.post(`/groups/${groupId}/policies/${FULL_ADMIN}`));
+    const wider = await aPolicy(company, [allow('users:ListUsers', 'users:DeleteUser')]);
+    expectRefused(await manager.as.post(`/groups/${groupId}/policies/${wider}`), 'users:DeleteUser');
+    expect((await admin.get(`/groups/${groupId}`)).body.attached_policies).toEqual([]);
+  });
+
+  it('is allowed for one that allows no more, or only denies', async () => {
+    const groupId = await aGroup(company);
+    for (const statement of [allow('users:ListUsers'), deny('accounts:*')]) {
+      const policyId = await aPolicy(company, [statement]);
+      expect((await manager.as.post(`/groups/${groupId}/policies/${policyId}`)).status).toBe(204);
+    }
+  });
+
+  it('is allowed to administrators', async () => {
+    expect((await admin.post(`/groups/${await aGroup(company)}/policies/${FULL_ADMIN}`)).status).toBe(204);
+  });
+
+  it('is refused to those whom a Deny keeps from what it allows', async () => {
+    const limited = await aRobotThat(company, allow('groups:*', 'users:*'), deny('users:DeleteUser'));
+    const policyId = await aPolicy(company, [allow('users:*')]);
+    expectRefused(await limited.as.post(`/groups/${await aGroup(company)}/policies/${policyId}`), 'users:DeleteUser');
+  });
+});
+
+describe('adding a member', () => {
+  it('is refused for a group that may do more than the caller, oneself included', async () => {
+    const { results } = await must(admin.get('/groups?order_by=name'));
+    const administrators = results.find((group: { name: string }) => group.name === 'administrators').id;
+    const user = await aUser(company);
+    expectRefused(await join(manager.as, administrators, 'user', user.id));
+    expectRefused(await join(manager.as, administrators, 'service_account', manager.id));
+    expect((await manager.as.get('/accounts')).status).toBe(403);
+  });
+
+  it('is allowed for a group that may do no more', async () => {
+    const groupId = await aGroup(company, await aPolicy(company, [allow('users:ListUsers')]));
+    const user = await aUser(company);
+    expect((await join(manager.as, groupId, 'user', user.id)).status).toBe(201);
+  });
+});
+
+describe('taking a Deny away', () => {
+  const FORBIDDEN = 'users:DeleteUser';
+
+  it('is refused by detaching, removing a member, or deleting the group, where the caller may not do what it denies', async () => {
+    const denial = await aPolicy(company, [allow('users:ListUsers'), deny(FORBIDDEN)]);
+    const groupId = await aGroup(company, denial);
+    const { id: binding } = await bind(company, groupId, (await aUser(company)).id);
+    expectRefused(await manager.as.delete(`/groups/${groupId}/policies/${denial}`), FORBIDDEN);
+    expectRefused(await manager.as.delete(`/groups/${groupId}/bindings/${binding}`), FORBIDDEN);
+    expectRefused(await manager.as.delete(`/groups/${groupId}`), FORBIDDEN);
+    expect((await admin.get(`/groups/${groupId}`)).body).toMatchObject({
+      attached_policies: [denial],
+      member_count: 1,
+    });
+  });
+
+  it('is refused to the one it binds', async () => {
+    const denial = await aPolicy(company, [deny(FORBIDDEN)]);
+    const groupId = await aGroup(company, denial);
+    const wide = await aGroup(company, await aPolicy(company, [allow('users:*', 'groups:*')]));
+    const bound = await aRobot(company, [groupId, wide]);
+    const [{ id }] = (await must(admin.get(`/groups/${groupId}/bindings`))).results;
+    expectRefused(await bound.as.delete(`/groups/${groupId}/bindings/${id}`), FORBIDDEN);
+    expectRefused(await bound.as.delete(`/groups/${groupId}/policies/${denial}`), FORBIDDEN);
+    expectRefused(await bound.as.delete(`/groups/${groupId}`), FORBIDDEN);
+  });
+
+  it('is allowed where the caller may do what it denies, and where nothing is denied', async () => {
+    const denial = await aPolicy(company, [deny('users:ListUsers')]);
+    const plain = await aPolicy(company, [allow('accounts:*')]);
+    const groupId = await aGroup(company, denial, plain);
+    const { id: binding } = await bind(company, groupId, (await aUser(company)).id);
+    for (const path of [`/bindings/${binding}`, `/policies/${denial}`, `/policies/${plain}`, '']) {
+      expect((await manager.as.delete(`/groups/${groupId}${path}`)).status).toBe(204);
+    }
+  });
+});

@@ -1,0 +1,271 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import type { Caller } from '../support/api.ts';
+import { aGroup, allow, aPolicy, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let other: Company;
+let admin: Caller;
+
+beforeAll(async () => {
+  [company, other] = await Promise.all([aCompany(), aCompany()]);
+  admin = signed(company.apiKey);
+});
+
+let names = 0;
+const aName = () => `Team ${names++}`;
+const NOWHERE = '0'.repeat(24);
+const READ_ONLY = managedPolicyNamed('ReadOnly').id;
+const theGlobalGroup = async (name: string) =>
+  (await must(admin.get('/groups?quantity=100'))).results.find((group: { name: string }) => group.name === name);
+
+describe('a group', () => {
+  it('is made with nobody in it', async () => {
+    const json = { name: aName(), description: 'Who reads' };
+    const { status, body } = await admin.post('/groups', { json });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...json,
+      id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      organization_id: company.id,
+      attached_policies: [],
+      member_count: 0,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: body.created_at,
+      deleted_at: null,
+    });
+    expect((await admin.get(`/groups/${body.id}`)).body).toEqual(body);
+  });
+
+  it('may have a name whose slug is taken, or that makes none', async () => {
+    for (const name of ['Ação São João', 'acao sao joao', 'ACAO-SAO-JOAO', '日本語', '한국어', '---']) {
+      expect((await admin.post('/groups', { json: { name } })).status).toBe(201);
+    }
+  });
+
+  it('has a name of its own among the living', async () => {
+    const name = aName();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => admin.post('/groups', { json: { name } })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    const { id } = answers.find(({ status }) => status === 201)?.body ?? {};
+    const { id: second } = await must(admin.post('/groups', { json: { name: aName() } }));
+    const renamed = await admin.patch(`/groups/${second}`, { json: { name } });
+    expect([renamed.status, renamed.body.error]).toEqual([409, 'AlreadyExists']);
+    await must(admin.delete(`/groups/${id}`));
+    expect((await admin.patch(`/groups/${second}`, { json: { name } })).body.name).toBe(name);
+  });
+
+  it('changes in what is sent', async () => {
+    const before = await must(admin.post('/groups', { json: { name: aName(), description: 'Old' } }));
+    const after = await must(admin.patch(`/groups/${before.id}`, { json: { description: 'New' } }));
+    expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });
+  });
+
+  it.each([
+    ['no name', {}, 'name'],
+    ['a list for a description', { name: 'A', description: [] }, 'description'],
+  ])('is refused with %s', async (_what, json, field) => {
+    const { status, body } = await admin.post('/groups', { json });
+    expect([status, body.details]).toEqual([422, [{ field, message: expect.any(String) }]]);
+  });
+
+  it('that is global is neither deleted nor renamed', async () => {
+    for (const name of ['administrators', 'viewers']) {
+      const { id, member_count, attached_policies } = await theGlobalGroup(name);
+      expect(attached_policies).toHaveLength(1);
+      for (const { status, body } of [
+        await admin.delete(`/groups/${id}`),
+        await admin.patch(`/groups/${id}`, { json: { name: aName() } }),
+      ]) {
+        expect([status, body.error]).toEqual([409, 'AlreadyExists']);
+      }
+      expect(await theGlobalGroup(name)).toMatchObject({ member_count, attached_policies });
+    }
+  });
+
+  it('is deleted with its memberships; its members and policies stay', async () => {
+    const policyId = await aPolicy(company, [allow('users:ListUsers')]);
+    const groupId = await aGroup(company, policyId);
+    const [user, robot] = await Promise.all([aUser(company), aRobot(company, [groupId])]);
+    const binding = await bind(company, groupId, user.id);
+    expect((await robot.as.get('/users')).status).toBe(200);
+    expect((await admin.delete(`/groups/${groupId}`)).status).toBe(204);
+
+    expect((await robot.as.get('/users')).status).toBe(403);
+    expect((await admin.get(`/users/${user.id}`)).status).toBe(200);
+    for (const { status } of [
+      await admin.get(`/groups/${groupId}`),
+      await admin.patch(`/groups/${groupId}`, { json: { name: aName() } }),
+      await admin.get(`/groups/${groupId}/bindings`),
+      await admin.delete(`/groups/${groupId}/bindings/${binding.id}`),
+      await admin.post(`/groups/${groupId}/policies/${policyId}`),
+      await admin.delete(`/groups/${groupId}/policies/${policyId}`),
+    ]) {
+      expect(status).toBe(404);
+    }
+    const again = await admin.delete(`/groups/${groupId}`);
+    expect([again.status, again.body.error]).toEqual([400, 'AlreadyDeleted']);
+    expect((await admin.post(`/groups/${await aGroup(company)}/policies/${policyId}`)).status).toBe(204);
+  });
+});
+
+describe('a binding', () => {
+  it('puts a user into a group within an account, and is answered', async () => {
+    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+    const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...json,
+      id: expect.any(String),
+      group_id: groupId,
+      created_at: expect.stringMatching(/Z$/),
+    });
+    expect((await must(admin.get(`/groups/${groupId}/bindings`))).results).toEqual([body]);
+  });
+
+  it('is one for each account; members are counted once', async () => {
+    const [groupId, user, { id: second }] = await Promise.all([
+      aGroup(company),
+      aUser(company),
+      must(admin.post('/accounts', { json: { name: 'Second' } })),
+    ]);
+    await bind(company, groupId, user.id);
+    await bind(company, groupId, user.id, second);
+    await aRobot(company, [groupId]);
+    expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(2);
+    const listed = (await must(admin.get('/groups?quantity=100'))).results;
+    expect(listed.find((group: { id: string }) => group.id === groupId).member_count).toBe(2);
+    const filtered = await must(admin.get(`/groups/${groupId}/bindings?account_id=${second}`));
+    expect([filtered.total, filtered.results[0].account_id]).toEqual([1, second]);
+    expect((await must(admin.get(`/groups/${groupId}/bindings?quantity=1&page=3`))).results).toHaveLength(1);
+  });
+
+  it('is made once, whatever is asked at once', async () => {
+    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+    const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => admin.post(`/groups/${groupId}/bindings`, { json })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body.error).toBe('AlreadyExists');
+  });
+
+  it('of a service account is within its own account only', async () => {
+    const [groupId, robot, { id: elsewhere }] = await Promise.all([
+      aGroup(company),
+      aRobot(company),
+      must(admin.post('/accounts', { json: { name: 'Elsewhere' } })),
+    ]);
+    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: elsewhere };
+    const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json });
+    expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'account_id']);
+  });
+
+  it('names things that are there', async () => {
+    const [groupId, user, robot] = await Promise.all([aGroup(company), aUser(company), aRobot(company)]);
+    const good = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    for (const [field, wrong] of [
+      ['principal_id', { principal_id: NOWHERE }],
+      ['principal_id', { principal_id: 'nobody' }],
+      ['principal_id', { principal_id: other.owner.id }],
+      ['principal_id', { principal_id: robot.id }],
+      ['principal_id', { principal_type: 'service_account' }],
+      ['account_id', { account_id: NOWHERE }],
+      ['account_id', { account_id: other.accountId }],
+    ] as const) {
+      const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json: { ...good, ...wrong } });
+      expect([status, body.error, body.details.field]).toEqual([404, 'NotFound', field]);
+    }
+    for (const missing of ['principal_type', 'principal_id', 'account_id']) {
+      const { status, body } = await admin.post(`/groups/${groupId}/bindings`, {
+        json: { ...good, [missing]: undefined },
+      });
+      expect([status, body.details[0].field]).toEqual([422, missing]);
+    }
+    expect((await admin.post(`/groups/${NOWHERE}/bindings`, { json: good })).status).toBe(404);
+  });
+
+  it('is really removed: the second time it is not found', async () => {
+    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+    const { id } = await bind(company, groupId, user.id);
+    const elsewhere = await aGroup(company);
+    expect((await admin.delete(`/groups/${elsewhere}/bindings/${id}`)).status).toBe(404);
+    expect((await admin.delete(`/groups/${groupId}/bindings/${id}`)).status).toBe(204);
+    expect((await admin.delete(`/groups/${groupId}/bindings/${id}`)).status).toBe(404);
+    await bind(company, groupId, user.id);
+  });
+
+  it('never outlives its group', async () => {
+    for (let round = 0; round < 5; round++) {
+      const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+      const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+      const [bound] = await Promise.all([
+        admin.post(`/groups/${groupId}/bindings`, { json }),
+        admin.delete(`/groups/${groupId}`),
+      ]);
+      expect([201, 404]).toContain(bound.status);
+      expect((await must(admin.get(`/users?account_id=${company.accountId}&quantity=100`))).results).not.toContainEqual(
+        expect.objectContaining({ id: user.id }),
+      );
+    }
+  });
+});
+
+describe('an attached policy', () => {
+  it('is shown, attached twice without harm, and detached once', async () => {
+    const own = await aPolicy(company, [allow('users:ListUsers')]);
+    const groupId = await aGroup(company, own, READ_ONLY);
+    expect((await admin.post(`/groups/${groupId}/policies/${own}`)).status).toBe(204);
+    const attached = async () => (await must(admin.get(`/groups/${groupId}`))).attached_policies.sort();
+    expect(await attached()).toEqual([READ_ONLY, own].sort());
+    expect((await admin.delete(`/groups/${groupId}/policies/${own}`)).status).toBe(204);
+    expect((await admin.delete(`/groups/${groupId}/policies/${own}`)).status).toBe(404);
+    expect(await attached()).toEqual([READ_ONLY]);
+  });
+
+  it('is one of the organization, or a managed one', async () => {
+    const groupId = await aGroup(company);
+    const foreign = await aPolicy(other, [allow('users:ListUsers')]);
+    for (const policyId of [NOWHERE, 'nonsense', foreign]) {
+      const { status, body } = await admin.post(`/groups/${groupId}/policies/${policyId}`);
+      expect([status, body.error, body.details.field]).toEqual([404, 'NotFound', 'policy_id']);
+      expect((await admin.delete(`/groups/${groupId}/policies/${policyId}`)).status).toBe(404);
+    }
+  });
+
+  it('acts on the next request of its members', async () => {
+    const groupId = await aGroup(company);
+    const robot = await aRobot(company, [groupId]);
+    expect((await robot.as.get('/users')).status).toBe(403);
+    await must(admin.post(`/groups/${groupId}/policies/${READ_ONLY}`));
+    expect((await robot.as.get('/users')).status).toBe(200);
+    await must(admin.delete(`/groups/${groupId}/policies/${READ_ONLY}`));
+    expect((await robot.as.get('/users')).status).toBe(403);
+  });
+});
+
+describe('ids', () => {
+  it('of other organizations are not found', async () => {
+    const foreign = await aGroup(other);
+    const stranger = await aUser(other);
+    const { id: binding } = await bind(other, foreign, stranger.id);
+    const json = { principal_type: 'user', principal_id: company.owner.id, account_id: company.accountId };
+    for (const id of [foreign, NOWHERE, 'x', '%00'].map(encodeURIComponent)) {
+      for (const { status, body } of [
+        await admin.get(`/groups/${id}`),
+        await admin.patch(`/groups/${id}`, { json: { name: aName() } }),
+        await admin.delete(`/groups/${id}`),
+        await admin.get(`/groups/${id}/bindings`),
+        await admin.post(`/groups/${id}/bindings`, { json }),
+        await admin.delete(`/groups/${id}/bindings/${binding}`),
+        await admin.post(`/groups/${id}/policies/${READ_ONLY}`),
+        await admin.delete(`/groups/${id}/policies/${READ_ONLY}`),
+      ]) {
+        expect([status, body.error]).toEqual([404, 'NotFound']);
+      }
+    }
+    expect((await signed(other.apiKey).get(`/groups/${foreign}/bindings`)).body.total).toBe(1);
+  });
+});
