@@ -1,38 +1,74 @@
 import { toJsonValue } from '../../../tenant-sql/values.ts';
-import { dateForms, fullYear } from './dates.ts';
-import { COMMA, COMMA_GROUPS, DECIMALS, DMY, DOT_GROUPS, formOf, INTEGER, MDY, POINT, YMD } from './forms.ts';
-import { numberForms } from './numbers.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
+import { decoderOf } from './encoding.ts';
+import { formOf } from './forms.ts';
+import { writeMoment } from './moments.ts';
 import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
-import { booleanWord } from './types.ts';
+import { booleanAt, type Decode, isSpace } from './types.ts';
+import { writeDecimal, writeInteger } from './write-numbers.ts';
+
+/** The conversion to a type by the formats of a column. */
+export function conversionTo(type: Conversion['type'], formats: Pick<ColumnFormats, 'decimal' | 'date'>): Conversion {
+  return { type, decimal: formOf(formats.decimal), date: formOf(formats.date) };
+}
 
 const encoder = new TextEncoder();
 
 /**
- * A value as written in a file as the text that Postgres reads for a column of `type` whatever its `DateStyle`.
- * Empty is null in every type, spaces alone in every type but text. A datetime without an offset stays without one: it
- * is a moment of the session's `TimeZone`.
- * @returns undefined when the value does not fit the type
+ * Writes the value between `start` and `end` to `out` at `at`, as the text that Postgres reads for the type whatever its
+ * `DateStyle`. Empty and spaces alone are null. A datetime without an offset stays without one: it is a moment of the
+ * session's `TimeZone`. `out` has {@link CONVERSION_ROOM} bytes beyond the value's length.
+ * @returns where the text ends, {@link NULL} or {@link MISFIT}
  */
 export function convert(
-  value: string,
-  type: ColumnType,
-  formats: Pick<ColumnFormats, 'decimal' | 'date'>,
-): string | null | undefined {
-  if (value === '') return null;
-  if (type === 'text') return value;
-  const trimmed = value.trim();
-  if (trimmed === '') return null;
-  switch (type) {
+  out: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  conversion: Conversion,
+  decode: Decode,
+): number {
+  let from = start;
+  let to = end;
+  while (from < to && isSpace(bytes[from] as number)) from++;
+  if (from === to) return NULL;
+  while (isSpace(bytes[to - 1] as number)) to--;
+  if ((bytes[from] as number) >= 128 || (bytes[to - 1] as number) >= 128) {
+    const value = decode(bytes, from, to);
+    const trimmed = value.trim();
+    if (trimmed === '') return NULL;
+    if (trimmed === value) return MISFIT;
+    const inner = encoder.encode(trimmed);
+    return convert(out, at, inner, 0, inner.length, conversion, decoderOf('utf-8'));
+  }
+  switch (conversion.type) {
     case 'boolean':
-      return booleanText(trimmed);
+      return writeBoolean(out, at, bytes, from, to, decode);
     case 'integer':
-      return integerText(trimmed, formOf(formats.decimal));
+      return writeInteger(out, at, bytes, from, to, conversion.decimal);
     case 'decimal':
-      return decimalText(trimmed, formOf(formats.decimal));
+      return writeDecimal(out, at, bytes, from, to, conversion.decimal);
     default:
-      return momentText(trimmed, formOf(formats.date), type);
+      return writeMoment(out, at, bytes, from, to, conversion.date, conversion.type);
   }
 }
+
+function writeBoolean(
+  out: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: Decode,
+): number {
+  const digit = to - from === 1 ? (bytes[from] as number) - 48 : -1;
+  const says = digit === 0 || digit === 1 ? digit === 1 : booleanAt(bytes, from, to, decode)?.[1];
+  if (says === undefined) return MISFIT;
+  return at + encoder.encodeInto(says ? 'true' : 'false', out.subarray(at)).written;
+}
+
+const ascii = new TextDecoder();
 
 /** The value as a row's JSON shows it; null also where it does not fit. A datetime without an offset is UTC here. */
 export function sampleValue(
@@ -40,77 +76,11 @@ export function sampleValue(
   type: ColumnType,
   formats: Pick<ColumnFormats, 'decimal' | 'date'>,
 ): RowValue {
-  const text = convert(value, type, formats) ?? null;
-  return toJsonValue(type, type === 'boolean' && text !== null ? text === 'true' : text);
-}
-
-function booleanText(value: string): string | undefined {
-  if (value === '1' || value === '0') return value === '1' ? 'true' : 'false';
-  const word = booleanWord(value);
-  return word === undefined ? undefined : String(word[1]);
-}
-
-/** Whoever asks for a number means `007` as 7; inference alone keeps the zeros of codes. */
-function withoutZeros(value: string): string {
-  return value.replace(/^([+-]?)0+(?=\d)/, '$1').replace(/^\+/, '');
-}
-
-function formsOfNumber(value: string): number {
+  if (value === '' || type === 'text') return value === '' ? null : value;
   const bytes = encoder.encode(value);
-  return numberForms(bytes, 0, bytes.length);
-}
-
-function integerText(value: string, form: number): string | undefined {
-  const number = withoutZeros(value);
-  if ((formsOfNumber(number) & INTEGER) !== 0) return number;
-  const decimal = decimalText(value, form);
-  if (decimal === undefined) return undefined;
-  // `5.00` and `1.234` (grouped) are whole; `5.5` is not, and an exponent is no way to write a whole number.
-  const whole = decimal.replace(/\.0*$/, '');
-  return (formsOfNumber(whole) & INTEGER) !== 0 ? whole : undefined;
-}
-
-function decimalText(value: string, form: number): string | undefined {
-  const number = withoutZeros(value);
-  const forms = formsOfNumber(number) & DECIMALS;
-  if ((forms & form) === 0) return undefined;
-  switch (form) {
-    case POINT:
-      return number;
-    case COMMA:
-      return number.replace(',', '.');
-    case DOT_GROUPS:
-      return number.replaceAll('.', '').replace(',', '.');
-    case COMMA_GROUPS:
-      return number.replaceAll(',', '');
-    default:
-      return undefined;
-  }
-}
-
-const MOMENT = /^(\d+)[-/.](\d+)[-/.](\d+)(?:[Tt ](\d\d:\d\d)(:\d\d)?(\.\d+)? ?(?:([Zz])|([+-]\d\d):?(\d\d)?)?)?$/;
-const MIDNIGHT = '00:00:00';
-
-function momentText(value: string, form: number, type: 'date' | 'datetime'): string | undefined {
-  const bytes = encoder.encode(value);
-  const forms = dateForms(bytes, 0, bytes.length);
-  const parts = forms === 0 ? null : MOMENT.exec(value);
-  if (parts === null) return undefined;
-  const [, first = '', second = '', third = '', minutes, seconds = ':00', fraction = '', utc, hours, rest] = parts;
-  // Year first says itself what it is; day and month first have to be the column's reading.
-  const dayFirst = (form & DMY) !== 0;
-  let day: [string, string, string];
-  if ((forms & YMD) !== 0) day = [first, second, third];
-  else if ((forms & (dayFirst ? DMY : MDY)) === 0) return undefined;
-  else day = dayFirst ? [yearOf(third), second, first] : [yearOf(third), first, second];
-  const date = `${day[0]}-${day[1].padStart(2, '0')}-${day[2].padStart(2, '0')}`;
-  if (minutes === undefined) return type === 'date' ? date : `${date} ${MIDNIGHT}`;
-  const time = minutes + seconds;
-  if (type === 'date') return time === MIDNIGHT && /^[.0]*$/.test(fraction) ? date : undefined;
-  const offset = utc !== undefined ? '+00' : hours === undefined ? '' : rest === undefined ? hours : `${hours}:${rest}`;
-  return `${date} ${time}${fraction.slice(0, 7)}${offset}`;
-}
-
-function yearOf(digits: string): string {
-  return digits.length === 2 ? String(fullYear(Number(digits))) : digits;
+  const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
+  const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), decoderOf('utf-8'));
+  if (end < 0) return null;
+  const text = ascii.decode(out.subarray(0, end));
+  return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
 }

@@ -1,9 +1,10 @@
-import { convert } from './convert.ts';
-import { decoderOf } from './encoding.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
+import { conversionTo, convert } from './convert.ts';
+import { decoderOf, utf8Of1252 } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
 import { type Fields, fieldText } from './records.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
-import { BARE, QUOTED } from './special-field.ts';
+import { BARE, ESCAPED, QUOTED } from './special-field.ts';
 import type { Decode } from './types.ts';
 
 /** A column as it is written for COPY. */
@@ -43,7 +44,10 @@ export class CopyWriter {
   readonly #bytes: Uint8Array;
   readonly #fields: Fields;
   readonly #decode: Decode;
-  readonly #copiesBytes: boolean;
+  /** Quotes that stand doubled inside quotes, -1 where they are escaped otherwise. */
+  readonly #doubled: number;
+  readonly #latin: boolean;
+  readonly #conversions: (Conversion | null)[];
   #out: Uint8Array;
   #at = 0;
 
@@ -53,7 +57,9 @@ export class CopyWriter {
     this.#bytes = bytes;
     this.#fields = fields;
     this.#decode = decoderOf(file.encoding);
-    this.#copiesBytes = file.encoding !== 'windows-1252';
+    this.#doubled = file.dialect.escape === 'doubled' ? file.dialect.quote.charCodeAt(0) : -1;
+    this.#latin = file.encoding === 'windows-1252';
+    this.#conversions = columns.map(({ type, formats }) => (type === 'text' ? null : conversionTo(type, formats)));
     this.#out = new Uint8Array(bytes.length + (bytes.length >> 2) + 1024);
   }
 
@@ -66,16 +72,18 @@ export class CopyWriter {
   write(line: number): void {
     if (!this.#hasValue()) return;
     const { starts, ends, count } = this.#fields;
-    for (const [index, column] of this.#columns.entries()) {
+    for (let index = 0; index < this.#columns.length; index++) {
+      const column = this.#columns[index] as WrittenColumn;
+      const conversion = this.#conversions[index] as Conversion | null;
       const { field } = column;
       const start = starts[field] as number;
-      const length = (ends[field] as number) - start;
-      this.#reserve(length * 3 + 64);
+      const end = ends[field] as number;
+      this.#reserve((end - start) * 3 + CONVERSION_ROOM);
       if (index > 0) this.#out[this.#at++] = TAB;
-      if (field >= count || length === 0) this.#null(column, line);
-      else if (column.type === 'text') this.#text(field, start, length);
-      else if (column.asIs) this.#copy(start, length);
-      else this.#convert(column, line);
+      if (field >= count || start === end) this.#null(column, line);
+      else if (conversion === null) this.#text(field, start, end);
+      else if (column.asIs) this.#copy(start, end);
+      else this.#convert(column, conversion, start, end, line);
     }
     this.#out[this.#at++] = LINE_FEED;
     this.rows++;
@@ -87,44 +95,52 @@ export class CopyWriter {
     this.#out[this.#at++] = 78;
   }
 
-  #convert(column: WrittenColumn, line: number): void {
-    const value = fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
-    const text = convert(value, column.type, column.formats);
-    if (text === undefined) throw doesNotFit(this.#file, column, line, value);
-    if (text === null) this.#null(column, line);
-    else for (let index = 0; index < text.length; index++) this.#out[this.#at++] = text.charCodeAt(index);
-  }
-
-  #text(field: number, start: number, length: number): void {
-    const kind = this.#fields.kinds[field];
-    if (this.#copiesBytes && (kind === BARE || kind === QUOTED)) this.#escape(this.#bytes, start, start + length);
+  #convert(column: WrittenColumn, conversion: Conversion, start: number, end: number, line: number): void {
+    const written = convert(this.#out, this.#at, this.#bytes, start, end, conversion, this.#decode);
+    if (written === NULL) this.#null(column, line);
+    else if (written !== MISFIT) this.#at = written;
     else {
-      const value = fieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode);
-      const bytes = encoder.encode(value);
-      this.#escape(bytes, 0, bytes.length);
+      const value = fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
+      throw doesNotFit(this.#file, column, line, value);
     }
   }
 
-  #escape(bytes: Uint8Array, start: number, end: number): void {
+  #text(field: number, start: number, end: number): void {
+    const kind = this.#fields.kinds[field];
+    if (kind === BARE || kind === QUOTED) this.#escape(this.#bytes, start, end, -1, this.#latin);
+    else if (kind === ESCAPED && this.#doubled >= 0) this.#escape(this.#bytes, start, end, this.#doubled, this.#latin);
+    else {
+      const value = fieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode);
+      const bytes = encoder.encode(value);
+      this.#reserve(bytes.length * 2 + CONVERSION_ROOM);
+      this.#escape(bytes, 0, bytes.length, -1, false);
+    }
+  }
+
+  #escape(bytes: Uint8Array, start: number, end: number, doubled: number, latin: boolean): void {
     const out = this.#out;
     let at = this.#at;
     for (let index = start; index < end; index++) {
       const byte = bytes[index] as number;
       const letter = ESCAPES[byte] as number;
-      if (letter === 0) out[at++] = byte;
-      else {
+      if (letter !== 0) {
         out[at++] = BACKSLASH;
         out[at++] = letter;
+      } else if (latin && byte >= 128) {
+        for (const piece of utf8Of1252(byte)) out[at++] = piece;
+      } else {
+        out[at++] = byte;
+        if (byte === doubled && bytes[index + 1] === byte) index++;
       }
     }
     this.#at = at;
   }
 
-  #copy(start: number, length: number): void {
+  #copy(start: number, end: number): void {
     const out = this.#out;
     const bytes = this.#bytes;
     let at = this.#at;
-    for (let index = start; index < start + length; index++) out[at++] = bytes[index] as number;
+    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
     this.#at = at;
   }
 

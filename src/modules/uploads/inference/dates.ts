@@ -15,6 +15,11 @@ export function fullYear(twoDigits: number): number {
 
 /** What else {@link dateForms} saw in the value it was last called with (`SAW_…`). */
 export let dateSaw = 0;
+/** The three numbers of the date it read, in their order, and where the date ends. */
+export let dateFirst = 0;
+export let dateSecond = 0;
+export let dateThird = 0;
+export let dateEnd = 0;
 
 function digit(bytes: Uint8Array, at: number, end: number): number {
   if (at >= end) return -1;
@@ -92,6 +97,7 @@ function numberAt(bytes: Uint8Array, at: number, end: number): number {
 export function dateForms(bytes: Uint8Array, start: number, end: number): number {
   dateSaw = 0;
   const first = numberAt(bytes, start, end);
+  dateFirst = first;
   const firstDigits = digits;
   const separatorAt = start + digits;
   const separator = bytes[separatorAt] as number;
@@ -102,6 +108,9 @@ export function dateForms(bytes: Uint8Array, start: number, end: number): number
   if (digits === 0 || digits > 2 || againAt >= end || bytes[againAt] !== separator) return 0;
   const third = numberAt(bytes, againAt + 1, end);
   const at = againAt + 1 + digits;
+  dateSecond = second;
+  dateThird = third;
+  dateEnd = at;
   let forms = 0;
   if (firstDigits === 4) {
     if ((digits === 1 || digits === 2) && isDay(first, second, third)) forms = dateForm(0, sign);

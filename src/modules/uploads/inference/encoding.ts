@@ -110,6 +110,13 @@ const decode1252: Decode = (bytes, start, end) => {
   return text;
 };
 
+const UTF8_OF_1252 = Array.from({ length: 256 }, (_, byte) => encoder.encode(decode1252(Uint8Array.of(byte), 0, 1)));
+
+/** The UTF-8 bytes of a byte of Windows-1252. */
+export function utf8Of1252(byte: number): Uint8Array {
+  return UTF8_OF_1252[byte] as Uint8Array;
+}
+
 /** How bytes in the working form of an encoding (see {@link workingBytes}) become strings. */
 export function decoderOf(encoding: Encoding): Decode {
   return encoding === 'windows-1252' ? decode1252 : decodeUtf8;

@@ -8,9 +8,9 @@ const LONGEST = 63;
 const LIGATURES: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
-  Æ: 'AE',
+  Æ: 'Ae',
   œ: 'oe',
-  Œ: 'OE',
+  Œ: 'Oe',
   ø: 'o',
   Ø: 'O',
   ł: 'l',

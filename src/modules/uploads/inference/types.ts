@@ -44,7 +44,7 @@ const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
 const LONGEST_WORD = 10;
 
 /** What a boolean word (any case, trimmed) says, or undefined when it is none. */
-export function booleanWord(word: string): [forms: number, says: boolean] | undefined {
+function booleanWord(word: string): [forms: number, says: boolean] | undefined {
   const lower = word.normalize('NFC').toLowerCase();
   return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
 }
@@ -70,9 +70,20 @@ function packed(bytes: Uint8Array, start: number, end: number): number {
   return key;
 }
 
-function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
+/** What the trimmed boolean word between two places says, as {@link booleanWord} does. */
+export function booleanAt(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  decode: Decode,
+): [forms: number, says: boolean] | undefined {
+  if (to - from > LONGEST_WORD) return undefined;
   const key = packed(bytes, from, to);
-  const found = key < 0 ? booleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
+  return key < 0 ? booleanWord(decode(bytes, from, to)) : PACKED_WORDS.get(key);
+}
+
+function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
+  const found = booleanAt(bytes, from, to, decode);
   if (found === undefined) return 0;
   saw |= found[1] ? SAW_TRUE : SAW_FALSE;
   return found[0];
@@ -99,7 +110,7 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
     return date;
   }
   if (first >= 43 && first <= 46) return numberForms(bytes, from, to);
-  return to - from > LONGEST_WORD ? 0 : wordForms(bytes, from, to, decode);
+  return wordForms(bytes, from, to, decode);
 }
 
 /** A value with a byte beyond ASCII at an edge. No form has one (`não` ends in ASCII): spaces of Unicode, or text. */
@@ -122,6 +133,7 @@ export function classifyString(value: string): number {
   return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }
 
-function isSpace(byte: number): boolean {
+/** Whether a byte is a space that Postgres, too, skips around numbers and dates. */
+export function isSpace(byte: number): boolean {
   return byte === 32 || (byte >= 9 && byte <= 13);
 }

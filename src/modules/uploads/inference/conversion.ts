@@ -1,0 +1,16 @@
+import type { ColumnType } from './schema.ts';
+
+/** Instead of a place: the value is null. */
+export const NULL = -1;
+/** Instead of a place: the value does not fit the type. */
+export const MISFIT = -2;
+/** Bytes that a value may need beyond its own length. */
+export const CONVERSION_ROOM = 32;
+
+/** What a value that is not text is converted to, and how it reads. */
+export interface Conversion {
+  type: Exclude<ColumnType, 'text'>;
+  /** The forms (forms.ts) by which the column's numbers and dates read. */
+  decimal: number;
+  date: number;
+}

@@ -1,0 +1,105 @@
+import { MISFIT } from './conversion.ts';
+import { dateEnd, dateFirst, dateForms, dateSecond, dateThird, fullYear } from './dates.ts';
+import { DMY, MDY, YMD } from './forms.ts';
+
+const SPACE = 32;
+const COLON = 58;
+const POINT_SIGN = 46;
+
+/**
+ * Writes a date or moment as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or answers `MISFIT`.
+ * Year first says itself what it is; day and month first have to be the column's reading.
+ */
+export function writeMoment(
+  out: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  form: number,
+  type: 'date' | 'datetime',
+): number {
+  const forms = dateForms(bytes, from, to);
+  const dayFirst = (form & DMY) !== 0;
+  let next: number;
+  if ((forms & YMD) !== 0) next = writeDay(out, at, dateFirst, dateSecond, dateThird);
+  else if ((forms & (dayFirst ? DMY : MDY)) === 0) return MISFIT;
+  else {
+    const year = dateThird < 100 && isShort(bytes) ? fullYear(dateThird) : dateThird;
+    next = dayFirst ? writeDay(out, at, year, dateSecond, dateFirst) : writeDay(out, at, year, dateFirst, dateSecond);
+  }
+  if (type === 'date') return isMidnight(bytes, dateEnd, to) ? next : MISFIT;
+  out[next++] = SPACE;
+  return writeTime(out, next, bytes, dateEnd, to);
+}
+
+/** Whether the year that ends the date has two digits: `24`, not `0024`. */
+function isShort(bytes: Uint8Array): boolean {
+  const before = (bytes[dateEnd - 3] as number) - 48;
+  return before < 0 || before > 9;
+}
+
+function writeDigits(out: Uint8Array, at: number, value: number, count: number): number {
+  let rest = value;
+  for (let index = at + count - 1; index >= at; index--) {
+    out[index] = 48 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
+  return at + count;
+}
+
+function writeDay(out: Uint8Array, at: number, year: number, month: number, day: number): number {
+  let next = writeDigits(out, at, year, 4);
+  out[next++] = 45;
+  next = writeDigits(out, next, month, 2);
+  out[next++] = 45;
+  return writeDigits(out, next, day, 2);
+}
+
+/** Whether nothing but zeros and signs follows the date: no time, or midnight without an offset. */
+function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
+  for (let index = at + 1; index < to; index++) {
+    const byte = bytes[index] as number;
+    if (byte !== 48 && byte !== COLON && byte !== POINT_SIGN) return false;
+  }
+  return true;
+}
+
+/** Copies the time that `dateForms` has found right; a date alone is its midnight, and digits beyond microseconds go. */
+function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
+  let next = at;
+  if (timeAt === to) {
+    for (const byte of [48, 48, COLON, 48, 48, COLON, 48, 48]) out[next++] = byte;
+    return next;
+  }
+  let index = timeAt + 1;
+  for (const stop = index + 5; index < stop; index++) out[next++] = bytes[index] as number;
+  out[next++] = COLON;
+  const hasSeconds = index < to && bytes[index] === COLON;
+  out[next++] = hasSeconds ? (bytes[index + 1] as number) : 48;
+  out[next++] = hasSeconds ? (bytes[index + 2] as number) : 48;
+  if (hasSeconds) index += 3;
+  if (index < to && bytes[index] === POINT_SIGN) {
+    for (let places = 0; index < to; places++, index++) {
+      const byte = bytes[index] as number;
+      if (places > 0 && (byte < 48 || byte > 57)) break;
+      if (places <= 6) out[next++] = byte;
+    }
+  }
+  if (index < to && bytes[index] === SPACE) index++;
+  if (index === to) return next;
+  return writeOffset(out, next, bytes, index, to);
+}
+
+function writeOffset(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
+  let next = at;
+  if (((bytes[from] as number) | 32) === 122) {
+    for (const byte of [43, 48, 48]) out[next++] = byte;
+    return next;
+  }
+  for (let index = from; index < to; index++) {
+    if (index === from + 3) out[next++] = COLON;
+    if (bytes[index] !== COLON) out[next++] = bytes[index] as number;
+  }
+  return next;
+}

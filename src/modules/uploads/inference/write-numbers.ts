@@ -1,0 +1,70 @@
+import { MISFIT } from './conversion.ts';
+import { COMMA, DECIMALS, DOT_GROUPS, INTEGER, POINT } from './forms.ts';
+import { numberForms } from './numbers.ts';
+
+const POINT_SIGN = 46;
+const COMMA_SIGN = 44;
+
+/**
+ * Copies a number without plus sign and leading zeros: whoever asks for a number means `007` as 7; inference alone keeps
+ * the zeros of codes.
+ */
+function copyNumber(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
+  let index = from;
+  let next = at;
+  const sign = bytes[index];
+  if (sign === 43 || sign === 45) index++;
+  if (sign === 45) out[next++] = 45;
+  while (bytes[index] === 48 && index + 1 < to && isDigit(bytes[index + 1])) index++;
+  // A second sign would be taken for the first when there was a plus.
+  if (bytes[index] === 43 || bytes[index] === 45) return MISFIT;
+  while (index < to) out[next++] = bytes[index++] as number;
+  return next;
+}
+
+/** Writes a decimal of one form as a point decimal without groups, or answers `MISFIT`. */
+export function writeDecimal(
+  out: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  form: number,
+): number {
+  const end = copyNumber(out, at, bytes, from, to);
+  if (end === MISFIT || (numberForms(out, at, end) & DECIMALS & form) === 0) return MISFIT;
+  if (form === POINT) return end;
+  const group = form === COMMA ? 0 : form === DOT_GROUPS ? POINT_SIGN : COMMA_SIGN;
+  let next = at;
+  for (let index = at; index < end; index++) {
+    const byte = out[index] as number;
+    if (byte !== group) out[next++] = byte === COMMA_SIGN ? POINT_SIGN : byte;
+  }
+  return next;
+}
+
+/** Writes a whole number, also where it is written as a decimal (`5.00`, `1.234` grouped), or answers `MISFIT`. */
+export function writeInteger(
+  out: Uint8Array,
+  at: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  form: number,
+): number {
+  const copied = copyNumber(out, at, bytes, from, to);
+  if (copied === MISFIT || (numberForms(out, at, copied) & INTEGER) !== 0) return copied;
+  let end = writeDecimal(out, at, bytes, from, to, form);
+  if (end === MISFIT) return MISFIT;
+  let point = at;
+  while (point < end && out[point] !== POINT_SIGN) point++;
+  if (point < end) {
+    for (let index = point + 1; index < end; index++) if (out[index] !== 48) return MISFIT;
+    end = point;
+  }
+  return (numberForms(out, at, end) & INTEGER) === 0 ? MISFIT : end;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 48 && byte <= 57;
+}
