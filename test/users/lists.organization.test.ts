@@ -1,0 +1,196 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { aGroup, aRobot, aUser, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+/** Lists of the organization API: every ordering, forwards and backwards, to the last page and beyond. */
+let company: Company;
+let admin: Caller;
+
+const USERS = 137;
+type Listed = Record<string, string | null> & { id: string };
+
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+  // Ties in every ordering but the email's, and every fifth user deleted.
+  await env.CONTROL_DB.prepare(
+    `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USERS})
+     insert into users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at, last_login_at, deleted_at)
+     select lower(hex(randomblob(12))), ?, printf('u%03d@lists.test', (i * 37) % 1000), 'U', 1, '[]', '{}',
+       1700000000000 + (i % 10) * 1000, 1700000000000 + (i % 7) * 1000,
+       iif(i % 3 = 0, null, 1700000000000 + (i % 4) * 1000), iif(i % 5 = 0, 1700000000000, null) from n`,
+  )
+    .bind(company.id)
+    .run();
+});
+
+/** Every page of a list, one after the other. */
+async function walk(path: string, quantity: number): Promise<{ total: number; results: Listed[] }> {
+  const results: Listed[] = [];
+  for (let page = 1; ; page++) {
+    const separator = path.includes('?') ? '&' : '?';
+    const body = await must(admin.get(`${path}${separator}quantity=${quantity}&page=${page}`));
+    expect(body.page).toBe(page);
+    results.push(...body.results);
+    if (body.results.length < quantity) return { total: body.total, results };
+  }
+}
+
+/** Orders as the database must: null before everything, ties by id. */
+function ordered(records: Listed[], field: string, descending: boolean): string[] {
+  const key = (record: Listed): string => `${record[field] ?? ''} ${record.id}`;
+  const ids = records.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)).map(({ id }) => id);
+  return descending ? ids.reverse() : ids;
+}
+
+const ids = (records: Listed[]): string[] => records.map(({ id }) => id);
+
+describe('the list of users', () => {
+  it.each(['created_at', 'updated_at', 'email', 'last_login_at'])(
+    'is ordered by %s, stable over its pages, whole and without doubles',
+    async (field) => {
+      for (const deleted of ['', '&include_deleted=true']) {
+        for (const sign of ['', '-']) {
+          const { total, results } = await walk(`/users?order_by=${sign}${field}${deleted}`, 10);
+          expect(total).toBe(results.length);
+          expect(new Set(ids(results)).size).toBe(total);
+          expect(ids(results)).toEqual(ordered(results, field, sign === '-'));
+        }
+      }
+    },
+  );
+
+  it('counts exactly the living, or all who ever were', async () => {
+    const { living, ever } = (await env.CONTROL_DB.prepare(
+      'select sum(deleted_at is null) as living, count(*) as ever from users where company_id = ?',
+    )
+      .bind(company.id)
+      .first<{ living: number; ever: number }>()) ?? { living: -1, ever: -1 };
+    expect((await must(admin.get('/users'))).total).toBe(living);
+    expect((await must(admin.get('/users?include_deleted=true'))).total).toBe(ever);
+    expect(ever - living).toBe(Math.floor(USERS / 5));
+  });
+
+  it('shows the newest first, 20 of them, when nothing else is asked', async () => {
+    const { results, page } = await must(admin.get('/users'));
+    expect([page, results.length]).toEqual([1, 20]);
+    expect(ids(results)).toEqual(ids((await must(admin.get('/users?order_by=-created_at&quantity=20'))).results));
+  });
+
+  it('is the same from either end at every page size', async () => {
+    const forwards = await walk('/users?order_by=email', 100);
+    for (const quantity of [1, 7, 55]) {
+      expect(ids((await walk('/users?order_by=email', quantity)).results)).toEqual(ids(forwards.results));
+    }
+  });
+
+  it('is empty beyond its end, with its total', async () => {
+    const { total } = await must(admin.get('/users'));
+    for (const page of [100, 1_000_000_000]) {
+      expect(await must(admin.get(`/users?page=${page}`))).toEqual({ total, page, results: [] });
+    }
+  });
+
+  it('is filtered by account in every ordering, deep as well', async () => {
+    const { id: account } = await must(admin.post('/accounts', { json: { name: 'Crowded' } }));
+    const groupId = await aGroup(company);
+    await env.CONTROL_DB.prepare(
+      `insert into group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
+       select lower(hex(randomblob(12))), company_id, ?, 'user', id, ?, 0 from users
+       where company_id = ? and deleted_at is null and email like 'u%1@lists.test'`,
+    )
+      .bind(groupId, account, company.id)
+      .run();
+    for (const order of ['email', '-created_at', '-last_login_at']) {
+      const { total, results } = await walk(`/users?account_id=${account}&order_by=${order}`, 3);
+      expect(total).toBe(results.length);
+      expect(total).toBeGreaterThan(6);
+      expect(ids(results)).toEqual(ordered(results, order.replace('-', ''), order.startsWith('-')));
+    }
+  });
+});
+
+describe('the other lists', () => {
+  it.each([
+    ['/accounts', ['created_at', 'updated_at', 'name']],
+    ['/admin/deleted/accounts', ['created_at', 'updated_at', 'name']],
+    ['/service-accounts', ['created_at', 'updated_at', 'name', 'last_used_at']],
+    ['/groups', ['created_at', 'updated_at', 'name']],
+  ])('%s can be ordered by %j', async (path, fields) => {
+    const making = {
+      '/accounts': (n: number) => admin.post('/accounts', { json: { name: `Listed ${n % 2} ${n}` } }),
+      '/admin/deleted/accounts': async (n: number) =>
+        admin.delete(`/accounts/${(await must(admin.post('/accounts', { json: { name: `Gone ${n}` } }))).id}`),
+      '/service-accounts': () => aRobot(company).then((robot) => robot.as.get('/accounts')),
+      '/groups': (n: number) => admin.post('/groups', { json: { name: `Listed ${n}` } }),
+    }[path] as (n: number) => Promise<unknown>;
+    await Promise.all([1, 2, 3, 4, 5].map(making));
+    for (const field of fields) {
+      for (const sign of ['', '-']) {
+        const { total, results } = await walk(`${path}?order_by=${sign}${field}`, 2);
+        expect(total).toBe(results.length);
+        expect(total).toBeGreaterThanOrEqual(5);
+        expect(ids(results)).toEqual(ordered(results, field, sign === '-'));
+      }
+    }
+  });
+
+  it('of keys and bindings can be paged and ordered', async () => {
+    const robot = await aRobot(company);
+    for (let n = 0; n < 4; n++) await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
+    await robot.as.get('/accounts');
+    for (const order of ['created_at', '-last_used_at', 'updated_at']) {
+      const { total, results } = await walk(`/service-accounts/${robot.id}/keys?order_by=${order}`, 2);
+      expect([total, results.length]).toEqual([5, 5]);
+    }
+    const groupId = await aGroup(company);
+    for (let n = 0; n < 5; n++) {
+      const json = { principal_type: 'user', principal_id: (await aUser(company)).id, account_id: company.accountId };
+      await must(admin.post(`/groups/${groupId}/bindings`, { json }));
+    }
+    const { results } = await walk(`/groups/${groupId}/bindings`, 2);
+    expect(ids(results)).toEqual(ordered(results, 'created_at', true));
+  });
+});
+
+describe('what a list is asked', () => {
+  const LISTS = ['/accounts', '/admin/deleted/accounts', '/service-accounts', '/groups', '/users'];
+
+  it.each(
+    LISTS.flatMap((path) =>
+      [
+        'page=0',
+        'page=-1',
+        'page=1.5',
+        'page=x',
+        'page=',
+        'quantity=0',
+        'quantity=101',
+        'quantity=1e1',
+        'page=1&page=2',
+      ].map((query) => [path, query]),
+    ),
+  )('is refused: %s?%s', async (path, query) => {
+    const { status, body } = await admin.get(`${path}?${query}`);
+    expect([status, body.error]).toEqual([422, 'ValidationError']);
+    expect(body.details[0].field).toBe((query as string).split('=')[0]);
+  });
+
+  it.each(LISTS.map((path) => [path]))('%s names the fields it can be ordered by', async (path) => {
+    for (const order of ['password_hash', '-', '', '--name', 'created_at,name', 'CREATED_AT', '__proto__', 'id desc']) {
+      const { status, body } = await admin.get(`${path}?order_by=${encodeURIComponent(order)}`);
+      expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'order_by']);
+      expect(body.details[0].message).toContain('created_at, updated_at, ');
+    }
+  });
+
+  it.each([
+    ['/users', 'include_deleted=1'],
+    ['/service-accounts', 'include_inactive=yes'],
+    ['/users', 'include_deleted='],
+  ])('takes true and false for yes and no: %s?%s', async (path, query) => {
+    expect((await admin.get(`${path}?${query}`)).status).toBe(422);
+  });
+});
