@@ -1,3 +1,7 @@
 import { defineConfig } from 'drizzle-kit';
 
-export default defineConfig({ dialect: 'sqlite', schema: './src/modules/**/tables.ts', out: './drizzle' });
+export default defineConfig({
+  dialect: 'sqlite',
+  schema: './src/modules/!(audit|dead-letters)/**/tables.ts',
+  out: './drizzle',
+});

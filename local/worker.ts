@@ -20,7 +20,7 @@ import { isAlive, stopWhenParentDies } from './processes.ts';
 
 /** What the Worker runs with. */
 export interface LocalWorkerOptions {
-  /** Folder of `wrangler.toml` and `drizzle/`. */
+  /** Folder of `wrangler.toml` and of the migrations. */
   projectDir: string;
   /** Folder of D1, R2, Durable Objects, the runtime's files and its log. */
   stateDir: string;
@@ -57,7 +57,7 @@ export default {};
 
 /**
  * Runs the bundled Worker in workerd with the bindings of `wrangler.toml`: all storage lives below `stateDir`, mail goes
- * to `deliver`. Returns once it answers and the control database is migrated.
+ * to `deliver`. Returns once it answers and its databases are migrated.
  */
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
   const { projectDir, stateDir } = options;
@@ -114,11 +114,12 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     watchdog.release();
   };
   try {
-    await migrateControlDatabase(miniflare, join(projectDir, 'drizzle'));
+    await migrate(miniflare, 'CONTROL_DB', join(projectDir, 'drizzle'));
+    await migrate(miniflare, 'AUDIT_DB', join(projectDir, 'drizzle-audit'));
   } catch (cause) {
     await stop();
     throw new LocalProblem(
-      `The control database in ${join(stateDir, 'storage')} cannot be used or migrated (${(cause as Error).message}): ` +
+      `A D1 database in ${join(stateDir, 'storage')} cannot be used or migrated (${(cause as Error).message}): ` +
         `put back a copy of it, or delete all of ${dirname(stateDir)} to begin anew.`,
       { cause },
     );
@@ -169,9 +170,9 @@ async function stopLeftover(pidFile: string): Promise<void> {
   if (command.includes('workerd')) process.kill(pid, 'SIGKILL');
 }
 
-/** Applies the files of `drizzle/` that are not recorded yet, each in one batch with its record, as wrangler does. */
-async function migrateControlDatabase(miniflare: Miniflare, folder: string): Promise<void> {
-  const database = await miniflare.getD1Database('CONTROL_DB', 'api');
+/** Applies the migrations in `folder` that are not recorded yet, each in one batch with its record, as wrangler does. */
+async function migrate(miniflare: Miniflare, binding: string, folder: string): Promise<void> {
+  const database = await miniflare.getD1Database(binding, 'api');
   await database
     .prepare(
       `CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,

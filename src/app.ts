@@ -1,6 +1,7 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { openContext } from './context.ts';
 import { failureResponse } from './http/answer.ts';
+import { audited } from './http/audit.ts';
 import { cors } from './http/cors.ts';
 import type { Doors } from './http/guard.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
@@ -12,7 +13,9 @@ import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { surfaceOf, unmatched } from './http/unmatched.ts';
+import { queueAuditRecord } from './jobs/audit-queue.ts';
 import { accountEndpoints } from './modules/accounts/organization.ts';
+import { auditEndpoints } from './modules/audit/organization.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
 import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
@@ -39,6 +42,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     surface: organization.surface,
     endpoints: [
       ...companyEndpoints,
+      ...auditEndpoints,
       ...accountEndpoints,
       ...serviceAccountEndpoints,
       ...apiKeyEndpoints,
@@ -82,13 +86,13 @@ const DOORS: Doors = {
 /** The whole API. */
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>();
-  app.use(observe, cors);
+  app.use(observe, audited(queueAuditRecord), cors);
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, DOORS);
 
   app.notFound(async (c) => {
     const { context } = openContext(originOf(c), { kind: 'anonymous' });
     const byIp = await countByIp(context);
-    c.var.limits.push(byIp);
+    c.var.seen.limits.push(byIp);
     if (!byIp.allowed) throw rateLimited(byIp, context.now());
     throw unmatched(SURFACES, c.req.path);
   });
@@ -106,9 +110,9 @@ export function createApp(): Hono<HttpEnv> {
 /** Gives every request its id, and every answer the headers that all answers carry. */
 const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   c.set('correlationId', crypto.randomUUID());
-  c.set('limits', []);
+  c.set('seen', { limits: [], contract: null, actor: null, resourceId: null });
   await next();
   c.header('x-correlation-id', c.var.correlationId);
   c.header('X-Content-Type-Options', 'nosniff');
-  for (const [name, value] of limitHeaders(c.var.limits)) c.header(name, value);
+  for (const [name, value] of limitHeaders(c.var.seen.limits)) c.header(name, value);
 };

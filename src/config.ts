@@ -6,8 +6,10 @@ import type { OrganizationGate } from './objects/organization-gate.ts';
 /** What the platform hands the Worker: see wrangler.toml. */
 export interface Bindings {
   CONTROL_DB: D1Database;
+  AUDIT_DB: D1Database;
   FILES: R2Bucket;
   JOBS: Queue;
+  AUDIT: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;
   IP_LIMITER: DurableObjectNamespace<IpLimiter>;
   ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;

@@ -1,6 +1,6 @@
 import { createApp } from './app.ts';
 import type { Bindings } from './config.ts';
-import { dispatch } from './jobs/dispatch.ts';
+import { consume } from './jobs/queues.ts';
 import { runScheduled } from './jobs/scheduled.ts';
 
 export { AttemptLimiter } from './objects/attempt-limiter.ts';
@@ -11,6 +11,6 @@ const app = createApp();
 
 export default {
   fetch: app.fetch,
-  queue: dispatch,
+  queue: consume,
   scheduled: runScheduled,
 } satisfies ExportedHandler<Bindings>;

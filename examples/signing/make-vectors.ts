@@ -4,6 +4,7 @@
  *     npx node examples/signing/make-vectors.ts
  */
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { invalidRequests } from './vectors/invalid.ts';
 import { validRequests } from './vectors/valid.ts';
 import { KEY, NOW, type Vectors } from './vectors/vector.ts';
@@ -22,4 +23,4 @@ export async function makeVectors(): Promise<Vectors> {
 /** The text of the file. */
 export const render = (vectors: Vectors): string => `${JSON.stringify(vectors, null, 2)}\n`;
 
-if (import.meta.main) await writeFile(new URL('./vectors.json', import.meta.url), render(await makeVectors()));
+if (import.meta.main) await writeFile(join(import.meta.dirname, 'vectors.json'), render(await makeVectors()));

@@ -16,6 +16,17 @@ export interface Authenticated {
   nonce?: Admission['nonce'];
 }
 
+/** What has become known of a request, wherever it ends. */
+export interface Seen {
+  /** The limits counted for it; they become headers of the answer. */
+  limits: LimitState[];
+  /** The route it took. */
+  contract: Contract | null;
+  /** Who sent it, once that is proved. */
+  actor: Actor | null;
+  resourceId: string | null;
+}
+
 /** Finds out who is calling from the credential the request carries. One batch to the control database. */
 export type Authenticate = (ctx: Context<AnonymousActor>, request: HonoRequest) => Promise<Authenticated>;
 
@@ -31,8 +42,8 @@ export interface Doors {
 }
 
 /**
- * Rate limits, authentication and authorization of one request, in this order. `limits` is filled as they are counted,
- * so that a refused request still answers with its headers.
+ * Rate limits, authentication and authorization of one request, in this order. `seen` is filled on the way, so that a
+ * refused request too answers with the limits' headers and leaves a record of who sent it.
  * @returns who is calling
  * @throws Failure of kind too_many, unauthenticated or forbidden
  */
@@ -42,7 +53,7 @@ export async function guard(
   doors: Doors,
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
-  limits: LimitState[],
+  seen: Seen,
 ): Promise<Actor> {
   // The address is counted beside the look-ups, not before them; its refusal comes first all the same.
   const [byIp, authenticated] = await Promise.allSettled([
@@ -50,14 +61,15 @@ export async function guard(
     authenticate(contract.access, credential, doors, ctx, request),
   ]);
   if (byIp.status === 'rejected') throw byIp.reason;
-  limits.push(byIp.value);
+  seen.limits.push(byIp.value);
   if (!byIp.value.allowed) throw rateLimited(byIp.value, ctx.now());
   if (authenticated.status === 'rejected') throw authenticated.reason;
   const { actor, nonce } = authenticated.value;
+  seen.actor = actor;
   if (!isPrincipal(actor)) return actor;
 
   const states = await countByPrincipal(ctx, actor, nonce);
-  limits.push(...states);
+  seen.limits.push(...states);
   const exceeded = states.find((state) => !state.allowed);
   if (exceeded) throw rateLimited(exceeded, ctx.now());
   authorize(contract.access, actor, request.param('id'));

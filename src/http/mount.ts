@@ -6,9 +6,9 @@ import type { Bindings } from '../config.ts';
 import { type AnonymousActor, type Origin, openContext } from '../context.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
-import type { LimitState } from '../kernel/fixed-window.ts';
+import { resourceIdOf, resourceParameter } from './audit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
-import { type Doors, guard } from './guard.ts';
+import { type Doors, guard, type Seen } from './guard.ts';
 import type { Surface } from './surface.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
@@ -17,8 +17,7 @@ export interface HttpEnv {
   Variables: {
     correlationId: string;
     surface: Surface;
-    /** The limits counted for this request; they become headers of the answer. */
-    limits: LimitState[];
+    seen: Seen;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
   };
 }
@@ -58,7 +57,7 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
   const doorAndBody =
     surface.credential === 'signature' ? [limitBody, enter] : contract.body ? [enter, limitBody] : [enter];
-  const chain: MiddlewareHandler<HttpEnv>[] = [...doorAndBody];
+  const chain: MiddlewareHandler<HttpEnv>[] = [note(contract), ...doorAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
   if (contract.body) {
     if (contract.exactNumbers) chain.push(parseExactly);
@@ -67,12 +66,23 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
   return chain;
 }
 
+/** Writes down which route was taken, before anything can refuse the request. */
+function note(contract: Contract): MiddlewareHandler<HttpEnv> {
+  const parameter = resourceParameter(contract.path);
+  return async (c, next) => {
+    const { seen } = c.var;
+    seen.contract = contract;
+    seen.resourceId = parameter === undefined ? null : resourceIdOf(c.req.param(parameter));
+    await next();
+  };
+}
+
 /** Opens the context, lets the guard decide, and closes the context when the handler is done. */
 function entrance(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
     try {
-      const actor = await guard(contract, surface.credential, doors, context, c.req, c.var.limits);
+      const actor = await guard(contract, surface.credential, doors, context, c.req, c.var.seen);
       c.set('context', { ...context, actor } as typeof context);
       await next();
     } finally {
@@ -92,7 +102,14 @@ async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): 
   });
   if (result instanceof Response) return result;
   if (contract.returns.status === 204) return c.body(null, 204);
+  c.var.seen.resourceId ??= madeId(result);
   return c.json(result as object, contract.returns.status as 200);
+}
+
+/** The id of what an answer shows, under the name its surface gives it. */
+function madeId(result: unknown): string | null {
+  const { id, _id } = Object(result);
+  return resourceIdOf(id ?? _id);
 }
 
 /** Where a request comes from, for the context. */

@@ -1,5 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
+import { replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
@@ -8,6 +9,7 @@ import { purgeSignIns } from '../modules/sign-in/purge.ts';
 import { purgeExpired as purgeSingleSignOn } from '../modules/single-sign-on/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
 import { logError } from '../platform/log.ts';
+import { resend } from './queues.ts';
 
 /** The scheduled run, once a minute: takes up what was left lying and cleans up what has ended. */
 export async function runScheduled(
@@ -32,6 +34,7 @@ export async function runScheduled(
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
+      dead_letters: () => replayDeadLetters(context, resend(env)),
     });
   } finally {
     await close();

@@ -1,0 +1,27 @@
+/**
+ * What is kept of one request: who asked for what, and how it ended. Never a secret, a token, a body or a query; the
+ * path only as its route's template.
+ */
+export interface AuditRecord {
+  /** Minted when the request came: a record that is delivered twice is kept once. */
+  id: string;
+  correlationId: string;
+  /** When the request came, in milliseconds since the epoch. */
+  occurredAt: number;
+  /** Null while the caller is unknown. */
+  companyId: string | null;
+  principalType: 'user' | 'service_account' | 'operator' | 'anonymous';
+  principalId: string | null;
+  /** Id of the API key or session that the caller was known by. */
+  credential: string | null;
+  method: string;
+  /** In OpenAPI's form, `/accounts/{id}`; null for a path that no route has. */
+  route: string | null;
+  /** The permission that the route asks for; null where it asks for none. */
+  action: string | null;
+  /** The resource that the path names, or that was made. */
+  resourceId: string | null;
+  status: number;
+  ip: string | null;
+  durationMs: number;
+}

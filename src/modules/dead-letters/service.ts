@@ -1,0 +1,36 @@
+import type { Context } from '../../context.ts';
+import { openAuditDb } from '../../db/audit.ts';
+import { type DeadLetter, insertDeadLetter, markReplayed, selectToReplay } from './store.ts';
+
+/** Letters sent again by one scheduled run. */
+const REPLAYED_AT_ONCE = 100;
+
+/** Sends a message to the queue of that name. */
+export type Resend = (queue: string, body: unknown) => Promise<void>;
+
+/** Keeps messages that no consumer could handle. One that comes twice is kept once. */
+export async function keepDeadLetters(
+  database: D1Database,
+  letters: Pick<DeadLetter, 'id' | 'queue' | 'body' | 'attempts' | 'diedAt'>[],
+): Promise<void> {
+  const db = openAuditDb(database);
+  const [first, ...others] = letters.map((letter) =>
+    insertDeadLetter(db, { ...letter, replayRequestedAt: null, replayedAt: null }),
+  );
+  if (first) await db.batch([first, ...others]);
+}
+
+/**
+ * Sends the letters again whose replay was asked for. If it breaks off in between, one may be sent twice, which every
+ * consumer expects.
+ * @returns how many were sent
+ */
+export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<number> {
+  const db = openAuditDb(ctx.bindings.AUDIT_DB);
+  const letters = await selectToReplay(db, REPLAYED_AT_ONCE);
+  for (const { id, queue, body } of letters) {
+    await resend(queue, JSON.parse(body));
+    await markReplayed(db, id, ctx.now());
+  }
+  return letters.length;
+}

@@ -1,0 +1,30 @@
+import { env } from 'cloudflare:test';
+import { expect, it, vi } from 'vitest';
+import { signed } from '../support/signed.ts';
+import { aCompany } from '../support/worlds.ts';
+
+const REQUESTS = 2000;
+const AT_ONCE = 50;
+
+it('holds every request of a burst of 2,000', async () => {
+  const company = await aCompany();
+  const ids = new Set<string>();
+  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
+    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => company.as.get('/v1/auth/me')));
+    for (const { headers } of answers) ids.add(headers.get('x-correlation-id') as string);
+  }
+  expect(ids.size).toBe(REQUESTS);
+
+  const query = `principal_id=${company.owner.id}`;
+  await vi.waitFor(
+    async () => {
+      const { body } = await signed(company.apiKey).get(`/admin/audit-events?${query}&quantity=1`);
+      expect(body.total).toBe(REQUESTS);
+    },
+    { timeout: 30_000, interval: 500 },
+  );
+  const { results } = await env.AUDIT_DB.prepare('SELECT correlation_id FROM audit_events WHERE principal_id = ?')
+    .bind(company.owner.id)
+    .all<{ correlation_id: string }>();
+  expect(new Set(results.map(({ correlation_id }) => correlation_id))).toEqual(ids);
+}, 120_000);
