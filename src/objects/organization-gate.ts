@@ -15,13 +15,17 @@ export interface Admission {
 
 export type Verdict = { nonceReused: true } | { nonceReused: false; organization: LimitState; principal: LimitState };
 
+type Nonce = NonNullable<Admission['nonce']>;
+
 /**
  * One per organization: answers replay and both rate limits in a single call. Counters live in memory; nonces are
- * kept in storage, because one forgotten by an eviction would let a request be replayed.
+ * kept in storage, because one forgotten by an eviction would let a request be replayed. Nothing in `admit` waits, so no
+ * other request comes in between; the answer leaves only when the nonce is on disk.
  */
 export class OrganizationGate extends DurableObject {
   readonly #organization = new FixedWindows(WINDOW_MS);
   readonly #principals = new FixedWindows(WINDOW_MS);
+  #alarmIsSet = false;
 
   constructor(state: DurableObjectState, env: Cloudflare.Env) {
     super(state, env);
@@ -30,15 +34,23 @@ export class OrganizationGate extends DurableObject {
          access_key TEXT NOT NULL, nonce TEXT NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (access_key, nonce)
        ) WITHOUT ROWID`,
     );
+    state.storage.sql.exec('CREATE INDEX IF NOT EXISTS nonces_by_expiry ON nonces (expires_at)');
+    void state.blockConcurrencyWhile(async () => {
+      this.#alarmIsSet = (await state.storage.getAlarm()) !== null;
+    });
   }
 
-  async admit({ principalId, limits, nonce }: Admission): Promise<Verdict> {
-    if (nonce && !(await this.#remember(nonce))) return { nonceReused: true };
+  /**
+   * Replay comes before the limits. A request that a limit refuses is not let in, so it uses up neither the other limit
+   * nor its nonce: what the storage holds is bounded by what the limits let in.
+   */
+  admit({ principalId, limits, nonce }: Admission): Verdict {
+    if (nonce && this.#isKnown(nonce)) return { nonceReused: true };
     const now = Date.now();
     const organization = this.#organization.peek('organization', limits.organization, now);
     const principal = this.#principals.peek(principalId, limits.principal, now);
-    // A request that one limit refuses must not use up the other.
     if (!organization.allowed || !principal.allowed) return { nonceReused: false, organization, principal };
+    if (nonce) this.#remember(nonce);
     return {
       nonceReused: false,
       organization: this.#organization.take('organization', limits.organization, now),
@@ -46,24 +58,29 @@ export class OrganizationGate extends DurableObject {
     };
   }
 
+  /** Forgets the nonces whose requests are too old to be accepted. */
   override async alarm(): Promise<void> {
-    const { sql } = this.ctx.storage;
-    sql.exec('DELETE FROM nonces WHERE expires_at <= ?', Date.now());
-    const [next] = sql.exec<{ at: number | null }>('SELECT min(expires_at) AS at FROM nonces').toArray();
-    if (next?.at) await this.ctx.storage.setAlarm(Math.max(next.at, Date.now() + WINDOW_MS));
+    const { storage } = this.ctx;
+    storage.sql.exec('DELETE FROM nonces WHERE expires_at <= ?', Date.now());
+    const { next } = storage.sql.exec<{ next: number | null }>('SELECT min(expires_at) AS next FROM nonces').one();
+    this.#alarmIsSet = next !== null;
+    if (next !== null) await storage.setAlarm(Math.max(next, Date.now() + WINDOW_MS));
   }
 
-  /** False when the nonce is already known. */
-  async #remember({ accessKey, value, expiresAt }: NonNullable<Admission['nonce']>): Promise<boolean> {
-    const { storage } = this.ctx;
-    const inserted = storage.sql.exec(
-      'INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1',
+  #isKnown({ accessKey, value }: Nonce): boolean {
+    const found = this.ctx.storage.sql.exec(
+      'SELECT 1 FROM nonces WHERE access_key = ? AND nonce = ?',
       accessKey,
       value,
-      expiresAt,
     );
-    const isNew = inserted.toArray().length === 1;
-    if (isNew && (await storage.getAlarm()) === null) await storage.setAlarm(expiresAt + 1);
-    return isNew;
+    return !found.next().done;
+  }
+
+  #remember({ accessKey, value, expiresAt }: Nonce): void {
+    const { storage } = this.ctx;
+    storage.sql.exec('INSERT INTO nonces VALUES (?, ?, ?)', accessKey, value, expiresAt);
+    if (this.#alarmIsSet) return;
+    this.#alarmIsSet = true;
+    void storage.setAlarm(expiresAt + 1);
   }
 }

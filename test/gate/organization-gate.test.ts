@@ -1,0 +1,162 @@
+import {
+  abortAllDurableObjects,
+  env,
+  evictDurableObject,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Admission } from '../../src/objects/organization-gate.ts';
+import { send, signedWire } from '../signature/support.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+let gates = 0;
+/** A gate of nobody's, to be asked directly. */
+function aGate() {
+  gates += 1;
+  const gate = env.ORGANIZATION_GATE.getByName(`gate-${gates}`);
+  const ask = async (admission: Partial<Admission> = {}) => {
+    const verdict = await gate.admit({
+      principalId: 'somebody',
+      limits: { organization: 1000, principal: 100 },
+      ...admission,
+    });
+    return verdict.nonceReused ? ('reused' as const) : verdict;
+  };
+  return { gate, ask };
+}
+
+const nonce = (value: string, expiresAt = Date.now() + 300_000, accessKey = 'sa_key') => ({
+  accessKey,
+  value,
+  expiresAt,
+});
+const remembered = (gate: DurableObjectStub) =>
+  runInDurableObject(gate, (_, { storage }) =>
+    storage.sql
+      .exec<{ nonce: string }>('SELECT nonce FROM nonces ORDER BY nonce')
+      .toArray()
+      .map((row) => row.nonce),
+  );
+
+describe('a signed request', () => {
+  it('is let in once', async () => {
+    const wire = await signedWire(company.apiKey);
+    expect((await send(wire)).status).toBe(200);
+    const { status, body } = await send(wire);
+    expect(status).toBe(401);
+    expect(body).toMatchObject({ error: 'Unauthorized', details: { reason: 'nonce_reused', field: 'x-nonce' } });
+  });
+
+  it('is let in once of a hundred copies sent at once', async () => {
+    const wire = await signedWire(company.apiKey);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => send(wire)));
+    const reasons = answers.map(({ status, body }) => (status === 200 ? 'accepted' : body.details.reason));
+    expect(reasons.filter((reason) => reason === 'accepted')).toHaveLength(1);
+    expect(reasons.filter((reason) => reason === 'nonce_reused')).toHaveLength(99);
+  });
+
+  it.each([
+    ['is evicted', () => evictDurableObject(env.ORGANIZATION_GATE.getByName(company.id))],
+    ['is restarted', () => abortAllDurableObjects()],
+  ])('is remembered when the gate %s', async (_what, interrupt) => {
+    const wire = await signedWire(company.apiKey);
+    expect((await send(wire)).status).toBe(200);
+    await interrupt();
+    expect((await send(wire)).body.details.reason).toBe('nonce_reused');
+    expect((await send(await signedWire(company.apiKey))).status).toBe(200);
+  });
+
+  it('may carry the nonce of another key', async () => {
+    const { gate, ask } = aGate();
+    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).not.toBe('reused');
+    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_two') })).not.toBe('reused');
+    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).toBe('reused');
+    expect(await remembered(gate)).toHaveLength(2);
+  });
+
+  it('may be sent again when a limit refused it', async () => {
+    const wire = await signedWire(company.apiKey);
+    expect((await send(wire, { RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' })).status).toBe(429);
+    expect((await send(wire)).status).toBe(200);
+    expect((await send(wire)).status).toBe(401);
+  });
+});
+
+describe('nonces', () => {
+  it('are forgotten when their requests are too old, and not before', async () => {
+    const { gate, ask } = aGate();
+    await ask({ nonce: nonce('long-gone', Date.now() - 1) });
+    await ask({ nonce: nonce('still-good') });
+    expect(await runDurableObjectAlarm(gate)).toBe(true);
+    expect(await remembered(gate)).toEqual(['still-good']);
+    expect(await ask({ nonce: nonce('still-good') })).toBe('reused');
+  });
+
+  it('are purged again and again, until none is left', async () => {
+    const { gate, ask } = aGate();
+    const alarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
+    const expiresAt = Date.now() + 300_000;
+    await ask({ nonce: nonce('first-nonce', expiresAt) });
+    expect(await alarm()).toBe(expiresAt + 1);
+    await evictDurableObject(gate);
+    await ask({ nonce: nonce('later-nonce', expiresAt + 60_000) });
+    expect(await alarm()).toBe(expiresAt + 1);
+    await runDurableObjectAlarm(gate);
+    expect(await alarm()).toBe(expiresAt);
+
+    await runInDurableObject(gate, (_, { storage }) => storage.sql.exec('UPDATE nonces SET expires_at = 1').toArray());
+    await runDurableObjectAlarm(gate);
+    expect(await remembered(gate)).toEqual([]);
+    expect(await alarm()).toBeNull();
+    await ask({ nonce: nonce('first-nonce', expiresAt) });
+    expect(await alarm()).toBe(expiresAt + 1);
+  });
+});
+
+describe('limits', () => {
+  it('count in a window that starts with the first request', async () => {
+    const { ask } = aGate();
+    const before = Date.now();
+    const first = await ask();
+    await scheduler.wait(20);
+    const second = await ask();
+    if (first === 'reused' || second === 'reused') throw new Error('there is no nonce');
+    expect(first.organization).toMatchObject({ limit: 1000, remaining: 999, allowed: true });
+    expect(first.organization.resetAt).toBeGreaterThanOrEqual(before + 60_000);
+    expect(first.organization.resetAt).toBeLessThanOrEqual(Date.now() + 60_000);
+    expect(second.organization).toEqual({ ...first.organization, remaining: 998 });
+    expect(second.principal).toEqual({ ...first.principal, remaining: 98 });
+  });
+
+  it('count principals apart, and the organization as one', async () => {
+    const { ask } = aGate();
+    const limits = { organization: 3, principal: 2 };
+    const verdicts = [];
+    for (const principalId of ['ana', 'ana', 'ana', 'bia', 'cid', 'cid'])
+      verdicts.push(await ask({ principalId, limits }));
+    expect(
+      verdicts.map((verdict) => verdict !== 'reused' && [verdict.organization.allowed, verdict.principal.allowed]),
+    ).toEqual([
+      [true, true],
+      [true, true],
+      // The organization still has room, and keeps it.
+      [true, false],
+      [true, true],
+      [false, true],
+      [false, true],
+    ]);
+  });
+
+  it('let exactly as many of a crowd in as there is room for', async () => {
+    const { ask } = aGate();
+    const limits = { organization: 1000, principal: 100 };
+    const verdicts = await Promise.all(Array.from({ length: 300 }, () => ask({ limits })));
+    expect(verdicts.filter((verdict) => verdict !== 'reused' && verdict.principal.allowed)).toHaveLength(100);
+  });
+});
