@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -36,9 +37,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('neonWsProxy', neon.wsProxy);
   project.provide('postgresUrl', postgres.url);
 
+  const removeFolders = () => {
+    for (const path of [folder, ...postgres.folders]) rmSync(path, { recursive: true, force: true });
+  };
+  // An interrupted run does not always come to its teardown.
+  process.once('exit', removeFolders);
   return async () => {
     await neon.close();
     await postgres.stop();
-    for (const path of [folder, ...postgres.folders]) await rm(path, { recursive: true, force: true });
+    removeFolders();
   };
 }
