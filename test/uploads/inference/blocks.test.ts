@@ -76,6 +76,26 @@ describe('blocks', () => {
     );
   });
 
+  test('whatever the bytes are: a refusal, or as many rows loaded as were counted', () => {
+    const piece = fc.constantFrom(
+      ...[',', ';', '\t', '|', '"', "'", '\n', '\r', '\r\n', ' ', '\\', 'a', 'bc', '1', '2.5', '1,5', '2024-01-01'],
+      ...['\u00a0', 'é', '😀', '\ufeff', 'sim', 'true', '""', '\n\n', ',,'],
+    );
+    const texts = fc.array(piece, { maxLength: 60 }).map((pieces) => bytesOf(pieces.join('')));
+    const bytes = fc.oneof({ weight: 4, arbitrary: texts }, fc.uint8Array({ maxLength: 40 }));
+    fc.assert(
+      fc.property(bytes, fc.integer({ min: 1, max: 20 }), (file, block) => {
+        const problem = refusal(() => inferBytes(file));
+        if (problem !== null) expect(problem.code).toMatch(/^[A-Z_]+$/);
+        else {
+          expect(rowsOf(file, block)).toHaveLength(inferBytes(file).schema.total_row_count_estimate);
+          expect(rowsOf(file, block)).toEqual(rowsOf(file));
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
   /** Longer than the head, with quotes, line ends inside fields, nulls, letters of two and four bytes. */
   const long = (lineEnd: string): Uint8Array => {
     const lines = ['chave;nome;nota;valor'];

@@ -5,7 +5,7 @@ import { InferenceError, shown } from './errors.ts';
 import { type Fields, fieldText } from './records.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { BARE, ESCAPED, QUOTED } from './special-field.ts';
-import type { Decode } from './types.ts';
+import { type Decode, isBlank } from './types.ts';
 
 /** A column as it is written for COPY. */
 export interface WrittenColumn {
@@ -147,10 +147,7 @@ export class CopyWriter {
   #hasValue(): boolean {
     const { starts, ends, count } = this.#fields;
     for (let field = 0; field < count; field++) {
-      for (let at = starts[field] as number; at < (ends[field] as number); at++) {
-        const byte = this.#bytes[at] as number;
-        if (byte !== 32 && (byte < 9 || byte > 13)) return true;
-      }
+      if (!isBlank(this.#bytes, starts[field] as number, ends[field] as number, this.#decode)) return true;
     }
     return false;
   }

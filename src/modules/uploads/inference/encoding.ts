@@ -84,7 +84,11 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
 
 /** Index of the first control character that no text file has, or -1: what is not UTF-8 and has them is not text. */
 export function controlCharacter(bytes: Uint8Array): number {
-  return bytes.findIndex((byte) => byte < 32 && byte !== 27 && byte !== 26 && (byte < 9 || byte > 13));
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] as number;
+    if (byte < 32 && byte !== 27 && byte !== 26 && (byte < 9 || byte > 13)) return index;
+  }
+  return -1;
 }
 
 const decodeUtf8: Decode = (bytes, start, end) => {

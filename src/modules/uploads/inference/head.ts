@@ -76,7 +76,9 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
 }
 
 function cleanText(bytes: Uint8Array, start: number, end: number): number {
-  if (bytes[start] === 39 && bytes[end - 1] === 39 && end - start > 1) return 0;
+  const opens = bytes[start] === 39;
+  const closes = bytes[end - 1] === 39;
+  if (opens || closes) return opens && closes ? 0 : 0.4;
   const stop = Math.min(end, start + 200);
   for (let index = start; index < stop; index++) {
     if (SIGNS[bytes[index] as number] === 1) return 0.4;

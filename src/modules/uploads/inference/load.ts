@@ -36,8 +36,8 @@ export interface LoadPlan {
 /** A stretch of whole records as COPY takes it. */
 export interface LoadChunk {
   data: Uint8Array;
-  /** Rows in it; in mode `raw` Postgres counts them (`COPY n`), and this is null. */
-  rows: number | null;
+  /** Rows in it. */
+  rows: number;
   /** Where the next chunk starts. */
   position: Position;
   /** Nothing was taken because the block holds no whole record: come again from the same position with this much. */
@@ -127,12 +127,15 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   shared ??= newFields();
   const fields = shared;
   const writer = plan.mode === 'convert' ? new CopyWriter(file, written(plan), working, fields) : null;
+  let records = 0;
   const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
+    records++;
     writer?.write(at);
   });
   return {
     data: writer?.data() ?? working.subarray(0, end),
-    rows: writer?.rows ?? null,
+    // Sent as they are, all records are rows: a file with blank lines is not plain.
+    rows: writer?.rows ?? records,
     position: { offset: position.offset + sourceLength(working, end, file.encoding), line },
     wants: end === 0 && !whole ? block.length * 2 : 1,
   };

@@ -14,7 +14,7 @@ import {
   SAMPLE_ROWS,
   SAMPLE_SIZE,
 } from './state.ts';
-import { classify, type Decode, saw } from './types.ts';
+import { classify, type Decode, isBlank, saw } from './types.ts';
 
 /** One for all scans: they do not overlap, and it is large. */
 let shared: Fields | null = null;
@@ -148,12 +148,8 @@ export class RecordFold {
   }
 
   #isBlank(index: number): boolean {
-    const end = this.fields.ends[index] as number;
-    for (let at = this.fields.starts[index] as number; at < end; at++) {
-      const byte = this.#bytes[at] as number;
-      if (byte !== 32 && (byte < 9 || byte > 13)) return false;
-    }
-    return true;
+    const { starts, ends } = this.fields;
+    return isBlank(this.#bytes, starts[index] as number, ends[index] as number, this.#decode);
   }
 
   #checkSurplus(line: number): void {

@@ -133,6 +133,16 @@ export function classifyString(value: string): number {
   return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }
 
+/** Whether there is nothing but spaces between `start` and `end`: exactly what {@link classify} calls {@link BLANK}. */
+export function isBlank(bytes: Uint8Array, start: number, end: number, decode: Decode): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte >= 128) return classify(bytes, start, end, decode) === BLANK;
+    if (!isSpace(byte)) return false;
+  }
+  return true;
+}
+
 /** Whether a byte is a space that Postgres, too, skips around numbers and dates. */
 export function isSpace(byte: number): boolean {
   return byte === 32 || (byte >= 9 && byte <= 13);
