@@ -30,3 +30,11 @@ export function quoted(name: string): string {
 export function qualified(schema: TenantSchema, table: string): string {
   return `${quoted(schema)}.${quoted(table)}`;
 }
+
+/**
+ * A text as it may stand in SQL, for statements that take no bound values. Never for text of other people where those
+ * are to be had.
+ */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
-import { quoted } from '../../tenant-sql/identifiers.ts';
+import { literal, quoted } from '../../tenant-sql/identifiers.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { type LoadPlan, nextChunk, type Position, planLoad } from './inference/index.ts';
 import type { WorkedJob } from './job.ts';
@@ -26,8 +26,9 @@ export interface Chunk {
   block: Uint8Array;
   last: boolean;
   data: Uint8Array;
-  /** Where the load stands after it, its rows not counted. */
-  after: Omit<LoadState, 'rows'>;
+  rows: number;
+  /** Where the load stands after it. */
+  after: LoadState;
 }
 
 /** How each file of a confirmed job is loaded. */
@@ -47,7 +48,7 @@ export async function prepareChunk(
   { files, config }: Pick<CompanyContext, 'files' | 'config'>,
   job: WorkedJob<LoadState>,
   plans: LoadPlan[],
-  state: Omit<LoadState, 'rows'>,
+  state: LoadState,
 ): Promise<Chunk | null> {
   let { file, position } = state;
   let plan = plans[file];
@@ -63,22 +64,22 @@ export async function prepareChunk(
     const { bytes: block, last } = await readBlock(files, stored, from.offset, Math.min(size, plan.end - from.offset));
     const taken = nextChunk(plan, from, block, last);
     if (taken.position.offset > from.offset) {
-      const after = { table_id: state.table_id, file, position: taken.position };
-      return { plan, from, block, last, data: taken.data, after };
+      const { data, rows } = taken;
+      const after = { table_id: state.table_id, file, position: taken.position, rows: state.rows + rows };
+      return { plan, from, block, last, data, rows, after };
     }
     if (taken.wants <= size) throw new Error('a block holds no row and no larger one is asked for');
     size = taken.wants;
   }
 }
 
-/** The COPY that enters a chunk, with what its values need to be read rightly in the transaction around it. */
-export function copyStatement(table: string, { plan }: Chunk, timeZone: string | null): string {
-  const zone = (timeZone ?? 'UTC').replaceAll("'", "''");
+/** The COPY that enters a chunk, after the settings under which its values are read rightly. */
+export function copyStatements(table: string, { plan }: Chunk, timeZone: string | null): string[] {
   return [
-    `SET LOCAL DateStyle = '${plan.dateStyle}'`,
-    `SET LOCAL TimeZone = '${zone}'`,
+    `SET LOCAL DateStyle = ${literal(plan.dateStyle)}`,
+    `SET LOCAL TimeZone = ${literal(timeZone ?? 'UTC')}`,
     `COPY ${table} (${plan.copyColumns.map(quoted).join(', ')}) FROM STDIN WITH (${plan.copyOptions})`,
-  ].join('; ');
+  ];
 }
 
 /**

@@ -4,7 +4,7 @@ import { isPostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
 import { addPrimaryKey, createTable, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { registerTable } from '../managed-tables/service.ts';
-import { type Chunk, copyStatement, type LoadState, plansOf, prepareChunk, refusalOf } from './chunks.ts';
+import { type Chunk, copyStatements, type LoadState, plansOf, prepareChunk, refusalOf } from './chunks.ts';
 import { stagingTable } from './ending.ts';
 import type { ConfirmedSchema, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, nameTaken, rowsDiffer, Superseded } from './problems.ts';
@@ -13,6 +13,8 @@ import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
 /** Building the key of the largest table that an upload makes takes seconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;
+const CHUNK_TIMEOUT_MS = 60_000;
+const LOCK_TIMEOUT_MS = 5_000;
 
 /**
  * Loads on in a confirmed job's files, at most `UPLOAD_MESSAGE_BYTES` of them, into a staging table, each chunk in one
@@ -33,7 +35,7 @@ async function load(turn: Turn<LoadState>): Promise<boolean> {
     // The next chunk is read and converted while Postgres takes this one.
     ahead = budget > 0 ? prepareChunk(ctx, job, plans, chunk.after) : undefined;
     ahead?.catch(() => undefined);
-    state = await enter(turn, chunk, state.rows);
+    state = await enter(turn, chunk);
     if (!ahead) return true;
   }
   await publish(turn, state);
@@ -53,22 +55,32 @@ async function begin(turn: Turn<LoadState>): Promise<LoadState> {
   return state;
 }
 
-async function enter(turn: Turn<LoadState>, chunk: Chunk, rowsBefore: number): Promise<LoadState> {
-  const { database, job } = turn;
-  const copy = copyStatement(stagingTable(chunk.after.table_id), chunk, confirmedOf(job).time_zone);
-  try {
-    const state = await database.transaction(async (tx) => {
-      await holdMine(tx, turn);
-      const copied = await copyIn(tx, copy, chunk.data);
-      const after = { ...chunk.after, rows: rowsBefore + copied };
-      await record(turn, after, progressOf(job, after), tx);
-      return after;
-    });
-    job.step += 1;
-    return state;
-  } catch (error) {
-    throw isPostgresError(error) && isAboutData(error.code) ? refusalOf(chunk, error) : error;
-  }
+/**
+ * Enters a chunk and records it, in one message and so in one transaction. Its commit need not reach the disk at once:
+ * were it lost, so were its record, and the last commit of the load brings all before it along.
+ */
+async function enter(turn: Turn<LoadState>, chunk: Chunk): Promise<LoadState> {
+  const { ctx, database, job } = turn;
+  const { after: state } = chunk;
+  const work = store.workAround(keyOf(turn), job.step, { state, progress: progressOf(job, state) }, nowOf(ctx));
+  const text = [
+    `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
+    'SET LOCAL synchronous_commit = off',
+    work.before,
+    ...copyStatements(stagingTable(state.table_id), chunk, confirmedOf(job).time_zone),
+    work.after,
+  ];
+  const copied = await copyIn(database, text.join('; '), chunk.data).catch((error) => refused(turn, chunk, error));
+  job.step += 1;
+  if (copied !== chunk.rows) throw new JobProblem(rowsDiffer(copied, chunk.rows));
+  return state;
+}
+
+async function refused(turn: Turn<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
+  if (!isPostgresError(error)) throw error;
+  if (error.code === store.NOT_MINE) await holdMine(turn.database, turn);
+  else if (isAboutData(error.code)) throw refusalOf(chunk, error);
+  throw error;
 }
 
 async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
@@ -104,7 +116,7 @@ async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
 }
 
 /**
- * Holds the job for a transaction of this turn.
+ * Holds the job for this turn, until the transaction ends.
  * @throws Superseded when its work went on elsewhere; unavailable while the database's clock is behind the rows' ids
  */
 async function holdMine(tx: Parameters<typeof store.hold>[0], turn: Turn<LoadState>): Promise<void> {

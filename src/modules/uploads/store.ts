@@ -1,4 +1,5 @@
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { literal } from '../../tenant-sql/identifiers.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import type { FileReading, InferredSchema } from './inference/index.ts';
 import type { ConfirmedSchema, JobError, JobProgress, JobStatus, UploadJob, UploadMode, WorkedJob } from './job.ts';
@@ -145,12 +146,38 @@ export async function advance(
 ): Promise<boolean> {
   const changed = await tx.execute(
     `UPDATE console.upload_jobs
-     SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6,
-       worked_until = clock_timestamp()
+     SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
      WHERE ${KEY} AND step = $3`,
     [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
   );
   return changed === 1;
+}
+
+/** SQLSTATE with which `workAround` refuses. */
+export const NOT_MINE = '22012';
+
+/**
+ * The same as statements around a COPY: all of them in one message are one transaction, in one round trip. The first
+ * fails with `NOT_MINE` (a division by zero: SQL has no plainer way) when somebody else's work came first, or while the
+ * database's clock is behind the rows that are there.
+ */
+export function workAround(
+  key: JobKey,
+  step: number,
+  to: { state: unknown; progress: JobProgress },
+  at: string,
+): { before: string; after: string } {
+  const here = `id = ${literal(key.id)} AND company_id = ${literal(key.companyId)} AND step = ${Math.trunc(step)}`;
+  return {
+    before: `SELECT 1 / count(*) FROM (
+        SELECT FROM console.upload_jobs
+        WHERE ${here} AND coalesce(worked_until <= clock_timestamp(), true) FOR UPDATE
+      ) AS mine`,
+    after: `UPDATE console.upload_jobs
+      SET step = step + 1, state = ${literal(JSON.stringify(to.state))}, progress = ${literal(JSON.stringify(to.progress))},
+        attempts = 0, updated_at = ${literal(at)}, worked_until = clock_timestamp()
+      WHERE ${here}`,
+  };
 }
 
 /** Ends the analysis: what was inferred waits for a person. False when somebody else's work came first. */
