@@ -7,10 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoRefused, send } from './demo-client.ts';
 
 /** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
-const DATA_FILE = join(
-  dirname(createRequire(import.meta.url).resolve('vega-datasets/package.json')),
-  'data/birdstrikes.csv',
-);
+const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
 const TABLE_NAME = 'birdstrikes';
 const POLL_MS = 300;
 

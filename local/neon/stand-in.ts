@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Faults, type NeonFault } from './faults.ts';
 import { ManagementApi, send } from './management-api.ts';
 import { NeonProjects } from './projects.ts';
-import { Tunnel } from './tunnel.ts';
+import { runSql } from './sql.ts';
+import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 
 /** What the stand-in for Neon needs. */
 export interface NeonStandInOptions {
@@ -24,14 +25,16 @@ export interface NeonStandIn {
   apiUrl: string;
   /** WebSocket tunnel to every endpoint, for `NEON_WS_PROXY`. */
   wsProxy: string;
+  /** Where the driver's `neon()` posts its statements. */
+  sqlUrl: string;
   /** Address of a project's database on the local server itself, for psql and the like. */
   directUrl(projectName: string): string | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Starts a local Neon on a free port of 127.0.0.1: the management API v2 and the WebSocket tunnel of the serverless
- * driver, before one PostgreSQL in which every project is a database with an owner role of its own.
+ * Starts a local Neon on a free port of 127.0.0.1: the management API v2, the WebSocket tunnel and the HTTP
+ * endpoint of the serverless driver, before one PostgreSQL in which every project is a database with an owner role of its own.
  */
 export async function startNeonStandIn(options: NeonStandInOptions): Promise<NeonStandIn> {
   await mkdir(options.stateDir, { recursive: true });
@@ -39,15 +42,17 @@ export async function startNeonStandIn(options: NeonStandInOptions): Promise<Neo
   const projects = new NeonProjects(join(options.stateDir, 'projects.json'), options.postgres.url);
   const faults = new Faults();
   const api = new ManagementApi(projects, faults, options.apiKey);
-  const tunnel = new Tunnel((name) => {
+  const resolveEndpoint: ResolveEndpoint = (name) => {
     const project = projects.atHost(name);
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
     return ready ? { host, port } : undefined;
-  });
+  };
+  const tunnel = new Tunnel(resolveEndpoint);
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
+    if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint);
     if (options.testInterface === true && path.startsWith('/_test/')) return await control(request, response, faults);
     send(response, { status: 404, body: { code: '', message: 'not found' } });
   };
@@ -66,6 +71,7 @@ export async function startNeonStandIn(options: NeonStandInOptions): Promise<Neo
   return {
     apiUrl: `http://127.0.0.1:${address.port}/api/v2`,
     wsProxy: `ws://127.0.0.1:${address.port}/v2`,
+    sqlUrl: `http://127.0.0.1:${address.port}/sql`,
     directUrl: (projectName) => {
       const project = projects.list().find(({ name }) => name === projectName);
       return project && `postgresql://${project.role}:${project.password}@${host}:${port}/${project.database}`;

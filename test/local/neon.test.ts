@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { neon as driver, neonConfig } from '@neondatabase/serverless';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NeonStandIn, startNeonStandIn } from '../../local/neon/stand-in.ts';
@@ -53,6 +54,22 @@ describe('the local Neon', () => {
     } finally {
       await sql.close();
     }
+  });
+
+  it('runs statements over HTTP as the driver sends them, and several as one transaction', async () => {
+    const id = (await api.findProject(wanted.name, soon())) as string;
+    const url = await api.connectionString(id, wanted.database, wanted.role, soon());
+    neonConfig.fetchEndpoint = () => neon.sqlUrl;
+    const sql = driver(url);
+    expect(await sql`SELECT ${7}::int AS seven, ${'a'} AS a, NULL AS nothing, true AS yes`).toEqual([
+      { seven: 7, a: 'a', nothing: null, yes: true },
+    ]);
+    await expect(sql`SELECT 1/0`).rejects.toMatchObject({ code: '22012' });
+    await sql`CREATE TABLE kept (n int)`;
+    await expect(sql.transaction([sql`INSERT INTO kept VALUES (1)`, sql`SELECT 1/0`])).rejects.toThrow();
+    await sql.transaction([sql`INSERT INTO kept VALUES (2)`], { isolationLevel: 'Serializable' });
+    expect(await sql`SELECT n FROM kept`).toEqual([{ n: 2 }]);
+    await expect(driver(url.replace(/@[^/:]+/, '@elsewhere.neon.tech'))`SELECT 1`).rejects.toThrow();
   });
 
   it('makes owners as Neon does: powerful, but no superusers', async () => {

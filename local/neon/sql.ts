@@ -1,0 +1,83 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Client, DatabaseError, type QueryArrayResult } from 'pg';
+import { send } from './management-api.ts';
+import type { ResolveEndpoint } from './tunnel.ts';
+
+/** Largest request, as Neon has it. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+interface Statement {
+  query: string;
+  params?: unknown[];
+}
+
+/** Values stay as PostgreSQL writes them: the driver parses them by their type. */
+const AS_TEXT = { getTypeParser: () => (value: string) => value };
+
+/**
+ * The HTTP end of a Neon endpoint, as the driver's `neon()` speaks to it: `POST /sql` with the connection string in a
+ * header runs one statement, or several as one transaction.
+ */
+export async function runSql(request: IncomingMessage, response: ServerResponse, resolve: ResolveEndpoint) {
+  const connectionString = request.headers['neon-connection-string'];
+  const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null;
+  const target = url && resolve(url.hostname);
+  if (!url || !target) return send(response, { status: 400, body: { message: 'no such endpoint' } });
+  const client = new Client({
+    ...target,
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    database: url.pathname.slice(1),
+  });
+  try {
+    const sent = JSON.parse(await read(request)) as Statement | { queries: Statement[] };
+    await client.connect();
+    const body =
+      'queries' in sent ? { results: await transaction(client, sent.queries, request) } : await run(client, sent);
+    send(response, { status: 200, body });
+  } catch (error) {
+    const { message, code, severity, detail, hint, position, constraint, column, table } = error as DatabaseError;
+    const status = error instanceof DatabaseError || error instanceof SyntaxError ? 400 : 500;
+    send(response, { status, body: { message, code, severity, detail, hint, position, constraint, column, table } });
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function run(client: Client, { query, params = [] }: Statement) {
+  const { command, rowCount, rows, fields }: QueryArrayResult = await client.query({
+    text: query,
+    values: params,
+    rowMode: 'array',
+    types: AS_TEXT,
+  });
+  return { command, rowCount, rows, fields, rowAsArray: true };
+}
+
+async function transaction(client: Client, statements: Statement[], { headers }: IncomingMessage) {
+  const level = ISOLATION_LEVELS[String(headers['neon-batch-isolation-level'])];
+  const readOnly = headers['neon-batch-read-only'] === 'true' ? ' READ ONLY' : '';
+  await client.query(`BEGIN${level ? ` ISOLATION LEVEL ${level}` : ''}${readOnly}`);
+  const results = [];
+  for (const statement of statements) results.push(await run(client, statement));
+  await client.query('COMMIT');
+  return results;
+}
+
+const ISOLATION_LEVELS: Record<string, string> = {
+  ReadUncommitted: 'READ UNCOMMITTED',
+  ReadCommitted: 'READ COMMITTED',
+  RepeatableRead: 'REPEATABLE READ',
+  Serializable: 'SERIALIZABLE',
+};
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new SyntaxError('the request is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
