@@ -1,5 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import worker from '../../src/index.ts';
+import { EMAIL } from './mail.ts';
 
 export const BASE_URL = 'https://api.test';
 
@@ -21,6 +22,9 @@ export interface Sending {
   env?: Record<string, string>;
 }
 
+/** What the Worker is given, with a mailbox that `mailsTo` reads. */
+const bindings = { ...env, EMAIL };
+
 /** Sends a request to the Worker, from the door. Work it defers is done when this resolves. */
 export async function call(method: string, path: string, sending: Sending = {}): Promise<Answer> {
   const headers = new Headers(sending.headers);
@@ -28,8 +32,7 @@ export async function call(method: string, path: string, sending: Sending = {}):
   const body = sending.json !== undefined ? JSON.stringify(sending.json) : sending.body;
   const execution = createExecutionContext();
   const request = new Request(`${BASE_URL}${path}`, { method, headers, body, redirect: 'manual' });
-  const bindings = sending.env ? { ...env, ...sending.env } : env;
-  const response = await worker.fetch(request, bindings, execution);
+  const response = await worker.fetch(request, sending.env ? { ...bindings, ...sending.env } : bindings, execution);
   const text = await response.text();
   await waitOnExecutionContext(execution);
   return { status: response.status, headers: response.headers, body: parsed(text, response) };

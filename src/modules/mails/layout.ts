@@ -26,7 +26,7 @@ export function compose({ to, subject, name, before, code, link, after }: Conten
     ...(code ? [`<p style="${CODE}">${escapeHtml(code)}</p>`] : []),
     ...(link
       ? [
-          `<p><a href="${escapeHtml(link.url)}" style="${BUTTON}">${escapeHtml(link.label)}</a></p>`,
+          `<p><a href="${escapeHtml(link.url)}" style="${BUTTON}">${escapeHtml(oneLine(link.label))}</a></p>`,
           plainLink(link.url),
         ]
       : []),

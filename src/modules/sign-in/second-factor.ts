@@ -63,11 +63,11 @@ export async function logInWithSecondFactor(
       useProofAfterChange(ctx.db, factor, proof),
       endPending(ctx.db, digest, now),
       session.statement,
+      noteSignIn(ctx.db, user, now),
     ]);
     // Others have used the tries up meanwhile.
     if (changes(counted) === 0) throw pendingEnded();
     if (changes(begun) === 0) throw wrongSecondFactor();
-    await noteSignIn(ctx.db, user, now);
     return { ...(await session.tokens()), user };
   });
 }

@@ -12,6 +12,8 @@ import { selectLiveSession } from './store.ts';
 import { invalidToken, verifyAccessToken } from './tokens.ts';
 
 export { completeSignIn, type PendingSecondFactor, type SignedIn, type SignInResult } from './complete.ts';
+export { mailCode } from './passwordless.ts';
+export { purgeSignIns } from './purge.ts';
 export { logOut, refreshSession, type TokenPair } from './sessions.ts';
 export { endSessionsOfInactive } from './store.ts';
 export { publicKeySet } from './tokens.ts';

@@ -35,12 +35,12 @@ export const selectGroupIds = (db: ControlDb, companyId: string, userId: string)
       ),
     );
 
-/** Notes a sign-in. */
+/** Notes a sign-in, if the statement before it in the batch, which begins the session, changed a row. */
 export const noteSignIn = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ lastLoginAt: now })
-    .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id)));
+    .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id), sql`changes() > 0`));
 
 /** Keeps a hash of the same password that was made anew, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>

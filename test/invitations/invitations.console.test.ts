@@ -1,0 +1,170 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { invite } from '../support/invite.ts';
+import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+
+const DAY = 24 * 60 * 60_000;
+const PASSWORD = 'chosen-by-the-invited';
+
+let company: Company;
+let made = 0;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const anEmail = () => `invited-${++made}@${company.slug}.test`;
+const accept = (token: string, rest: { password?: string; name?: string } = {}) =>
+  call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD, ...rest } });
+const tokenOf = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
+const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
+const userOf = (email: string) => env.CONTROL_DB.prepare('SELECT * FROM users WHERE email = ?').bind(email).first();
+
+describe('an invitation', () => {
+  it('makes a user who can sign in once it is accepted', async () => {
+    const email = anEmail();
+    const { user, expiresAt } = await invite(company, email, ['team-1']);
+    expect(expiresAt - Date.now()).toBeGreaterThan(7 * DAY - 60_000);
+    expect(await userOf(email)).toMatchObject({
+      is_active: 0,
+      is_verified: 0,
+      password_hash: null,
+      activated_at: null,
+      teams: '["team-1"]',
+    });
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(400);
+
+    const link = linkIn(mailTo(email));
+    expect(`${link.origin}${link.pathname}`).toBe('https://console.test/accept-invitation');
+    const { status, body } = await accept(tokenOf(email), { name: 'Ina Invited' });
+    expect([status, body]).toEqual([200, { success: true, user: { _id: user.id, email, status: 'active' } }]);
+    expect(await userOf(email)).toMatchObject({ is_active: 1, is_verified: 1, name: 'Ina Invited' });
+    expect((await logIn(company.slug, email, PASSWORD)).body.user).toMatchObject({ _id: user.id, name: 'Ina Invited' });
+  });
+
+  it('names company and inviter in plain text and HTML, and tells what to do if one knows neither', async () => {
+    const email = anEmail();
+    await invite(company, email);
+    const { text, html } = mailTo(email);
+    for (const body of [text, html]) {
+      expect(body).toContain('Olga Owner');
+      expect(body).toContain('Do you not know who this is from');
+    }
+  });
+
+  it('keeps the name that was given when none is chosen', async () => {
+    const email = anEmail();
+    await invite(company, email);
+    await accept(tokenOf(email));
+    expect(await userOf(email)).toMatchObject({ name: email.split('@')[0] });
+  });
+
+  it('is accepted once, also by many at once', async () => {
+    const email = anEmail();
+    await invite(company, email);
+    const token = tokenOf(email);
+    const words = ['one', 'two', 'three'];
+    const answers = await Promise.all(words.map((word) => accept(token, { password: `${word}-${PASSWORD}` })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+    expect(statusAndCode(await accept(token))).toEqual(DEAD);
+    const logins = await Promise.all(words.map((word) => logIn(company.slug, email, `${word}-${PASSWORD}`)));
+    expect(logins.map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
+  });
+
+  it('lives seven days; then the user can be invited again', async () => {
+    const email = anEmail();
+    const first = await invite(company, email);
+    later(7 * DAY + 1000);
+    expect(statusAndCode(await accept(tokenOf(email)))).toEqual(DEAD);
+    await runScheduled();
+    const left = await env.CONTROL_DB.prepare('SELECT * FROM invitations WHERE user_id = ?').bind(first.user.id).all();
+    expect(left.results).toEqual([]);
+    const second = await invite(company, email);
+    expect(second.user.id).toBe(first.user.id);
+    expect((await accept(tokenOf(email))).status).toBe(200);
+  });
+
+  it('sent again replaces the one before', async () => {
+    const email = anEmail();
+    const first = await invite(company, email, ['a']);
+    const old = tokenOf(email);
+    later(DAY);
+    const second = await invite(company, email);
+    expect([second.user.id, second.user.teams]).toEqual([first.user.id, ['a']]);
+    expect(second.expiresAt).toBeGreaterThan(first.expiresAt);
+    expect(mailsTo(email)).toHaveLength(2);
+    expect(statusAndCode(await accept(old))).toEqual(DEAD);
+    expect((await accept(tokenOf(email))).status).toBe(200);
+  });
+
+  it.each([1, 0])('cannot be made for a user who was active once (is_active = %i)', async (isActive) => {
+    const { id, email } = await aUser(company);
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = ? WHERE id = ?').bind(isActive, id).run();
+    await expect(invite(company, email)).rejects.toMatchObject({ reason: 'user.email_taken' });
+  });
+
+  it('of one address by two at once makes one user', async () => {
+    const email = anEmail();
+    await Promise.allSettled([invite(company, email), invite(company, email)]);
+    const users = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM users WHERE email = ?').bind(email).first();
+    expect(users).toEqual({ n: 1 });
+    expect((await accept(tokenOf(email))).status).toBe(200);
+  });
+
+  it('stays in its company: the same address is invited apart', async () => {
+    const email = anEmail();
+    const elsewhere = await aCompany();
+    await invite(company, email);
+    const here = tokenOf(email);
+    await invite(elsewhere, email);
+    expect((await accept(here)).status).toBe(200);
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
+    expect((await logIn(elsewhere.slug, email, PASSWORD)).status).toBe(400);
+  });
+
+  it('is worth nothing once the user is deleted', async () => {
+    const email = anEmail();
+    const { user } = await invite(company, email);
+    await env.CONTROL_DB.prepare('UPDATE users SET deleted_at = 1 WHERE id = ?').bind(user.id).run();
+    expect(statusAndCode(await accept(tokenOf(email)))).toEqual(DEAD);
+  });
+
+  it('is mailed later when no mail can be sent, and worth nothing to whoever reads the database', async () => {
+    const email = anEmail();
+    await whileMailIsDown(() => invite(company, email));
+    later(61_000);
+    await runScheduled();
+    const token = tokenOf(email);
+    const tables = ['invitations', 'mail_requests', 'users'];
+    const dumps = await env.CONTROL_DB.batch(tables.map((table) => env.CONTROL_DB.prepare(`SELECT * FROM ${table}`)));
+    expect(JSON.stringify(dumps.map(({ results }) => results))).not.toContain(token);
+    expect((await accept(token)).status).toBe(200);
+  });
+
+  it('is not answered by a code or a reset link', async () => {
+    const email = anEmail();
+    await invite(company, email);
+    await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
+    await call('POST', '/v1/users/reset-password/request', { json: { email } });
+    expect(mailsTo(email)).toHaveLength(1);
+  });
+
+  it.each([
+    [{ password: 'short-pass1' }, 'password'],
+    [{ password: 'x'.repeat(129) }, 'password'],
+    [{ password: 'gfhjkmgfhjkm' }, 'password'],
+    [{ name: ' ' }, 'name'],
+  ])('takes no %j', async (rest, field) => {
+    const { status, body } = await accept('token', rest);
+    expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it.each(['x', 'x'.repeat(43)])('that nobody was sent is refused: %j', async (token) => {
+    expect(statusAndCode(await accept(token))).toEqual(DEAD);
+  });
+});

@@ -1,0 +1,189 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { enrol } from '../support/second-factor.ts';
+import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+
+const MINUTE = 60_000;
+const NEW_PASSWORD = 'a-brand-new-passphrase';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const request = (email: string, slug?: string) =>
+  call('POST', '/v1/users/reset-password/request', { json: { email, ...(slug && { company_slug: slug }) } });
+const confirm = (token: string, password = NEW_PASSWORD) =>
+  call('POST', '/v1/users/reset-password/confirm', { json: { token, password } });
+const tokenIn = (mail = mailTo('')) => linkIn(mail).searchParams.get('token') as string;
+const aToken = async (email: string) => {
+  await request(email, company.slug);
+  return tokenIn(mailTo(email));
+};
+const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+const DEAD = [400, 'INVALID_RESET_TOKEN'];
+
+describe('a link', () => {
+  it('sets the password and ends all sessions', async () => {
+    const { id, email, as } = await aUser(company);
+    const login = await logIn(company.slug, email, company.owner.password);
+    const asked = await request(email.toUpperCase());
+    expect([asked.status, asked.body]).toEqual([200, { success: true, message: expect.any(String) }]);
+    const link = linkIn(mailTo(email));
+    expect(`${link.origin}${link.pathname}`).toBe('https://console.test/reset-password');
+
+    const { status, body } = await confirm(tokenIn(mailTo(email)));
+    expect([status, body]).toEqual([200, { success: true }]);
+    expect((await logIn(company.slug, email, company.owner.password)).status).toBe(400);
+    expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
+    expect((await as.get('/v1/auth/me')).status).toBe(401);
+    expect((await bearer(login.body.token).get('/v1/auth/me')).status).toBe(401);
+    const refreshed = await call('POST', '/v1/auth/refresh', { json: { refresh_token: login.body.refresh_token } });
+    expect(refreshed.status).toBe(401);
+    const user = await env.CONTROL_DB.prepare('SELECT is_verified FROM users WHERE id = ?').bind(id).first();
+    expect(user).toEqual({ is_verified: 1 });
+  });
+
+  it("leaves others' sessions alone", async () => {
+    const [one, other] = [await aUser(company), await aUser(company)];
+    await confirm(await aToken(one.email));
+    expect((await other.as.get('/v1/auth/me')).status).toBe(200);
+  });
+
+  it('comes in plain text and HTML, with what to do if one did not ask', async () => {
+    const { email } = await aUser(company);
+    await request(email);
+    const { text, html } = mailTo(email);
+    for (const body of [text, html]) expect(body).toContain('Did you not ask');
+    expect(html).toContain(`href="${linkIn(mailTo(email)).href}"`);
+  });
+
+  it('works once, also when it is used many times at once', async () => {
+    const { email } = await aUser(company);
+    const token = await aToken(email);
+    const answers = await Promise.all(['one', 'two', 'three'].map((who) => confirm(token, `${who}-${NEW_PASSWORD}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
+    expect(statusAndCode(await confirm(token))).toEqual(DEAD);
+    const logins = await Promise.all(
+      ['one', 'two', 'three'].map((who) => logIn(company.slug, email, `${who}-${NEW_PASSWORD}`)),
+    );
+    expect(logins.map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
+  });
+
+  it('stops working when another one was used', async () => {
+    const { email } = await aUser(company);
+    const [first, second] = [await aToken(email), await aToken(email)];
+    expect((await confirm(second)).status).toBe(200);
+    expect(statusAndCode(await confirm(first))).toEqual(DEAD);
+  });
+
+  it('lives an hour', async () => {
+    const { email } = await aUser(company);
+    const token = await aToken(email);
+    later(59 * MINUTE);
+    expect((await confirm(token, 'short')).status).toBe(422);
+    later(60 * MINUTE + 1000);
+    expect(statusAndCode(await confirm(token))).toEqual(DEAD);
+  });
+
+  it('is worth nothing once the user is deactivated', async () => {
+    const { id, email } = await aUser(company);
+    const token = await aToken(email);
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    expect(statusAndCode(await confirm(token))).toEqual(DEAD);
+  });
+
+  it('ends a sign-in that waits for the second factor', async () => {
+    const { email, as } = await aUser(company);
+    const { code } = await enrol(as);
+    const { body } = await logIn(company.slug, email, company.owner.password);
+    await confirm(await aToken(email));
+    const json = { pending_2fa_token: body.pending_2fa_token, totp_token: code() };
+    expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
+    expect((await logIn(company.slug, email, NEW_PASSWORD)).body).toHaveProperty('requires_2fa', true);
+  });
+
+  it('is stored only as a digest, and forgotten when it has expired', async () => {
+    const { email } = await aUser(company);
+    const token = await aToken(email);
+    const dump = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
+    expect((await dump()).length).toBeGreaterThan(0);
+    expect(JSON.stringify(await dump())).not.toContain(token);
+    later(61 * MINUTE);
+    await runScheduled();
+    expect(await dump()).toEqual([]);
+  });
+
+  it.each(['short-pass1', 'x'.repeat(129), 'gfhjkmgfhjkm'])('takes no password like %j', async (password) => {
+    const { email } = await aUser(company);
+    const token = await aToken(email);
+    const { status, body } = await confirm(token, password);
+    expect([status, body.details[0].field]).toEqual([422, 'password']);
+    expect((await confirm(token)).status).toBe(200);
+  });
+
+  it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('that nobody was sent is refused: %j', async (token) => {
+    expect(statusAndCode(await confirm(token))).toEqual(DEAD);
+  });
+});
+
+describe('asking for links', () => {
+  it('mails each active account of the email, naming its company', async () => {
+    const [first, second] = [await aCompany(), await aCompany()];
+    const email = `many-${first.slug}@example.com`;
+    const ids = { [first.id]: first.owner.id, [second.id]: second.owner.id };
+    for (const id of Object.values(ids)) {
+      await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
+    }
+    await request(email);
+    expect(mailsTo(email)).toHaveLength(2);
+    const [one, other] = mailsTo(email).map(({ subject }) => subject) as [string, string];
+    expect(one).not.toBe(other);
+    await confirm(tokenIn(mailsTo(email)[0]));
+    const logins = await Promise.all([first, second].map(({ slug }) => logIn(slug, email, NEW_PASSWORD)));
+    expect(logins.map(({ status }) => status).sort()).toEqual([200, 400]);
+
+    await request(email, first.slug);
+    expect(mailsTo(email)).toHaveLength(3);
+    await confirm(tokenIn(mailTo(email)), 'only-in-the-first-company');
+    expect((await logIn(first.slug, email, 'only-in-the-first-company')).status).toBe(200);
+    expect((await logIn(second.slug, email, 'only-in-the-first-company')).status).toBe(400);
+  });
+
+  it('answers alike whatever the email, and mails nobody who is not active', async () => {
+    const [known, inactive] = [await aUser(company), await aUser(company)];
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
+    const emails = [known.email, inactive.email, 'nobody@nowhere.test'];
+    const answers = [
+      ...(await Promise.all(emails.map((email) => request(email)))),
+      await request(known.email, 'nobody'),
+    ];
+    expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
+    expect(emails.map((email) => mailsTo(email).length)).toEqual([1, 0, 0]);
+  });
+
+  it('mails five times an hour, whether or not a company is named', async () => {
+    const { email } = await aUser(company);
+    await Promise.all(Array.from({ length: 4 }, () => request(email)));
+    await Promise.all(Array.from({ length: 3 }, () => request(email, company.slug)));
+    expect(mailsTo(email)).toHaveLength(5);
+  });
+
+  it('sends what could not be sent a minute later', async () => {
+    const { email } = await aUser(company);
+    expect((await whileMailIsDown(() => request(email))).status).toBe(200);
+    later(MINUTE + 1000);
+    await runScheduled();
+    expect((await confirm(tokenIn(mailTo(email)))).status).toBe(200);
+  });
+
+  it.each([[{}], [{ email: 'x' }], [{ email: 7 }]])('refuses %j', async (json) => {
+    const answer = await call('POST', '/v1/users/reset-password/request', { json });
+    expect([answer.status, answer.body.details[0].field]).toEqual([422, 'email']);
+  });
+});

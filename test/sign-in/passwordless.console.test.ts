@@ -1,0 +1,263 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import worker from '../../src/index.ts';
+import { BASE_URL, bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { codeIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+const MINUTE = 60_000;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const request = (email: string, slug = company.slug) =>
+  call('POST', '/v1/auth/passwordless/request', { json: { company_slug: slug, email } });
+const verify = (email: string, code: string, slug = company.slug) =>
+  call('POST', '/v1/auth/passwordless/verify', { json: { company_slug: slug, email, code } });
+const wrong = (code: string) => (code === '000000' ? '000001' : '000000');
+const aCode = async (email: string) => {
+  await request(email);
+  return codeIn(mailTo(email));
+};
+const stateOf = (email: string) =>
+  env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes WHERE company_id = ? AND email = ?')
+    .bind(company.id, email)
+    .first();
+
+describe('a mailed code', () => {
+  it('signs in, and shows that the person reads mail at the address', async () => {
+    const { id, email } = await aUser(company);
+    const asked = await request(email.toUpperCase());
+    expect([asked.status, asked.body]).toEqual([200, { message: expect.any(String) }]);
+    const { status, body } = await verify(email, codeIn(mailTo(email)));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ expires_in: 600, user: { _id: id, email, company_id: company.id } });
+    expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+    const user = await env.CONTROL_DB.prepare('SELECT * FROM users WHERE id = ?').bind(id).first();
+    expect(user).toMatchObject({ is_verified: 1, last_login_at: expect.any(Number) });
+  });
+
+  it('comes in plain text and HTML, with what to do if one did not ask', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    const { subject, text, html } = mailTo(email);
+    expect(subject).not.toContain(code);
+    for (const body of [text, html]) {
+      expect(body).toContain(code);
+      expect(body).toContain('10 minutes');
+      expect(body).toContain('Did you not ask');
+    }
+  });
+
+  it('works once, also when it is used many times at once', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => verify(email, code)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    const again = await verify(email, code);
+    expect([again.status, again.body.error]).toEqual([400, 'INVALID_CODE']);
+  });
+
+  it('dies with the fifth wrong try, made at once or not', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    const guesses = await Promise.all(Array.from({ length: 5 }, () => verify(email, wrong(code))));
+    expect(guesses.map(({ status, body }) => [status, body.error])).toEqual(Array(5).fill([400, 'INVALID_CODE']));
+    expect((await verify(email, code)).body.error).toBe('INVALID_CODE');
+    expect((await stateOf(email))?.tries).toBe(5);
+  });
+
+  it('still works after the fourth wrong try', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    for (let tries = 0; tries < 4; tries += 1) await verify(email, wrong(code));
+    expect((await verify(email, code)).status).toBe(200);
+  });
+
+  it('lives ten minutes', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    later(10 * MINUTE + 1000);
+    expect((await verify(email, code)).body.error).toBe('INVALID_CODE');
+    expect((await verify(email, await aCode(email))).status).toBe(200);
+  });
+
+  it('is replaced by the next one', async () => {
+    const { email } = await aUser(company);
+    const first = await aCode(email);
+    const second = await aCode(email);
+    if (first !== second) expect((await verify(email, first)).status).toBe(400);
+    expect((await verify(email, second)).status).toBe(200);
+  });
+
+  it('works only for its address and company', async () => {
+    const [one, other] = [await aUser(company), await aUser(company)];
+    const code = await aCode(one.email);
+    await request(other.email);
+    if (codeIn(mailTo(other.email)) !== code) expect((await verify(other.email, code)).status).toBe(400);
+    const elsewhere = await aCompany();
+    expect((await verify(one.email, code, elsewhere.slug)).status).toBe(400);
+    expect((await verify(one.email, code)).status).toBe(200);
+  });
+
+  it('does not let in who was deactivated meanwhile', async () => {
+    const { id, email } = await aUser(company);
+    const code = await aCode(email);
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    expect((await verify(email, code)).body.error).toBe('INVALID_CODE');
+  });
+
+  it('is stored only as an HMAC', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    const { digest } = (await stateOf(email)) as { digest: string };
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    const { results } = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
+    expect(JSON.stringify(results)).not.toContain(code);
+  });
+
+  it.each(['12345', '1234567', 'abcdef', '１２３４５６', 123456])('is six digits, not %j', async (code) => {
+    const { status, body } = await verify('someone@example.com', code as string);
+    expect([status, body.details[0].field]).toEqual([422, 'code']);
+  });
+});
+
+describe('asking for a code', () => {
+  const strangers: [string, () => Promise<string>][] = [
+    ['an unknown email', async () => 'nobody@nowhere.test'],
+    [
+      'an inactive user',
+      async () => {
+        const { id, email } = await aUser(company);
+        await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+        return email;
+      },
+    ],
+    ['a user of another company', async () => (await aCompany()).owner.email],
+  ];
+
+  it.each(strangers)('tells nothing about %s: same answer, same statements, no mail', async (_who, email) => {
+    const { email: known } = await aUser(company);
+    const stranger = await email();
+    const [right, other] = [await watched(known), await watched(stranger)];
+    expect([other.answer.status, other.answer.body]).toEqual([right.answer.status, right.answer.body]);
+    expect(other.statements).toEqual(right.statements);
+    expect(right.statements.length).toBeGreaterThan(2);
+    expect(mailsTo(known)).toHaveLength(1);
+    expect(mailsTo(stranger)).toHaveLength(0);
+    // Nor does trying a code: both have one that can be tried.
+    const tried = await Promise.all([verify(known, '000000'), verify(stranger, '000000')]);
+    expect(tried[0]?.body).toEqual(tried[1]?.body);
+    expect((await stateOf(stranger))?.tries).toBe(1);
+  });
+
+  it('answers before the mail is sent', async () => {
+    const { email } = await aUser(company);
+    const { promise: sending, resolve: release } = Promise.withResolvers<void>();
+    let sent = false;
+    const slow = {
+      async send() {
+        await sending;
+        sent = true;
+      },
+    };
+    const execution = createExecutionContext();
+    const asked = new Request(`${BASE_URL}/v1/auth/passwordless/request`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ company_slug: company.slug, email }),
+    });
+    const { status } = await worker.fetch(asked, { ...env, EMAIL: slow as never }, execution);
+    expect([status, sent]).toEqual([200, false]);
+    release();
+    await waitOnExecutionContext(execution);
+    expect(sent).toBe(true);
+  });
+
+  it('sends what could not be sent a minute later, with a code that works', async () => {
+    const { email } = await aUser(company);
+    await whileMailIsDown(() => request(email));
+    await runScheduled();
+    expect(mailsTo(email)).toHaveLength(0);
+    later(MINUTE + 1000);
+    await whileMailIsDown(runScheduled);
+    later(2 * MINUTE + 2000);
+    await runScheduled();
+    await runScheduled();
+    expect(mailsTo(email)).toHaveLength(1);
+    expect((await verify(email, codeIn(mailTo(email)))).status).toBe(200);
+  });
+
+  it('gives a mail up when nobody waits for it any more', async () => {
+    const { email } = await aUser(company);
+    await whileMailIsDown(() => request(email));
+    later(10 * MINUTE + 1000);
+    await runScheduled();
+    later(20 * MINUTE);
+    await runScheduled();
+    expect(mailsTo(email)).toHaveLength(0);
+  });
+
+  it('mails five times an hour; the sixth answers alike and changes nothing', async () => {
+    const { email } = await aUser(company);
+    const answers = await Promise.all(Array.from({ length: 7 }, () => request(email)));
+    expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
+    expect(mailsTo(email)).toHaveLength(5);
+    const before = await stateOf(email);
+    await request(email);
+    expect(await stateOf(email)).toEqual(before);
+    later(60 * MINUTE + 1000);
+    await request(email);
+    expect(mailsTo(email)).toHaveLength(6);
+  });
+
+  it('names an unknown company', async () => {
+    const { status, body } = await request('someone@example.com', 'nobody');
+    expect([status, body.error]).toEqual([404, 'COMPANY_NOT_FOUND']);
+  });
+
+  it('needs company and email', async () => {
+    const { status, body } = await call('POST', '/v1/auth/passwordless/request', { json: { email: 'x' } });
+    expect([status, body.details.map(({ field }: { field: string }) => field).sort()]).toEqual([
+      422,
+      ['company_slug', 'email'],
+    ]);
+  });
+});
+
+it('forgets codes and requests that are over', async () => {
+  const { email } = await aUser(company);
+  await request(email);
+  later(61 * MINUTE);
+  await runScheduled();
+  expect(await stateOf(email)).toBeNull();
+  const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
+  expect(left.results).toEqual([]);
+});
+
+/** A request with the text of every statement the Worker sent to the control database for it. */
+async function watched(email: string) {
+  const statements: string[] = [];
+  const session = new Proxy(env.CONTROL_DB.withSession('first-primary'), {
+    get(target, property) {
+      const value = Reflect.get(target, property);
+      if (property === 'prepare') {
+        return (text: string) => {
+          statements.push(text);
+          return target.prepare(text);
+        };
+      }
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const answer = await call('POST', '/v1/auth/passwordless/request', {
+    json: { company_slug: company.slug, email },
+    env: { CONTROL_DB: { withSession: () => session } } as never,
+  });
+  return { answer, statements };
+}

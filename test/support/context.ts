@@ -1,0 +1,22 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { type Actor, type Context, openContext } from '../../src/context.ts';
+import { EMAIL } from './mail.ts';
+
+/** Runs `work` with the context of an actor, as the Worker would. What it defers is done when this resolves. */
+export async function inContext<A extends Actor, T>(actor: A, work: (ctx: Context<A>) => Promise<T>): Promise<T> {
+  const execution = createExecutionContext();
+  const origin = {
+    env: { ...env, EMAIL },
+    waitUntil: (deferred: Promise<unknown>) => execution.waitUntil(deferred),
+    correlationId: 'test',
+    baseUrl: 'https://api.test',
+    ip: null,
+  };
+  const { context, close } = openContext(origin, actor);
+  try {
+    return await work(context);
+  } finally {
+    await close();
+    await waitOnExecutionContext(execution);
+  }
+}

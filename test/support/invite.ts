@@ -1,0 +1,27 @@
+import type { UserActor } from '../../src/context.ts';
+import { commit } from '../../src/db/client.ts';
+import { compileAccess } from '../../src/kernel/policy.ts';
+import { prepareInvitation } from '../../src/modules/invitations/service.ts';
+import { inContext } from './context.ts';
+import type { Company } from './worlds.ts';
+
+/** Invites an email to a company, on behalf of its owner. The mail is sent when this resolves. */
+export function invite(company: Company, email: string, teams?: string[]) {
+  const owner: UserActor = {
+    kind: 'user',
+    id: company.owner.id,
+    companyId: company.id,
+    companySlug: company.slug,
+    email: company.owner.email,
+    name: 'Olga Owner',
+    isOwner: true,
+    sessionId: 'none',
+    access: compileAccess({ companyId: company.id, isOwner: true, groups: [] }),
+  };
+  return inContext(owner, async (ctx) => {
+    const prepared = await prepareInvitation(ctx, { email, teams });
+    await commit(ctx.db, prepared.statements, prepared.failures);
+    prepared.sendMail();
+    return prepared;
+  });
+}

@@ -1,0 +1,49 @@
+import { env } from 'cloudflare:test';
+import type { Mail } from '../../src/platform/mail.ts';
+
+const sent: Mail[] = [];
+let outage = false;
+
+/** The mail binding of the tests: the real one, with a copy of every mail it took. */
+export const EMAIL = {
+  async send(message: Parameters<SendEmail['send']>[0]) {
+    if (outage) throw new Error('the mail service is down');
+    const result = await env.EMAIL.send(message);
+    sent.push(message as unknown as Mail);
+    return result;
+  },
+} as SendEmail;
+
+/** Every mail to an address so far, newest first. */
+export const mailsTo = (address: string): Mail[] => sent.filter(({ to }) => to === address).reverse();
+
+/** The newest mail to an address. */
+export function mailTo(address: string): Mail {
+  const [mail] = mailsTo(address);
+  if (!mail) throw new Error(`There is no mail to ${address}.`);
+  return mail;
+}
+
+/** The six-digit code of a mail, read as a person would: it stands on a line of its own. */
+export function codeIn({ text }: Mail): string {
+  const [, code] = /^(\d{6})$/m.exec(text) ?? [];
+  if (!code) throw new Error(`There is no code in: ${text}`);
+  return code;
+}
+
+/** The link of a mail, likewise. */
+export function linkIn({ text }: Mail): URL {
+  const [, link] = /^(https?:\/\/\S+)$/m.exec(text) ?? [];
+  if (!link) throw new Error(`There is no link in: ${text}`);
+  return new URL(link);
+}
+
+/** While `work` runs, no mail can be sent. */
+export async function whileMailIsDown<T>(work: () => Promise<T>): Promise<T> {
+  outage = true;
+  try {
+    return await work();
+  } finally {
+    outage = false;
+  }
+}
