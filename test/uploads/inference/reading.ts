@@ -76,7 +76,10 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, block = 1 << 16): { 
     position = chunk.position;
     wants = chunk.wants;
   }
-  return { text: pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece)).join(''), rows };
+  return {
+    text: pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece)).join(''),
+    rows,
+  };
 }
 
 const LETTERS: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
