@@ -5,19 +5,21 @@ import type { ControlDb } from './client.ts';
 /** A table whose rows are listed. */
 type Listed = SQLiteTable & { id: SQLiteColumn };
 
-/** What is listed. Its orderings need an index that begins with the filter's columns and holds the rest of them. */
+/** What is listed. Each ordering needs an index that begins with the filter's columns, or holds them. */
 export interface Listing<T extends Listed, Extra extends Extras> {
   table: T;
   filter: SQL;
   /** The exact number of rows that `filter` lets through, where that is known more cheaply than by counting them. */
   total?: SQL;
+  /** Another table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
+  via?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
   /** Members to read besides the table's own: subqueries about the row. */
   extra?: Extra;
 }
 
-/** Which part of it. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
-export interface Part {
-  by: SQLiteColumn;
+/** Which part of it, in which order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
+export interface Part<By = SQLiteColumn> {
+  by: By;
   descending: boolean;
   page: number;
   perPage: number;
@@ -33,14 +35,17 @@ type Selected<Extra extends Extras> = { [K in keyof Extra]: Extra[K] extends SQL
  */
 export async function readPage<T extends Listed, Extra extends Extras = Record<never, SQL.Aliased>>(
   db: ControlDb,
-  { table, filter, total, extra }: Listing<T, Extra>,
+  { table, filter, total, via, extra }: Listing<T, Extra>,
   { by, descending, page, perPage }: Part,
 ): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & Selected<Extra>)[] }> {
-  const counted = total ?? sql`select count(*) from ${table} where ${filter}`;
-  const size = db.$with('size').as(db.select({ total: sql<number>`(${counted})`.as('total') }).from(sql`(select 1)`));
+  const source = via ?? { table, id: table.id, by };
+  const counted = total ?? sql`select count(*) from ${source.table} where ${filter}`;
+  const size = db
+    .$with('size')
+    .as(db.select({ total: sql<number>`coalesce((${counted}), 0)`.as('total') }).from(sql`(select 1)`));
   const order = (column: SQLiteColumn, down: boolean): SQL => (down ? desc(column) : asc(column));
   const ids = (down: boolean, limit: SQL, offset: SQL): SQL =>
-    sql`select id from (select ${table.id} as id from ${table} where ${filter} order by ${order(by, down)}, ${order(table.id, down)} limit ${limit} offset ${offset})`;
+    sql`select id from (select ${source.id} as id from ${source.table} where ${filter} order by ${order(source.by, down)}, ${order(source.id, down)} limit ${limit} offset ${offset})`;
 
   const skipped = (page - 1) * perPage;
   const left = sql`(select total - ${skipped} from size)`;

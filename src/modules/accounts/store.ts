@@ -1,8 +1,8 @@
 import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type Part, readPage } from '../../db/page.ts';
-import { groupBindings } from '../groups/tables.ts';
 import { serviceAccounts } from '../service-accounts/tables.ts';
+import { accountUserCounts } from '../users/tables.ts';
 import { accounts } from './tables.ts';
 
 export type Account = typeof accounts.$inferSelect;
@@ -33,12 +33,7 @@ const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, 
 export type AccountOrder = keyof typeof ORDER;
 
 /** A page of a company's accounts. */
-export const readAccounts = (
-  db: ControlDb,
-  companyId: string,
-  which: Which,
-  part: Omit<Part, 'by'> & { by: AccountOrder },
-) =>
+export const readAccounts = (db: ControlDb, companyId: string, which: Which, part: Part<AccountOrder>) =>
   readPage(
     db,
     { table: accounts, filter: and(eq(accounts.companyId, companyId), WHICH[which]) as SQL },
@@ -87,7 +82,7 @@ export const updateAccount = (db: ControlDb, companyId: string, id: string, now:
     .returning();
 
 const attachedUsers = (companyId: string, id: string) =>
-  sql<number>`(select count(distinct principal_id) from ${groupBindings} where company_id = ${companyId} and account_id = ${id} and principal_type = 'user')`;
+  sql<number>`coalesce((select users from ${accountUserCounts} where company_id = ${companyId} and account_id = ${id}), 0)`;
 const attachedServiceAccounts = (companyId: string, id: string) =>
   sql<number>`(select count(*) from ${serviceAccounts} where company_id = ${companyId} and account_id = ${id} and deleted_at is null)`;
 

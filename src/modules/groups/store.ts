@@ -62,12 +62,7 @@ export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: str
 const ORDER = { created_at: groups.createdAt, updated_at: groups.updatedAt, name: groups.name };
 
 /** A page of a company's groups. */
-export const readGroups = (
-  db: ControlDb,
-  companyId: string,
-  which: 'living' | 'all',
-  part: Omit<Part, 'by'> & { by: keyof typeof ORDER },
-) =>
+export const readGroups = (db: ControlDb, companyId: string, which: 'living' | 'all', part: Part<keyof typeof ORDER>) =>
   readPage(
     db,
     {

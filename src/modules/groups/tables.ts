@@ -41,7 +41,6 @@ export const groupBindings = sqliteTable(
   (table) => [
     uniqueIndex('group_bindings_once').on(table.groupId, table.principalType, table.principalId, table.accountId),
     index('group_bindings_of_principal').on(table.principalId, table.accountId, table.groupId),
-    index('group_bindings_of_account').on(table.companyId, table.accountId, table.principalType, table.principalId),
     index('group_bindings_by_creation').on(table.companyId, table.groupId, table.createdAt, table.id),
     index('group_bindings_of_account_by_creation').on(
       table.companyId,

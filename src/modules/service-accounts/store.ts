@@ -46,8 +46,7 @@ export interface ServiceAccountFilter {
   which: 'living' | 'all';
 }
 
-type PartBy<Order> = Omit<Part, 'by'> & { by: keyof Order };
-export type ServiceAccountPart = PartBy<typeof ORDER>;
+export type ServiceAccountPart = Part<keyof typeof ORDER>;
 
 /** A page of a company's service accounts. */
 export const readServiceAccounts = (
@@ -132,7 +131,7 @@ export const insertApiKey = (db: ControlDb, record: ApiKey) =>
   ).returning({ id: apiKeys.id });
 
 const KEY_ORDER = { created_at: apiKeys.createdAt, updated_at: apiKeys.updatedAt, last_used_at: apiKeys.lastUsedAt };
-export type KeyPart = PartBy<typeof KEY_ORDER>;
+export type KeyPart = Part<keyof typeof KEY_ORDER>;
 
 /** A page of a service account's keys, revoked ones included. */
 export const readKeys = (db: ControlDb, companyId: string, serviceAccountId: string, part: KeyPart) =>

@@ -2,7 +2,7 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type Part, readPage } from '../../db/page.ts';
 import { groupBindings } from '../groups/tables.ts';
-import { userCounts, users } from './tables.ts';
+import { accountUserCounts, accountUsers, userCounts, users } from './tables.ts';
 
 export type User = typeof users.$inferSelect;
 
@@ -69,12 +69,15 @@ const living = (companyId: string, id: string) => and(one(companyId, id), isNull
 export const selectUserEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
   db.select().from(users).where(one(companyId, id));
 
-const ORDER = {
-  created_at: users.createdAt,
-  updated_at: users.updatedAt,
-  email: users.email,
-  last_login_at: users.lastLoginAt,
-};
+/** What users are ordered by, and the columns of a table that hold it. */
+const orderOf = (table: typeof users | typeof accountUsers) => ({
+  created_at: table.createdAt,
+  updated_at: table.updatedAt,
+  email: table.email,
+  last_login_at: table.lastLoginAt,
+});
+
+export type UserPart = Part<keyof ReturnType<typeof orderOf>>;
 
 /** What a list of users leaves out: deleted ones, and those not attached to an account. */
 export interface UserFilter {
@@ -82,25 +85,25 @@ export interface UserFilter {
   which: 'living' | 'all';
 }
 
-export type UserPart = Omit<Part, 'by'> & { by: keyof typeof ORDER };
-
-/** A page of a company's users. The total of an unfiltered list is a stored one. */
+/** A page of a company's users. Its total is a stored one. */
 export function readUsers(db: ControlDb, companyId: string, { accountId, which }: UserFilter, part: UserPart) {
-  const attached =
-    accountId === undefined
-      ? undefined
-      : sql`${users.id} in (select principal_id from ${groupBindings} where company_id = ${companyId} and account_id = ${accountId} and principal_type = 'user')`;
-  const filter = and(
-    eq(users.companyId, companyId),
-    which === 'all' ? undefined : isNull(users.deletedAt),
-    attached,
-  ) as SQL;
-  const stored = which === 'all' ? userCounts.total : userCounts.living;
-  const total = attached
-    ? undefined
-    : sql`select ${stored} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`;
-  return readPage(db, { table: users, filter, total }, { ...part, by: ORDER[part.by] });
+  const listing = accountId === undefined ? ofCompany(companyId, which) : ofAccount(companyId, accountId, part.by);
+  return readPage(db, listing, { ...part, by: orderOf(users)[part.by] });
 }
+
+const ofCompany = (companyId: string, which: UserFilter['which']) => ({
+  table: users,
+  filter: and(eq(users.companyId, companyId), which === 'all' ? undefined : isNull(users.deletedAt)) as SQL,
+  total: sql`select ${which === 'all' ? userCounts.total : userCounts.living} from ${userCounts} where ${eq(userCounts.companyId, companyId)}`,
+});
+
+/** Deleted users are attached to nothing. */
+const ofAccount = (companyId: string, accountId: string, by: UserPart['by']) => ({
+  table: users,
+  via: { table: accountUsers, id: accountUsers.userId, by: orderOf(accountUsers)[by] },
+  filter: and(eq(accountUsers.companyId, companyId), eq(accountUsers.accountId, accountId)) as SQL,
+  total: sql`select ${accountUserCounts.users} from ${accountUserCounts} where ${and(eq(accountUserCounts.companyId, companyId), eq(accountUserCounts.accountId, accountId))}`,
+});
 
 /** Changes a living user, unless the owner would be deactivated, or somebody activated who was only invited. */
 export const updateUser = (

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../../db/columns.ts';
 
 export const users = sqliteTable(
@@ -42,4 +42,38 @@ export const userCounts = sqliteTable('user_counts', {
   living: integer('living').notNull(),
   /** Deleted ones included. */
   total: integer('total').notNull(),
+});
+
+/**
+ * Which users are attached to which account: those with a binding in it. Triggers on `group_bindings` and `users` keep it,
+ * with what lists are ordered by, so that an account's users are paged as cheaply as all.
+ */
+export const accountUsers = sqliteTable(
+  'account_users',
+  {
+    companyId: companyId(),
+    accountId: text('account_id').notNull(),
+    userId: text('user_id').notNull(),
+    /** How many bindings the user has in the account. */
+    bindings: integer('bindings').notNull(),
+    email: text('email').notNull(),
+    createdAt: moment('created_at').notNull(),
+    updatedAt: moment('updated_at').notNull(),
+    lastLoginAt: moment('last_login_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.userId] }),
+    index('account_users_of_user').on(table.userId),
+    index('account_users_by_creation').on(table.companyId, table.accountId, table.createdAt, table.userId),
+    index('account_users_by_update').on(table.companyId, table.accountId, table.updatedAt, table.userId),
+    index('account_users_by_email').on(table.companyId, table.accountId, table.email, table.userId),
+    index('account_users_by_last_login').on(table.companyId, table.accountId, table.lastLoginAt, table.userId),
+  ],
+);
+
+/** How many users are attached to each account. Triggers on `account_users` keep it. */
+export const accountUserCounts = sqliteTable('account_user_counts', {
+  accountId: text('account_id').primaryKey(),
+  companyId: companyId(),
+  users: integer('users').notNull(),
 });

@@ -1,0 +1,133 @@
+/**
+ * What a page of a long list costs, beside the bare keyset query for one page, on the same D1 in the same workerd and run.
+ *
+ *   node bench/lists.ts
+ *
+ * 100,000 users in one organization, pages of 20. Page 1 with its exact total may cost 3 times, page 5,000 30 times, the
+ * keyset query, in every ordering; page 2,500 is the farthest from both ends. The users of one account are held to the same.
+ */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { bundleWorker } from '../local/bundle.ts';
+import type { Run } from './lists/worker.ts';
+
+const USERS = 100_000;
+const PER_PAGE = 20;
+const FIRST_LIMIT = 3;
+const DEEP_LIMIT = 30;
+const ROUNDS = 5;
+const REPEATS = 20;
+const COMPANY = '65f000000000000000000001';
+const ACCOUNT = '65f000000000000000000002';
+const CROWDED = '65f000000000000000000003';
+
+const projectDir = new URL('..', import.meta.url).pathname;
+const folder = await mkdtemp(join(tmpdir(), 'bench-lists-'));
+const modulesRoot = join(folder, 'bundle');
+const modules = await bundleWorker(projectDir, modulesRoot, join(projectDir, 'bench/lists/worker.ts'));
+const miniflare = new Miniflare(
+  convertV4MiniflareOptions({
+    cf: false,
+    telemetry: { enabled: false },
+    workers: [
+      {
+        name: 'bench',
+        modules,
+        modulesRoot,
+        compatibilityDate: '2026-09-01',
+        compatibilityFlags: ['nodejs_compat'],
+        d1Databases: { CONTROL_DB: 'bench' },
+      },
+    ],
+  }),
+);
+
+async function fill(): Promise<Run['after']> {
+  const db = await miniflare.getD1Database('CONTROL_DB', 'bench');
+  for (const name of (await readdir(join(projectDir, 'drizzle'))).filter((file) => file.endsWith('.sql')).sort()) {
+    const text = await readFile(join(projectDir, 'drizzle', name), 'utf8');
+    for (const statement of text.split('--> statement-breakpoint')) await db.prepare(statement).run();
+  }
+  await db
+    .prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${USERS})
+       insert into users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at, last_login_at)
+       select printf('%08x', i / 50) || lower(hex(randomblob(8))), ?, lower(hex(randomblob(6))) || '@bench.test', 'Someone',
+         1, '[]', '{"department":"sales"}', i / 3, abs(random() % 100000), iif(i % 3 = 0, null, abs(random() % 100000)) from n`,
+    )
+    .bind(COMPANY)
+    .run();
+  for (const [account, every] of [
+    [ACCOUNT, 50],
+    [CROWDED, 1],
+  ] as const) {
+    await db
+      .prepare(
+        `insert into group_bindings select lower(hex(randomblob(12))), company_id, 'group', 'user', id, ?, created_at
+         from users where rowid % ? = 0`,
+      )
+      .bind(account, every)
+      .run();
+  }
+  const after = await db
+    .prepare('select created_at as createdAt, id from users order by created_at desc, id desc limit 1 offset 50000')
+    .first<Run['after']>();
+  if (!after) throw new Error('The database is empty.');
+  return after;
+}
+
+/** Milliseconds of one read, on average over the repeats. */
+async function time(run: Run): Promise<number> {
+  const response = await miniflare.dispatchFetch('http://bench/', { method: 'POST', body: JSON.stringify(run) });
+  const { milliseconds, rows } = (await response.json()) as { milliseconds: number; rows: number };
+  if (rows !== PER_PAGE) throw new Error(`A page of ${rows} rows was read: ${JSON.stringify(run)}`);
+  return milliseconds / run.repeats;
+}
+
+interface Figure {
+  what: string;
+  run: Omit<Run, 'companyId' | 'after' | 'repeats'>;
+  limit: number;
+}
+
+const ORDERS = ['created_at', 'updated_at', 'email', 'last_login_at'] as const;
+const LISTS = [
+  { of: '', accountId: undefined, pages: [1, 2500, 5000] },
+  { of: ' of an account of 100,000', accountId: CROWDED, pages: [1, 2500, 5000] },
+  { of: ' of an account of 2,000', accountId: ACCOUNT, pages: [1, 50] },
+];
+const FIGURES: Figure[] = LISTS.flatMap(({ of, accountId, pages }) =>
+  ORDERS.flatMap((by) =>
+    pages.map((page) => ({
+      what: `page ${page.toLocaleString('en')} by ${by}${of}`,
+      run: { page, by, accountId },
+      limit: page === 1 ? FIRST_LIMIT : DEEP_LIMIT,
+    })),
+  ),
+);
+
+try {
+  const shared = { companyId: COMPANY, after: await fill(), repeats: REPEATS };
+  const best = new Map<string, number>();
+  let keyset = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS; round++) {
+    keyset = Math.min(keyset, await time({ ...shared, page: null, by: 'created_at' }));
+    for (const { what, run } of FIGURES) {
+      best.set(what, Math.min(best.get(what) ?? Number.POSITIVE_INFINITY, await time({ ...shared, ...run })));
+    }
+  }
+  const line = (what: string, ms: number, rest = '') =>
+    console.log(`${what.padEnd(58)}${ms.toFixed(3).padStart(9)} ms${rest}`);
+  line('bare keyset query for one page', keyset);
+  for (const { what, limit } of FIGURES) {
+    const ms = best.get(what) as number;
+    const ratio = ms / keyset;
+    line(what, ms, `   ratio ${ratio.toFixed(1)} (at most ${limit})`);
+    if (ratio > limit) process.exitCode = 1;
+  }
+} finally {
+  await miniflare.dispose();
+  await rm(folder, { recursive: true, force: true });
+}

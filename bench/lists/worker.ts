@@ -1,0 +1,44 @@
+/** Times reads of the list of users inside workerd: a bare keyset query, and the pages that the API answers with. */
+import { openControlDb } from '../../src/db/client.ts';
+import { readUsers } from '../../src/modules/users/store.ts';
+
+export * from '../../src/index.ts';
+
+/** What is timed; `null` as a page means the bare keyset query. */
+export interface Run {
+  companyId: string;
+  page: number | null;
+  by: 'created_at' | 'updated_at' | 'email' | 'last_login_at';
+  accountId?: string;
+  /** The last row before the keyset query's page. */
+  after: { createdAt: number; id: string };
+  repeats: number;
+}
+
+const KEYSET = `select * from users where company_id = ? and deleted_at is null and (created_at, id) < (?, ?)
+  order by created_at desc, id desc limit 20`;
+
+export default {
+  /** Answers the milliseconds of all repeats, and what the last one found. */
+  async fetch(request: Request, env: { CONTROL_DB: D1Database }): Promise<Response> {
+    const run = (await request.json()) as Run;
+    const db = openControlDb(env.CONTROL_DB);
+    let found = { rows: 0, total: 0 };
+    const started = performance.now();
+    for (let repeat = 0; repeat < run.repeats; repeat++) {
+      found = run.page === null ? await keyset(env.CONTROL_DB, run) : await page(db, run, run.page);
+    }
+    return Response.json({ milliseconds: performance.now() - started, ...found });
+  },
+};
+
+async function keyset(db: D1Database, { companyId, after }: Run) {
+  const { results } = await db.prepare(KEYSET).bind(companyId, after.createdAt, after.id).all();
+  return { rows: results.length, total: 0 };
+}
+
+async function page(db: ReturnType<typeof openControlDb>, { companyId, by, accountId }: Run, number: number) {
+  const part = { by, descending: true, page: number, perPage: 20 };
+  const { records, total } = await readUsers(db, companyId, { accountId, which: 'living' }, part);
+  return { rows: records.length, total };
+}
