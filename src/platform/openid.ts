@@ -5,6 +5,7 @@ import {
   discoveryRequest,
   processDiscoveryResponse,
 } from 'oauth4webapi';
+import { Failure } from '../kernel/failure.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { outboundFetch } from './outbound.ts';
 
@@ -24,15 +25,24 @@ export const providerRequest = (allowPrivate: boolean) => ({
 /**
  * What an OpenID Provider says of itself at `{issuer}/.well-known/openid-configuration`, remembered by the isolate for
  * five minutes. Its `issuer` is the expected one.
- * @throws Failure `outbound.*`, or the library's error when the answer is not right
+ * @throws Failure `outbound.*`, `openid.discovery_failed`
  */
 export async function discover(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
   const key = `${allowPrivate} ${issuer}`;
   const known = discovered.get(key);
   if (known && Date.now() - known.readAt < FRESH_MS) return known.server;
-  const identifier = new URL(issuer);
-  const response = await discoveryRequest(identifier, { algorithm: 'oidc', ...providerRequest(allowPrivate) });
-  const server = await processDiscoveryResponse(identifier, response);
+  const server = await readDiscovery(new URL(issuer), allowPrivate);
   discovered.set(key, { server, readAt: Date.now() });
   return server;
+}
+
+async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<AuthorizationServer> {
+  try {
+    const response = await discoveryRequest(identifier, { algorithm: 'oidc', ...providerRequest(allowPrivate) });
+    return await processDiscoveryResponse(identifier, response);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    const message = 'The identity provider’s discovery document is not right.';
+    throw Object.assign(new Failure('unavailable', 'openid.discovery_failed', { message }), { cause: error });
+  }
 }

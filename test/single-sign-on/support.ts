@@ -21,8 +21,8 @@ export async function start(company: Company, redirectUri = CONSOLE): Promise<UR
   return new URL(body.url);
 }
 
-export const tryStart = (slug: string, redirectUri: string): Promise<Answer> =>
-  call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`);
+export const tryStart = (slug: string, redirectUri: string, variables?: Record<string, string>): Promise<Answer> =>
+  call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`, { env: variables });
 
 /** The provider's answer by redirect. */
 export const answerByRedirect = (company: Company, parameters: Record<string, string>): Promise<Answer> =>

@@ -1,5 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 
+/** One certificate and nothing around it: what follows a first one would be passed over in silence. */
+const ONE_CERTIFICATE = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/;
+
 const SMALLEST_MODULUS = 2048;
 
 /**
@@ -7,6 +10,7 @@ const SMALLEST_MODULUS = 2048;
  * certificates that they publish in metadata run out, and say so by replacing them.
  */
 export function certificateProblem(pem: string): string | null {
+  if (!ONE_CERTIFICATE.test(pem)) return 'must be one certificate in PEM form';
   try {
     const { publicKey } = new X509Certificate(pem);
     const bits = publicKey.asymmetricKeyDetails?.modulusLength;
@@ -15,6 +19,6 @@ export function certificateProblem(pem: string): string | null {
       ? `must hold a key of at least ${SMALLEST_MODULUS} bits`
       : null;
   } catch {
-    return 'must be a certificate in PEM form';
+    return 'must be one certificate in PEM form';
   }
 }

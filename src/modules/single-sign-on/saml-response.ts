@@ -2,7 +2,8 @@ import { refused } from './failures.ts';
 
 /** Real responses are 5 to 20 KB; those with long lists of groups reach 100. */
 const LARGEST_XML = 256 * 1024;
-const MOST_TAGS = 10_000;
+const MOST_TAGS = 3000;
+const MOST_NAMESPACES = 1000;
 const DEEPEST_ELEMENT = 64;
 
 /** Signatures and digests that can be forged with money (SHA-1) or with the public key (HMAC). */
@@ -45,6 +46,7 @@ function isExcessive(xml: string): boolean {
   const tags = xml.match(TAG) ?? [];
   // A `<` that begins no tag is not XML, and would hide from this count.
   if (tags.length > MOST_TAGS || tags.length !== xml.split('<').length - 1) return true;
+  if (xml.split('xmlns').length - 1 > MOST_NAMESPACES) return true;
   let depth = 0;
   for (const tag of tags) {
     if (tag.startsWith('</')) depth -= 1;

@@ -1,4 +1,4 @@
-import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml';
+import { generateServiceProviderMetadata, SAML, SamlStatusError } from '@node-saml/node-saml';
 import { refused } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 import { type AssertionXml, bearerConfirmation, textOf } from './saml-assertion.ts';
@@ -57,7 +57,11 @@ export function samlProtocol(provider: {
 
     async finish(_state, requestId, answer) {
       const encoded = readSamlResponse(answer.get('SAMLResponse'));
-      const { profile } = await exchange(requestId).validatePostResponseAsync({ SAMLResponse: encoded });
+      const { profile } = await exchange(requestId)
+        .validatePostResponseAsync({ SAMLResponse: encoded })
+        .catch((error) => {
+          throw error instanceof SamlStatusError ? refused('access_denied', error) : error;
+        });
       if (!profile) throw refused('access_denied');
       const assertion = profile.getAssertion?.().Assertion as AssertionXml;
       // node-saml has checked signature, audience and time; what follows it does not check, or only in part.

@@ -28,7 +28,7 @@ const saml = {
   type: z.literal('saml'),
   idp_entity_id: z.string().min(1).max(1024),
   idp_sso_url: address.meta({ description: 'For the HTTP-Redirect binding; https on a public address.' }),
-  idp_certificates: z.array(z.string().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
+  idp_certificates: z.array(z.string().trim().min(1).max(16_384)).min(1).max(MOST_CERTIFICATES).meta({
     description: 'PEM; a signature by any of them is good. RSA of at least 2048 bits, with SHA-256 or SHA-512.',
   }),
 };

@@ -2,15 +2,19 @@ import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTPayload, jw
 import type { Context } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
+import { logError } from '../../platform/log.ts';
 import { discover } from '../../platform/openid.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
-import { invalidSocialToken } from './failures.ts';
+import { invalidSocialToken, keysNotRight } from './failures.ts';
 import type { SocialProvider } from './store.ts';
 
 /** Signatures of a private key only: with HS256 the public key could be taken for the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_TOLERANCE_SECONDS = 30;
 const MOST_KEY_SETS = 200;
+
+/** What jose says of a key set that it could not read, and not of the token. */
+const PROVIDER_ERRORS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
 
@@ -19,7 +23,7 @@ const keySets = new RecentlyUsed<string, KeySet>(MOST_KEY_SETS);
 
 /**
  * The claims of an ID token that one of the providers issued to the client we expect.
- * @throws Failure `social.invalid_token`, `outbound.*`
+ * @throws Failure `social.invalid_token`, or of kind unavailable when the provider is down or publishes no good keys
  */
 export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<JWTPayload> {
   try {
@@ -44,8 +48,9 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
     return payload;
   } catch (error) {
     if (error instanceof Failure) throw error;
-    if (error instanceof errors.JOSEError) throw invalidSocialToken(error);
-    throw error;
+    if (error instanceof errors.JOSEError && !PROVIDER_ERRORS.has(error.code)) throw invalidSocialToken();
+    logError('social_keys_failed', error, { issuer: decodeJwt(token).iss });
+    throw keysNotRight();
   }
 }
 

@@ -1,0 +1,187 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { clock } from '../../src/context.ts';
+import worker from '../../src/index.ts';
+import { BASE_URL } from '../support/api.ts';
+import { aSigner } from '../support/saml-idp.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { CONSOLE, callbackUrl, configure, start, tryStart } from './support.ts';
+
+const PATH = '/v1/auth/sso/config';
+const oidc = {
+  type: 'oidc',
+  issuer: 'https://idp.example.org',
+  client_id: 'console',
+  client_secret: 'the client’s secret',
+  redirect_uris: [CONSOLE],
+  jit_provisioning: true,
+};
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+describe('the configuration of single sign-on', () => {
+  it('is not there at first', async () => {
+    for (const { status, body } of [await company.as.get(PATH), await company.as.delete(PATH)]) {
+      expect([status, body.error]).toEqual([404, 'SSO_NOT_CONFIGURED']);
+    }
+  });
+
+  it('is kept and shown, without the secret, which is kept encrypted', async () => {
+    const put = await company.as.put(PATH, { json: oidc });
+    expect(put.status).toBe(200);
+    const { client_secret: _secret, ...open } = oidc;
+    const moments = { created_at: expect.any(String), updated_at: expect.any(String) };
+    expect(put.body).toEqual({ ...open, callback_url: callbackUrl(company), ...moments });
+    expect((await company.as.get(PATH)).body).toEqual(put.body);
+    const row = await env.CONTROL_DB.prepare('SELECT * FROM sso_configurations WHERE company_id = ?')
+      .bind(company.id)
+      .first();
+    expect(row?.client_secret).toMatch(/^v1:/);
+    expect(JSON.stringify(row)).not.toContain(oidc.client_secret);
+  });
+
+  it('keeps the secret for the same issuer and client only', async () => {
+    const { client_secret: _secret, ...without } = oidc;
+    expect((await company.as.put(PATH, { json: { ...without, redirect_uris: [] } })).status).toBe(200);
+    for (const change of [{ issuer: 'https://evil.example.org' }, { client_id: 'another' }]) {
+      const { status, body } = await company.as.put(PATH, { json: { ...without, ...change } });
+      expect([status, body.details[0].field]).toEqual([422, 'client_secret']);
+    }
+    expect((await (await aCompany()).as.put(PATH, { json: without })).status).toBe(422);
+  });
+
+  it('may be a SAML provider instead', async () => {
+    const { certificate } = await aSigner();
+    const saml = {
+      type: 'saml',
+      idp_entity_id: 'https://idp.example.org/saml',
+      idp_sso_url: 'https://idp.example.org/sso',
+      idp_certificates: [certificate],
+      redirect_uris: [CONSOLE],
+    };
+    const { status, body } = await company.as.put(PATH, { json: saml });
+    expect(status).toBe(200);
+    const entityId = `${BASE_URL}/v1/auth/sso/${company.slug}/metadata`;
+    expect(body).toMatchObject({ ...saml, jit_provisioning: false, sp_entity_id: entityId, metadata_url: entityId });
+    expect(body).not.toHaveProperty('issuer');
+  });
+
+  it('goes away when it is deleted', async () => {
+    const other = await aCompany();
+    await configure(other, oidc);
+    expect((await other.as.delete(PATH)).status).toBe(204);
+    expect((await other.as.get(PATH)).status).toBe(404);
+    expect((await tryStart(other.slug, CONSOLE)).body.error).toBe('SSO_NOT_CONFIGURED');
+  });
+
+  it('is for those who may company:update_sso', async () => {
+    const [allowed, other] = [
+      await aUser(company, { can: ['company:update_sso'] }),
+      await aUser(company, { can: ['company:update'] }),
+    ];
+    expect((await allowed.as.get(PATH)).status).toBe(200);
+    for (const answer of [
+      await other.as.get(PATH),
+      await other.as.put(PATH, { json: oidc }),
+      await other.as.delete(PATH),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([403, 'FORBIDDEN']);
+    }
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['an unknown type', { type: 'ldap' }, 'type'],
+    ['no issuer', { issuer: undefined }, 'issuer'],
+    ['an issuer that is no URL', { issuer: 'idp' }, 'issuer'],
+    ['an empty secret', { client_secret: '' }, 'client_secret'],
+    ['a relative redirect_uri', { redirect_uris: ['/signed-in'] }, 'redirect_uris.0'],
+    ['a redirect_uri of another scheme', { redirect_uris: [CONSOLE, 'javascript:alert(1)'] }, 'redirect_uris.1'],
+    ['a redirect_uri with a fragment', { redirect_uris: [`${CONSOLE}#a`] }, 'redirect_uris.0'],
+    ['a redirect_uri with a user name', { redirect_uris: ['https://a@console.test/'] }, 'redirect_uris.0'],
+    ['too many redirect_uris', { redirect_uris: Array.from({ length: 21 }, () => CONSOLE) }, 'redirect_uris'],
+    ['jit_provisioning that is no boolean', { jit_provisioning: 'yes' }, 'jit_provisioning'],
+  ])('refuses %s', async (_what, change, field) => {
+    const { status, body } = await company.as.put(PATH, { json: { ...oidc, ...change } });
+    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    expect(body.details.map((problem: { field: string }) => problem.field)).toEqual([field]);
+  });
+
+  it('refuses certificates that are none, several at once, weak, or none at all', async () => {
+    const [{ certificate }, weak] = [await aSigner(), await aSigner(1024)];
+    const saml = { type: 'saml', idp_entity_id: 'idp', idp_sso_url: 'https://idp.example.org', redirect_uris: [] };
+    const fields = async (idp_certificates: unknown) => {
+      const { status, body } = await company.as.put(PATH, { json: { ...saml, idp_certificates } });
+      return status === 422 ? body.details.map(({ field }: { field: string }) => field) : status;
+    };
+    expect(await fields([`\n${certificate}\r\n`, 'not a certificate'])).toEqual(['idp_certificates.1']);
+    expect(await fields([`${certificate}\n${certificate}`, weak.certificate])).toEqual([
+      'idp_certificates.0',
+      'idp_certificates.1',
+    ]);
+    expect(await fields([])).toEqual(['idp_certificates']);
+    expect(await fields([certificate])).toBe(200);
+  });
+});
+
+describe('addresses of providers in production', () => {
+  const production = { env: { ALLOW_PRIVATE_ISSUERS: 'false' } };
+
+  it.each([
+    'http://idp.example.org',
+    'https://localhost',
+    'https://127.0.0.1',
+    'https://2130706433',
+    'https://0x7f.1',
+    'https://169.254.169.254',
+    'https://[::1]',
+    'https://[::ffff:10.0.0.1]',
+    'https://idp.internal',
+    'https://idp.example.org:22',
+  ])('%s is refused', async (address) => {
+    const issuer = await company.as.put(PATH, { ...production, json: { ...oidc, issuer: address } });
+    expect([issuer.status, issuer.body.details[0].field]).toEqual([422, 'issuer']);
+    const { certificate } = await aSigner();
+    const saml = { type: 'saml', idp_entity_id: 'i', idp_certificates: [certificate], redirect_uris: [] };
+    const sso = await company.as.put(PATH, { ...production, json: { ...saml, idp_sso_url: address } });
+    expect([sso.status, sso.body.details[0].field]).toEqual([422, 'idp_sso_url']);
+  });
+
+  it('a public one is good, and a redirect_uri on one’s own machine', async () => {
+    const json = { ...oidc, redirect_uris: ['http://localhost:5173/signed-in', CONSOLE] };
+    expect((await company.as.put(PATH, { ...production, json })).status).toBe(200);
+    const plain = { ...oidc, redirect_uris: ['http://console.test/'] };
+    expect((await company.as.put(PATH, { ...production, json: plain })).body.details[0].field).toBe('redirect_uris.0');
+  });
+
+  it('are judged again when they are used', async () => {
+    const other = await aCompany();
+    await configure(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
+    expect((await tryStart(other.slug, CONSOLE)).status).toBe(200);
+    const { status, body } = await tryStart(other.slug, CONSOLE, production.env);
+    expect([status, body.error]).toEqual([503, 'SSO_PROVIDER_UNAVAILABLE']);
+  });
+});
+
+describe('the scheduled run', () => {
+  it('forgets sign-ins that nobody finished', async () => {
+    const other = await aCompany();
+    await configure(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
+    await start(other);
+    const count = () =>
+      env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sso_logins WHERE company_id = ?').bind(other.id).first('n');
+    const run = () =>
+      worker.scheduled({ scheduledTime: 0, cron: '* * * * *', noRetry() {} }, env, {
+        waitUntil() {},
+      } as unknown as ExecutionContext);
+    await run();
+    expect(await count()).toBe(1);
+    const realNow = clock.now;
+    clock.now = () => realNow() + 10 * 60_000 + 1;
+    await run();
+    clock.now = realNow;
+    expect(await count()).toBe(0);
+  });
+});

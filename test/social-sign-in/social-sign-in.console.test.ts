@@ -1,0 +1,228 @@
+import { env } from 'cloudflare:test';
+import { importJWK, type JWK, SignJWT } from 'jose';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Answer, bearer, call } from '../support/api.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+const AUDIENCE = 'mobile-app';
+const PATH = '/v1/auth/social/config';
+
+const forged = (kind: string) => `${inject('forgerUrl')}/${kind}`;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+  const { status } = await company.as.put(PATH, {
+    json: {
+      providers: [
+        { issuer: forged('plain'), audience: 'another-app' },
+        { issuer: forged('plain'), audience: AUDIENCE },
+      ],
+    },
+  });
+  expect(status).toBe(200);
+});
+
+interface Token {
+  claims?: Record<string, unknown>;
+  without?: string[];
+  header?: Record<string, unknown>;
+  key?: CryptoKey | Uint8Array;
+}
+
+/** An ID token as the provider should issue it, but for what is said. */
+async function idToken({ claims, without = [], header, key }: Token = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  const all = {
+    iss: forged('plain'),
+    aud: AUDIENCE,
+    sub: 'subject',
+    iat: now,
+    exp: now + 300,
+    email: company.owner.email,
+    email_verified: true,
+    ...claims,
+  };
+  return new SignJWT(Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name))))
+    .setProtectedHeader({ alg: 'RS256', kid: 'forger-1', ...header })
+    .sign(key ?? (await importJWK(inject('forgerKey'), 'RS256')));
+}
+
+const signIn = (social_token: unknown, slug = company.slug): Promise<Answer> =>
+  call('POST', '/v1/auth/social', { json: { company_slug: slug, social_token } });
+
+describe('an ID token', () => {
+  it('signs in the user of its address, however it is written', async () => {
+    for (const email of [company.owner.email, company.owner.email.toUpperCase()]) {
+      const { status, body } = await signIn(await idToken({ claims: { email } }));
+      expect([status, body.user?._id]).toEqual([200, company.owner.id]);
+      expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
+    }
+  });
+
+  it('may be for several audiences when ours is the authorized party', async () => {
+    const aud = [AUDIENCE, 'other'];
+    expect((await signIn(await idToken({ claims: { aud, azp: AUDIENCE } }))).status).toBe(200);
+    expect((await signIn(await idToken({ claims: { aud, azp: 'other' } }))).status).toBe(401);
+  });
+
+  it.each<[string, Token]>([
+    ['another issuer', { claims: { iss: 'https://elsewhere.test' } }],
+    ['no issuer', { without: ['iss'] }],
+    ['another audience', { claims: { aud: 'unknown-app' } }],
+    ['an end long past', { claims: { iat: 1_600_000_000, exp: 1_600_000_300 } }],
+    ['no end', { without: ['exp'] }],
+    ['a beginning yet to come', { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }],
+    ['no subject', { without: ['sub'] }],
+    ['no address', { without: ['email'] }],
+    ['an address that is no text', { claims: { email: [1] } }],
+    ['an address that is not verified', { claims: { email_verified: false } }],
+    ['an address of unknown standing', { without: ['email_verified'] }],
+    ['the type of an access token', { header: { typ: 'at+jwt' } }],
+    ['an unknown key id', { header: { kid: 'unknown' } }],
+  ])('with %s is refused', async (_what, token) => {
+    const { status, body } = await signIn(await idToken(token));
+    expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
+  });
+
+  it('signed with anything but the provider’s key is refused', async () => {
+    const { n } = inject('forgerKey') as JWK;
+    const publicKey = new TextEncoder().encode(n);
+    const { privateKey } = (await crypto.subtle.generateKey(
+      { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
+      false,
+      ['sign', 'verify'],
+    )) as CryptoKeyPair;
+    const good = await idToken();
+    const [header, payload, signature] = good.split('.') as [string, string, string];
+    const none = btoa(JSON.stringify({ alg: 'none' })).replaceAll('=', '');
+    const tampered = (await idToken({ claims: { email: 'someone@else.test' } })).split('.')[1];
+    for (const token of [
+      await idToken({ header: { alg: 'HS256' }, key: publicKey }),
+      await idToken({ key: privateKey }),
+      `${none}.${payload}.`,
+      `${header}.${tampered}.${signature}`,
+      `${header}.${payload}`,
+      'garbage',
+    ]) {
+      const { status, body } = await signIn(token);
+      expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
+    }
+  });
+
+  it('of our own session is not one', async () => {
+    expect((await signIn(company.token)).body.error).toBe('INVALID_SOCIAL_TOKEN');
+  });
+
+  it('does not let in whom the company does not know, nor who is not active', async () => {
+    const { id, email } = await aUser(company);
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
+    for (const address of ['stranger@elsewhere.test', email]) {
+      const { status, body } = await signIn(await idToken({ claims: { email: address } }));
+      expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
+    }
+  });
+
+  it('is good for a company that knows its provider only', async () => {
+    const other = await aCompany();
+    const token = await idToken({ claims: { email: other.owner.email } });
+    expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
+    expect((await signIn(token, 'nobody')).body.error).toBe('COMPANY_NOT_FOUND');
+  });
+
+  it('asks for the second factor of those who have one', async () => {
+    const { id, email } = await aUser(company);
+    await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
+    const { status, body } = await signIn(await idToken({ claims: { email } }));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ requires_2fa: true, pending_2fa_token: expect.any(String) });
+    expect(body).not.toHaveProperty('token');
+  });
+
+  it.each([
+    [{}],
+    [{ company_slug: 'a' }],
+    [{ company_slug: 'a', social_token: 7 }],
+    [{ company_slug: 'a', social_token: 'x'.repeat(20_000) }],
+  ])('must be sent: %#', async (json) => {
+    const { status, body } = await call('POST', '/v1/auth/social', { json });
+    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+});
+
+describe('the keys of a provider', () => {
+  async function withProvider(provider: Record<string, unknown>): Promise<Company> {
+    const other = await aCompany();
+    expect((await other.as.put(PATH, { json: { providers: [provider] } })).status).toBe(200);
+    return other;
+  }
+
+  it('may be named, and then its discovery is not read', async () => {
+    const issuer = forged('absent');
+    const other = await withProvider({ issuer, audience: AUDIENCE, jwks_uri: forged('plain/jwks') });
+    const token = await idToken({ claims: { iss: issuer, email: other.owner.email } });
+    expect((await signIn(token, other.slug)).status).toBe(200);
+  });
+
+  it.each(['absent', 'impostor', 'moved', 'huge'])('are not taken from a provider that is %s', async (kind) => {
+    const issuer = forged(kind);
+    const other = await withProvider({ issuer, audience: AUDIENCE });
+    const token = await idToken({ claims: { iss: issuer, email: other.owner.email } });
+    const { status, body } = await signIn(token, other.slug);
+    expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  });
+
+  it('are not taken from an address that has none', async () => {
+    for (const jwks_uri of [forged('absent'), forged('plain/.well-known/openid-configuration')]) {
+      const other = await withProvider({ issuer: forged('plain'), audience: AUDIENCE, jwks_uri });
+      const token = await idToken({ claims: { email: other.owner.email } });
+      expect((await signIn(token, other.slug)).status).toBe(503);
+    }
+  });
+
+  it('are not read from a private address in production, even where one was configured', async () => {
+    const json = { company_slug: company.slug, social_token: await idToken() };
+    const { status } = await call('POST', '/v1/auth/social', { json, env: { ALLOW_PRIVATE_ISSUERS: 'false' } });
+    expect(status).toBe(503);
+  });
+});
+
+describe('the configuration', () => {
+  it('is empty at first, and shown as it was set', async () => {
+    const other = await aCompany();
+    expect((await other.as.get(PATH)).body).toEqual({ providers: [] });
+    const providers = [
+      { issuer: 'https://accounts.example.org', audience: 'web' },
+      { issuer: 'https://id.example.org', audience: 'web', jwks_uri: 'https://id.example.org/keys' },
+    ];
+    const { status, body } = await other.as.put(PATH, { json: { providers } });
+    expect([status, body]).toEqual([200, { providers }]);
+    expect((await other.as.get(PATH)).body).toEqual({ providers });
+  });
+
+  it('is for those who may company:update_sso', async () => {
+    const other = await aUser(company, { can: ['company:update'] });
+    expect((await other.as.get(PATH)).status).toBe(403);
+    expect((await other.as.put(PATH, { json: { providers: [] } })).status).toBe(403);
+    expect((await call('GET', PATH)).status).toBe(401);
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, 'providers'],
+    [[{ issuer: 'https://a.example.org' }], 'providers.0.audience'],
+    [[{ issuer: 'a', audience: 'b' }], 'providers.0.issuer'],
+    [[{ issuer: 'http://a.example.org', audience: 'b' }], 'providers.0.issuer'],
+    [[{ issuer: 'https://10.0.0.1', audience: 'b' }], 'providers.0.issuer'],
+    [
+      [{ issuer: 'https://a.example.org', audience: 'b', jwks_uri: 'https://169.254.169.254/keys' }],
+      'providers.0.jwks_uri',
+    ],
+    [Array.from({ length: 21 }, () => ({ issuer: 'https://a.example.org', audience: 'b' })), 'providers'],
+  ])('refuses what is wrong: %#', async (providers, field) => {
+    const { status, body } = await company.as.put(PATH, {
+      json: { providers },
+      env: { ALLOW_PRIVATE_ISSUERS: 'false' },
+    });
+    expect([status, body.details.map((problem: { field: string }) => problem.field)]).toEqual([422, [field]]);
+  });
+});
