@@ -70,6 +70,7 @@ async function start(): Promise<void> {
   const variables = {
     ...secrets,
     CONSOLE_URL: baseUrl,
+    DEVELOPMENT: 'true',
     ALLOWED_ORIGINS: '*',
     NEON_API_URL: neon.apiUrl,
     NEON_WS_PROXY: neon.wsProxy,

@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from 'hono';
+import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono';
 import { openContext } from './context.ts';
 import { failureResponse } from './http/answer.ts';
 import { audited } from './http/audit.ts';
@@ -93,18 +93,20 @@ export function createApp(): Hono<HttpEnv> {
     const { context } = openContext(originOf(c), { kind: 'anonymous' });
     const byIp = await countByIp(context);
     c.var.seen.limits.push(byIp);
-    if (!byIp.allowed) throw rateLimited(byIp, context.now());
-    throw unmatched(SURFACES, c.req.path);
+    // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
+    return refuse(byIp.allowed ? unmatched(SURFACES, c.req.path) : rateLimited(byIp, context.now()), c);
   });
-
-  app.onError((error, c) => {
-    const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
-    const failure = failureOf(error);
-    if (failure) return failureResponse(surface, failure);
-    logError('request_failed', error, { correlation_id: c.var.correlationId });
-    return c.json(surface.internalError as object, 500);
-  });
+  app.onError(refuse);
   return app;
+}
+
+/** The answer to whatever went wrong, in the wording of the surface that the path belongs to. */
+function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
+  const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
+  const failure = failureOf(error);
+  if (failure) return failureResponse(surface, failure);
+  logError('request_failed', error, { correlation_id: c.var.correlationId });
+  return c.json(surface.internalError as object, 500);
 }
 
 /** Gives every request its id, and every answer the headers that all answers carry. */

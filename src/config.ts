@@ -30,42 +30,61 @@ const versionedSecrets = z
   .pipe(z.record(z.string().regex(/^[1-9]\d*$/), z.string().min(32)))
   .refine((secrets) => Object.keys(secrets).length > 0, 'must hold at least one version');
 
+const flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true');
+
+/** Origins as browsers send them, such as `https://console.example.com`: no path, no slash at the end. */
+const origins = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((origin) => origin.trim() || []))
+  .refine(
+    (list) => list.every((origin) => origin === '*' || URL.parse(origin)?.origin === origin),
+    'must be origins such as https://console.example.com, separated by commas',
+  );
+
 const limit = (standard: number) => z.coerce.number().int().positive().default(standard);
 
-const variables = z.object({
-  /** Answers of /health name it. */
-  VERSION: z.string().default('0.1.0'),
-  /** Where people open the console: links in mails point there. */
-  CONSOLE_URL: z.url(),
-  /** The address of this API as outsiders see it; the address of the request when not set. */
-  PUBLIC_URL: z.url().optional(),
-  MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
-  /** Comma-separated origins that browsers may call from; `*` for any, in development only. */
-  ALLOWED_ORIGINS: z.string().default(''),
-  /** Bearer secret of the operator, who creates organizations. Without it that route does not exist. */
-  PLATFORM_ADMIN_TOKEN: z.string().min(16).optional(),
-  /** Ed25519 private keys as a JSON array of JWKs with `kid`; the first signs, all verify. */
-  JWT_PRIVATE_KEYS: z.string(),
-  /** Derive the secrets of API keys. */
-  KEY_DERIVATION_SECRETS: versionedSecrets,
-  /** Encrypt connection strings and secrets of identity providers. */
-  ENCRYPTION_KEYS: versionedSecrets,
-  NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
-  NEON_API_KEY: z.string(),
-  NEON_WS_PROXY: z.string().optional(),
-  NEON_REGION: z.string().optional(),
-  RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
-  RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
-  RATE_LIMIT_IP_PER_SECOND: limit(10),
-  RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
-  /** Lets identity providers be on plain http and private addresses: for development on one machine. */
-  ALLOW_PRIVATE_ISSUERS: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true'),
-  /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
-  UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
-});
+const variables = z
+  .object({
+    /** True on a developer's machine, where any origin may call. */
+    DEVELOPMENT: flag,
+    /** Answers of /health name it. */
+    VERSION: z.string().default('0.1.0'),
+    /** Where people open the console: links in mails point there. */
+    CONSOLE_URL: z.url(),
+    /** The address of this API as outsiders see it; the address of the request when not set. */
+    PUBLIC_URL: z.url().optional(),
+    MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
+    /** Comma-separated origins that browsers may call from; `*` for any, in development only. */
+    ALLOWED_ORIGINS: origins,
+    /** Bearer secret of the operator, who creates organizations. Without it that route does not exist. */
+    PLATFORM_ADMIN_TOKEN: z.string().min(16).optional(),
+    /** Ed25519 private keys as a JSON array of JWKs with `kid`; the first signs, all verify. */
+    JWT_PRIVATE_KEYS: z.string(),
+    /** Derive the secrets of API keys. */
+    KEY_DERIVATION_SECRETS: versionedSecrets,
+    /** Encrypt connection strings and secrets of identity providers. */
+    ENCRYPTION_KEYS: versionedSecrets,
+    NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
+    NEON_API_KEY: z.string(),
+    NEON_WS_PROXY: z.string().optional(),
+    NEON_REGION: z.string().optional(),
+    RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
+    RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
+    RATE_LIMIT_IP_PER_SECOND: limit(10),
+    RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+    /** Lets identity providers be on plain http and private addresses: for development on one machine. */
+    ALLOW_PRIVATE_ISSUERS: flag,
+    /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
+    UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
+  })
+  .refine(({ DEVELOPMENT, ALLOWED_ORIGINS }) => DEVELOPMENT || !ALLOWED_ORIGINS.includes('*'), {
+    path: ['ALLOWED_ORIGINS'],
+    message: '`*` is for development: name the origins, or set DEVELOPMENT=true',
+  });
 
 /** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */
 export type Config = z.output<typeof variables>;

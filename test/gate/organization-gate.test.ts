@@ -137,7 +137,7 @@ describe('limits', () => {
   it('count principals apart, and the organization as one', async () => {
     const { ask } = aGate();
     const limits = { organization: 3, principal: 2 };
-    const verdicts = [];
+    const verdicts: Awaited<ReturnType<typeof ask>>[] = [];
     for (const principalId of ['ana', 'ana', 'ana', 'bia', 'cid', 'cid'])
       verdicts.push(await ask({ principalId, limits }));
     expect(

@@ -1,0 +1,129 @@
+import { env } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { configOf } from '../../src/config.ts';
+import { call, type Sending } from '../support/api.ts';
+import { aCompany } from '../support/worlds.ts';
+
+const CONSOLE = 'https://console.example.com';
+const PRODUCTION = { ALLOWED_ORIGINS: `${CONSOLE}, https://admin.example.com` };
+const DEVELOPMENT = { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' };
+
+const EXPOSED = ['x-correlation-id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'];
+
+const from = (origin: string, variables: Record<string, string> = PRODUCTION, sending: Sending = {}): Sending => ({
+  ...sending,
+  headers: { origin, ...sending.headers },
+  env: { ...variables, ...sending.env },
+});
+
+const preflight = (path: string, origin: string, variables?: Record<string, string>) =>
+  call(
+    'OPTIONS',
+    path,
+    from(origin, variables, {
+      headers: {
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization, content-type, x-date, x-nonce, x-content-sha256',
+      },
+    }),
+  );
+
+describe('a preflight', () => {
+  it.each(['/accounts', '/users/x', '/v1/auth/login', '/v1/managed-tables', '/api/v1/share-contexts', '/health'])(
+    'of %s is answered for an allowed origin',
+    async (path) => {
+      const { status, headers, body } = await preflight(path, CONSOLE);
+      expect([status, body]).toEqual([204, '']);
+      expect(headers.get('access-control-allow-origin')).toBe(CONSOLE);
+      expect(headers.get('access-control-allow-methods')?.split(',')).toEqual([
+        'GET',
+        'POST',
+        'PUT',
+        'PATCH',
+        'DELETE',
+      ]);
+      expect(headers.get('access-control-allow-headers')?.toLowerCase().split(',')).toEqual([
+        'authorization',
+        'content-type',
+        'x-date',
+        'x-nonce',
+        'x-content-sha256',
+      ]);
+      expect(headers.get('access-control-max-age')).toBe('600');
+      expect(headers.get('vary')).toMatch(/origin/i);
+      expect(headers.get('x-correlation-id')).toMatch(/^[\da-f-]{36}$/);
+    },
+  );
+
+  it.each([
+    'https://evil.example.com',
+    'https://console.example.com.evil.com',
+    'http://console.example.com',
+    'https://console.example.com:8443',
+    'null',
+  ])('from %s is not', async (origin) => {
+    const { headers } = await preflight('/accounts', origin);
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('an answer', () => {
+  it.each<[number, string, string, Sending]>([
+    [200, 'GET', '/health', {}],
+    [401, 'GET', '/accounts', {}],
+    [404, 'GET', '/nothing', {}],
+    [405, 'PUT', '/accounts', {}],
+    [413, 'POST', '/accounts', { body: 'x'.repeat(1024 * 1024 + 1) }],
+    [
+      429,
+      'GET',
+      '/health',
+      { headers: { 'cf-connecting-ip': '203.0.113.80' }, env: { RATE_LIMIT_IP_PER_SECOND: '1' } },
+    ],
+  ])('of status %i can be read from an allowed origin, with its headers', async (expected, method, path, sending) => {
+    const first = await call(method, path, from(CONSOLE, PRODUCTION, sending));
+    const { status, headers } = expected === 429 ? await call(method, path, from(CONSOLE, PRODUCTION, sending)) : first;
+    expect(status).toBe(expected);
+    expect(headers.get('access-control-allow-origin')).toBe(CONSOLE);
+    expect(headers.get('access-control-expose-headers')?.split(',')).toEqual(EXPOSED);
+    expect(headers.get('vary')).toMatch(/origin/i);
+    // Tokens and signatures travel in headers: no cookie is ever needed.
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+  });
+
+  it('of status 500 can be read as well', async () => {
+    const broken = { CONTROL_DB: undefined as unknown as string };
+    const company = await aCompany();
+    const { status, headers } = await call(
+      'GET',
+      '/v1/auth/me',
+      from(CONSOLE, PRODUCTION, { headers: { authorization: `Bearer ${company.token}` }, env: broken }),
+    );
+    expect(status).toBe(500);
+    expect(headers.get('access-control-allow-origin')).toBe(CONSOLE);
+  });
+
+  it('cannot be read from another origin', async () => {
+    const { status, headers } = await call('GET', '/health', from('https://evil.example.com'));
+    expect(status).toBe(200);
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('can be read from anywhere in development', async () => {
+    const { headers } = await call('GET', '/health', from('http://localhost:3000', DEVELOPMENT));
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    const asked = await preflight('/accounts', 'http://localhost:3000', DEVELOPMENT);
+    expect(asked.headers.get('access-control-allow-origin')).toBe('*');
+  });
+});
+
+describe('the configuration', () => {
+  it.each([
+    ['any origin outside development', '*'],
+    ['any origin beside another', `${CONSOLE},*`],
+    ['an origin with a path', `${CONSOLE}/`],
+    ['a host alone', 'console.example.com'],
+  ])('is refused with %s', (_what, ALLOWED_ORIGINS) => {
+    expect(() => configOf({ ...env, ALLOWED_ORIGINS })).toThrow(/ALLOWED_ORIGINS/);
+  });
+});

@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Answer, call } from '../support/api.ts';
+import { signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeEach(async () => {
+  company = await aCompany();
+});
+
+let addresses = 0;
+const anAddress = (): string => {
+  addresses += 1;
+  return `203.0.113.${addresses}`;
+};
+
+interface Limits {
+  organization?: number;
+  principal?: number;
+  ip?: number;
+}
+
+/** The document's values, unless said otherwise; requests of one test come from one address. */
+const sending = ({ organization = 1000, principal = 100, ip = 1000 }: Limits, address = '203.0.113.254') => ({
+  headers: { 'cf-connecting-ip': address },
+  env: {
+    RATE_LIMIT_ORGANIZATION_PER_MINUTE: String(organization),
+    RATE_LIMIT_PRINCIPAL_PER_MINUTE: String(principal),
+    RATE_LIMIT_IP_PER_SECOND: String(ip),
+  },
+});
+
+/** What the three headers say. */
+const limitOf = ({ headers }: Answer) => ({
+  limit: Number(headers.get('x-ratelimit-limit')),
+  remaining: Number(headers.get('x-ratelimit-remaining')),
+  reset: Number(headers.get('x-ratelimit-reset')),
+});
+
+function expectTooMany({ status, headers, body }: Answer, longest: number): void {
+  expect(status).toBe(429);
+  const seconds = Number(headers.get('retry-after'));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  expect(seconds).toBeLessThanOrEqual(longest);
+  expect(body).toMatchObject({ error: 'RateLimitExceeded', message: expect.stringContaining(`${seconds} second`) });
+  expect(headers.get('x-ratelimit-remaining')).toBe('0');
+  expect(headers.get('x-correlation-id')).not.toBeNull();
+}
+
+/** A request of a known caller on each surface. */
+const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Promise<Answer>][] = [
+  ['organization API', (limits, address) => signed(company.apiKey).get('/accounts', sending(limits, address))],
+  ['console', (limits, address) => company.as.get('/v1/auth/me', sending(limits, address))],
+  ['managed tables', (limits, address) => company.as.get('/v1/managed-tables/status', sending(limits, address))],
+];
+
+describe.each(SURFACES)('on the %s', (_surface, get) => {
+  it('every answer says which limit is nearest, and when its window ends', async () => {
+    const before = Date.now() / 1000;
+    const first = await get({});
+    expect(first.status).toBe(200);
+    const { limit, remaining, reset } = limitOf(first);
+    expect([limit, remaining]).toEqual([100, 99]);
+    expect(Number.isInteger(reset)).toBe(true);
+    expect(reset).toBeGreaterThanOrEqual(Math.floor(before + 60));
+    expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000 + 60));
+    expect(limitOf(await get({}))).toEqual({ limit, remaining: 98, reset });
+  });
+
+  it('a principal is refused over its limit', async () => {
+    const answers = [];
+    for (let round = 0; round < 4; round += 1) answers.push(await get({ principal: 3 }));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(answers.slice(0, 3).map((answer) => limitOf(answer).remaining)).toEqual([2, 1, 0]);
+    expectTooMany(answers[3] as Answer, 60);
+    expect(limitOf(answers[3] as Answer).limit).toBe(3);
+  });
+
+  it('an organization is refused over its limit', async () => {
+    expect((await get({ organization: 1 })).status).toBe(200);
+    const refused = await get({ organization: 1 });
+    expectTooMany(refused, 60);
+    expect(limitOf(refused).limit).toBe(1);
+  });
+
+  it('an address is refused over its limit, until its second is over', async () => {
+    const address = anAddress();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => get({ ip: 3 }, address)));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(2);
+    for (const answer of refused) expectTooMany(answer, 1);
+    expect((await get({ ip: 3 }, anAddress())).status).toBe(200);
+    await scheduler.wait(1100);
+    expect((await get({ ip: 3 }, address)).status).toBe(200);
+  });
+});
+
+describe.each([
+  '/health',
+  '/openapi.json',
+  '/.well-known/jwks.json',
+  '/nothing',
+  '/v1/nothing',
+  '/v1/managed-tables/a/b/c/d',
+  '/api/v1/nothing',
+  '/accounts',
+  '/v1/auth/me',
+])('%s without a credential', (path) => {
+  it('is limited by address', async () => {
+    const request = sending({ ip: 2 }, anAddress());
+    const answers = await Promise.all(Array.from({ length: 3 }, () => call('GET', path, request)));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(1);
+    expectTooMany(refused[0] as Answer, 1);
+    for (const answer of answers) expect(limitOf(answer).limit).toBe(2);
+  });
+});
+
+describe('limits', () => {
+  it('of an organization are shared by all its principals and all surfaces', async () => {
+    const limits = { organization: 3 };
+    const colleague = await aUser(company);
+    expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
+    expect((await company.as.get('/v1/auth/me', sending(limits))).status).toBe(200);
+    expect((await colleague.as.get('/v1/auth/me', { env: sending(limits).env })).status).toBe(200);
+    expectTooMany(await signed(company.apiKey).get('/accounts', sending(limits)), 60);
+
+    const other = await aCompany();
+    expect((await signed(other.apiKey).get('/accounts', sending(limits))).status).toBe(200);
+  });
+
+  it('are not used up by requests whose credential is not good', async () => {
+    const limits = { organization: 1 };
+    const forged = { ...company.apiKey, secret_key: 'guessed' };
+    for (let round = 0; round < 3; round += 1) {
+      expect((await signed(forged).get('/accounts', sending(limits))).status).toBe(401);
+    }
+    expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
+  });
+
+  it('come before permissions and validation', async () => {
+    const { as } = await aUser(company);
+    const { env } = sending({ principal: 1 });
+    expect((await as.get('/v1/managed-tables', { env })).status).toBe(403);
+    expect((await as.get('/v1/managed-tables', { env })).status).toBe(429);
+  });
+});
