@@ -1,0 +1,118 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { aGroup, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let other: Company;
+let admin: Caller;
+
+beforeAll(async () => {
+  [company, other] = await Promise.all([aCompany(), aCompany()]);
+  admin = signed(company.apiKey);
+});
+
+const NOWHERE = '0'.repeat(24);
+
+describe('a binding', () => {
+  it('puts a user into a group within an account, and is answered', async () => {
+    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+    const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...json,
+      id: expect.any(String),
+      group_id: groupId,
+      created_at: expect.stringMatching(/Z$/),
+    });
+    expect((await must(admin.get(`/groups/${groupId}/bindings`))).results).toEqual([body]);
+  });
+
+  it('is one for each account; members are counted once', async () => {
+    const [groupId, user, { id: second }] = await Promise.all([
+      aGroup(company),
+      aUser(company),
+      must(admin.post('/accounts', { json: { name: 'Second' } })),
+    ]);
+    await bind(company, groupId, user.id);
+    await bind(company, groupId, user.id, second);
+    await aRobot(company, [groupId]);
+    expect((await admin.get(`/groups/${groupId}`)).body.member_count).toBe(2);
+    const listed = (await must(admin.get('/groups?quantity=100'))).results;
+    expect(listed.find((group: { id: string }) => group.id === groupId).member_count).toBe(2);
+    const filtered = await must(admin.get(`/groups/${groupId}/bindings?account_id=${second}`));
+    expect([filtered.total, filtered.results[0].account_id]).toEqual([1, second]);
+    expect((await must(admin.get(`/groups/${groupId}/bindings?quantity=1&page=3`))).results).toHaveLength(1);
+  });
+
+  it('is made once, whatever is asked at once', async () => {
+    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+    const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => admin.post(`/groups/${groupId}/bindings`, { json })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body.error).toBe('AlreadyExists');
+  });
+
+  it('of a service account is within its own account only', async () => {
+    const [groupId, robot, { id: elsewhere }] = await Promise.all([
+      aGroup(company),
+      aRobot(company),
+      must(admin.post('/accounts', { json: { name: 'Elsewhere' } })),
+    ]);
+    const json = { principal_type: 'service_account', principal_id: robot.id, account_id: elsewhere };
+    const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json });
+    expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'account_id']);
+  });
+
+  it('names things that are there', async () => {
+    const [groupId, user, robot] = await Promise.all([aGroup(company), aUser(company), aRobot(company)]);
+    const good = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+    for (const [field, wrong] of [
+      ['principal_id', { principal_id: NOWHERE }],
+      ['principal_id', { principal_id: 'nobody' }],
+      ['principal_id', { principal_id: other.owner.id }],
+      ['principal_id', { principal_id: robot.id }],
+      ['principal_id', { principal_type: 'service_account' }],
+      ['account_id', { account_id: NOWHERE }],
+      ['account_id', { account_id: other.accountId }],
+    ] as const) {
+      const { status, body } = await admin.post(`/groups/${groupId}/bindings`, { json: { ...good, ...wrong } });
+      expect([status, body.error, body.details.field]).toEqual([404, 'NotFound', field]);
+    }
+    for (const missing of ['principal_type', 'principal_id', 'account_id']) {
+      const { status, body } = await admin.post(`/groups/${groupId}/bindings`, {
+        json: { ...good, [missing]: undefined },
+      });
+      expect([status, body.details[0].field]).toEqual([422, missing]);
+    }
+    expect((await admin.post(`/groups/${NOWHERE}/bindings`, { json: good })).status).toBe(404);
+  });
+
+  it('is really removed: the second time it is not found', async () => {
+    const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+    const { id } = await bind(company, groupId, user.id);
+    const elsewhere = await aGroup(company);
+    expect((await admin.delete(`/groups/${elsewhere}/bindings/${id}`)).status).toBe(404);
+    expect((await admin.delete(`/groups/${groupId}/bindings/${id}`)).status).toBe(204);
+    expect((await admin.delete(`/groups/${groupId}/bindings/${id}`)).status).toBe(404);
+    await bind(company, groupId, user.id);
+  });
+
+  it('never outlives its group', async () => {
+    for (let round = 0; round < 5; round++) {
+      const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
+      const json = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
+      const [bound] = await Promise.all([
+        admin.post(`/groups/${groupId}/bindings`, { json }),
+        admin.delete(`/groups/${groupId}`),
+      ]);
+      expect([201, 404]).toContain(bound.status);
+      expect((await must(admin.get(`/users?account_id=${company.accountId}&quantity=100`))).results).not.toContainEqual(
+        expect.objectContaining({ id: user.id }),
+      );
+    }
+  });
+});
