@@ -47,6 +47,10 @@ export interface TenantSql extends TenantTx {
    * Everything on this connection meanwhile belongs to it, so transactions do not nest and do not run side by side.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** The driver's client, connected, for those who speak to it themselves. */
+  connect(): Promise<Client>;
+  /** Gives the connection up at once, whatever it is sending. Nothing more can be run on it. */
+  drop(): void;
   /** Ends the connection, if there is one. To be called in the opener's `finally`; never throws. */
   close(): Promise<void>;
 }
@@ -114,6 +118,16 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
+  drop(): void {
+    this.#closed = true;
+    const stream = (this.#client as WithStream | undefined)?.connection.stream;
+    this.#client = undefined;
+    if (stream === undefined) return;
+    // What is still on its way is not even parsed.
+    stream.removeAllListeners('data');
+    stream.destroy();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     const client = this.#client;
@@ -131,7 +145,7 @@ class NeonTenantSql implements TenantSql {
   }
 
   async #run(text: string, values?: unknown[]): Promise<StatementResult> {
-    const client = await this.#connect();
+    const client = await this.connect();
     try {
       const result = (await client.query(text, values)) as StatementResult | StatementResult[];
       return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
@@ -149,7 +163,7 @@ class NeonTenantSql implements TenantSql {
     }
   }
 
-  async #connect(): Promise<Client> {
+  async connect(): Promise<Client> {
     if (this.#closed) throw unavailable(new Error('the connection was closed'));
     if (this.#client === undefined) {
       this.#client = newClient(this.#connectionString, this.#options);
@@ -160,6 +174,11 @@ class NeonTenantSql implements TenantSql {
     await this.#connected;
     return this.#client;
   }
+}
+
+/** The driver's own types leave the socket out. */
+interface WithStream {
+  connection: { stream: { removeAllListeners(event: string): void; destroy(): void } };
 }
 
 interface StatementResult {

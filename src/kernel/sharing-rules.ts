@@ -1,0 +1,247 @@
+import { Failure, type FieldProblem, invalid } from './failure.ts';
+import {
+  type BoundValue,
+  type BoundValues,
+  coerceParameter,
+  defaultOf,
+  isChoice,
+  isNoValue,
+  MAX_PARAMETERS,
+  type Parameter,
+  type ParameterKind,
+} from './parameters.ts';
+
+/** Something of a dashboard or visualization that can be given a value. Slugs are unique among those of one thing. */
+export interface Dimension extends Parameter {
+  /**
+   * `filter` the viewer's to use unless something says otherwise (also the parameters of a visualization shown alone) ·
+   * `parameter` of a visualization on a dashboard that no filter of the dashboard stands for: an embed may open it.
+   */
+  origin: 'filter' | 'parameter';
+  /** Its SQL can be given any number of values: every use is `= ANY ({{slug}})`. */
+  takesList: boolean;
+}
+
+/**
+ * - `selectable` the viewer chooses among `allowed_values`; choosing nothing means all of them
+ * - `locked` always all of `allowed_values`; the viewer does not see the filter
+ * - `hidden` the filter does not exist for the viewer, and has no value
+ */
+export const POLICY_MODES = ['selectable', 'locked', 'hidden'] as const;
+
+export type PolicyMode = (typeof POLICY_MODES)[number];
+
+/** A policy of a context's grant or of a share, as it is stored and shown. */
+export interface FilterPolicy {
+  filter_slug: string;
+  filter_kind: ParameterKind;
+  mode: PolicyMode;
+  allowed_values: string[];
+}
+
+/** What an embed token carries. */
+export interface EmbedTerms {
+  /** Values as they were given, by slug. */
+  fixed: Readonly<Record<string, unknown>>;
+  /** Slugs that the viewer may send. */
+  allowed: readonly string[];
+  /** Slugs among the allowed ones that the viewer must send. */
+  required: readonly string[];
+}
+
+/** Everything that narrows one viewer. Nothing of it widens: more terms never show more. */
+export interface Terms {
+  /** Of the context's grant and of every active share of that context and dashboard. */
+  policies?: readonly FilterPolicy[];
+  embed?: EmbedTerms;
+  /** Whether the viewer may set parameters that no filter stands for. People of the company may. */
+  parametersOpen?: boolean;
+}
+
+/** What a viewer may do with one dimension. */
+export interface Rule {
+  dimension: Dimension;
+  /** `open` any value of its kind · `closed` none: sending one is a violation. */
+  access: 'open' | 'closed';
+  /** The values that rows may have, and that the viewer may choose among; null when nothing narrows them. */
+  allowed: readonly string[] | null;
+  /** The value of a dimension that the viewer does not set. `standing` is its author's default. */
+  otherwise: 'standing' | 'none' | { fixed: BoundValue };
+  /** It must end up with a value: sent, fixed, or its default. */
+  required: boolean;
+  /** The viewer must send a value. */
+  mustSend: boolean;
+}
+
+/** The rules of one viewer, by slug. */
+export interface ViewerRules {
+  rules: ReadonlyMap<string, Rule>;
+  /** Policies that cannot be kept, because what they speak of is gone or has changed: nothing may be shown then. */
+  unkept: readonly string[];
+}
+
+/** Combines a viewer's terms into what they may choose, what is fixed and what is bound. */
+export function viewerRules(dimensions: readonly Dimension[], terms: Terms = {}): ViewerRules {
+  const rules = new Map(dimensions.map((dimension) => [dimension.slug, initialRule(dimension, terms)]));
+  const unkept: string[] = [];
+  for (const policy of terms.policies ?? []) {
+    const rule = rules.get(policy.filter_slug);
+    if (rule && (policy.mode === 'hidden' || isChoice(rule.dimension.kind))) {
+      rules.set(policy.filter_slug, narrowed(rule, policy));
+    } else if (policy.mode !== 'hidden') unkept.push(policy.filter_slug);
+  }
+  return { rules, unkept };
+}
+
+function initialRule(dimension: Dimension, { embed, parametersOpen }: Terms): Rule {
+  const { slug, kind, required } = dimension;
+  const rule: Rule = { dimension, access: 'open', allowed: null, otherwise: 'standing', required, mustSend: false };
+  if (!embed) return dimension.origin === 'filter' || parametersOpen ? rule : { ...rule, access: 'closed' };
+  if (Object.hasOwn(embed.fixed, slug)) {
+    const fixed = coerceParameter(kind, embed.fixed[slug]);
+    // A value that was right when the token was made, for a kind that changed since.
+    if ('problem' in fixed) return { ...rule, access: 'closed', allowed: [], otherwise: 'none' };
+    return { ...rule, access: 'closed', otherwise: { fixed: fixed.value } };
+  }
+  if (!embed.allowed.includes(slug)) return { ...rule, access: 'closed' };
+  return { ...rule, mustSend: embed.required.includes(slug) };
+}
+
+/** The rule with one more policy: what is allowed by both, and open only where both leave it open. */
+function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
+  if (mode === 'hidden') {
+    return { ...rule, access: 'closed', otherwise: typeof rule.otherwise === 'object' ? rule.otherwise : 'none' };
+  }
+  const allowed = [...new Set(allowed_values)].filter((value) => rule.allowed?.includes(value) ?? true);
+  return { ...rule, allowed, access: mode === 'locked' ? 'closed' : rule.access };
+}
+
+/**
+ * The values that a viewer's request runs with. Whatever is sent, a dimension that is narrowed is bound to a part of what
+ * is allowed: an empty list where nothing is, which lets no row through (see `isNothing`).
+ * @returns a value for every dimension; those of origin `parameter` that nobody set are left out, since each
+ *   visualization has its own default
+ * @throws Failure `sharing.policy_violation`, or one of validation naming every parameter at fault
+ */
+export function boundValues({ rules, unkept }: ViewerRules, sent: Readonly<Record<string, unknown>>): BoundValues {
+  if (unkept.length > 0) throw violation(unkept[0] as string);
+  const slugs = Object.keys(sent);
+  if (slugs.length > MAX_PARAMETERS) {
+    throw invalid([{ field: 'parameters', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
+  }
+  const closed = slugs.find((slug) => rules.get(slug)?.access === 'closed');
+  if (closed !== undefined) throw violation(closed);
+
+  const problems: FieldProblem[] = slugs
+    .filter((slug) => !rules.has(slug))
+    .map((slug) => ({ field: `parameters.${slug.slice(0, 63)}`, message: 'is not a parameter of this' }));
+  const values = new Map<string, BoundValue>();
+  for (const [slug, rule] of rules) {
+    const input = Object.hasOwn(sent, slug) ? sent[slug] : undefined;
+    const chosen = coerceParameter(rule.dimension.kind, input);
+    if ('problem' in chosen) {
+      problems.push({ field: `parameters.${slug}`, message: chosen.problem });
+      continue;
+    }
+    const value = chosen.value === null ? unchosen(rule, input) : choice(rule, chosen.value);
+    if (rule.mustSend ? chosen.value === null : rule.required && value === null) {
+      problems.push({ field: `parameters.${slug}`, message: 'is required' });
+    }
+    if (value !== undefined) values.set(slug, value);
+  }
+  if (problems.length > 0) throw invalid(problems);
+  return values;
+}
+
+/** What the viewer chose, if it is among what is allowed. */
+function choice({ dimension, allowed }: Rule, value: BoundValue): BoundValue {
+  if (allowed === null) return value;
+  const kept = value?.type === 'list' && value.values.every((chosen) => allowed.includes(chosen));
+  if (!kept) throw violation(dimension.slug);
+  return value;
+}
+
+/** The value of what the viewer left out, or sent as no value; undefined where each visualization has its own. */
+function unchosen({ dimension, access, allowed, otherwise, required }: Rule, input: unknown): BoundValue | undefined {
+  if (typeof otherwise === 'object') return within(otherwise.fixed, allowed);
+  if (allowed !== null) return { type: 'list', values: [...allowed] };
+  if (otherwise === 'none') return null;
+  // Sending no value takes the default away, unless there must be one.
+  if (access === 'open' && input !== undefined && !required) return null;
+  return dimension.origin === 'parameter' ? undefined : defaultOf(dimension);
+}
+
+/** A fixed value as far as policies allow it. No value means all that is allowed. */
+function within(value: BoundValue, allowed: readonly string[] | null): BoundValue {
+  if (allowed === null) return value;
+  if (value === null) return { type: 'list', values: [...allowed] };
+  return { type: 'list', values: value.type === 'list' ? value.values.filter((each) => allowed.includes(each)) : [] };
+}
+
+/** Whether a value lets no row through: SQL that it is bound to need not run, and must not give any. */
+export const isNothing = (value: BoundValue | undefined): boolean =>
+  value?.type === 'list' && value.values.length === 0;
+
+/** A filter as its viewer sees it. */
+export interface UsableFilter {
+  dimension: Dimension;
+  allowed: readonly string[] | null;
+  /** The default, where the viewer may choose it; else null. As a caller would send it. */
+  default: unknown;
+  required: boolean;
+}
+
+/** The dimensions that a viewer may use, in their order. Without `parameters`, only filters. */
+export function usableFilters({ rules }: ViewerRules): UsableFilter[] {
+  return [...rules.values()]
+    .filter(({ access }) => access === 'open')
+    .map(({ dimension, allowed, required, mustSend }) => ({
+      dimension,
+      allowed,
+      required: required || mustSend,
+      default: narrowedDefault(dimension, allowed),
+    }));
+}
+
+function narrowedDefault({ kind, default: standing }: Dimension, allowed: readonly string[] | null): unknown {
+  if (isNoValue(standing)) return null;
+  if (allowed === null) return standing;
+  const value = coerceParameter(kind, standing);
+  const kept = 'value' in value && value.value?.type === 'list' && value.value.values.every((v) => allowed.includes(v));
+  return kept ? standing : null;
+}
+
+/**
+ * The rule whose options a viewer asks for.
+ * @throws Failure `sharing.filter_disabled` for a filter that is not the viewer's, `sharing.filter_not_found`
+ */
+export function optionsRule({ rules, unkept }: ViewerRules, slug: string): Rule {
+  const rule = rules.get(slug);
+  if (!rule || !isChoice(rule.dimension.kind)) {
+    throw new Failure('missing', 'sharing.filter_not_found', { message: 'There is no such filter with options.' });
+  }
+  if (rule.access === 'closed' || unkept.length > 0) {
+    throw new Failure('forbidden', 'sharing.filter_disabled', { message: 'This filter is not available.' });
+  }
+  return rule;
+}
+
+/**
+ * The bound values as one text: equal for two viewers exactly when they are bound to the same. A cache key made of it
+ * (and of what is executed, with its version) leaves no constraint out.
+ */
+export function canonicalValues(values: BoundValues): string {
+  const entries = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries.map(([slug, value]) => [slug, value && canonical(value)]));
+}
+
+function canonical(value: NonNullable<BoundValue>): unknown {
+  if (value.type === 'list') return ['list', ...value.values.toSorted()];
+  return value.type === 'range' ? ['range', value.from, value.to] : [value.type, value.value];
+}
+
+const violation = (slug: string): Failure =>
+  new Failure('forbidden', 'sharing.policy_violation', {
+    message: 'The parameters are not among those that may be chosen here.',
+    filter_slug: slug,
+  });

@@ -1,0 +1,247 @@
+import type { BoundValue, BoundValues, ParameterKind } from './parameters.ts';
+import { type SqlToken, sqlTokens } from './sql-lexer.ts';
+
+/** Which part of a parameter's value a place takes: a date range gives its two ends. */
+export type ParameterPart = 'value' | 'from' | 'to';
+
+/** One `{{slug}}` of a template. */
+export interface Placeholder {
+  slug: string;
+  part: ParameterPart;
+  /** It stands in `ANY (…)`, `SOME (…)` or `ALL (…)`, and so takes a list. */
+  list: boolean;
+  /** Index of the `[[ … ]]` around it; null outside of them. */
+  clause: number | null;
+}
+
+type Piece =
+  | { type: 'sql'; text: string; clause: number | null }
+  | { type: 'placeholder'; placeholder: Placeholder; clause: number | null };
+
+/** A parsed template. */
+export interface SqlTemplate {
+  pieces: readonly Piece[];
+  placeholders: readonly Placeholder[];
+}
+
+/** SQL with `$1`, `$2`, … and their values: texts, PostgreSQL's array literals, or null. */
+export interface CompiledSql {
+  text: string;
+  values: (string | null)[];
+}
+
+/** A template that cannot be used. `message` is for its author; `position` is the 0-based character. */
+export class TemplateError extends Error {
+  readonly position: number;
+
+  constructor(message: string, position: number) {
+    super(message);
+    this.name = 'TemplateError';
+    this.position = position;
+  }
+}
+
+const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.([a-z]+))?[ \t\n\r]*\}\}/y;
+
+/**
+ * Parses SQL in Metabase's form: `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a date
+ * range, and `[[ … ]]` a clause that is dropped when one of its parameters has no value. Literals, comments, quoted names
+ * and `ARRAY[[…]]` are left alone.
+ * @throws TemplateError
+ */
+export function parseTemplate(sql: string): SqlTemplate {
+  return new TemplateParser(sql).parse();
+}
+
+class TemplateParser {
+  readonly #sql: string;
+  readonly #tokens: SqlToken[];
+  readonly #pieces: Piece[] = [];
+  readonly #placeholders: Placeholder[] = [];
+  /** Start of the SQL not yet put into a piece. */
+  #from = 0;
+  #clauses = 0;
+  #clause: { index: number; start: number } | null = null;
+  /** Brackets of an array that are open: inside of it every bracket is SQL's own. */
+  #brackets = 0;
+  /** The last two tokens that mean something, lower-case. */
+  #last: [string, string] = ['', ''];
+
+  constructor(sql: string) {
+    this.#sql = sql;
+    this.#tokens = withoutFinalSemicolon(sql, sqlTokens(sql));
+  }
+
+  parse(): SqlTemplate {
+    let at = 0;
+    for (const token of this.#tokens) if (token.start >= at) at = this.#take(token);
+    this.#flush(this.#tokens.at(-1)?.end ?? 0);
+    if (this.#clause) throw new TemplateError('an optional clause "[[" is not closed', this.#clause.start);
+    return { pieces: this.#pieces, placeholders: this.#placeholders };
+  }
+
+  /** @returns where the next token begins */
+  #take({ kind, start, end }: SqlToken): number {
+    if (kind === 'position') throw new TemplateError('write parameters as {{slug}}, not as $1', start);
+    if (kind === 'symbol') {
+      const pair = this.#sql.slice(start, start + 2);
+      if (pair === '{{') return this.#placeholder(start);
+      if (pair === '[[' && this.#brackets === 0 && this.#last[1] !== 'array') return this.#open(start);
+      if (pair === ']]' && this.#brackets === 0 && this.#clause) return this.#close(start);
+      if (this.#sql[start] === '[') this.#brackets++;
+      if (this.#sql[start] === ']') this.#brackets = Math.max(0, this.#brackets - 1);
+    }
+    if (kind !== 'space' && kind !== 'comment') this.#remember(this.#sql.slice(start, end).toLowerCase());
+    return end;
+  }
+
+  #remember(token: string): void {
+    this.#last = [this.#last[1], token];
+  }
+
+  #placeholder(start: number): number {
+    SLUG_IN_BRACES.lastIndex = start;
+    const found = SLUG_IN_BRACES.exec(this.#sql);
+    if (!found) throw new TemplateError('a parameter is written {{slug}}', start);
+    const [, slug = '', part = 'value'] = found;
+    if (part !== 'value' && part !== 'from' && part !== 'to') {
+      throw new TemplateError(`{{${slug}.${part}}}: a date range gives .from and .to`, start);
+    }
+    this.#flush(start);
+    const list = this.#last[1] === '(' && ['any', 'some', 'all'].includes(this.#last[0]);
+    const clause = this.#clause?.index ?? null;
+    const placeholder: Placeholder = { slug, part, list, clause };
+    this.#placeholders.push(placeholder);
+    this.#pieces.push({ type: 'placeholder', placeholder, clause });
+    this.#remember('{{}}');
+    this.#from = SLUG_IN_BRACES.lastIndex;
+    return this.#from;
+  }
+
+  #open(start: number): number {
+    if (this.#clause) throw new TemplateError('optional clauses "[[ … ]]" do not nest', start);
+    this.#flush(start);
+    this.#clause = { index: this.#clauses++, start };
+    this.#from = start + 2;
+    return this.#from;
+  }
+
+  #close(start: number): number {
+    const { index, start: opened } = this.#clause as { index: number; start: number };
+    this.#flush(start);
+    if (!this.#placeholders.some(({ clause }) => clause === index)) {
+      throw new TemplateError('an optional clause "[[ … ]]" needs a parameter', opened);
+    }
+    this.#clause = null;
+    this.#from = start + 2;
+    return this.#from;
+  }
+
+  #flush(end: number): void {
+    if (end > this.#from) {
+      const text = this.#sql.slice(this.#from, end);
+      this.#pieces.push({ type: 'sql', text, clause: this.#clause?.index ?? null });
+    }
+    this.#from = end;
+  }
+}
+
+/** People end their statement with `;`; the statement around it would not bear one. */
+function withoutFinalSemicolon(sql: string, tokens: SqlToken[]): SqlToken[] {
+  const meaning = tokens.findLastIndex(
+    ({ kind, start }) => kind !== 'space' && kind !== 'comment' && sql[start] !== ';',
+  );
+  return tokens.slice(0, meaning + 1);
+}
+
+/** The type a value is bound with. */
+const SQL_TYPES: Record<ParameterKind, string> = {
+  text: 'text',
+  select: 'text',
+  multi_select: 'text[]',
+  number: 'numeric',
+  date: 'date',
+  date_range: 'date',
+};
+
+/**
+ * The statement for these values. A value never becomes part of the text: each is bound as `$n`, with the type of its
+ * parameter's kind. What has no value is null, and drops the clauses it stands in.
+ * @param kinds the kind of every parameter that the template uses
+ * @throws TemplateError for a value that its place cannot take, such as several values where one is compared
+ */
+export function compileTemplate(
+  template: SqlTemplate,
+  kinds: ReadonlyMap<string, ParameterKind>,
+  values: BoundValues,
+): CompiledSql {
+  const dropped = new Set<number>();
+  for (const { slug, part, clause } of template.placeholders) {
+    if (clause !== null && !hasValue(values.get(slug) ?? null, part)) dropped.add(clause);
+  }
+  const bound: (string | null)[] = [];
+  const numbers = new Map<string, number>();
+  let text = '';
+  let clause: number | null = null;
+  for (const piece of template.pieces) {
+    // Where a clause begins, ends or is missing, what stands around it must not grow together.
+    if (piece.clause !== clause) text += ' ';
+    clause = piece.clause;
+    if (piece.clause !== null && dropped.has(piece.clause)) continue;
+    if (piece.type === 'sql') {
+      text += piece.text;
+      continue;
+    }
+    const { slug, part } = piece.placeholder;
+    const kind = kinds.get(slug);
+    if (kind === undefined) throw new TemplateError(`{{${slug}}} is not a parameter`, 0);
+    const list = kind === 'multi_select' || (kind === 'select' && piece.placeholder.list);
+    const key = `${slug}.${part}.${list}`;
+    const number = numbers.get(key) ?? bound.push(valueAt(slug, values.get(slug) ?? null, part, list));
+    numbers.set(key, number);
+    text += ` ($${number}::${list ? 'text[]' : SQL_TYPES[kind]}) `;
+  }
+  return { text, values: bound };
+}
+
+/** Whether there is something to bind. A list without elements is a value: it means that nothing is allowed. */
+function hasValue(value: BoundValue, part: ParameterPart): boolean {
+  if (value === null) return false;
+  return value.type !== 'range' || part === 'value' || value[part] !== null;
+}
+
+function valueAt(slug: string, value: BoundValue, part: ParameterPart, list: boolean): string | null {
+  if (value === null) return null;
+  if (value.type === 'range') {
+    if (part === 'value') throw new TemplateError(`{{${slug}}} is a date range: use {{${slug}.from}}`, 0);
+    return value[part];
+  }
+  if (part !== 'value') throw new TemplateError(`{{${slug}.${part}}} is no date range`, 0);
+  if (list) return arrayLiteral(value.type === 'list' ? value.values : [value.value]);
+  if (value.type !== 'list') return value.value;
+  if (value.values.length > 1) {
+    throw new TemplateError(`{{${slug}}} has several values here: compare it with = ANY({{${slug}}})`, 0);
+  }
+  return value.values[0] ?? null;
+}
+
+/** PostgreSQL's text form of a text[]. */
+function arrayLiteral(values: readonly string[]): string {
+  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+}
+
+/** A use of a parameter that its kind does not allow, in words for the author; undefined when all are right. */
+export function misuse({ slug, part }: Placeholder, kind: ParameterKind | undefined): string | undefined {
+  if (kind === undefined) return `uses {{${slug}}}, which is not among the parameters`;
+  if (kind === 'date_range' && part === 'value') {
+    return `uses {{${slug}}}, which is a date range: use {{${slug}.from}} and {{${slug}.to}}`;
+  }
+  if (kind !== 'date_range' && part !== 'value') return `uses {{${slug}.${part}}}, but ${slug} is no date range`;
+  return undefined;
+}
+
+/** Whether a parameter can be given any number of values: its every use takes a list. */
+export function takesList(template: SqlTemplate, slug: string, kind: ParameterKind): boolean {
+  if (kind === 'multi_select') return true;
+  return kind === 'select' && template.placeholders.every((place) => place.slug !== slug || place.list);
+}
