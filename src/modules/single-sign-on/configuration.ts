@@ -8,7 +8,6 @@ import { certificateProblem } from './certificate.ts';
 import { notConfigured } from './failures.ts';
 import { oidcProtocol } from './oidc.ts';
 import type { Protocol } from './protocol.ts';
-import { samlProtocol } from './saml.ts';
 import {
   type Configuration,
   deleteConfiguration,
@@ -79,7 +78,7 @@ export async function removeConfiguration(ctx: UserContext): Promise<void> {
 export async function protocolOf(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
   const ours = serviceProvider(ctx, company.slug);
-  if (provider.type === 'saml') return samlProtocol({ ...provider, ...ours, now: () => ctx.now() });
+  if (provider.type === 'saml') return (await saml()).samlProtocol({ ...provider, ...ours, now: () => ctx.now() });
   if (clientSecret === null) throw new Error('An OpenID Connect configuration has no client secret.');
   return oidcProtocol({
     ...provider,
@@ -104,6 +103,9 @@ async function secretFor(ctx: UserContext, { provider, clientSecret }: Configura
     known.provider.clientId === provider.clientId;
   return same ? known.clientSecret : null;
 }
+
+/** Its XML libraries take a tenth of a second to load: only those who speak SAML wait for them. */
+export const saml = () => import('./saml.ts');
 
 const secretContext = (companyId: string) => `sso-client:${companyId}`;
 

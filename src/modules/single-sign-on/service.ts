@@ -9,10 +9,9 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import type { Company } from '../companies/service.ts';
 import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
 import { noteVerified, prepareActiveUser, selectUser, selectUserByEmail, type User } from '../users/service.ts';
-import { type Configuration, configurationOf, protocolOf, serviceProvider } from './configuration.ts';
+import { type Configuration, configurationOf, protocolOf, saml, serviceProvider } from './configuration.ts';
 import { deadCode, notConfigured, redirectUriNotAllowed, refused, unknownState } from './failures.ts';
 import type { Identity } from './protocol.ts';
-import { serviceProviderMetadata } from './saml.ts';
 import { deleteExpired, insertAssertion, insertCode, insertLogin, takeCode, takeLogin } from './store.ts';
 
 /** How long a person may take at the provider. */
@@ -91,7 +90,7 @@ export async function metadataOf(ctx: Context, companySlug: string): Promise<str
   const { company, configuration } = await configurationOf(ctx, companySlug);
   if (configuration.provider.type !== 'saml') throw notConfigured();
   const { entityId, callbackUrl } = serviceProvider(ctx, company.slug);
-  return serviceProviderMetadata(entityId, callbackUrl);
+  return (await saml()).serviceProviderMetadata(entityId, callbackUrl);
 }
 
 /** Forgets sign-ins, codes and assertions whose time is over. For the scheduled run. */

@@ -1,0 +1,206 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call } from '../support/api.ts';
+import {
+  type AuthnRequest,
+  aSigner,
+  assertionXml,
+  readAuthnRequest,
+  responseXml,
+  rightStatement,
+  sign,
+} from '../support/saml-idp.ts';
+import { aUser, type Company } from '../support/worlds.ts';
+import { aSamlWorld, IDP, REFUSED, type SamlWorld, whoIsLetIn } from './saml-world.ts';
+import { answerByForm, sentOn, start } from './support.ts';
+
+let world: SamlWorld;
+let company: Company;
+/** A user who can sign in honestly, and tries to become the owner. */
+let attacker: { id: string; email: string };
+beforeAll(async () => {
+  world = await aSamlWorld();
+  company = world.company;
+  attacker = await aUser(company);
+});
+
+describe('a signature', () => {
+  const unsigned = (request: AuthnRequest) => {
+    const said = rightStatement(request, IDP, company.owner.email);
+    return responseXml(said, assertionXml(said));
+  };
+
+  it('must be there', async () => {
+    expect(sentOn(await world.answer(unsigned))).toEqual(REFUSED);
+  });
+
+  it('must be on the assertion: the response alone is not enough', async () => {
+    expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Response', world.signer)))).toEqual(REFUSED);
+  });
+
+  it('must be of a configured certificate, whatever certificate it brings along', async () => {
+    const another = await aSigner();
+    expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', another)))).toEqual(REFUSED);
+  });
+
+  it.each([
+    [
+      'SHA-1',
+      { signature: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1', digest: 'http://www.w3.org/2000/09/xmldsig#sha1' },
+    ],
+    [
+      'a SHA-1 digest',
+      {
+        signature: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+        digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
+      },
+    ],
+  ])('must not rest on %s', async (_what, algorithms) => {
+    expect(
+      sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', world.signer, algorithms))),
+    ).toEqual(REFUSED);
+  });
+
+  it.each<[string, (xml: string) => string]>([
+    ['the address', (xml) => xml.replace(attacker.email, company.owner.email)],
+    ['the audience', (xml) => xml.replace('</saml:Audience>', 'x</saml:Audience>')],
+    ['the digest', (xml) => xml.replace(/<ds:DigestValue>[^<]*/, `<ds:DigestValue>${'A'.repeat(43)}=`)],
+    ['the signature', (xml) => xml.replace(/<ds:SignatureValue>[^<]*/, '<ds:SignatureValue>AAAA')],
+    [
+      'a comment that splits the address',
+      (xml) => xml.replace(attacker.email, attacker.email.replace('@', '<!---->@')),
+    ],
+    ['a second assertion', (xml) => xml.replace('</samlp:Response>', `${evil(xml)}</samlp:Response>`)],
+  ])('does not hold when someone has changed %s', async (_what, change) => {
+    expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
+  });
+
+  it('covers the whole address where it was signed with a comment in it', async () => {
+    const nameId = `${company.owner.email}<!---->.evil.test`;
+    expect(await whoIsLetIn(await world.answer(world.honest('', { nameId })))).toBeNull();
+  });
+
+  it.each(Object.entries(wrappings()))('is not wrapped: %s', async (_shape, wrap) => {
+    // The provider signs honestly for the attacker, who dresses it up to be taken for the owner.
+    const answered = await world.answer((request) =>
+      wrap(sign(world.honest(attacker.email)(request), 'Response', world.signer), 'Response'),
+    );
+    expect(await whoIsLetIn(answered)).not.toBe(company.owner.email);
+    const byAssertion = await world.answer((request) => wrap(world.honest(attacker.email)(request), 'Assertion'));
+    expect(await whoIsLetIn(byAssertion)).not.toBe(company.owner.email);
+  });
+});
+
+/** The assertion of a response, with another id, in the name of the owner, without its signature. */
+function evil(xml: string): string {
+  const assertion = /<saml:Assertion.*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
+  return withoutSignature(assertion)
+    .replace(/ID="[^"]+"/, 'ID="_evil"')
+    .replace(attacker.email, company.owner.email);
+}
+
+const SIGNATURE = /<ds:Signature .*?<\/ds:Signature>/s;
+const withoutSignature = (xml: string) => xml.replaceAll(new RegExp(SIGNATURE, 'gs'), '');
+const signatureOf = (xml: string) => SIGNATURE.exec(xml)?.[0] ?? '';
+
+/**
+ * The eight shapes of XML signature wrapping (Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be", in the
+ * numbering of SAML Raider). 1 and 2 dress up a signed response, 3 to 8 a signed assertion.
+ */
+function wrappings(): Record<string, (xml: string, signed: 'Response' | 'Assertion') => string> {
+  const assertionOf = (xml: string) => /<saml:Assertion.*<\/saml:Assertion>/s.exec(xml)?.[0] ?? '';
+  const inside = (parent: string, child: string, before: string) => parent.replace(before, () => `${child}${before}`);
+  /** The response in the owner's name, with its own id, without signatures. */
+  const evilResponse = (xml: string) =>
+    withoutSignature(xml.replace(assertionOf(xml), () => evil(xml))).replace(
+      /(<samlp:Response [^>]*?)ID="[^"]+"/,
+      '$1ID="_evil-response"',
+    );
+  const afterIssuer = (xml: string, addition: string) =>
+    xml.replace('</saml:Issuer>', () => `</saml:Issuer>${addition}`);
+  const replacing = (xml: string, part: string) => xml.replace(assertionOf(xml), () => part);
+  const original = (xml: string) => withoutSignature(assertionOf(xml));
+  return {
+    'XSW1, the original response inside its signature': (xml) =>
+      afterIssuer(evilResponse(xml), inside(signatureOf(xml), withoutSignature(xml), '</ds:Signature>')),
+    'XSW2, the original response before its signature': (xml) =>
+      afterIssuer(evilResponse(xml), withoutSignature(xml) + signatureOf(xml)),
+    'XSW3, another assertion before the original': (xml) => replacing(xml, evil(xml) + assertionOf(xml)),
+    'XSW4, the original inside another assertion': (xml) =>
+      replacing(xml, inside(evil(xml), assertionOf(xml), '</saml:Assertion>')),
+    'XSW5, the signature on another assertion, the original at the end': (xml) =>
+      replacing(xml, afterIssuer(evil(xml), signatureOf(assertionOf(xml))) + original(xml)),
+    'XSW6, the original inside the signature on another assertion': (xml) =>
+      replacing(xml, afterIssuer(evil(xml), inside(signatureOf(assertionOf(xml)), original(xml), '</ds:Signature>'))),
+    'XSW7, another assertion among extensions': (xml) =>
+      replacing(xml, `<samlp:Extensions>${evil(xml)}</samlp:Extensions>${assertionOf(xml)}`),
+    'XSW8, the original in an object of the signature on another assertion': (xml) =>
+      replacing(
+        xml,
+        afterIssuer(
+          evil(xml),
+          inside(signatureOf(assertionOf(xml)), `<ds:Object>${original(xml)}</ds:Object>`, '</ds:Signature>'),
+        ),
+      ),
+  };
+}
+
+describe('a document', () => {
+  const namespaces = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, n) => `xmlns:n${from + n}="u${n}"`).join(' ');
+  /** More inside of what is signed: it must be canonicalised before it is found not to be what was signed. */
+  const stuffed = (xml: string, stuffing: string) => xml.replace('<saml:Subject>', `${stuffing}<saml:Subject>`);
+
+  const bomb = `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">${Array.from(
+    { length: 9 },
+    (_, index) => `<!ENTITY ${String.fromCharCode(98 + index)} "${`&${String.fromCharCode(97 + index)};`.repeat(10)}">`,
+  ).join('')}]>`;
+
+  it.each<[string, (xml: string) => string]>([
+    ['a document type', (xml) => `<!DOCTYPE samlp:Response>${xml}`],
+    ['an entity of a file', (xml) => `<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]>${xml}`],
+    ['an entity bomb', (xml) => bomb + xml.replace(attacker.email, '&j;')],
+    ['CDATA', (xml) => xml.replace(attacker.email, `<![CDATA[${company.owner.email}]]>`)],
+    ['a processing instruction', (xml) => xml.replace(attacker.email, `${company.owner.email}<?x?>${attacker.email}`)],
+    ['a hundred thousand levels', (xml) => xml.replace('<samlp:Status>', `${'<a>'.repeat(20_000)}<samlp:Status>`)],
+    [
+      'a hundred levels',
+      (xml) => xml.replace('<samlp:Status>', `${'<a>'.repeat(100)}${'</a>'.repeat(100)}<samlp:Status>`),
+    ],
+    ['more than 256 KiB', (xml) => xml.replace('<samlp:Status>', `<a>${'x'.repeat(300_000)}</a><samlp:Status>`)],
+    ['as many elements as are read, side by side', (xml) => stuffed(xml, `<a ${namespaces(1)} b="">x</a>`.repeat(950))],
+    [
+      'as many elements as are read, within each other',
+      (xml) =>
+        stuffed(
+          xml,
+          Array.from({ length: 55 }, (_, n) => `<a ${namespaces(17, n * 17)}>`).join('') +
+            '<n3:c n9:d="" n200:e=""/>'.repeat(2800) +
+            '</a>'.repeat(55),
+        ),
+    ],
+    ['too many elements', (xml) => stuffed(xml, '<a/>'.repeat(3000))],
+    ['too many namespaces', (xml) => xml.replace('<samlp:Response ', `<samlp:Response ${namespaces(1000)} `)],
+    [
+      'thousands of attributes',
+      (xml) => stuffed(xml, `<a ${Array.from({ length: 8000 }, (_, n) => `b${n}="${n}"`).join(' ')}/>`),
+    ],
+    ['nothing', () => ''],
+    ['no XML', () => 'not xml'],
+    ['another root', () => '<LogoutResponse/>'],
+  ])('with %s is refused, and quickly', async (_what, change) => {
+    const begun = Date.now();
+    expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
+    expect(Date.now() - begun).toBeLessThan(5000);
+  });
+
+  it('must be base64', async () => {
+    const { relayState } = readAuthnRequest(await start(company));
+    expect(sentOn(await answerByForm(company, { SAMLResponse: '%%%', RelayState: relayState }))).toEqual(REFUSED);
+  });
+
+  it('must come in a form of at most a megabyte', async () => {
+    const path = `/v1/auth/sso/${company.slug}/callback`;
+    expect((await call('POST', path, { json: { SAMLResponse: 'x' } })).status).toBe(400);
+    expect((await answerByForm(company, { SAMLResponse: 'x'.repeat(1024 * 1024 + 1) })).status).toBe(413);
+  });
+});
