@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { unstable_readConfig as readConfig } from 'wrangler';
+import { openLocal } from '../../operations/audit-database.ts';
+
+const PROJECT = resolve(import.meta.dirname, '../..');
+const SCRIPT = join(PROJECT, 'operations/dead-letters.ts');
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dead-letters-'));
+  await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
+  process.env.LOCAL_STATE_DIR = folder;
+  const database = await openLocal();
+  for (const name of await readdir(join(PROJECT, 'drizzle-audit'))) {
+    if (!name.endsWith('.sql')) continue;
+    const text = await readFile(join(PROJECT, 'drizzle-audit', name), 'utf8');
+    for (const statement of text.split('--> statement-breakpoint')) await database.query(statement);
+  }
+  const values = (id: string) => `('${id}', 'data-console-jobs', '{"type":"upload.load"}', 6, 1769860800000)`;
+  await database.query(
+    `INSERT INTO dead_letters (id, queue, body, attempts, died_at) VALUES ${['m-1', 'm-2', 'm-3'].map(values).join()}`,
+  );
+  await database.close();
+});
+
+afterAll(async () => {
+  delete process.env.LOCAL_STATE_DIR;
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = async (...options: string[]): Promise<string> =>
+  (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;
+
+it('lists what died, and has it sent again, one or all', async () => {
+  const listed = await run('list');
+  expect(listed).toContain(
+    'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
+  );
+  expect(await run('replay', '--id', 'm-2')).toBe('1 message will be sent again within a minute.\n');
+  expect(await run('list')).toMatch(/m-2 .* will be sent again/);
+  expect(await run('replay')).toBe('2 messages will be sent again within a minute.\n');
+  expect(await run('replay')).toBe('0 messages will be sent again within a minute.\n');
+});
+
+it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 'm-1']]])(
+  'says how it is used when called with %j',
+  async (options) => {
+    await expect(run(...options)).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') });
+  },
+);
+
+it('finds every queue’s dead letters kept: each queue has one for them, and that one a consumer', () => {
+  const { queues } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
+  const consumers: { queue: string; dead_letter_queue?: string }[] = queues.consumers ?? [];
+  const producers: { queue: string }[] = queues.producers ?? [];
+  const consumed = consumers.map(({ queue }) => queue);
+  for (const { queue, dead_letter_queue } of consumers) {
+    if (queue.endsWith('-dead')) continue;
+    expect(dead_letter_queue).toBe(`${queue}-dead`);
+    expect(consumed).toContain(dead_letter_queue);
+  }
+  expect(new Set(producers.map(({ queue }) => queue))).toEqual(
+    new Set(consumed.filter((queue) => !queue.endsWith('-dead'))),
+  );
+});
