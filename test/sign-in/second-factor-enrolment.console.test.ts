@@ -1,0 +1,150 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, type Caller, call } from '../support/api.ts';
+import { resetClock } from '../support/clock.ts';
+import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const finish = (pendingToken: string, code: { totp_token?: string; backup_code?: string }) =>
+  call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token: pendingToken, ...code } });
+const password = (email: string) => logIn(company.slug, email, company.owner.password);
+const pendingOf = async (email: string): Promise<string> => (await password(email)).body.pending_2fa_token;
+const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+const WRONG = [400, 'INVALID_2FA_CODE'];
+
+/** A user with an enabled authenticator. */
+async function anEnrolledUser() {
+  const user = await aUser(company);
+  return { ...user, ...(await enrol(user.as)) };
+}
+
+describe('enrolment', () => {
+  it('gives a secret for the app, and ten backup codes once a code of it was seen', async () => {
+    const { as, email, id } = await aUser(company);
+    const { status, body } = await as.post('/v1/auth/2fa/setup');
+    expect(status).toBe(200);
+    const url = new URL(body.otpauth_url);
+    expect([url.protocol, url.host, url.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', body.secret]);
+    expect(decodeURIComponent(url.pathname)).toContain(email);
+    expect(body.secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect((await password(email)).body).toHaveProperty('token');
+
+    const enabled = await as.post('/v1/auth/2fa/enable', { json: { totp_token: codeOf(body.secret) } });
+    expect(enabled.status).toBe(200);
+    expect(new Set(enabled.body.backup_codes).size).toBe(10);
+    const user = await env.CONTROL_DB.prepare('SELECT mfa_enabled FROM users WHERE id = ?').bind(id).first();
+    expect(user).toEqual({ mfa_enabled: 1 });
+  });
+
+  it('replaces a secret that was never confirmed, and keeps one that was', async () => {
+    const { as } = await aUser(company);
+    const first = (await as.post('/v1/auth/2fa/setup')).body.secret;
+    const second = (await as.post('/v1/auth/2fa/setup')).body.secret;
+    const enable = (secret: string) => as.post('/v1/auth/2fa/enable', { json: { totp_token: codeOf(secret) } });
+    expect(statusAndCode(await enable(first))).toEqual(WRONG);
+    expect((await enable(second)).status).toBe(200);
+    expect(statusAndCode(await enable(second))).toEqual([409, '2FA_ALREADY_ENABLED']);
+    expect(statusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual([409, '2FA_ALREADY_ENABLED']);
+  });
+
+  it('gives one set of backup codes when enabled many times at once', async () => {
+    const { as, id } = await aUser(company);
+    const { secret } = (await as.post('/v1/auth/2fa/setup')).body;
+    const answers = await Promise.all(
+      [-1, 0, 1, 0].map((steps) => as.post('/v1/auth/2fa/enable', { json: { totp_token: codeOf(secret, steps) } })),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const codes = await env.CONTROL_DB.prepare(
+      'SELECT count(*) AS n FROM backup_codes WHERE factor_id = (SELECT id FROM second_factors WHERE user_id = ?)',
+    )
+      .bind(id)
+      .first();
+    expect(codes).toEqual({ n: 10 });
+  });
+
+  it.each(['enable', 'disable', 'backup-codes'])('cannot %s what was not set up', async (what) => {
+    const { as } = await aUser(company);
+    const json = { enable: { totp_token: '123456' }, disable: { password: 'x' }, 'backup-codes': undefined }[what];
+    const { status, body } = await as.post(`/v1/auth/2fa/${what}`, { json });
+    expect([status, body.error]).toEqual([409, what === 'enable' ? '2FA_NOT_SET_UP' : '2FA_NOT_ENABLED']);
+  });
+
+  it.each(['setup', 'enable', 'disable', 'backup-codes'])('needs a session to %s', async (what) => {
+    expect((await call('POST', `/v1/auth/2fa/${what}`, { json: {} })).status).toBe(401);
+  });
+
+  it('stores the secret encrypted and the backup codes hashed', async () => {
+    const { secret, backupCodes } = await anEnrolledUser();
+    const tables = ['second_factors', 'backup_codes', 'used_totp_steps', 'pending_second_factors', 'users'];
+    const dumps = await env.CONTROL_DB.batch(tables.map((table) => env.CONTROL_DB.prepare(`SELECT * FROM ${table}`)));
+    const dump = JSON.stringify(dumps.map(({ results }) => results));
+    for (const hidden of [secret, ...backupCodes, ...backupCodes.map((code) => code.replace('-', ''))]) {
+      expect(dump).not.toContain(hidden);
+    }
+  });
+});
+
+describe('a new set of backup codes', () => {
+  it('replaces the old', async () => {
+    const { as, email, backupCodes } = await anEnrolledUser();
+    const { status, body } = await as.post('/v1/auth/2fa/backup-codes');
+    expect([status, body.backup_codes.length]).toEqual([200, 10]);
+    expect(statusAndCode(await finish(await pendingOf(email), { backup_code: backupCodes[0] }))).toEqual(WRONG);
+    expect((await finish(await pendingOf(email), { backup_code: body.backup_codes[0] })).status).toBe(200);
+  });
+});
+
+describe('disabling', () => {
+  const disable = (as: Caller, json: unknown) => as.post('/v1/auth/2fa/disable', { json });
+  const isAskedFor = async (email: string) => 'requires_2fa' in (await password(email)).body;
+
+  it('takes the password', async () => {
+    const { as, email } = await anEnrolledUser();
+    expect(statusAndCode(await disable(as, { password: 'wrong-password' }))).toEqual([400, 'INVALID_CREDENTIALS']);
+    expect(await isAskedFor(email)).toBe(true);
+    const { status, body } = await disable(as, { password: company.owner.password });
+    expect([status, body]).toEqual([200, { success: true }]);
+    expect(await isAskedFor(email)).toBe(false);
+  });
+
+  it.each(['totp_token', 'backup_code'])('takes a code that is not spent: %s', async (kind) => {
+    const { as, email, secret, code, backupCodes } = await anEnrolledUser();
+    const wrong = { totp_token: wrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
+    await finish(await pendingOf(email), { backup_code: backupCodes[0] });
+    const spent = { totp_token: code(-1), backup_code: backupCodes[0] }[kind];
+    expect(statusAndCode(await disable(as, { [kind]: wrong }))).toEqual(WRONG);
+    expect(statusAndCode(await disable(as, { [kind]: spent }))).toEqual(WRONG);
+    expect(await isAskedFor(email)).toBe(true);
+    const right = { totp_token: code(), backup_code: backupCodes[3] }[kind];
+    expect((await disable(as, { [kind]: right })).status).toBe(200);
+    expect(await isAskedFor(email)).toBe(false);
+  });
+
+  it('ends pending tokens, and leaves nothing behind', async () => {
+    const { id, as, email, code } = await anEnrolledUser();
+    const pending = await pendingOf(email);
+    await disable(as, { password: company.owner.password });
+    expect((await finish(pending, { totp_token: code() })).status).toBe(401);
+    const left = await env.CONTROL_DB.prepare('SELECT * FROM second_factors WHERE user_id = ?').bind(id).all();
+    expect(left.results).toEqual([]);
+    expect((await enrol(as)).backupCodes).toHaveLength(10);
+  });
+
+  it('counts wrong passwords with those of signing in', async () => {
+    const { as, email } = await anEnrolledUser();
+    const answers = await Promise.all(Array.from({ length: 11 }, () => disable(as, { password: 'wrong-password' })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429]);
+    expect((await password(email)).status).toBe(429);
+  });
+
+  it.each([[{}], [{ password: 'x', totp_token: '123456' }]])('refuses %j', async (json) => {
+    const { as } = await aUser(company);
+    expect(statusAndCode(await disable(as, json))).toEqual([422, 'VALIDATION_ERROR']);
+  });
+});
