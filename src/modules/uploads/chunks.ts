@@ -25,6 +25,8 @@ export interface Chunk {
   from: Position;
   block: Uint8Array;
   last: boolean;
+  /** Bytes of the file that it stands for, and what of them goes to COPY. */
+  bytes: number;
   data: Uint8Array;
   rows: number;
   /** Where the load stands after it. */
@@ -66,7 +68,8 @@ export async function prepareChunk(
     if (taken.position.offset > from.offset) {
       const { data, rows } = taken;
       const after = { table_id: state.table_id, file, position: taken.position, rows: state.rows + rows };
-      return { plan, from, block, last, data, rows, after };
+      const bytes = taken.position.offset - from.offset;
+      return { plan, from, block, last, bytes, data, rows, after };
     }
     if (taken.wants <= size) throw new Error('a block holds no row and no larger one is asked for');
     size = taken.wants;

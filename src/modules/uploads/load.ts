@@ -29,14 +29,18 @@ async function load(turn: Turn<LoadState>): Promise<boolean> {
   const plans = plansOf(job);
   let state = job.state ?? (await begin(turn));
   let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
-  let ahead: Promise<Chunk | null> | undefined = prepareChunk(ctx, job, plans, state);
-  for (let chunk = await ahead; chunk; chunk = await ahead) {
-    budget -= chunk.after.position ? chunk.after.position.offset - chunk.from.offset : 0;
-    // The next chunk is read and converted while Postgres takes this one.
-    ahead = budget > 0 ? prepareChunk(ctx, job, plans, chunk.after) : undefined;
-    ahead?.catch(() => undefined);
-    state = await enter(turn, chunk);
-    if (!ahead) return true;
+  let chunk = await prepareChunk(ctx, job, plans, state);
+  while (chunk) {
+    budget -= chunk.bytes;
+    const { after } = chunk;
+    let next: Promise<Chunk | null> | undefined;
+    state = await enter(turn, chunk, () => {
+      // Read and converted while Postgres takes the present one.
+      next = budget > 0 ? prepareChunk(ctx, job, plans, after) : undefined;
+      next?.catch(() => undefined);
+    });
+    if (!next) return true;
+    chunk = await next;
   }
   await publish(turn, state);
   return false;
@@ -59,7 +63,7 @@ async function begin(turn: Turn<LoadState>): Promise<LoadState> {
  * Enters a chunk and records it, in one message and so in one transaction. Its commit need not reach the disk at once:
  * were it lost, so were its record, and the last commit of the load brings all before it along.
  */
-async function enter(turn: Turn<LoadState>, chunk: Chunk): Promise<LoadState> {
+async function enter(turn: Turn<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
   const { ctx, database, job } = turn;
   const { after: state } = chunk;
   const work = store.workAround(keyOf(turn), job.step, { state, progress: progressOf(job, state) }, nowOf(ctx));
@@ -70,7 +74,9 @@ async function enter(turn: Turn<LoadState>, chunk: Chunk): Promise<LoadState> {
     ...copyStatements(stagingTable(state.table_id), chunk, confirmedOf(job).time_zone),
     work.after,
   ];
-  const copied = await copyIn(database, text.join('; '), chunk.data).catch((error) => refused(turn, chunk, error));
+  const copied = await copyIn(database, text.join('; '), chunk.data, onSent).catch((error) =>
+    refused(turn, chunk, error),
+  );
   job.step += 1;
   if (copied !== chunk.rows) throw new JobProblem(rowsDiffer(copied, chunk.rows));
   return state;

@@ -1,0 +1,115 @@
+/**
+ * How fast a confirmed upload becomes a table, through the whole running system, beside `psql \copy` (or a plain COPY
+ * through pg-copy-streams where there is no psql) of the same file into an equivalent table with a UUID key, in the same
+ * database and the same run.
+ *
+ *   node bench/load.ts [rows]
+ *
+ * 300,000 rows of six column types. From confirm to done must be at least 0.9 times as fast.
+ */
+import { spawnSync } from 'node:child_process';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Client } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { jobWhen, type System, startSystem } from './system.ts';
+
+const LIMIT = 0.9;
+const ROUNDS = 5;
+const ROWS = Number(process.argv[2] ?? 300_000);
+
+const two = (number: number): string => String(number).padStart(2, '0');
+const row = (n: number): string =>
+  [
+    n,
+    `"Cliente ${n}, filial ${n % 17}"`,
+    `${n % 9973}.${two(n % 100)}`,
+    n % 3 === 0 ? 'true' : 'false',
+    n % 20 === 0 ? '' : `20${two(n % 25)}-${two(1 + (n % 12))}-${two(1 + (n % 28))}`,
+    `2024-${two(1 + (n % 12))}-${two(1 + (n % 28))}T${two(n % 24)}:${two(n % 60)}:${two(n % 59)}Z`,
+  ].join(',');
+
+const HEADER = 'codigo,nome,valor,ativo,vencimento,criado_em';
+const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => row(n)).join('\n')}\n`);
+
+const TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric, ativo boolean,
+  vencimento date, criado_em timestamptz)`;
+const COPY = `baseline (${HEADER})`;
+
+/** Milliseconds of a plain COPY of the file. */
+async function baseline(system: System, file: string, psql: boolean): Promise<number> {
+  const client = new Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  try {
+    await client
+      .query(`DROP TABLE IF EXISTS baseline; CREATE TABLE baseline ${TABLE}; CHECKPOINT`)
+      .catch(() => client.query(`DROP TABLE IF EXISTS baseline; CREATE TABLE baseline ${TABLE}`));
+    const started = performance.now();
+    if (psql) {
+      const { status, stderr } = spawnSync('psql', [
+        system.postgresUrl,
+        '-qc',
+        `\\copy ${COPY} FROM '${file}' (FORMAT csv, HEADER)`,
+      ]);
+      if (status !== 0) throw new Error(String(stderr));
+    } else {
+      await pipeline(createReadStream(file), client.query(copyFrom(`COPY ${COPY} FROM STDIN (FORMAT csv, HEADER)`)));
+    }
+    return performance.now() - started;
+  } finally {
+    await client.query('DROP TABLE IF EXISTS baseline');
+    await client.end();
+  }
+}
+
+/** Milliseconds from upload to waiting (as polled), and from confirm to done (as the job says: polling is not measured). */
+async function ours(system: System, round: number): Promise<{ infer: number; load: number }> {
+  const form = new FormData();
+  form.append('files', new File([csv], 'carga.csv', { type: 'text/csv' }));
+  const uploaded = performance.now();
+  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
+  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  const inferred = performance.now();
+  const confirmed = Date.now();
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
+    display_name: `carga_${round}`,
+    columns: schema.columns,
+  });
+  const job = await jobWhen(system, jobId, 'done');
+  if (job.progress.rows_processed !== ROWS) throw new Error(`loaded ${job.progress.rows_processed} rows`);
+  return { infer: inferred - uploaded, load: Date.parse(job.updated_at) - confirmed };
+}
+
+const psql = spawnSync('psql', ['--version']).status === 0;
+const folder = await mkdtemp(join(tmpdir(), 'data-console-load-'));
+const file = join(folder, 'rows.csv');
+await writeFile(file, csv);
+const system = await startSystem();
+try {
+  const rate = (ms: number) => `${Math.round(ROWS / (ms / 1000)).toLocaleString('en')} rows/s`;
+  const bests = { plain: Number.POSITIVE_INFINITY, load: Number.POSITIVE_INFINITY };
+  console.log(
+    `${ROWS.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB; baseline ${psql ? 'psql \\copy' : 'pg-copy-streams'}`,
+  );
+  for (let round = 0; round <= ROUNDS; round++) {
+    const plain = await baseline(system, file, psql);
+    const { infer, load } = await ours(system, round);
+    const kind = round === 0 ? 'warm-up' : `round ${round}`;
+    console.log(
+      `${kind}: baseline ${plain.toFixed(0)} ms, confirm to done ${load.toFixed(0)} ms, upload to waiting ${infer.toFixed(0)} ms`,
+    );
+    if (round === 0) continue;
+    bests.plain = Math.min(bests.plain, plain);
+    bests.load = Math.min(bests.load, load);
+  }
+  const ratio = bests.plain / bests.load;
+  console.log(`best: baseline ${rate(bests.plain)}, confirm to done ${rate(bests.load)}`);
+  console.log(`ratio ${ratio.toFixed(2)} (at least ${LIMIT})`);
+  process.exitCode = ratio >= LIMIT ? 0 : 1;
+} finally {
+  await system.stop();
+  await rm(folder, { recursive: true, force: true });
+}

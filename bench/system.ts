@@ -1,0 +1,105 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleWorker } from '../local/bundle.ts';
+import { startNeonStandIn } from '../local/neon/stand-in.ts';
+import { startPostgres } from '../local/postgres.ts';
+import { freePort } from '../local/processes.ts';
+import { openState } from '../local/state.ts';
+import { type LocalWorker, startWorker } from '../local/worker.ts';
+import { tenantNames } from '../src/tenant-sql/roles.ts';
+
+const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
+const NO_LIMIT = '1000000000';
+
+/** The whole system on this machine, as `npm start` runs it, with one company that has its Postgres. */
+export interface System {
+  baseUrl: string;
+  /** A request as the company's owner; throws unless it is answered with success. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, read by whoever asked.
+  call(method: string, path: string, body?: BodyInit | object): Promise<any>;
+  /** Connection string of the company's Postgres. */
+  postgresUrl: string;
+  /** Process id of workerd. */
+  workerd(): Promise<number>;
+  /** Ends workerd and starts a fresh one on the same storage. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param entry another entry than `src/index.ts` */
+export async function startSystem(entry?: string): Promise<System> {
+  const folder = await mkdtemp(join(tmpdir(), 'data-console-bench-'));
+  const state = await openState(join(folder, 'state'));
+  const stateDir = join(folder, 'worker');
+  const modules = await bundleWorker(PROJECT, join(stateDir, 'bundle'), entry && join(PROJECT, entry));
+  const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
+  const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
+  const neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const variables = {
+    ...secrets,
+    CONSOLE_URL: baseUrl,
+    NEON_API_URL: neon.apiUrl,
+    NEON_WS_PROXY: neon.wsProxy,
+    RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
+    RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
+  };
+  const start = () => startWorker({ projectDir: PROJECT, stateDir, modules, port, variables, deliver: async () => {} });
+  let worker: LocalWorker = await start();
+
+  const send = async (method: string, path: string, headers: Record<string, string>, body?: BodyInit | object) => {
+    const isJson = body !== undefined && Object.getPrototypeOf(body) === Object.prototype;
+    const response = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) },
+      body: isJson ? JSON.stringify(body) : (body as BodyInit | undefined),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return JSON.parse(text);
+  };
+
+  const owner = { email: 'owner@bench.test', name: 'Bench', password: 'correct-horse-battery' };
+  const founded = await send(
+    'POST',
+    '/admin/organizations',
+    { authorization: `Bearer ${secrets.PLATFORM_ADMIN_TOKEN}` },
+    { name: 'Bench', slug: 'bench', owner },
+  );
+  const login = { company_slug: 'bench', email: owner.email, password: owner.password };
+  const { token } = await send('POST', '/v1/auth/login', {}, login);
+  const call: System['call'] = (method, path, body) => send(method, path, { authorization: `Bearer ${token}` }, body);
+  await call('POST', '/v1/managed-tables/provision');
+
+  return {
+    baseUrl,
+    call,
+    postgresUrl: neon.directUrl(tenantNames(founded.organization.id).project) as string,
+    workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
+    restart: async () => {
+      await worker.stop();
+      worker = await start();
+    },
+    stop: async () => {
+      await worker.stop();
+      await neon.close();
+      await postgres.stop();
+      await state.release();
+      for (const path of [folder, ...postgres.folders]) await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Polls an upload job until it has one of the statuses. */
+// biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
+export async function jobWhen(system: System, jobId: string, ...statuses: string[]): Promise<any> {
+  for (;;) {
+    const job = await system.call('GET', `/v1/managed-tables/upload-jobs/${jobId}`);
+    if (statuses.includes(job.status)) return job;
+    if (job.status === 'failed') throw new Error(`The job failed: ${JSON.stringify(job.error)}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * What an upload of 100 MB takes of memory: the peak resident memory of workerd (R2's simulator included) while the form
+ * is received, beside that of a bare `R2.put(request.body)` of the same bytes, each in a fresh process; and the peak while
+ * files of 25 and 100 MB are analysed and loaded, which must not grow with the file.
+ *
+ *   node bench/upload-memory/upload-memory.ts
+ *
+ * At most 1.5 times the bare put; the larger file's work at most 1.25 times the smaller one's. Needs Linux.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { jobWhen, type System, startSystem } from '../system.ts';
+
+const PUT_LIMIT = 1.5;
+const GROWTH_LIMIT = 1.25;
+const MEGABYTE = 1_000_000;
+
+const row = (n: number): string => `${n},"Cliente ${n}",${n % 9973}.5,${n % 2 === 0},2024-01-31,2024-01-31T10:20:30Z\n`;
+
+/** A CSV of about so many bytes. */
+function csvOf(bytes: number): Blob {
+  const parts = ['codigo,nome,valor,ativo,dia,momento\n'];
+  for (let length = 0, n = 0; length < bytes; n += 1000) {
+    const part = Array.from({ length: 1000 }, (_, index) => row(n + index)).join('');
+    parts.push(part);
+    length += part.length;
+  }
+  return new Blob(parts, { type: 'text/csv' });
+}
+
+/** Resident memory of workerd in MB: now, and at its highest since it started or was last reset. */
+async function memoryOf(system: System): Promise<{ now: number; peak: number }> {
+  const status = await readFile(`/proc/${await system.workerd()}/status`, 'utf8');
+  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
+  return { now: read('VmRSS'), peak: read('VmHWM') };
+}
+
+/** Peaks count from here on (proc(5), clear_refs). */
+const resetPeak = async (system: System) => writeFile(`/proc/${await system.workerd()}/clear_refs`, '5');
+
+async function upload(system: System, csv: Blob): Promise<string> {
+  const form = new FormData();
+  form.append('files', csv, 'grande.csv');
+  return (await system.call('POST', '/v1/managed-tables/upload', form)).job_id;
+}
+
+/** Peak while a body is stored by a fresh process. */
+async function receiving(system: System, store: () => Promise<unknown>): Promise<number> {
+  await system.restart();
+  await system.call('GET', '/v1/managed-tables/status');
+  await resetPeak(system);
+  await store();
+  return (await memoryOf(system)).peak;
+}
+
+/** Peak while a file is analysed and loaded by a fresh process. */
+async function working(system: System, csv: Blob, name: string): Promise<number> {
+  const jobId = await upload(system, csv);
+  const path = `/v1/managed-tables/upload-jobs/${jobId}`;
+  const { company_id: companyId } = await system.call('GET', path);
+  await system.restart();
+  await resetPeak(system);
+  // The local queue lives in memory: the restart lost the job's message.
+  await system.call('POST', '/bench/message', { type: 'upload.analyse', companyId, jobId });
+  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  await system.call('POST', `${path}/confirm`, { display_name: name, columns: schema.columns });
+  await jobWhen(system, jobId, 'done');
+  return (await memoryOf(system)).peak;
+}
+
+const system = await startSystem('bench/upload-memory/worker.ts');
+try {
+  const large = csvOf(100 * MEGABYTE);
+  const put = await receiving(system, () => system.call('POST', '/bench/put', large));
+  const received = await receiving(system, () => upload(system, large));
+  const ratio = received / put;
+  console.log(`receiving 100 MB: bare put ${put.toFixed(0)} MB, upload ${received.toFixed(0)} MB`);
+  console.log(`ratio ${ratio.toFixed(2)} (at most ${PUT_LIMIT})`);
+
+  const small = await working(system, csvOf(25 * MEGABYTE), 'pequena');
+  const big = await working(system, large, 'grande');
+  const growth = big / small;
+  console.log(`analysing and loading: 25 MB ${small.toFixed(0)} MB, 100 MB ${big.toFixed(0)} MB`);
+  console.log(`growth ${growth.toFixed(2)} (at most ${GROWTH_LIMIT})`);
+  process.exitCode = ratio <= PUT_LIMIT && growth <= GROWTH_LIMIT ? 0 : 1;
+} finally {
+  await system.stop();
+}
