@@ -1,7 +1,11 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../../src/db/client.ts';
+import { acceptStatements } from '../../src/modules/invitations/store.ts';
+import { sha256Hex } from '../../src/platform/secrets.ts';
 import { type Answer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { runScheduled } from '../support/scheduled.ts';
@@ -100,6 +104,18 @@ describe('an invitation', () => {
     expect(mailsTo(email)).toHaveLength(2);
     expect(statusAndCode(await accept(old))).toEqual(DEAD);
     expect((await accept(tokenOf(email))).status).toBe(200);
+  });
+
+  it('is accepted by the write itself: one that was replaced meanwhile makes nobody active', async () => {
+    const email = anEmail();
+    const { user } = await invite(company, email);
+    const digest = await sha256Hex(tokenOf(email));
+    await invite(company, email);
+    const [, accepted] = await inContext({ kind: 'anonymous' }, (ctx) =>
+      commit(ctx.db, acceptStatements(ctx.db, user, digest, { passwordHash: 'x', name: 'x' }, ctx.now())),
+    );
+    expect(accepted).toEqual([]);
+    expect(await userOf(email)).toMatchObject({ is_active: 0, password_hash: null });
   });
 
   it.each([1, 0])('cannot be made for a user who was active once (is_active = %i)', async (isActive) => {

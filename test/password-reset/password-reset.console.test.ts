@@ -1,7 +1,11 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { commit } from '../../src/db/client.ts';
+import { resetStatements } from '../../src/modules/password-reset/store.ts';
+import { sha256Hex } from '../../src/platform/secrets.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { runScheduled } from '../support/scheduled.ts';
 import { enrol } from '../support/second-factor.ts';
@@ -73,6 +77,20 @@ describe('a link', () => {
       ['one', 'two', 'three'].map((who) => logIn(company.slug, email, `${who}-${NEW_PASSWORD}`)),
     );
     expect(logins.map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
+  });
+
+  it('is used up by the write itself: a use that has read it before sets nothing', async () => {
+    const { email, id } = await aUser(company);
+    const digest = await sha256Hex(await aToken(email));
+    const link = { digest, companyId: company.id, userId: id };
+    const use = (hash: string) =>
+      inContext({ kind: 'anonymous' }, (ctx) => commit(ctx.db, resetStatements(ctx.db, link, hash, ctx.now())));
+    const [[, first], [, second]] = await Promise.all([use('first'), use('second')]);
+    expect([first, second].map((changed) => changed.length).sort()).toEqual([0, 1]);
+    const user = await env.CONTROL_DB.prepare('SELECT session_epoch, password_hash FROM users WHERE id = ?')
+      .bind(id)
+      .first();
+    expect(user).toEqual({ session_epoch: 1, password_hash: first.length > 0 ? 'first' : 'second' });
   });
 
   it('stops working when another one was used', async () => {
