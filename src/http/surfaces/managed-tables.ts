@@ -56,7 +56,6 @@ const REASONS: Record<string, PortugueseWording> = {
   'upload.too_many_files': [422, 'UPLOAD_TOO_MANY_FILES', 'São aceitos no máximo 10 arquivos por envio.'],
   'upload.file_type': [422, 'UPLOAD_FILE_TYPE', 'O tipo de um dos arquivos não é aceito.'],
   'upload.too_large': [413, 'UPLOAD_TOO_LARGE', 'Os arquivos excedem o limite de 100 MB no total.'],
-  'multipart.too_large': [413, 'UPLOAD_TOO_LARGE', 'Os arquivos excedem o limite de 100 MB no total.'],
   'upload_job.not_found': [404, null, 'Upload não encontrado.'],
   'upload_job.not_waiting_confirm': [
     400,

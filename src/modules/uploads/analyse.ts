@@ -3,6 +3,7 @@ import { blockBytes, readBlock } from './blocks.ts';
 import { beginInference, feed, finish, type InferenceState } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { Superseded } from './problems.ts';
+import { bytesOf } from './receive.ts';
 import * as store from './store.ts';
 import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
@@ -49,7 +50,6 @@ async function settle({ ctx, database, job }: Turn<AnalysisState>, finished: Inf
   const { schema, files } = finish(finished);
   const progress: JobProgress = {
     ...progressOf(job, { finished, reading: null }),
-    phase: 'waiting_confirm',
     rows_processed: schema.total_row_count_estimate,
     rows_total: schema.total_row_count_estimate,
   };
@@ -60,12 +60,10 @@ async function settle({ ctx, database, job }: Turn<AnalysisState>, finished: Inf
 
 function progressOf(job: WorkedJob<AnalysisState>, { finished, reading }: AnalysisState): JobProgress {
   const all = reading ? [...finished, reading] : finished;
-  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
   return {
-    phase: 'analisando',
-    rows_processed: sum(all.map((file) => file.rows)),
+    rows_processed: all.reduce((rows, file) => rows + file.rows, 0),
     rows_total: null,
-    bytes_processed: sum(job.files.slice(0, finished.length).map((file) => file.size_bytes)) + (reading?.offset ?? 0),
-    bytes_total: sum(job.files.map((file) => file.size_bytes)),
+    bytes_processed: bytesOf(job.files.slice(0, finished.length)) + (reading?.offset ?? 0),
+    bytes_total: bytesOf(job.files),
   };
 }

@@ -9,9 +9,8 @@ export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting
 /** What the rows do to the table: make it, join its rows, take their place. */
 export type UploadMode = 'create' | 'append' | 'replace';
 
-/** How far the present phase is, in rows of all files and bytes of all files. Totals are null until they are known. */
+/** How far the present phase is, in rows and bytes of all files. The total of rows is null until it is known. */
 export interface JobProgress {
-  phase: JobStatus;
   rows_processed: number;
   rows_total: number | null;
   bytes_processed: number;
@@ -85,7 +84,8 @@ export interface UploadJob {
   status: JobStatus;
   inferredSchema: InferredSchema | null;
   confirmedSchema: ConfirmedSchema | null;
-  progress: JobProgress | null;
+  /** Null while queued. `phase` is the status. */
+  progress: (JobProgress & { phase: JobStatus }) | null;
   error: JobError | null;
   createdAt: string;
   updatedAt: string;

@@ -8,6 +8,7 @@ import { type Chunk, copyStatements, type LoadState, plansOf, prepareChunk, refu
 import { stagingTable } from './ending.ts';
 import type { ConfirmedSchema, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, nameTaken, rowsDiffer, Superseded } from './problems.ts';
+import { bytesOf } from './receive.ts';
 import * as store from './store.ts';
 import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
@@ -104,7 +105,7 @@ async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
     createdByUserId: job.createdByUserId,
   };
   const progress = progressOf(job, state);
-  const ended = { ...progress, phase: 'done' as const, bytes_processed: progress.bytes_total };
+  const ended = { ...progress, bytes_processed: progress.bytes_total };
   try {
     await database.transaction(
       async (tx) => {
@@ -139,14 +140,11 @@ function confirmedOf(job: WorkedJob<LoadState>): ConfirmedSchema {
 }
 
 function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
-  const sizes = job.files.map((stored) => stored.size_bytes);
-  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
   return {
-    phase: 'inserting',
     rows_processed: rows,
     rows_total: job.inferredSchema?.total_row_count_estimate ?? null,
-    bytes_processed: sum(sizes.slice(0, file)) + (position?.offset ?? 0),
-    bytes_total: sum(sizes),
+    bytes_processed: bytesOf(job.files.slice(0, file)) + (position?.offset ?? 0),
+    bytes_total: bytesOf(job.files),
   };
 }
 

@@ -17,6 +17,13 @@ export interface Block {
   last: boolean;
 }
 
+/** What a reader holds and reads at most. */
+export interface Bounds {
+  blockBytes: number;
+  maxBytes: number;
+  tooLarge: () => Failure;
+}
+
 /** Bytes asked of the network at a time. */
 const READ_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 8 * 1024;
@@ -46,7 +53,7 @@ export function boundaryOf(contentType: string | null): string | null {
 export class MultipartReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #delimiter: Buffer;
-  readonly #maxBytes: number;
+  readonly #bounds: Bounds;
   #buffer: Buffer;
   /** Unread bytes are [start, end) of the buffer; those before `searched` hold no beginning of a delimiter. */
   #start = 0;
@@ -61,14 +68,13 @@ export class MultipartReader {
   /**
    * @param body the request's body, a byte stream
    * @param boundary see {@link boundaryOf}
-   * @param blockBytes the largest block that will be asked for
-   * @param maxBytes the largest body that is read; more is `multipart.too_large`
+   * @param bounds the largest block that will be asked for, the largest body that is read, and what more than that is
    */
-  constructor(body: ReadableStream<Uint8Array>, boundary: string, blockBytes: number, maxBytes: number) {
+  constructor(body: ReadableStream<Uint8Array>, boundary: string, bounds: Bounds) {
     this.#reader = body.getReader({ mode: 'byob' });
-    this.#maxBytes = maxBytes;
+    this.#bounds = bounds;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`);
-    this.#buffer = Buffer.from(new ArrayBuffer(blockBytes + READ_BYTES + MAX_HEADER_BYTES));
+    this.#buffer = Buffer.from(new ArrayBuffer(bounds.blockBytes + READ_BYTES + MAX_HEADER_BYTES));
     // The first delimiter needs no line end before it: giving it one makes it like all others, with the preamble as a part.
     CRLF.copy(this.#buffer);
     this.#end = CRLF.length;
@@ -153,8 +159,7 @@ export class MultipartReader {
   async #fill(): Promise<void> {
     if (this.#ended) throw malformed('The body ended before the form was complete.');
     await this.#read();
-    if (this.#received > this.#maxBytes)
-      throw new Failure('too_large', 'multipart.too_large', { limit_bytes: this.#maxBytes });
+    if (this.#received > this.#bounds.maxBytes) throw this.#bounds.tooLarge();
   }
 
   async #read(): Promise<void> {

@@ -50,7 +50,8 @@ const UNKNOWN_TYPE = 'application/octet-stream';
 export async function receiveForm(request: Request, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
   const boundary = boundaryOf(request.headers.get('content-type'));
   if (!boundary || !request.body) throw notMultipart();
-  const reader = new MultipartReader(request.body, boundary, PART_BYTES, MAX_UPLOAD_BYTES + MAX_FORM_BYTES);
+  const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
+  const reader = new MultipartReader(request.body, boundary, { blockBytes: PART_BYTES, maxBytes, tooLarge });
   const form: UploadForm = { files: [], mode: null };
   try {
     for (let head = await reader.next(); head; head = await reader.next()) {
@@ -89,7 +90,8 @@ export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
 /** Both ways to repeat a field in a form are in use. */
 const isFile = (head: PartHead): boolean => head.name === 'files' || head.name === 'files[]';
 
-const sizeOf = (form: UploadForm): number => form.files.reduce((sum, file) => sum + file.size_bytes, 0);
+/** Bytes of files together. */
+export const bytesOf = (files: StoredFile[]): number => files.reduce((sum, file) => sum + file.size_bytes, 0);
 
 async function receiveFile(
   head: PartHead,
@@ -114,7 +116,7 @@ async function receiveFile(
     mime_type: /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(head.mediaType) ? head.mediaType : UNKNOWN_TYPE,
   };
   form.files.push(file);
-  const room = MAX_UPLOAD_BYTES - sizeOf(form);
+  const room = MAX_UPLOAD_BYTES - bytesOf(form.files);
   await store(reader, bucket, file, room);
 }
 

@@ -8,7 +8,7 @@ import { endHeld } from './ending.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm } from './failures.ts';
 import type { Confirmation, UploadJob } from './job.ts';
 import { cancelled } from './problems.ts';
-import { filesOf, forget, receiveForm } from './receive.ts';
+import { bytesOf, filesOf, forget, receiveForm } from './receive.ts';
 import * as store from './store.ts';
 
 /** A job that shows no sign of life for so long is taken up again by the scheduled run. Milliseconds. */
@@ -33,7 +33,8 @@ export async function startUpload(ctx: UserContext, request: Request): Promise<s
   const { files } = await receiveForm(request, ctx.files, filesOf(ctx.actor.companyId, jobId));
   const job = { id: jobId, companyId: ctx.actor.companyId, userTableId: null, createdByUserId: ctx.actor.id, files };
   try {
-    await store.insertJob(database, { ...job, mode: 'create' }, nowOf(ctx));
+    const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
+    await store.insertJob(database, { ...job, mode: 'create' }, progress, nowOf(ctx));
   } catch (error) {
     await forget(ctx.files, files);
     throw error;
@@ -76,11 +77,10 @@ export async function confirmUpload(ctx: CompanyContext, id: string, confirmatio
   if (await isNameInUse(ctx, schema.display_name)) throw nameIsTaken(schema.display_name);
   await markWork(ctx, ctx.now() + SILENCE_MS);
   const progress = {
-    phase: 'inserting' as const,
     rows_processed: 0,
     rows_total: job.inferredSchema.total_row_count_estimate,
     bytes_processed: 0,
-    bytes_total: job.files.reduce((sum, file) => sum + file.size_bytes, 0),
+    bytes_total: bytesOf(job.files),
   };
   try {
     if (!(await store.confirmJob(database, key, { schema, progress }, nowOf(ctx)))) throw notWaitingConfirm();

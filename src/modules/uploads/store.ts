@@ -21,7 +21,7 @@ interface JobRow {
   status: JobStatus;
   inferred_schema: InferredSchema | null;
   confirmed_schema: ConfirmedSchema | null;
-  progress: JobProgress | null;
+  progress: JobProgress;
   error: JobError | null;
   created_at: string;
   updated_at: string;
@@ -55,24 +55,34 @@ function jobOf(row: JobRow): UploadJob {
     status: row.status,
     inferredSchema: row.inferred_schema,
     confirmedSchema: row.confirmed_schema,
-    progress: row.progress,
+    progress: row.status === 'queued' ? null : { ...row.progress, phase: row.status },
     error: row.error,
     createdAt: datetimeJson(row.created_at),
     updatedAt: datetimeJson(row.updated_at),
   };
 }
 
-/** Enters a new job, `queued`. */
+/** Enters a new job, `queued`. Its progress is written from the start and not shown before work begins. */
 export async function insertJob(
   tx: TenantTx,
   job: Pick<UploadJob, 'id' | 'companyId' | 'userTableId' | 'createdByUserId' | 'files' | 'mode'>,
+  progress: JobProgress,
   at: string,
 ): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
-       (id, company_id, user_table_id, created_by_user_id, files, mode, status, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5::json, $6, 'queued', $7, $7)`,
-    [job.id, job.companyId, job.userTableId, job.createdByUserId, JSON.stringify(job.files), job.mode, at],
+       (id, company_id, user_table_id, created_by_user_id, files, mode, status, progress, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5::json, $6, 'queued', $7::json, $8, $8)`,
+    [
+      job.id,
+      job.companyId,
+      job.userTableId,
+      job.createdByUserId,
+      JSON.stringify(job.files),
+      job.mode,
+      JSON.stringify(progress),
+      at,
+    ],
   );
 }
 
@@ -252,8 +262,7 @@ export async function finishLoad(
 export async function failJob(tx: TenantTx, key: JobKey, error: JobError, at: string): Promise<void> {
   await tx.execute(
     `UPDATE console.upload_jobs
-     SET status = 'failed', error = $3::json, progress = (progress::jsonb || '{"phase":"failed"}')::json,
-       step = step + 1, state = NULL, updated_at = $4
+     SET status = 'failed', error = $3::json, step = step + 1, state = NULL, updated_at = $4
      WHERE ${KEY}`,
     [key.id, key.companyId, JSON.stringify(error), at],
   );

@@ -17,7 +17,7 @@ CREATE TABLE console.upload_jobs (
   inferred_schema json,
   reading json,
   confirmed_schema json,
-  progress json,
+  progress json NOT NULL,
   error json,
   step integer NOT NULL DEFAULT 0,
   state json,
