@@ -22,16 +22,32 @@ export async function dispatch(batch: MessageBatch, env: Bindings, execution: Ex
       message.ack();
     } catch (error) {
       const { type, companyId } = parsed.data;
-      logError('job_failed', error, { type, company_id: companyId, message_id: message.id, attempts: message.attempts });
+      logError('job_failed', error, {
+        type,
+        company_id: companyId,
+        message_id: message.id,
+        attempts: message.attempts,
+      });
       message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** message.attempts, LONGEST_RETRY_SECONDS) });
     }
   }
 }
 
-async function run(message: JobMessage, correlationId: string, env: Bindings, execution: ExecutionContext): Promise<void> {
+async function run(
+  message: JobMessage,
+  correlationId: string,
+  env: Bindings,
+  execution: ExecutionContext,
+): Promise<void> {
   const startedAt = clock.now();
   const actor: SystemActor = { kind: 'system', companyId: message.companyId };
-  const origin = { env, waitUntil: (work: Promise<unknown>) => execution.waitUntil(work), correlationId, baseUrl: '', ip: null };
+  const origin = {
+    env,
+    waitUntil: (work: Promise<unknown>) => execution.waitUntil(work),
+    correlationId,
+    baseUrl: '',
+    ip: null,
+  };
   const { context, close } = openContext(origin, actor);
   try {
     switch (message.type) {

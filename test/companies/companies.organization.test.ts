@@ -28,8 +28,16 @@ describe('founding an organization', () => {
       created_at: expect.stringMatching(/Z$/),
     });
     expect(body.owner).toEqual({ id: expect.any(String), email: 'olga@acme.test', name: 'Olga' });
-    expect(body.default_account).toMatchObject({ name: 'default', is_default: true, organization_id: body.organization.id });
-    expect(body.service_account).toMatchObject({ account_id: body.default_account.id, is_active: true, last_used_at: null });
+    expect(body.default_account).toMatchObject({
+      name: 'default',
+      is_default: true,
+      organization_id: body.organization.id,
+    });
+    expect(body.service_account).toMatchObject({
+      account_id: body.default_account.id,
+      is_active: true,
+      last_used_at: null,
+    });
     expect(body.api_key.access_key).toMatch(new RegExp(`^sa_${sent.slug}_${body.default_account.id}_[a-z2-7]{20}$`));
     expect(body.api_key.secret_key).toMatch(/^[\w-]{43}$/);
   });
