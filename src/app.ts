@@ -18,6 +18,7 @@ import { accountEndpoints } from './modules/accounts/organization.ts';
 import { auditEndpoints } from './modules/audit/organization.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
+import { dashboardEndpoints } from './modules/dashboards/console.ts';
 import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
 import { organizationGroupEndpoints } from './modules/groups/organization.ts';
 import { invitationEndpoints } from './modules/invitations/console.ts';
@@ -34,6 +35,7 @@ import { singleSignOnEndpoints } from './modules/single-sign-on/console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/console.ts';
 import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
 import { organizationUserEndpoints } from './modules/users/organization.ts';
+import { visualizationEndpoints } from './modules/visualizations/console.ts';
 import { logError } from './platform/log.ts';
 
 /** Every surface with its endpoints. */
@@ -62,6 +64,8 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...socialSignInEndpoints,
       ...invitationEndpoints,
       ...passwordResetEndpoints,
+      ...visualizationEndpoints,
+      ...dashboardEndpoints,
     ],
   },
   { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },

@@ -226,7 +226,7 @@ function valueAt(slug: string, value: BoundValue, part: ParameterPart, list: boo
 }
 
 /** PostgreSQL's text form of a text[]. */
-function arrayLiteral(values: readonly string[]): string {
+export function arrayLiteral(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 

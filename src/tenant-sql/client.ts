@@ -51,6 +51,8 @@ export interface TenantSql extends TenantTx {
   connect(): Promise<Client>;
   /** Gives the connection up at once, whatever it is sending. Nothing more can be run on it. */
   drop(): void;
+  /** Closed or dropped. */
+  readonly closed: boolean;
   /** Ends the connection, if there is one. To be called in the opener's `finally`; never throws. */
   close(): Promise<void>;
 }
@@ -87,6 +89,10 @@ class NeonTenantSql implements TenantSql {
   get raw(): Client {
     if (this.#client === undefined) throw new Error('raw is there only after the first statement or in a transaction');
     return this.#client;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
   }
 
   async query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]> {

@@ -122,7 +122,7 @@ class PeopleSqlRun implements Submittable {
     }
     out.sync();
     this.#stream.on('data', this.#count);
-    this.#deadline = setTimeout(() => this.#give(timedOut()), this.#limits.milliseconds + GRACE_MS);
+    this.#deadline = setTimeout(() => this.#give(queryTimedOut()), this.#limits.milliseconds + GRACE_MS);
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
@@ -190,10 +190,10 @@ class PeopleSqlRun implements Submittable {
 
   #failureOf(error: unknown): unknown {
     if (!isPostgresError(error)) return isConnectionProblem(error) ? unavailable(error) : error;
-    if (TIMEOUTS.has(error.code)) return timedOut(error);
+    if (TIMEOUTS.has(error.code)) return queryTimedOut(error);
     if (error.severity !== 'ERROR') return unavailable(error);
     if (this.#here === 'look') return refused(new Error("only the company's own tables can be read"));
-    return this.#here === 'declare' || this.#here === 'fetch' ? failed(error) : error;
+    return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed(error) : error;
   }
 }
 
@@ -239,13 +239,14 @@ function cell(type: ColumnType, value: string | null): Cell {
 const because = (failure: Failure, cause?: unknown): Failure =>
   Object.assign(failure, cause !== undefined && { cause });
 
-const failed = (cause: PostgresError) =>
+/** @param cause what its author may be told */
+export const queryFailed = (cause: Error) =>
   because(new Failure('invalid', 'people_sql.failed', { message: 'The query failed.' }), cause);
 
 const refused = (cause: Error) =>
   because(new Failure('invalid', 'people_sql.refused', { message: 'The query is not allowed.' }), cause);
 
-const timedOut = (cause?: PostgresError) =>
+export const queryTimedOut = (cause?: PostgresError) =>
   because(new Failure('invalid', 'people_sql.timeout', { message: 'The query took too long.' }), cause);
 
 const tooLarge = () =>

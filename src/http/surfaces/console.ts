@@ -38,6 +38,18 @@ const REASONS: Record<string, Wording> = {
     'The identity provider could not be reached, or its answer was not right.',
   ],
   'social.invalid_token': [401, 'INVALID_SOCIAL_TOKEN'],
+  'visualization.not_found': [404, 'VISUALIZATION_NOT_FOUND', 'There is no such visualization.'],
+  'visualization.slug_taken': [409, 'VISUALIZATION_SLUG_DUPLICATE', 'Another visualization has this slug.'],
+  'visualization.in_use': [409, 'VISUALIZATION_IN_USE', 'The visualization stands on a dashboard. Take it off first.'],
+  'visualization.changed_meanwhile': [409, 'CONFLICT', 'The visualization is being changed. Try again.'],
+  'dashboard.not_found': [404, 'DASHBOARD_NOT_FOUND', 'There is no such dashboard.'],
+  'dashboard.slug_taken': [409, 'DASHBOARD_SLUG_DUPLICATE', 'Another dashboard has this slug.'],
+  'dashboard.changed_meanwhile': [409, 'CONFLICT', 'The dashboard is being changed. Try again.'],
+  'managed_database.not_provisioned': [
+    400,
+    'MANAGED_DATABASE_NOT_PROVISIONED',
+    'The managed database is not provisioned. Activate it first.',
+  ],
   'user.not_found': [404, 'USER_NOT_FOUND', 'There is no such user.'],
 };
 

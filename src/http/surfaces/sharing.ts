@@ -8,6 +8,13 @@ export const endpoint = endpointFor<UserActor>();
 
 const REASONS: Record<string, Wording> = {
   ...REQUEST_REASONS,
+  'sharing.policy_violation': [403, 'SHARE_FILTER_POLICY_VIOLATION'],
+  'sharing.filter_disabled': [403, 'FILTER_DISABLED_BY_POLICY'],
+  'sharing.filter_not_found': [404, 'NOT_FOUND'],
+  'people_sql.failed': [422, 'DB_QUERY_ERROR'],
+  'people_sql.refused': [422, 'DB_QUERY_ERROR'],
+  'people_sql.timeout': [422, 'DB_QUERY_ERROR'],
+  'people_sql.too_large': [422, 'DB_QUERY_ERROR'],
 };
 
 export const surface: Surface = {

@@ -25,7 +25,6 @@ interface Connection {
 interface Opened {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
-  reader?: TenantSql;
 }
 
 const openedBy = new WeakMap<Context, Opened>();
@@ -74,15 +73,14 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 }
 
 /**
- * The same database with the login that people's SQL runs under: it may read tables of schema `public` and nothing else.
+ * Opens the same database with the login that people's SQL runs under: it may read tables of schema `public` and nothing
+ * else. Each call is a connection of its own, for statements that run side by side.
  * @throws Failure `managed_database.not_provisioned`
  */
-export async function requireReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
+export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await connectionOf(ctx);
   if (!connection) throw notProvisioned();
-  const opened = openedOf(ctx);
-  opened.reader ??= open(ctx, connection.reader);
-  return opened.reader;
+  return open(ctx, connection.reader);
 }
 
 /** Says that something waits in the company's Postgres: the scheduled run looks there at `dueAt` (ms) or before. */

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { description, displayName, slug } from '../../http/fields.ts';
+import type { FieldProblem } from '../../kernel/failure.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { isChoice } from '../../kernel/parameters.ts';
+import {
+  parameterMembers,
+  parameterProblems,
+  templateProblems,
+  templateSql,
+  type Visualization,
+} from '../visualizations/service.ts';
+import { standIn } from './dimensions.ts';
+
+const MAX_WIDGETS = 50;
+const MAX_FILTERS = 50;
+const MAX_STATIC_OPTIONS = 1000;
+const MAX_CACHE_SECONDS = 24 * 60 * 60;
+const STANDARD_CACHE_SECONDS = 60;
+
+const visualizationId = z.string().regex(ID_PATTERN, 'must be the id of a visualization');
+const gridUnit = z.int().max(10_000);
+
+const widget = z
+  .object({
+    visualization_id: visualizationId,
+    x: gridUnit.min(0),
+    y: gridUnit.min(0),
+    w: gridUnit.min(1),
+    h: gridUnit.min(1),
+  })
+  .meta({ id: 'Widget', description: 'Where a visualization stands, in units of the grid.' });
+
+const option = z.object({ label: z.string().max(1000), value: z.string().max(1000) }).meta({ id: 'FilterOption' });
+
+/** The first column of `sql` is the value, the second the label. It uses no filters. */
+const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]);
+
+const filter = z
+  .object({
+    ...parameterMembers,
+    options: options.nullable().default(null),
+    applies_to: z.array(visualizationId).max(MAX_WIDGETS).nullable().default(null).meta({
+      description: 'The visualizations that the filter is for; null for all.',
+    }),
+  })
+  .meta({ id: 'Filter' });
+
+export type Widget = z.output<typeof widget>;
+export type Filter = z.output<typeof filter>;
+export type FilterOption = z.output<typeof option>;
+
+/** The members of a dashboard's record that are its definition. */
+export const definitionMembers = {
+  name: displayName,
+  slug,
+  description,
+  cache_seconds: z.int().min(0).max(MAX_CACHE_SECONDS),
+  layout: z.array(widget).max(MAX_WIDGETS),
+  filters: z.array(filter).max(MAX_FILTERS),
+};
+
+/** What creating a dashboard takes. */
+export const newDashboard = z.object({
+  ...definitionMembers,
+  slug: slug.optional(),
+  description: description.default(''),
+  cache_seconds: definitionMembers.cache_seconds.default(STANDARD_CACHE_SECONDS),
+  layout: definitionMembers.layout.default([]),
+  filters: definitionMembers.filters.default([]),
+});
+
+/** What changing one takes: only what is sent changes. */
+export const dashboardChanges = z.object(definitionMembers).partial();
+
+export type NewDashboard = z.output<typeof newDashboard>;
+export type DashboardChanges = z.output<typeof dashboardChanges>;
+
+/** The ids of the visualizations on a layout, each once. */
+export const widgetIds = (layout: readonly Widget[]): string[] => [
+  ...new Set(layout.map(({ visualization_id }) => visualization_id)),
+];
+
+/** What is wrong with filters, for a dashboard with these visualizations. */
+export function filterProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
+  const ids = new Set(visualizations.map(({ id }) => id));
+  return [
+    ...parameterProblems(filters, 'filters'),
+    ...filters.flatMap((each, index): FieldProblem[] => {
+      const at = `filters.${index}`;
+      const strangers = (each.applies_to ?? []).some((id) => !ids.has(id));
+      return [
+        ...optionProblems(each, `${at}.options`),
+        ...(strangers ? [{ field: `${at}.applies_to`, message: 'must hold visualizations of the layout' }] : []),
+        ...visualizations.flatMap((visualization) => {
+          const message = standIn(each, visualization)?.problem;
+          return message === undefined ? [] : [{ field: `${at}.kind`, message: `${message} "${visualization.name}"` }];
+        }),
+      ];
+    }),
+  ];
+}
+
+function optionProblems({ kind, options: given }: Filter, field: string): FieldProblem[] {
+  if (given === null) return [];
+  if (!isChoice(kind)) {
+    const none = Array.isArray(given) && given.length === 0;
+    return none ? [] : [{ field, message: 'are for filters of kind select and multi_select' }];
+  }
+  return Array.isArray(given) ? [] : templateProblems(given.sql, new Map(), `${field}.sql`);
+}

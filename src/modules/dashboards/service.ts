@@ -1,0 +1,158 @@
+import type { CompanyContext, UserContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { BoundValues } from '../../kernel/parameters.ts';
+import { boundValues, viewerRules } from '../../kernel/sharing-rules.ts';
+import { slugFrom } from '../../kernel/slug.ts';
+import {
+  type Execution,
+  execute,
+  selectVisualizations,
+  type Visualization,
+  visualizationNotFound,
+} from '../visualizations/service.ts';
+import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
+import { dashboardDimensions, valuesFor } from './dimensions.ts';
+import { dashboardBusy, dashboardNotFound, dashboardSlugTaken } from './failures.ts';
+import {
+  type Dashboard,
+  deleteDashboard as deleteRow,
+  insertDashboard,
+  readDashboards,
+  relink,
+  selectDashboard,
+  selectDashboardVisualizations,
+  unlink,
+  updateDashboard,
+} from './store.ts';
+
+export type { Filter, FilterOption, Widget } from './definition.ts';
+export { dashboardDimensions } from './dimensions.ts';
+export { dashboardNotFound } from './failures.ts';
+export { filterOptions } from './options.ts';
+export { selectDashboard, selectDashboardBySlug } from './store.ts';
+export type { Dashboard };
+
+const SLUG_IS_UNIQUE = { 'dashboards.slug': dashboardSlugTaken };
+
+/** A dashboard with what stands on it. */
+export interface LoadedDashboard {
+  dashboard: Dashboard;
+  visualizations: Visualization[];
+}
+
+/** A page of the company's dashboards, newest first. */
+export function listDashboards(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
+  return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
+}
+
+/** @throws Failure `dashboard.not_found` */
+export async function getDashboard(ctx: CompanyContext, id: string): Promise<Dashboard> {
+  if (!ID_PATTERN.test(id)) throw dashboardNotFound();
+  const [dashboard] = await selectDashboard(ctx.db, ctx.actor.companyId, id);
+  if (!dashboard) throw dashboardNotFound();
+  return dashboard;
+}
+
+/** The dashboard and its visualizations, as of one moment. @throws Failure `dashboard.not_found` */
+export async function loadDashboard(ctx: CompanyContext, id: string): Promise<LoadedDashboard> {
+  if (!ID_PATTERN.test(id)) throw dashboardNotFound();
+  const { companyId } = ctx.actor;
+  const [[dashboard], visualizations] = await ctx.db.batch([
+    selectDashboard(ctx.db, companyId, id),
+    selectDashboardVisualizations(ctx.db, companyId, id),
+  ]);
+  if (!dashboard) throw dashboardNotFound();
+  return { dashboard, visualizations };
+}
+
+/** @throws Failure `dashboard.slug_taken`, `visualization.not_found` for one on the layout, validation */
+export async function createDashboard(ctx: UserContext, input: NewDashboard): Promise<Dashboard> {
+  await requireSound(ctx, input);
+  const { cache_seconds: cacheSeconds, ...rest } = input;
+  const now = ctx.now();
+  const record: Dashboard = {
+    ...rest,
+    cacheSeconds,
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    slug: input.slug ?? slugFrom(input.name, 'dashboard'),
+    version: 1,
+    createdByUserId: ctx.actor.id,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const insert = insertDashboard(ctx.db, record, input.slug === undefined ? `-${record.id.slice(-8)}` : undefined);
+  const [[made]] = await commit(ctx.db, [insert, ...relink(ctx.db, record.companyId, record.id)], SLUG_IS_UNIQUE);
+  if (!made) throw visualizationNotFound();
+  return made;
+}
+
+/** How often a change that overlaps with others is tried. */
+const TRIES = 5;
+
+/**
+ * Changes what is sent. Filters must fit the visualizations after the change.
+ * @throws Failure `dashboard.not_found`, `dashboard.slug_taken`, `dashboard.changed_meanwhile`, `visualization.not_found` for
+ *   one on the layout, validation
+ */
+export async function changeDashboard(ctx: CompanyContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
+  const { cache_seconds: cacheSeconds, ...rest } = changes;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const present = await getDashboard(ctx, id);
+    const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
+    if (changes.layout || changes.filters) await requireSound(ctx, next);
+    const update = updateDashboard(ctx.db, next);
+    const [[changed]] = await commit(ctx.db, [update, ...relink(ctx.db, next.companyId, id)], SLUG_IS_UNIQUE);
+    if (changed) return changed;
+  }
+  throw dashboardBusy();
+}
+
+/** @throws Failure `dashboard.not_found` */
+export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  const [, deleted] = await commit(ctx.db, [unlink(ctx.db, companyId, id), deleteRow(ctx.db, companyId, id)]);
+  if (deleted.length === 0) throw dashboardNotFound();
+}
+
+/**
+ * Runs what stands on a dashboard, with values that `boundValues` gave for its dimensions.
+ * @returns how each visualization ended, in the order of the layout, each once
+ * @throws Failure `managed_database.not_provisioned`, `tenant_sql.unavailable` when nothing could be run
+ */
+export function executeLoaded(
+  ctx: CompanyContext,
+  { dashboard, visualizations }: LoadedDashboard,
+  values: BoundValues,
+): Promise<Execution[]> {
+  const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
+  const runs = widgetIds(dashboard.layout).flatMap((id) => {
+    const visualization = byId.get(id);
+    return visualization ? [{ visualization, values: valuesFor(dashboard, id, values) }] : [];
+  });
+  return execute(ctx, runs);
+}
+
+/**
+ * Runs a dashboard for someone of the company, who may set its filters and the parameters that no filter stands for.
+ * @throws Failure as `executeLoaded`, `dashboard.not_found`, validation of the parameters
+ */
+export async function executeDashboard(
+  ctx: CompanyContext,
+  id: string,
+  parameters: Record<string, unknown>,
+): Promise<Execution[]> {
+  const loaded = await loadDashboard(ctx, id);
+  const rules = viewerRules(dashboardDimensions(loaded.dashboard, loaded.visualizations), { parametersOpen: true });
+  return executeLoaded(ctx, loaded, boundValues(rules, parameters));
+}
+
+async function requireSound(ctx: CompanyContext, { layout, filters }: Pick<Dashboard, 'layout' | 'filters'>) {
+  const ids = widgetIds(layout);
+  const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
+  if (found.length < ids.length) throw visualizationNotFound();
+  const problems = filterProblems(filters, found);
+  if (problems.length > 0) throw invalid(problems);
+}

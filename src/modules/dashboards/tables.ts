@@ -1,0 +1,43 @@
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, id, json, timestamps } from '../../db/columns.ts';
+import { visualizations } from '../visualizations/tables.ts';
+import type { Filter, Widget } from './definition.ts';
+
+export const dashboards = sqliteTable(
+  'dashboards',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    slug: text('slug').notNull(),
+    description: text('description').notNull(),
+    /** How long a result may be shown to outsiders before it is computed again. */
+    cacheSeconds: integer('cache_seconds').notNull(),
+    layout: json<Widget[]>('layout').notNull(),
+    filters: json<Filter[]>('filters').notNull(),
+    /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
+    version: integer('version').notNull().default(1),
+    createdByUserId: text('created_by_user_id').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('dashboards_slug').on(table.companyId, table.slug),
+    index('dashboards_by_creation').on(table.companyId, table.createdAt, table.id),
+  ],
+);
+
+/** Which visualizations stand on which dashboard: the foreign key keeps them from being deleted. */
+export const dashboardVisualizations = sqliteTable(
+  'dashboard_visualizations',
+  {
+    companyId: companyId(),
+    dashboardId: text('dashboard_id').notNull(),
+    visualizationId: text('visualization_id')
+      .notNull()
+      .references(() => visualizations.id),
+  },
+  (table) => [
+    primaryKey({ columns: [table.dashboardId, table.visualizationId] }),
+    index('dashboard_visualizations_of_visualization').on(table.visualizationId),
+  ],
+);

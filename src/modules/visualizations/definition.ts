@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { description, displayName, metadata, slug } from '../../http/fields.ts';
+import type { FieldProblem } from '../../kernel/failure.ts';
+import {
+  coerceParameter,
+  MAX_SLUG_LENGTH,
+  PARAMETER_KINDS,
+  PARAMETER_SLUG_PATTERN,
+  type Parameter,
+  type ParameterKind,
+} from '../../kernel/parameters.ts';
+import { misuse, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
+
+export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'scatter'] as const;
+
+const MAX_SQL_LENGTH = 20_000;
+const MAX_PARAMETERS = 50;
+const MAX_SERIES = 20;
+
+/** Text that can be sent to Postgres: no NUL, no half of a surrogate pair. */
+const isSendable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+/** SQL written by people, with `{{slug}}` for parameters. */
+export const templateSql = z
+  .string()
+  .min(1)
+  .max(MAX_SQL_LENGTH)
+  .refine(isSendable, 'must be Unicode text without NUL characters');
+
+/** The name of a parameter or filter in SQL and in requests. */
+export const parameterSlug = z
+  .string()
+  .max(MAX_SLUG_LENGTH)
+  .regex(PARAMETER_SLUG_PATTERN, 'must be lower-case letters, digits and _, with single hyphens between them');
+
+const columnName = z.string().min(1).max(200);
+
+export const chart = z
+  .object({
+    type: z.enum(CHART_TYPES),
+    x: columnName.nullable().default(null),
+    y: z.array(columnName).max(MAX_SERIES).default([]),
+    series: columnName.nullable().default(null),
+    options: metadata.default({}),
+  })
+  .meta({ id: 'Chart', description: 'How the columns of the result are drawn.' });
+
+export type Chart = z.output<typeof chart>;
+
+/** What parameters and filters have in common, as callers send it. */
+export const parameterMembers = {
+  slug: parameterSlug.meta({ examples: ['region'] }),
+  label: z.string().trim().min(1).max(200),
+  kind: z.enum(PARAMETER_KINDS),
+  default: z.unknown().default(null),
+  required: z.boolean().default(false),
+};
+
+const parameter = z.object(parameterMembers).meta({ id: 'Parameter' });
+
+/** What is wrong with a list of parameters in itself: repeated slugs, defaults that are not of their kind. */
+export function parameterProblems(parameters: readonly Parameter[], field: string): FieldProblem[] {
+  const seen = new Set<string>();
+  return parameters.flatMap(({ slug: name, kind, default: standing }, index) => {
+    const problems: FieldProblem[] = [];
+    if (seen.has(name)) problems.push({ field: `${field}.${index}.slug`, message: 'is used by another one' });
+    seen.add(name);
+    const coerced = coerceParameter(kind, standing);
+    if ('problem' in coerced) problems.push({ field: `${field}.${index}.default`, message: coerced.problem });
+    return problems;
+  });
+}
+
+/** What is wrong with a template in itself and with its use of parameters of these kinds. */
+export function templateProblems(
+  sql: string,
+  kinds: ReadonlyMap<string, ParameterKind>,
+  field: string,
+): FieldProblem[] {
+  try {
+    const uses = parseTemplate(sql).placeholders.map((place) => misuse(place, kinds.get(place.slug)));
+    return [...new Set(uses)].flatMap((message) => (message === undefined ? [] : [{ field, message }]));
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return [{ field, message: `${error.message} (at character ${error.position + 1})` }];
+  }
+}
+
+export const kindsOf = (parameters: readonly Parameter[]): ReadonlyMap<string, ParameterKind> =>
+  new Map(parameters.map(({ slug: name, kind }) => [name, kind]));
+
+const members = {
+  name: displayName,
+  slug,
+  description,
+  sql: templateSql,
+  chart,
+  parameters: z.array(parameter).max(MAX_PARAMETERS),
+};
+
+/** What creating a visualization takes. */
+export const newVisualization = z.object({
+  ...members,
+  slug: slug.optional(),
+  description: description.default(''),
+  chart: chart.prefault({ type: 'table' }),
+  parameters: members.parameters.default([]),
+});
+
+/** What changing one takes: only what is sent changes. */
+export const visualizationChanges = z.object(members).partial();
+
+export type NewVisualization = z.output<typeof newVisualization>;
+export type VisualizationChanges = z.output<typeof visualizationChanges>;
+
+/** What is wrong with a definition as a whole. */
+export function definitionProblems({
+  sql,
+  parameters,
+}: {
+  sql: string;
+  parameters: readonly Parameter[];
+}): FieldProblem[] {
+  return [...parameterProblems(parameters, 'parameters'), ...templateProblems(sql, kindsOf(parameters), 'sql')];
+}

@@ -1,0 +1,136 @@
+import type { CompanyContext } from '../../context.ts';
+import { Failure, invalid } from '../../kernel/failure.ts';
+import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
+import { isNothing } from '../../kernel/sharing-rules.ts';
+import { type CompiledSql, compileTemplate, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
+import type { TenantSql } from '../../tenant-sql/client.ts';
+import {
+  type ByteBudget,
+  type PeopleSqlResult,
+  queryFailed,
+  queryTimedOut,
+  runPeopleSql,
+  STANDARD_LIMITS,
+} from '../../tenant-sql/people-sql.ts';
+import { openReadonlyDatabase } from '../managed-database/service.ts';
+import { kindsOf } from './definition.ts';
+import type { Visualization } from './store.ts';
+
+/** A visualization with the values that it runs with. A parameter that has none there takes its own default. */
+export interface Run {
+  visualization: Pick<Visualization, 'id' | 'sql' | 'parameters'>;
+  values: BoundValues;
+}
+
+/** How a run ended: with a result, or with the failure that kept it from one. */
+export type Execution = { visualizationId: string; durationMs: number; cached: boolean } & (
+  | { result: PeopleSqlResult }
+  | { failure: Failure }
+);
+
+/** How many statements of one request run side by side, each on a connection of its own. */
+const LANES = 4;
+/** What one request may take altogether, however many statements it runs. */
+const TOTAL_MILLISECONDS = 30_000;
+const TOTAL_BYTES = 20 * 1024 * 1024;
+
+/** What the runs of one request share. */
+interface Shared {
+  queue: Iterator<[number, Run]>;
+  endsAt: number;
+  budget: ByteBudget;
+  /** Set when the database cannot be reached: the rest need not find out again. */
+  down?: Failure;
+}
+
+/**
+ * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the
+ * others.
+ * @returns how each ended, in order
+ * @throws Failure `managed_database.not_provisioned`; `tenant_sql.unavailable` when nothing could be run at all
+ */
+export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promise<Execution[]> {
+  const executions: Execution[] = [];
+  const shared: Shared = {
+    queue: runs.entries(),
+    endsAt: performance.now() + TOTAL_MILLISECONDS,
+    budget: { left: TOTAL_BYTES },
+  };
+  await Promise.all(Array.from({ length: Math.min(LANES, runs.length) }, () => lane(ctx, shared, executions)));
+  const unavailable = executions.map((execution) => 'failure' in execution && execution.failure.kind === 'unavailable');
+  if (shared.down && unavailable.every(Boolean)) throw shared.down;
+  return executions;
+}
+
+/** Runs what is next in the queue until nothing is left. */
+async function lane(ctx: CompanyContext, shared: Shared, executions: Execution[]): Promise<void> {
+  let sql: TenantSql | undefined;
+  try {
+    for (let next = shared.queue.next(); !next.done; next = shared.queue.next()) {
+      const [index, run] = next.value;
+      if (sql === undefined || sql.closed) sql = await openReadonlyDatabase(ctx);
+      executions[index] = await executeOne(sql, run, shared);
+    }
+  } finally {
+    // The answer need not wait until the goodbye is said.
+    if (sql) ctx.defer(sql.close());
+  }
+}
+
+async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Execution> {
+  const startedAt = performance.now();
+  const outcome = await resultOf(sql, run, shared).then(
+    (result) => ({ result }),
+    (error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      if (error.kind === 'unavailable') shared.down = error;
+      return { failure: error };
+    },
+  );
+  const durationMs = Math.round(performance.now() - startedAt);
+  return { visualizationId: run.visualization.id, durationMs, cached: false, ...outcome };
+}
+
+async function resultOf(sql: TenantSql, { visualization, values }: Run, shared: Shared): Promise<PeopleSqlResult> {
+  if (shared.down) throw shared.down;
+  const left = Math.floor(shared.endsAt - performance.now());
+  if (left <= 0) throw queryTimedOut();
+  const own = ownValues(visualization.parameters, values);
+  const nothing = [...own.values()].some(isNothing);
+  return runPeopleSql(sql, compiled(visualization, own), {
+    ...STANDARD_LIMITS,
+    // Where a viewer may see nothing, no SQL could say otherwise.
+    ...(nothing && { rows: 0 }),
+    milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
+    budget: shared.budget,
+  });
+}
+
+/** A value for each of a visualization's parameters. @throws Failure of validation for one that is required and has none */
+function ownValues(parameters: readonly Parameter[], values: BoundValues): BoundValues {
+  return new Map(
+    parameters.map((parameter): [string, BoundValue] => {
+      const { slug, kind, required } = parameter;
+      const value = values.has(slug) ? (values.get(slug) as BoundValue) : defaultOf(parameter);
+      if (value === null && required) throw invalid([{ field: `parameters.${slug}`, message: 'is required' }]);
+      if (value !== null && !fits(kind, value)) {
+        throw invalid([{ field: `parameters.${slug}`, message: `is a ${kind} here, unlike the filter of this name` }]);
+      }
+      return [slug, value];
+    }),
+  );
+}
+
+/** Whether a filter's value can stand for a parameter of this kind. */
+function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean {
+  if (isChoice(kind) || kind === 'text') return value.type === 'list' || value.type === 'text';
+  return value.type === (kind === 'date_range' ? 'range' : kind);
+}
+
+function compiled({ sql, parameters }: Run['visualization'], values: BoundValues): CompiledSql {
+  try {
+    return compileTemplate(parseTemplate(sql), kindsOf(parameters), values);
+  } catch (error) {
+    throw error instanceof TemplateError ? queryFailed(error) : error;
+  }
+}

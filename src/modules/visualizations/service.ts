@@ -1,0 +1,127 @@
+import type { CompanyContext, UserContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { decide } from '../../kernel/policy.ts';
+import { boundValues, type Dimension, viewerRules } from '../../kernel/sharing-rules.ts';
+import { slugFrom } from '../../kernel/slug.ts';
+import { parseTemplate, takesList } from '../../kernel/sql-template.ts';
+import { definitionProblems, type NewVisualization, type VisualizationChanges } from './definition.ts';
+import { visualizationBusy, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
+import { type Execution, execute } from './run.ts';
+import {
+  deleteVisualization as deleteRow,
+  insertVisualization,
+  readVisualizations,
+  selectVisualization,
+  selectVisualizations,
+  updateVisualization,
+  type Visualization,
+} from './store.ts';
+
+export { parameterMembers, parameterProblems, templateProblems, templateSql } from './definition.ts';
+export { visualizationNotFound } from './failures.ts';
+export { executionSchema, viewExecution } from './results.ts';
+export { type Execution, execute, type Run } from './run.ts';
+export type { Visualization };
+export { selectVisualizations };
+
+const SLUG_IS_UNIQUE = { 'visualizations.slug': visualizationSlugTaken };
+
+/** A page of the company's visualizations, newest first. */
+export function listVisualizations(ctx: CompanyContext, part: { page: number; perPage: number; search: string }) {
+  return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
+}
+
+/** @throws Failure `visualization.not_found` */
+export async function getVisualization(ctx: CompanyContext, id: string): Promise<Visualization> {
+  if (!ID_PATTERN.test(id)) throw visualizationNotFound();
+  const [visualization] = await selectVisualization(ctx.db, ctx.actor.companyId, id);
+  if (!visualization) throw visualizationNotFound();
+  return visualization;
+}
+
+/** Makes a visualization. Its SQL is not run: tables may come later. @throws Failure `visualization.slug_taken`, validation */
+export async function createVisualization(ctx: UserContext, input: NewVisualization): Promise<Visualization> {
+  requireSound(input);
+  const now = ctx.now();
+  const record: Visualization = {
+    ...input,
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    slug: input.slug ?? slugFrom(input.name, 'visualization'),
+    version: 1,
+    createdByUserId: ctx.actor.id,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
+  const [[made]] = await commit(ctx.db, [insertVisualization(ctx.db, record, suffix)], SLUG_IS_UNIQUE);
+  return made as Visualization;
+}
+
+/** How often a change that overlaps with others is tried. */
+const TRIES = 5;
+
+/**
+ * Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile.
+ * @throws Failure `visualization.not_found`, `visualization.slug_taken`, `visualization.changed_meanwhile`, validation
+ */
+export async function changeVisualization(
+  ctx: CompanyContext,
+  id: string,
+  changes: VisualizationChanges,
+): Promise<Visualization> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const next = { ...(await getVisualization(ctx, id)), ...changes, updatedAt: ctx.now() };
+    requireSound(next);
+    const [[changed]] = await commit(ctx.db, [updateVisualization(ctx.db, next)], SLUG_IS_UNIQUE);
+    if (changed) return changed;
+  }
+  throw visualizationBusy();
+}
+
+/** @throws Failure `visualization.not_found`, `visualization.in_use` while it stands on a dashboard */
+export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {
+  const deletion = deleteRow(ctx.db, ctx.actor.companyId, id);
+  const [deleted] = await commit(ctx.db, [deletion], { 'FOREIGN KEY': visualizationInUse });
+  if (deleted.length === 0) throw visualizationNotFound();
+}
+
+/** What of a visualization shown alone can be given a value. */
+export function visualizationDimensions({ sql, parameters }: Pick<Visualization, 'sql' | 'parameters'>): Dimension[] {
+  const template = parseTemplate(sql);
+  return parameters.map((parameter) => ({
+    ...parameter,
+    origin: 'filter',
+    takesList: takesList(template, parameter.slug, parameter.kind),
+  }));
+}
+
+/**
+ * Runs a visualization for someone of the company. A query that fails is told in the result.
+ * @throws Failure `visualization.not_found`, `managed_database.not_provisioned`, `tenant_sql.unavailable`, validation of
+ *   the parameters
+ */
+export async function executeVisualization(
+  ctx: CompanyContext,
+  id: string,
+  parameters: Record<string, unknown>,
+): Promise<Execution> {
+  const visualization = await getVisualization(ctx, id);
+  const values = boundValues(viewerRules(visualizationDimensions(visualization)), parameters);
+  const [execution] = await execute(ctx, [{ visualization, values }]);
+  return execution as Execution;
+}
+
+/** Whether the caller may change the visualization, and so be told what the database says about its SQL. */
+export function isAuthor({ actor }: UserContext, id: string): boolean {
+  const action = 'visualizations:update';
+  return decide(actor.access, action, resourceArn(action, actor.companyId, id)).allowed;
+}
+
+function requireSound(definition: Parameters<typeof definitionProblems>[0]): void {
+  const problems = definitionProblems(definition);
+  if (problems.length > 0) throw invalid(problems);
+}

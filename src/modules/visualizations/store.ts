@@ -1,0 +1,62 @@
+import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
+import { readPage } from '../../db/page.ts';
+import { visualizations } from './tables.ts';
+
+export type Visualization = typeof visualizations.$inferSelect;
+
+const one = (companyId: string, id: string): SQL =>
+  and(eq(visualizations.companyId, companyId), eq(visualizations.id, id)) as SQL;
+
+/** Stores a visualization; where `suffix` is given, its slug gets that when it is taken at that moment. */
+export const insertVisualization = (db: ControlDb, record: Visualization, suffix: string | undefined) => {
+  if (suffix === undefined) return db.insert(visualizations).values(record).returning();
+  const { companyId, slug } = record;
+  const taken = sql`exists (select 1 from visualizations where company_id = ${companyId} and slug = ${slug})`;
+  const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
+  return insertWhen(db, visualizations, free, sql`true`).returning();
+};
+
+/** The visualization of an id. */
+export const selectVisualization = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(visualizations).where(one(companyId, id));
+
+/** Those of the ids that are the company's. */
+export const selectVisualizations = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db
+    .select()
+    .from(visualizations)
+    .where(
+      and(
+        eq(visualizations.companyId, companyId),
+        inArray(visualizations.id, sql`(select value from json_each(${JSON.stringify(ids)}))`),
+      ),
+    );
+
+/** A page of the company's visualizations, newest first. `search` is a lower-case part of the name. */
+export const readVisualizations = (
+  db: ControlDb,
+  companyId: string,
+  { page, perPage, search }: { page: number; perPage: number; search: string },
+) => {
+  const mine = eq(visualizations.companyId, companyId);
+  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${visualizations.name}), ${search}) > 0`) as SQL);
+  return readPage(
+    db,
+    { table: visualizations, filter },
+    { by: visualizations.createdAt, descending: true, page, perPage },
+  );
+};
+
+/** Changes the visualization, if it still is the version that the change was made for. */
+export const updateVisualization = (db: ControlDb, { id, companyId, version, ...rest }: Visualization) =>
+  db
+    .update(visualizations)
+    .set({ ...rest, version: version + 1 })
+    .where(and(one(companyId, id), eq(visualizations.version, version)))
+    .returning();
+
+/** Deletes the visualization; the foreign key of dashboards refuses it while it stands on one. */
+export const deleteVisualization = (db: ControlDb, companyId: string, id: string) =>
+  db.delete(visualizations).where(one(companyId, id)).returning({ id: visualizations.id });

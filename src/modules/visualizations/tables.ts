@@ -1,0 +1,27 @@
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, id, json, timestamps } from '../../db/columns.ts';
+import type { Parameter } from '../../kernel/parameters.ts';
+import type { Chart } from './definition.ts';
+
+/** What a company asks of its data, and how it is drawn. The data itself is in the company's own Postgres. */
+export const visualizations = sqliteTable(
+  'visualizations',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    slug: text('slug').notNull(),
+    description: text('description').notNull(),
+    sql: text('sql').notNull(),
+    chart: json<Chart>('chart').notNull(),
+    parameters: json<Parameter[]>('parameters').notNull(),
+    /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
+    version: integer('version').notNull().default(1),
+    createdByUserId: text('created_by_user_id').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('visualizations_slug').on(table.companyId, table.slug),
+    index('visualizations_by_creation').on(table.companyId, table.createdAt, table.id),
+  ],
+);

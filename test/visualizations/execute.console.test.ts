@@ -1,0 +1,201 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { behindTheApi } from '../managed-tables/support.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aVisualization, parameter, someSales, VISUALIZATIONS } from './support.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+});
+
+const execute = (id: string, json: unknown = {}, as = company.as) =>
+  as.post(`${VISUALIZATIONS}/${id}/execute`, { json });
+const executeSql = async (sql: string, json: unknown = {}, more: Record<string, unknown> = {}) =>
+  execute((await aVisualization(company.as, sql, more))._id, json);
+
+describe('executing a visualization', () => {
+  it('answers columns, rows and how it went', async () => {
+    const made = await aVisualization(
+      company.as,
+      'SELECT region, sum(amount) AS total FROM sales GROUP BY 1 ORDER BY 1',
+    );
+    const { status, body } = await execute(made._id);
+    expect([status, body]).toEqual([
+      200,
+      {
+        result: {
+          visualization_id: made._id,
+          columns: [
+            { name: 'region', type: 'text' },
+            { name: 'total', type: 'decimal' },
+          ],
+          rows: [
+            ['east', 60],
+            ['north', 30],
+            ['south', 120],
+          ],
+          row_count: 3,
+          truncated: false,
+          duration_ms: expect.any(Number),
+          cached: false,
+        },
+      },
+    ]);
+    const withoutBody = await company.as.post(`${VISUALIZATIONS}/${made._id}/execute`);
+    expect([withoutBody.status, withoutBody.body.result.row_count]).toEqual([200, 3]);
+  });
+
+  it('binds each kind of parameter with its type', async () => {
+    const sql = `SELECT count(*) FROM sales WHERE true [[AND region = {{one}}]] [[AND region = ANY({{some}})]]
+      [[AND region ILIKE '%' || {{part}} || '%']] [[AND amount > {{min}}]] [[AND day = {{day}}]]
+      [[AND day >= {{period.from}}]] [[AND day <= {{period.to}}]]`;
+    const parameters = [
+      parameter('one', 'select'),
+      parameter('some', 'multi_select'),
+      parameter('part', 'text'),
+      parameter('min', 'number'),
+      parameter('day', 'date'),
+      parameter('period', 'date_range'),
+    ];
+    const { _id } = await aVisualization(company.as, sql, { parameters });
+    const count = async (sent: Record<string, unknown>) =>
+      (await execute(_id, { parameters: sent })).body.result.rows[0][0];
+    expect(await count({})).toBe(6);
+    expect(await count({ one: 'south' })).toBe(3);
+    expect(await count({ some: ['north', 'east'] })).toBe(3);
+    expect(await count({ part: 'OUT' })).toBe(3);
+    expect(await count({ part: '%' })).toBe(6);
+    expect(await count({ min: 30 })).toBe(3);
+    expect(await count({ min: '30.5', one: 'south' })).toBe(2);
+    expect(await count({ day: '2024-01-03' })).toBe(1);
+    expect(await count({ period: { from: '2024-01-02' } })).toBe(5);
+    expect(await count({ period: { from: '2024-01-02', to: '2024-01-03' } })).toBe(2);
+    expect(await count({ one: null, some: [], part: '', min: null })).toBe(6);
+    expect(await count({ one: "south' OR true --" })).toBe(0);
+    expect(await count({ some: ['south"}', '{north}', "'"] })).toBe(0);
+  });
+
+  it('uses defaults, lets them be taken away, and insists on what is required', async () => {
+    const sql = 'SELECT count(*) FROM sales WHERE true [[AND region = {{region}}]] [[AND amount >= {{min}}]]';
+    const withDefault = await aVisualization(company.as, sql, {
+      parameters: [parameter('region', 'select', { default: 'east' }), parameter('min', 'number')],
+    });
+    const count = async (sent: unknown) =>
+      (await execute(withDefault._id, { parameters: sent })).body.result.rows[0][0];
+    expect([await count({}), await count({ region: null }), await count({ region: 'south' })]).toEqual([1, 6, 3]);
+    const required = await aVisualization(company.as, sql, {
+      parameters: [parameter('region', 'select', { required: true }), parameter('min', 'number')],
+    });
+    for (const parameters of [undefined, {}, { region: null }, { region: '' }, { region: [] }]) {
+      const { status, body } = await execute(required._id, { parameters });
+      expect([status, body.error, body.details]).toEqual([
+        422,
+        'VALIDATION_ERROR',
+        [{ field: 'parameters.region', message: 'is required' }],
+      ]);
+    }
+  });
+
+  it('refuses parameters that are none', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT {{n}}, {{t}}', {
+      parameters: [parameter('n', 'number'), parameter('t', 'text')],
+    });
+    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+    for (const parameters of [
+      { n: 'x' },
+      { n: [1, 2] },
+      { n: { a: 1 } },
+      { t: { deep } },
+      { t: deep },
+      { other: 1 },
+      { n: '1; DROP TABLE sales' },
+      { t: 'a\0b' },
+      { t: 'x'.repeat(1001) },
+    ]) {
+      const { status, body } = await execute(_id, { parameters });
+      expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    }
+    for (const parameters of [[], 'x', 7, null]) expect((await execute(_id, { parameters })).status).toBe(422);
+    const raw = (body: string) =>
+      company.as.post(`${VISUALIZATIONS}/${_id}/execute`, { body, headers: { 'content-type': 'application/json' } });
+    expect((await raw('{"parameters": {"__proto__": {"n": 1}}}')).status).toBe(422);
+    expect((await raw('{"parameters": {"n": 1, "n": 2}}')).body.result.rows).toEqual([[2, null]]);
+    expect((await raw(`{"parameters": {"t": ${'['.repeat(100_000)}${']'.repeat(100_000)}}}`)).status).toBe(422);
+    expect((await raw('{"parameters": {"n": 12345678901234567890123}}')).body.result.rows[0][0]).toBe(
+      '12345678901234567890123',
+    );
+    expect((await raw('{"parameters"')).body.error).toBe('INVALID_JSON');
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`p${n}`, 1]));
+    expect((await execute(_id, { parameters: many })).body.details).toHaveLength(1);
+  });
+
+  it('says that there is more than 10,000 rows', async () => {
+    const { body } = await executeSql('SELECT g FROM generate_series(1, 20000) AS g');
+    expect([body.result.row_count, body.result.rows.length, body.result.truncated]).toEqual([10_000, 10_000, true]);
+  });
+
+  it('tells a failure in the result: the database speaks to authors alone', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
+    const { status, body } = await execute(_id);
+    expect(status).toBe(200);
+    expect(body.result).toEqual({
+      visualization_id: _id,
+      error: { error_code: 'DB_QUERY_ERROR', message: expect.stringContaining('invalid input syntax') },
+      duration_ms: expect.any(Number),
+      cached: false,
+    });
+    const { as } = await aUser(company, { can: ['visualizations:execute'] });
+    expect((await execute(_id, {}, as)).body.result.error).toEqual({
+      error_code: 'DB_QUERY_ERROR',
+      message: 'The query failed.',
+    });
+  });
+
+  it.each([
+    'SELECT 1; DROP TABLE sales',
+    'DROP TABLE sales',
+    "SELECT set_config('role', 'postgres', false)",
+    'SELECT * FROM pg_class',
+    'SELECT * FROM console.managed_tables',
+    'SELECT * FROM trash.x',
+    "COPY sales TO PROGRAM 'id'",
+    'COMMIT',
+    'SELECT pg_advisory_lock(1)',
+  ])('does not let through: %s', async (sql) => {
+    const { status, body } = await executeSql(sql);
+    expect([status, body.result.error.error_code, body.result.rows]).toEqual([200, 'DB_QUERY_ERROR', undefined]);
+    expect((await executeSql('SELECT count(*) FROM sales')).body.result.rows).toEqual([[6]]);
+  });
+
+  it("sees the company's own tables alone, as they are at the moment", async () => {
+    const other = await aProvisionedCompany();
+    const { _id } = await aVisualization(other.as, 'SELECT count(*) FROM sales');
+    expect((await execute(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
+    await someSales(other);
+    expect((await execute(_id, {}, other.as)).body.result.rows).toEqual([[6]]);
+    const { body } = await other.as.get('/v1/managed-tables');
+    await other.as.delete(`/v1/managed-tables/${body.records[0]._id}`);
+    expect((await execute(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
+  });
+
+  it('needs a provisioned database', async () => {
+    const bare = await aCompany();
+    const { _id } = await aVisualization(bare.as, 'SELECT 1');
+    const { status, body } = await execute(_id, {}, bare.as);
+    expect([status, body.error]).toEqual([400, 'MANAGED_DATABASE_NOT_PROVISIONED']);
+  });
+
+  it('leaves no connection and no transaction behind', async () => {
+    for (const sql of ['SELECT 1', 'SELECT 1 / 0', "SELECT repeat('x', 30000000)"]) await executeSql(sql);
+    await expect
+      .poll(() =>
+        behindTheApi(company.id, (database) =>
+          database.query(
+            "SELECT count(*) AS n FROM pg_stat_activity WHERE usename LIKE 'reader%' AND datname = current_database()",
+          ),
+        ),
+      )
+      .toEqual([{ n: '0' }]);
+  });
+});
