@@ -48,7 +48,8 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
   ? z.input<S>
   : R extends { raw: string }
     ? Response
-    : void;
+    : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
+      void;
 
 /** The contract of a route, at a glance: it feeds the route, validation, authorization and /openapi.json. */
 export interface Contract {
