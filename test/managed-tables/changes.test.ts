@@ -180,8 +180,8 @@ describe('a table that an upload job works on', () => {
     const { _id: id, display_name: name } = (await table.get()).body;
     await behindTheApi(company.id, (database) =>
       database.query(
-        `INSERT INTO console.upload_jobs (id, company_id, user_table_id, created_by_user_id, mode, status, files, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, 'append', $5, '[]', now(), now())`,
+        `INSERT INTO console.upload_jobs (id, company_id, user_table_id, created_by_user_id, mode, status, files, progress, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, 'append', $5, '[]', '{}', now(), now())`,
         [String(made).padStart(24, '0'), company.id, id, company.owner.id, status],
       ),
     );
