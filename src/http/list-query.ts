@@ -45,3 +45,8 @@ export function livingOrAll(actor: Principal, includeDeleted: boolean): 'living'
   if (includeDeleted) requireAdministrator(actor);
   return includeDeleted ? 'all' : 'living';
 }
+
+/** The query of the lists of visualizations and dashboards. */
+export const searchableList = pageQuery('per_page').extend({
+  search: z.string().max(200).default('').meta({ description: 'A literal part of the name, in any case.' }),
+});

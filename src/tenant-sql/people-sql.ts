@@ -1,10 +1,11 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
-import { Failure } from '../kernel/failure.ts';
+import type { Failure } from '../kernel/failure.ts';
 import type { CompiledSql } from '../kernel/sql-template.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
+import { queryFailed, queryRefused, queryTimedOut, queryUnavailable, resultTooLarge } from './people-sql-failures.ts';
 import { refusedName } from './people-sql-guard.ts';
-import { isConnectionProblem, isPostgresError, type PostgresError } from './postgres-error.ts';
+import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. What is none of the types of managed tables is given as PostgreSQL's text. */
@@ -50,10 +51,10 @@ const GRACE_MS = 2_000;
  * Runs SQL written by people: one SELECT, in a read-only transaction of the reader's own login, through a cursor, with
  * bound values. Everything travels in one message, and PostgreSQL skips the rest after the first error.
  *
- * @param sql opened with the read-only login and used for nothing else; it is dropped when a limit is passed, and then
- *   `run` of another must be used
+ * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was
+ *   passed
  * @throws Failure `people_sql.refused`, `people_sql.failed`, `people_sql.timeout`, `people_sql.too_large`, whose words tell
- *   nothing of the statement (the author's are in `databaseMessage`); `tenant_sql.unavailable`
+ *   nothing of the statement (`databaseMessage` has those for its author); `tenant_sql.unavailable`
  */
 export async function runPeopleSql(
   sql: TenantSql,
@@ -61,16 +62,11 @@ export async function runPeopleSql(
   limits: PeopleSqlLimits = STANDARD_LIMITS,
 ): Promise<PeopleSqlResult> {
   const name = refusedName(statement.text);
-  if (name !== undefined) throw refused(new Error(`${name} is not available here`));
+  if (name !== undefined) throw queryRefused(new Error(`${name} is not available here`));
   const client = await sql.connect();
   const run = new PeopleSqlRun(client, statement, limits, () => sql.drop());
   client.query(run);
   return run.result;
-}
-
-/** What the database says about a failed statement, for its author alone: it may name what outsiders must not learn. */
-export function databaseMessage(failure: Failure): string | undefined {
-  return failure.reason.startsWith('people_sql.') && failure.cause instanceof Error ? failure.cause.message : undefined;
 }
 
 /** Relations that initdb made have lower numbers than any that came later. */
@@ -162,7 +158,7 @@ class PeopleSqlRun implements Submittable {
     this.#bytes += chunk.length;
     if (budget) budget.left -= chunk.length;
     if (this.#bytes <= bytes && (budget === undefined || budget.left > 0)) return;
-    if (this.#rows.length === 0) this.#give(tooLarge());
+    if (this.#rows.length === 0) this.#give(resultTooLarge());
     else this.#settleDropped(() => this.#succeed(this.#resultSoFar(true)));
   };
 
@@ -189,10 +185,10 @@ class PeopleSqlRun implements Submittable {
   }
 
   #failureOf(error: unknown): unknown {
-    if (!isPostgresError(error)) return isConnectionProblem(error) ? unavailable(error) : error;
+    if (!isPostgresError(error)) return isConnectionProblem(error) ? queryUnavailable(error) : error;
     if (TIMEOUTS.has(error.code)) return queryTimedOut(error);
-    if (error.severity !== 'ERROR') return unavailable(error);
-    if (this.#here === 'look') return refused(new Error("only the company's own tables can be read"));
+    if (error.severity !== 'ERROR') return queryUnavailable(error);
+    if (this.#here === 'look') return queryRefused(new Error("only the company's own tables can be read"));
     return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed(error) : error;
   }
 }
@@ -235,25 +231,6 @@ const TYPES: Record<number, ColumnType> = {
 function cell(type: ColumnType, value: string | null): Cell {
   return type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);
 }
-
-const because = (failure: Failure, cause?: unknown): Failure =>
-  Object.assign(failure, cause !== undefined && { cause });
-
-/** @param cause what its author may be told */
-export const queryFailed = (cause: Error) =>
-  because(new Failure('invalid', 'people_sql.failed', { message: 'The query failed.' }), cause);
-
-const refused = (cause: Error) =>
-  because(new Failure('invalid', 'people_sql.refused', { message: 'The query is not allowed.' }), cause);
-
-export const queryTimedOut = (cause?: PostgresError) =>
-  because(new Failure('invalid', 'people_sql.timeout', { message: 'The query took too long.' }), cause);
-
-const tooLarge = () =>
-  new Failure('invalid', 'people_sql.too_large', { message: 'The result of the query is too large.' });
-
-const unavailable = (cause: unknown) =>
-  because(new Failure('unavailable', 'tenant_sql.unavailable', { retryAfter: 5 }), cause);
 
 /** The socket under the driver's connection. */
 interface DataStream {

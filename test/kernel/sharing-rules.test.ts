@@ -1,39 +1,15 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
-import type { BoundValue, BoundValues } from '../../src/kernel/parameters.ts';
+import type { BoundValue } from '../../src/kernel/parameters.ts';
 import {
   boundValues,
-  canonicalValues,
   type Dimension,
-  type FilterPolicy,
-  isNothing,
   optionsRule,
-  POLICY_MODES,
-  type PolicyMode,
   type Terms,
   usableFilters,
   viewerRules,
 } from '../../src/kernel/sharing-rules.ts';
-import { embedProblems, policyProblems } from '../../src/kernel/sharing-terms.ts';
-
-const dimension = (slug: string, overrides: Partial<Dimension> = {}): Dimension => ({
-  slug,
-  label: slug,
-  kind: 'multi_select',
-  default: null,
-  required: false,
-  origin: 'filter',
-  takesList: true,
-  ...overrides,
-});
-
-const policy = (slug: string, mode: PolicyMode, ...allowed_values: string[]): FilterPolicy => ({
-  filter_slug: slug,
-  filter_kind: 'multi_select',
-  mode,
-  allowed_values,
-});
+import { dimension, embed, list, policy } from './sharing-support.ts';
 
 const region = dimension('region');
 const decide = (
@@ -48,7 +24,6 @@ const decide = (
     return error.reason;
   }
 };
-const list = (...values: string[]) => ({ type: 'list', values });
 const VIOLATION = 'sharing.policy_violation';
 const INVALID = 'request.invalid';
 
@@ -56,10 +31,6 @@ const selectableAB = { policies: [policy('region', 'selectable', 'a', 'b')] };
 const lockedAB = { policies: [policy('region', 'locked', 'a', 'b')] };
 const hidden = { policies: [policy('region', 'hidden')] };
 const withDefault = dimension('region', { default: ['c'] });
-const embed = (terms: Partial<NonNullable<Terms['embed']>>) => ({
-  embed: { fixed: {}, allowed: [], required: [], ...terms },
-});
-
 describe('what a request is bound to', () => {
   const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, dimension?: Dimension][] = [
     ['without terms: what is sent', {}, { region: ['a'] }, list('a')],
@@ -260,178 +231,5 @@ describe('what a viewer sees', () => {
     expect(() => optionsRule(viewerRules([region]), 'other')).toThrow(
       expect.objectContaining({ reason: 'sharing.filter_not_found' }),
     );
-  });
-});
-
-describe('terms that cannot be kept are refused when they are made', () => {
-  const scalar = dimension('one', { kind: 'select', takesList: false });
-  const dimensions = [region, scalar, dimension('name', { kind: 'text' }), dimension('must', { required: true })];
-  it.each<[FilterPolicy[], string[]]>([
-    [[policy('region', 'selectable', 'a')], []],
-    [[policy('other', 'hidden')], ['p.0.filter_slug']],
-    [[policy('name', 'locked', 'a')], ['p.0.filter_slug']],
-    [[policy('region', 'locked')], ['p.0.allowed_values']],
-    [[policy('region', 'hidden'), policy('region', 'hidden')], ['p.1.filter_slug']],
-    [[policy('one', 'selectable', 'a')], ['p.0.filter_kind']],
-    [[{ ...policy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
-    [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
-    [[policy('must', 'hidden')], ['p.0.mode']],
-  ])('%j', (policies, fields) => {
-    expect(policyProblems(dimensions, policies, 'p').map(({ field }) => field)).toEqual(fields);
-  });
-
-  it.each([
-    [{ fixed: { region: 'a', must: 'b' } }, []],
-    [{ fixed: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
-    [{ fixed: { other: 'a', must: 'b' } }, ['fixed_params.other']],
-    [{ fixed: { must: 'b' }, allowed: ['must'] }, ['allowed_params.0']],
-    [{ allowed: ['must', 'other'] }, ['allowed_params.1']],
-    [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
-    [{ allowed: ['region'] }, ['allowed_params']],
-  ])('%j', (terms, fields) => {
-    expect(embedProblems(dimensions, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
-  });
-});
-
-const VALUES = ['a', 'b', 'c', 'd'];
-const SLUGS = ['x', 'y'];
-const someValues = fc.subarray(VALUES);
-const anyPolicy = fc.record<FilterPolicy>({
-  filter_slug: fc.constantFrom(...SLUGS),
-  filter_kind: fc.constant('multi_select' as const),
-  mode: fc.constantFrom(...POLICY_MODES),
-  allowed_values: someValues,
-});
-const anyInput = fc.oneof(
-  someValues,
-  fc.constantFrom(...VALUES),
-  fc.constantFrom(null, '', [], 'e', ['a', 'e'], 7, {}),
-  fc.jsonValue(),
-);
-const anySent = fc.oneof(
-  fc.dictionary(fc.constantFrom(...SLUGS), anyInput, { maxKeys: 2 }),
-  fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
-);
-const anyEmbed = fc.option(
-  fc.record({
-    fixed: fc.dictionary(fc.constantFrom(...SLUGS), someValues, { maxKeys: 1 }),
-    allowed: fc.subarray(SLUGS),
-    required: fc.constant([] as string[]),
-  }),
-  { nil: undefined },
-);
-const anyDimensions = fc.tuple(
-  ...SLUGS.map((slug) =>
-    fc
-      .record({
-        kind: fc.constantFrom('select' as const, 'multi_select' as const),
-        default: fc.option(fc.constantFrom(...VALUES)),
-      })
-      .map((more) => dimension(slug, more)),
-  ),
-);
-
-/** Rows over the two dimensions, and those that bound values let through where SQL says `[[ x = ANY({{x}}) ]]`. */
-const ROWS = VALUES.flatMap((x) => VALUES.map((y) => ({ x, y })));
-const through = (values: BoundValues, row: Record<string, string>): boolean =>
-  SLUGS.every((slug) => {
-    const value = values.get(slug) ?? null;
-    return value === null || (value.type === 'list' && value.values.includes(row[slug] as string));
-  });
-
-describe('properties', () => {
-  it('no parameters that a viewer can send return a row outside the intersection', () => {
-    let rows = 0;
-    fc.assert(
-      fc.property(
-        anyDimensions,
-        fc.array(anyPolicy, { maxLength: 6 }),
-        anyEmbed,
-        anySent,
-        (dimensions, policies, embedTerms, sent) => {
-          let values: BoundValues;
-          try {
-            values = boundValues(viewerRules(dimensions, { policies, embed: embedTerms }), sent);
-          } catch (error) {
-            if (error instanceof Failure) return;
-            throw error;
-          }
-          const narrowing = policies.filter(({ mode }) => mode !== 'hidden');
-          for (const row of ROWS.filter((each) => through(values, each))) {
-            rows++;
-            for (const { filter_slug, allowed_values } of narrowing)
-              expect(allowed_values).toContain(row[filter_slug as 'x']);
-            const fixed = Object.entries(embedTerms?.fixed ?? {}).filter(([, given]) => given.length > 0);
-            for (const [slug, given] of fixed) {
-              const kind = dimensions.find((each) => each.slug === slug)?.kind;
-              if (kind === 'multi_select') expect(given).toContain(row[slug as 'x']);
-            }
-          }
-        },
-      ),
-      { numRuns: 20_000 },
-    );
-    expect(rows).toBeGreaterThan(10_000);
-  });
-
-  it('more terms never show more, where no default stands in for what is left out', () => {
-    const plain = SLUGS.map((slug) => dimension(slug));
-    const rowsUnder = (policies: FilterPolicy[], sent: Record<string, unknown>) => {
-      try {
-        const values = boundValues(viewerRules(plain, { policies }), sent);
-        return ROWS.filter((row) => through(values, row));
-      } catch {
-        return [];
-      }
-    };
-    const aSending = fc.dictionary(fc.constantFrom(...SLUGS), someValues, { maxKeys: 2 });
-    fc.assert(
-      fc.property(fc.array(anyPolicy, { maxLength: 3 }), anyPolicy, aSending, (policies, one, sent) => {
-        const before = rowsUnder(policies, sent);
-        const hidesWhatIsSent = one.mode === 'hidden' && Object.hasOwn(sent, one.filter_slug);
-        const after = rowsUnder([...policies, one], sent);
-        if (hidesWhatIsSent) expect(after).toEqual([]);
-        if (before.length > 0) for (const row of after) expect(before).toContainEqual(row);
-      }),
-      { numRuns: 3_000 },
-    );
-  });
-
-  it('the order of policies does not matter, and equal keys mean equal values', () => {
-    const outcome = (dimensions: Dimension[], policies: FilterPolicy[], sent: Record<string, unknown>) => {
-      try {
-        return canonicalValues(boundValues(viewerRules(dimensions, { policies }), sent));
-      } catch (error) {
-        return (error as Failure).reason;
-      }
-    };
-    fc.assert(
-      fc.property(anyDimensions, fc.array(anyPolicy, { maxLength: 5 }), anySent, (dimensions, policies, sent) => {
-        expect(outcome(dimensions, policies.toReversed(), sent)).toBe(outcome(dimensions, policies, sent));
-      }),
-    );
-    fc.assert(
-      fc.property(anyDimensions, anySent, anySent, (dimensions, one, other) => {
-        const [a, b] = [one, other].map((sent) => {
-          try {
-            return boundValues(viewerRules(dimensions), sent);
-          } catch {
-            return undefined;
-          }
-        });
-        fc.pre(a !== undefined && b !== undefined);
-        const same = ROWS.every((row) => through(a as BoundValues, row) === through(b as BoundValues, row));
-        if (canonicalValues(a as BoundValues) === canonicalValues(b as BoundValues)) expect(same).toBe(true);
-      }),
-    );
-  });
-
-  it('an empty list is nothing, and only that', () => {
-    expect([list(), list('a'), null, undefined].map((value) => isNothing(value as BoundValue))).toEqual([
-      true,
-      false,
-      false,
-      false,
-    ]);
   });
 });

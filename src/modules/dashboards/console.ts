@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
+import { executeBody } from '../../http/execute-body.ts';
 import { isoMoment, timestamp } from '../../http/fields.ts';
-import { executeBody, searchableList } from '../../http/query-definitions.ts';
+import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { executionSchema, isAuthor, viewExecution } from '../visualizations/service.ts';
 import { dashboardChanges, definitionMembers, newDashboard } from './definition.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { description, displayName, slug } from '../../http/fields.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { isChoice } from '../../kernel/parameters.ts';
+import { isChoice, MAX_TEXT_LENGTH } from '../../kernel/parameters.ts';
 import {
   parameterMembers,
   parameterProblems,
@@ -31,7 +31,13 @@ const widget = z
   })
   .meta({ id: 'Widget', description: 'Where a visualization stands, in units of the grid.' });
 
-const option = z.object({ label: z.string().max(1000), value: z.string().max(1000) }).meta({ id: 'FilterOption' });
+/** Numbers and booleans are taken as JSON writes them: values are always texts. */
+const optionText = z.preprocess(
+  (input) => (typeof input === 'number' || typeof input === 'boolean' ? String(input) : input),
+  z.string().max(MAX_TEXT_LENGTH),
+);
+
+const option = z.object({ label: optionText, value: optionText }).meta({ id: 'FilterOption' });
 
 /** The first column of `sql` is the value, the second the label. It uses no filters. */
 const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]);

@@ -1,13 +1,4 @@
-const LONGEST = 48;
+import { slugFrom } from '../../kernel/slug.ts';
 
-/** A slug for a group of this name: accents stripped, lower case, hyphens between words; `group` when nothing is left. */
-export function slugOf(name: string): string {
-  const slug = name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, LONGEST)
-    .replaceAll(/^-+|-+$/g, '');
-  return slug === '' ? 'group' : slug;
-}
+/** A slug for a group of this name. */
+export const slugOf = (name: string): string => slugFrom(name, 'group');

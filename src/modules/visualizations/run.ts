@@ -4,14 +4,8 @@ import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter 
 import { isNothing } from '../../kernel/sharing-rules.ts';
 import { type CompiledSql, compileTemplate, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
-import {
-  type ByteBudget,
-  type PeopleSqlResult,
-  queryFailed,
-  queryTimedOut,
-  runPeopleSql,
-  STANDARD_LIMITS,
-} from '../../tenant-sql/people-sql.ts';
+import { type ByteBudget, type PeopleSqlResult, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
+import { queryFailed, queryTimedOut } from '../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from './definition.ts';
 import type { Visualization } from './store.ts';

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Failure } from '../../src/kernel/failure.ts';
+import type { BoundValue, BoundValues } from '../../src/kernel/parameters.ts';
+import {
+  boundValues,
+  canonicalValues,
+  type Dimension,
+  type FilterPolicy,
+  isNothing,
+  POLICY_MODES,
+  viewerRules,
+} from '../../src/kernel/sharing-rules.ts';
+import { dimension, list } from './sharing-support.ts';
+
+const VALUES = ['a', 'b', 'c', 'd'];
+const SLUGS = ['x', 'y'];
+const someValues = fc.subarray(VALUES);
+const anyPolicy = fc.record<FilterPolicy>({
+  filter_slug: fc.constantFrom(...SLUGS),
+  filter_kind: fc.constant('multi_select' as const),
+  mode: fc.constantFrom(...POLICY_MODES),
+  allowed_values: someValues,
+});
+const anyInput = fc.oneof(
+  someValues,
+  fc.constantFrom(...VALUES),
+  fc.constantFrom(null, '', [], 'e', ['a', 'e'], 7, {}),
+  fc.jsonValue(),
+);
+const anySent = fc.oneof(
+  fc.dictionary(fc.constantFrom(...SLUGS), anyInput, { maxKeys: 2 }),
+  fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
+);
+const anyEmbed = fc.option(
+  fc.record({
+    fixed: fc.dictionary(fc.constantFrom(...SLUGS), someValues, { maxKeys: 1 }),
+    allowed: fc.subarray(SLUGS),
+    required: fc.constant([] as string[]),
+  }),
+  { nil: undefined },
+);
+const anyDimensions = fc.tuple(
+  ...SLUGS.map((slug) =>
+    fc
+      .record({
+        kind: fc.constantFrom('select' as const, 'multi_select' as const),
+        default: fc.option(fc.constantFrom(...VALUES)),
+      })
+      .map((more) => dimension(slug, more)),
+  ),
+);
+
+/** Rows over the two dimensions, and those that bound values let through where SQL says `[[ x = ANY({{x}}) ]]`. */
+const ROWS = VALUES.flatMap((x) => VALUES.map((y) => ({ x, y })));
+const through = (values: BoundValues, row: Record<string, string>): boolean =>
+  SLUGS.every((slug) => {
+    const value = values.get(slug) ?? null;
+    return value === null || (value.type === 'list' && value.values.includes(row[slug] as string));
+  });
+
+describe('properties of the rules', () => {
+  it('no parameters that a viewer can send return a row outside the intersection', () => {
+    let rows = 0;
+    fc.assert(
+      fc.property(
+        anyDimensions,
+        fc.array(anyPolicy, { maxLength: 6 }),
+        anyEmbed,
+        anySent,
+        (dimensions, policies, embedTerms, sent) => {
+          let values: BoundValues;
+          try {
+            values = boundValues(viewerRules(dimensions, { policies, embed: embedTerms }), sent);
+          } catch (error) {
+            if (error instanceof Failure) return;
+            throw error;
+          }
+          const narrowing = policies.filter(({ mode }) => mode !== 'hidden');
+          for (const row of ROWS.filter((each) => through(values, each))) {
+            rows++;
+            for (const { filter_slug, allowed_values } of narrowing)
+              expect(allowed_values).toContain(row[filter_slug as 'x']);
+            const fixed = Object.entries(embedTerms?.fixed ?? {}).filter(([, given]) => given.length > 0);
+            for (const [slug, given] of fixed) {
+              const kind = dimensions.find((each) => each.slug === slug)?.kind;
+              if (kind === 'multi_select') expect(given).toContain(row[slug as 'x']);
+            }
+          }
+        },
+      ),
+      { numRuns: 20_000 },
+    );
+    expect(rows).toBeGreaterThan(10_000);
+  });
+
+  it('more terms never show more, where no default stands in for what is left out', () => {
+    const plain = SLUGS.map((slug) => dimension(slug));
+    const rowsUnder = (policies: FilterPolicy[], sent: Record<string, unknown>) => {
+      try {
+        const values = boundValues(viewerRules(plain, { policies }), sent);
+        return ROWS.filter((row) => through(values, row));
+      } catch {
+        return [];
+      }
+    };
+    const aSending = fc.dictionary(fc.constantFrom(...SLUGS), someValues, { maxKeys: 2 });
+    fc.assert(
+      fc.property(fc.array(anyPolicy, { maxLength: 3 }), anyPolicy, aSending, (policies, one, sent) => {
+        const before = rowsUnder(policies, sent);
+        const hidesWhatIsSent = one.mode === 'hidden' && Object.hasOwn(sent, one.filter_slug);
+        const after = rowsUnder([...policies, one], sent);
+        if (hidesWhatIsSent) expect(after).toEqual([]);
+        if (before.length > 0) for (const row of after) expect(before).toContainEqual(row);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('the order of policies does not matter, and equal keys mean equal values', () => {
+    const outcome = (dimensions: Dimension[], policies: FilterPolicy[], sent: Record<string, unknown>) => {
+      try {
+        return canonicalValues(boundValues(viewerRules(dimensions, { policies }), sent));
+      } catch (error) {
+        return (error as Failure).reason;
+      }
+    };
+    fc.assert(
+      fc.property(anyDimensions, fc.array(anyPolicy, { maxLength: 5 }), anySent, (dimensions, policies, sent) => {
+        expect(outcome(dimensions, policies.toReversed(), sent)).toBe(outcome(dimensions, policies, sent));
+      }),
+    );
+    fc.assert(
+      fc.property(anyDimensions, anySent, anySent, (dimensions, one, other) => {
+        const [a, b] = [one, other].map((sent) => {
+          try {
+            return boundValues(viewerRules(dimensions), sent);
+          } catch {
+            return undefined;
+          }
+        });
+        fc.pre(a !== undefined && b !== undefined);
+        const same = ROWS.every((row) => through(a as BoundValues, row) === through(b as BoundValues, row));
+        if (canonicalValues(a as BoundValues) === canonicalValues(b as BoundValues)) expect(same).toBe(true);
+      }),
+    );
+  });
+
+  it('an empty list is nothing, and only that', () => {
+    expect([list(), list('a'), null, undefined].map((value) => isNothing(value as BoundValue))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});

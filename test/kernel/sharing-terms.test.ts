@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { FilterPolicy } from '../../src/kernel/sharing-rules.ts';
+import { embedProblems, policyProblems } from '../../src/kernel/sharing-terms.ts';
+import { dimension, embed, policy } from './sharing-support.ts';
+
+const region = dimension('region');
+
+describe('terms that cannot be kept are refused when they are made', () => {
+  const scalar = dimension('one', { kind: 'select', takesList: false });
+  const dimensions = [region, scalar, dimension('name', { kind: 'text' }), dimension('must', { required: true })];
+  it.each<[FilterPolicy[], string[]]>([
+    [[policy('region', 'selectable', 'a')], []],
+    [[policy('other', 'hidden')], ['p.0.filter_slug']],
+    [[policy('name', 'locked', 'a')], ['p.0.filter_slug']],
+    [[policy('region', 'locked')], ['p.0.allowed_values']],
+    [[policy('region', 'hidden'), policy('region', 'hidden')], ['p.1.filter_slug']],
+    [[policy('one', 'selectable', 'a')], ['p.0.filter_kind']],
+    [[{ ...policy('one', 'selectable', 'a', 'b'), filter_kind: 'select' }], ['p.0.filter_slug']],
+    [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
+    [[policy('must', 'hidden')], ['p.0.mode']],
+  ])('%j', (policies, fields) => {
+    expect(policyProblems(dimensions, policies, 'p').map(({ field }) => field)).toEqual(fields);
+  });
+
+  it.each([
+    [{ fixed: { region: 'a', must: 'b' } }, []],
+    [{ fixed: { region: { a: 1 }, must: 'b' } }, ['fixed_params.region']],
+    [{ fixed: { other: 'a', must: 'b' } }, ['fixed_params.other']],
+    [{ fixed: { must: 'b' }, allowed: ['must'] }, ['allowed_params.0']],
+    [{ allowed: ['must', 'other'] }, ['allowed_params.1']],
+    [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
+    [{ allowed: ['region'] }, ['allowed_params']],
+  ])('%j', (terms, fields) => {
+    expect(embedProblems(dimensions, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
+  });
+});
