@@ -19,11 +19,14 @@ import { auditEndpoints } from './modules/audit/organization.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
 import { dashboardEndpoints } from './modules/dashboards/console.ts';
+import { consoleGroupEndpoints } from './modules/groups/console.ts';
 import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
 import { organizationGroupEndpoints } from './modules/groups/organization.ts';
 import { invitationEndpoints } from './modules/invitations/console.ts';
+import { permissionEndpoints } from './modules/legacy-permissions/console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
 import { passwordResetEndpoints } from './modules/password-reset/console.ts';
+import { policyEndpoints } from './modules/policies/console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/organization.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
@@ -34,6 +37,7 @@ import { authenticateBearer } from './modules/sign-in/service.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/console.ts';
 import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
+import { consoleUserEndpoints } from './modules/users/console.ts';
 import { organizationUserEndpoints } from './modules/users/organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/console.ts';
 import { logError } from './platform/log.ts';
@@ -66,6 +70,10 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...passwordResetEndpoints,
       ...visualizationEndpoints,
       ...dashboardEndpoints,
+      ...consoleUserEndpoints,
+      ...consoleGroupEndpoints,
+      ...permissionEndpoints,
+      ...policyEndpoints,
     ],
   },
   { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },

@@ -4,7 +4,7 @@ import { type Actor, clock } from '../context.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
 import { newId } from '../kernel/ids.ts';
 import { log, logError } from '../platform/log.ts';
-import type { Contract } from './endpoint.ts';
+import { actionOf } from './endpoint.ts';
 import type { HttpEnv } from './mount.ts';
 
 /** Hands a record over; it is kept once this resolves. */
@@ -28,7 +28,7 @@ export const audited =
       ...principalOf(actor),
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
-      action: contract ? actionOf(contract) : null,
+      action: contract ? actionOf(contract.access) : null,
       resourceId,
       status: c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
@@ -52,11 +52,6 @@ export function resourceIdOf(value: unknown): string | null {
 export function resourceParameter(path: string): string | undefined {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
   return names.find((name) => /^(id|\w+(_id|Id))$/.test(name));
-}
-
-/** The catalogue's action, told from the other kinds of access by its colon. */
-function actionOf({ access }: Contract): string | null {
-  return typeof access === 'string' && access.includes(':') ? access : null;
 }
 
 function principalOf(

@@ -1,6 +1,6 @@
 import type { ZodType, z } from 'zod';
-import type { AnonymousActor, Context, OperatorActor, Principal } from '../context.ts';
-import type { Action } from '../kernel/actions.ts';
+import type { AnonymousActor, Context, OperatorActor, Principal, PrincipalContext } from '../context.ts';
+import { type Action, isAction } from '../kernel/actions.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -8,6 +8,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
  * Who may call:
  * - `public` anyone · `optional` anyone; a good credential makes the caller known · `authenticated` any principal of the surface
  * - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type)
+ * - `{ action, on }` the same where the resource's ARN is not made of its id: `on` finds it
  * - `administrator` · `operator` of the platform
  * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data
  */
@@ -18,7 +19,20 @@ export type Access =
   | 'administrator'
   | 'operator'
   | Action
+  | { action: Action; on: LocateResource }
   | { decidedBy: string };
+
+/**
+ * The ARN of the resource that the path's `{id}` names. For one that is not there it is the ARN of all of the type, so
+ * that only those who may act on all of them are told.
+ */
+export type LocateResource = (ctx: PrincipalContext, id: string) => Promise<string>;
+
+/** The action of the catalogue that a route asks for, or null where it asks for something else. */
+export function actionOf(access: Access): Action | null {
+  if (typeof access === 'object') return 'action' in access ? access.action : null;
+  return isAction(access) ? access : null;
+}
 
 /** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent` and `raw`. */
 export type Returns = { status: 200 | 201 | 202; body: ZodType } | { status: 204 } | { status: 200 | 302; raw: string };

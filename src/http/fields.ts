@@ -40,6 +40,16 @@ export const displayName = z.string().trim().min(1).max(200);
 /** What people say about a thing: bounded, may be empty. */
 export const description = z.string().max(2000);
 
+const IDS = 100;
+
+/** A list of ids in a body, each once. Whether they are there is for the service to say. */
+export const idsInput = (minimum = 0) =>
+  z
+    .array(z.string().min(1).max(100))
+    .min(minimum)
+    .max(IDS)
+    .transform((ids) => [...new Set(ids)]);
+
 /** A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. */
 const wholeNumber = (standard: number, minimum: number, maximum: number) =>
   z

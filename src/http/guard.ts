@@ -1,12 +1,12 @@
 import type { HonoRequest } from 'hono';
-import type { Actor, AnonymousActor, Context, Principal } from '../context.ts';
+import type { Actor, AnonymousActor, Context, Principal, PrincipalContext } from '../context.ts';
 import type { Action } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
-import { decide, isAdministrator } from '../kernel/policy.ts';
+import { decide, dependsOnResource, isAdministrator } from '../kernel/policy.ts';
 import type { Admission } from '../objects/organization-gate.ts';
-import type { Access, Contract } from './endpoint.ts';
+import { type Access, actionOf, type Contract } from './endpoint.ts';
 import { countByIp, countByPrincipal, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
@@ -72,7 +72,7 @@ export async function guard(
   seen.limits.push(...states);
   const exceeded = states.find((state) => !state.allowed);
   if (exceeded) throw rateLimited(exceeded, ctx.now());
-  authorize(contract.access, actor, request.param('id'));
+  await authorize(contract.access, { ...ctx, actor }, request.param('id'));
   return actor;
 }
 
@@ -92,10 +92,15 @@ async function authenticate(
   return doors.authenticators[credential](ctx, request);
 }
 
-function authorize(access: Access, actor: Principal, resourceId: string | undefined): void {
-  if (access === 'optional' || access === 'authenticated' || typeof access === 'object') return;
-  if (access === 'administrator') requireAdministrator(actor);
-  else requireAction(actor, access as Action, resourceId ?? '*');
+async function authorize(access: Access, ctx: PrincipalContext, id: string | undefined): Promise<void> {
+  const { actor } = ctx;
+  if (access === 'administrator') return requireAdministrator(actor);
+  const action = actionOf(access);
+  if (action === null) return;
+  if (typeof access !== 'object' || !('on' in access)) return requireAction(actor, action, id ?? '*');
+  // Most access is the same for all resources: then there is nothing to look up.
+  const isLocated = id !== undefined && dependsOnResource(actor.access, action);
+  requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
 }
 
 /** @throws Failure `access.administrators_only` */
@@ -110,7 +115,11 @@ export function requireAdministrator(actor: Principal): void {
  * @throws Failure `access.denied` that names the missing action
  */
 export function requireAction(actor: Principal, action: Action, resourceId: string): void {
-  const resource = resourceArn(action, actor.companyId, resourceId);
+  requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId));
+}
+
+/** The same for a resource whose ARN is known. @throws Failure `access.denied` */
+export function requireActionOn(actor: Principal, action: Action, resource: string): void {
   if (decide(actor.access, action, resource).allowed) return;
   throw new Failure('forbidden', 'access.denied', {
     message: `This needs the permission ${action}.`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
-import type { Access, Contract, Endpoint } from './endpoint.ts';
+import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
 import type { Credential, Surface } from './surface.ts';
 
 /** A surface with the endpoints that are mounted on it. */
@@ -83,8 +83,10 @@ const operationId = ({ method, path }: Contract): string =>
   `${method}_${path.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
 
 function permission(access: Access): { 'x-permission'?: string } {
-  if (typeof access === 'object') return { 'x-permission': access.decidedBy };
-  return ['public', 'optional', 'authenticated', 'operator'].includes(access) ? {} : { 'x-permission': access };
+  if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
+  if (access === 'administrator') return { 'x-permission': access };
+  const action = actionOf(access);
+  return action === null ? {} : { 'x-permission': action };
 }
 
 function security(access: Access, credential: Credential): Record<string, string[]>[] {

@@ -1,6 +1,6 @@
 import type { Action } from './actions.ts';
 import { ALL_ACTIONS } from './actions.ts';
-import type { Access, Grants, Rule } from './policy.ts';
+import type { Access, ActionRules, Grants, Rule } from './policy.ts';
 import { compileAccess, isAdministrator, rulesFor } from './policy.ts';
 import { mayOverlap } from './wildcard.ts';
 
@@ -10,6 +10,8 @@ export interface Excess {
   resource: string;
 }
 
+const NOTHING: ActionRules = { deny: [], allow: [], legacy: [] };
+
 /** Comparisons of patterns before giving up, some tens of milliseconds: two hostile sets of policies could ask for billions. */
 const COMPARISONS = 1_000_000;
 
@@ -18,24 +20,27 @@ const COMPARISONS = 1_000_000;
  * what they do not have; administrators may grant anything.
  *
  * Hand over all that would take effect, as one or more groups: for a new document the document, for joining a group
- * all of the group, for taking something away that holds a Deny (detaching, editing) what is left.
+ * all of the group, for taking something away that holds a Deny (detaching, editing) what is left. `held` is what it takes
+ * the place of: an edit may keep or narrow what its writer has not. A Deny that it drops is for the caller to check apart.
  *
  * Sound, not complete: what passes is never wider, but a grant may be refused that is not wider in truth. Every allowed
  * resource pattern must lie within a single pattern that the granter is allowed for the same action, by policy or legacy
  * grant, and must not touch a Deny of the granter, unless the grant carries a Deny at least as wide itself. Action patterns are
  * expanded over the catalogue. Where the two sets are too many patterns to compare, the answer is a refusal.
  */
-export function exceeds(granter: Access, granted: Grants): Excess | null {
+export function exceeds(granter: Access, granted: Grants, held?: Grants): Excess | null {
   if (isAdministrator(granter)) return null;
   const gift = compileAccess({ ...granted, isOwner: false });
+  const before = held && compileAccess({ ...held, isOwner: false });
   const budget = { left: COMPARISONS };
   for (const action of ALL_ACTIONS) {
     const given = rulesFor(gift, action);
     const own = rulesFor(granter, action);
+    const had = before ? rulesFor(before, action) : NOTHING;
     for (const { resource } of [...given.allow, ...given.legacy]) {
       // A pattern that fits as text is contained (see wildcard.ts).
       const contains = (rule: Rule): boolean => spend(budget) && rule.fits(resource);
-      if (given.deny.some(contains)) continue;
+      if (given.deny.some(contains) || had.allow.some(contains) || had.legacy.some(contains)) continue;
       if (!own.allow.some(contains) && !own.legacy.some(contains)) return { action, resource };
       const apart = (denied: Rule): boolean =>
         (spend(budget) && !mayOverlap(denied.resource, resource)) ||

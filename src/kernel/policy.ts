@@ -130,6 +130,13 @@ export function rulesFor(access: Access, action: Action): ActionRules {
   return indexed(access, action);
 }
 
+/** Whether the decision on `action` may differ between resources: anything but `*` is said about it. */
+export function dependsOnResource(access: Access, action: Action): boolean {
+  if (access.isOwner) return false;
+  const { deny, allow, legacy } = indexed(access, action);
+  return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
+}
+
 /** Every catalogue action that is allowed on `*`, that is on all resources at once. */
 export function allowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => decide(access, action, '*').allowed);

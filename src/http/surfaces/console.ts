@@ -51,6 +51,21 @@ const REASONS: Record<string, Wording> = {
     'The managed database is not provisioned. Activate it first.',
   ],
   'user.not_found': [404, 'USER_NOT_FOUND', 'There is no such user.'],
+  'user.self_not_deactivatable': [400, 'CANNOT_DEACTIVATE_SELF'],
+  'user.owner_not_deactivatable': [400, 'CANNOT_DEACTIVATE_OWNER'],
+  'user.still_invited': [409, 'USER_STILL_INVITED'],
+  'service_account.not_found': [404, 'SERVICE_ACCOUNT_NOT_FOUND'],
+  'group.not_found': [404, 'GROUP_NOT_FOUND', 'There is no such group.'],
+  'group.name_taken': [409, 'GROUP_NAME_DUPLICATE'],
+  'group.slug_taken': [409, 'GROUP_SLUG_DUPLICATE'],
+  'group.global_not_modifiable': [400, 'CANNOT_MODIFY_GLOBAL'],
+  'group.global_not_deletable': [400, 'CANNOT_DELETE_GLOBAL'],
+  'group_policy.not_found': [404, 'POLICY_NOT_FOUND'],
+  'permission.not_found': [404, 'PERMISSION_NOT_FOUND'],
+  'policy.not_found': [404, 'POLICY_NOT_FOUND'],
+  'policy.name_taken': [409, 'POLICY_NAME_DUPLICATE'],
+  'policy.not_modifiable': [400, 'POLICY_NOT_MODIFIABLE'],
+  'policy.in_use': [409, 'POLICY_IN_USE'],
 };
 
 export const surface: Surface = {
@@ -65,8 +80,11 @@ export const surface: Surface = {
     })
     .meta({ id: 'ConsoleError' }),
   word(failure) {
-    const [status, code, message] = REASONS[failure.reason] ?? [STATUS[failure.kind], UPPER_CASE_CODES[failure.kind]];
-    const details = detailsOf(failure);
+    // What is deleted is not there, as if it had never been.
+    const wasDeleted = failure.reason.endsWith('.already_deleted');
+    const reason = wasDeleted ? failure.reason.replace('already_deleted', 'not_found') : failure.reason;
+    const [status, code, message] = REASONS[reason] ?? [STATUS[failure.kind], UPPER_CASE_CODES[failure.kind]];
+    const details = wasDeleted ? { field: 'id', reason: 'not_found' } : detailsOf(failure);
     return {
       status,
       body: { error: code, message: message ?? failure.message, ...(details !== undefined && { details }) },

@@ -1,7 +1,13 @@
 import { Failure, invalid } from '../../kernel/failure.ts';
 
-export const groupNotFound = () =>
-  new Failure('missing', 'group.not_found', { message: 'There is no such group.', field: 'id', reason: 'not_found' });
+/** @param field the member that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
+export const groupNotFound = (field: 'id' | 'group_ids' = 'id', ids?: string[]) =>
+  new Failure('missing', 'group.not_found', {
+    message: 'There is no such group.',
+    field,
+    reason: 'not_found',
+    ...(ids && { ids }),
+  });
 
 export const groupAlreadyDeleted = () =>
   new Failure('missing', 'group.already_deleted', {
@@ -17,6 +23,13 @@ export const groupNameTaken = () =>
     reason: 'taken',
   });
 
+export const groupSlugTaken = () =>
+  new Failure('conflict', 'group.slug_taken', {
+    message: 'A group of this slug exists already.',
+    field: 'slug',
+    reason: 'taken',
+  });
+
 export const globalGroupNotDeletable = () =>
   new Failure('conflict', 'group.global_not_deletable', {
     message: 'A global group cannot be deleted.',
@@ -26,7 +39,7 @@ export const globalGroupNotDeletable = () =>
 
 export const globalGroupNotModifiable = () =>
   new Failure('conflict', 'group.global_not_modifiable', {
-    message: 'Name and description of a global group cannot be changed.',
+    message: 'Name, slug and description of a global group cannot be changed.',
     field: 'id',
     reason: 'is_global',
   });

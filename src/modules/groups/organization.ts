@@ -21,7 +21,10 @@ export const organizationGroupEndpoints = [
       returns: ok(listOf(organizationGroupView)),
     },
     async ({ ctx, query }) =>
-      list(await listGroups(ctx, livingOrAll(ctx.actor, query.include_deleted), partOf(query)), viewOrganizationGroup),
+      list(
+        await listGroups(ctx, { which: livingOrAll(ctx.actor, query.include_deleted) }, partOf(query)),
+        viewOrganizationGroup,
+      ),
   ),
   endpoint(
     {

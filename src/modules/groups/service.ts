@@ -1,5 +1,6 @@
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import type { Role } from '../../kernel/legacy.ts';
 import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
 import { isAdministrator } from '../../kernel/policy.ts';
 import { accessSources, gainOfLifting, grantReads, requireWithinReach } from '../policies/service.ts';
@@ -9,6 +10,7 @@ import {
   groupAlreadyDeleted,
   groupNameTaken,
   groupNotFound,
+  groupSlugTaken,
 } from './failures.ts';
 import { slugOf } from './slug.ts';
 import {
@@ -16,6 +18,7 @@ import {
   clearGroup,
   type Group,
   type GroupBinding,
+  type GroupFilter,
   type GroupWithCounts,
   insertBinding,
   insertGroup,
@@ -28,14 +31,23 @@ import {
 } from './store.ts';
 
 export { groupNotFound } from './failures.ts';
+export { addUserToGroups, prepareJoining, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
 export type { Group, GroupBinding, GroupWithCounts };
 
-const NAME_IS_UNIQUE = { 'groups.name': groupNameTaken };
+const NAMES_ARE_UNIQUE = { 'groups.name': groupNameTaken, 'groups.slug': groupSlugTaken };
 
 const GLOBAL_GROUPS = {
   administrators: { policy: 'FullAdmin', description: 'May do everything in the company.' },
   viewers: { policy: 'ReadOnly', description: 'May see everything in the company, and change nothing.' },
 } as const;
+
+/** What a group is made of. The slug comes from the name when not given. */
+export interface GroupInput {
+  name: string;
+  description: string;
+  slug?: string;
+  roles?: Role[];
+}
 
 /** One of the groups every company is born with, and the statements that store it with its policy. */
 export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof typeof GLOBAL_GROUPS) {
@@ -45,20 +57,21 @@ export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof 
   return { record, statements: [insertGroup(ctx.db, record), attachPolicy(ctx.db, attachment, true)] as const };
 }
 
-function newGroup(
+/** A group that nothing is stored of yet. */
+export function newGroup(
   ctx: Context,
   companyId: string,
-  { name, description }: { name: string; description: string },
+  { name, description, slug = slugOf(name), roles = [] }: GroupInput,
 ): Group {
   const now = ctx.now();
   return {
     id: ctx.newId(),
     companyId,
     name,
-    slug: slugOf(name),
+    slug,
     description,
     isGlobal: false,
-    roles: [],
+    roles,
     createdAt: now,
     updatedAt: now,
     deletedAt: null,
@@ -72,8 +85,8 @@ export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | '
 }
 
 /** A page of the company's groups. */
-export function listGroups(ctx: PrincipalContext, which: 'living' | 'all', part: Parameters<typeof readGroups>[3]) {
-  return readGroups(ctx.db, ctx.actor.companyId, which, part);
+export function listGroups(ctx: PrincipalContext, filter: GroupFilter, part: Parameters<typeof readGroups>[3]) {
+  return readGroups(ctx.db, ctx.actor.companyId, filter, part);
 }
 
 /** A living group of the company. @throws Failure `group.not_found` */
@@ -90,22 +103,25 @@ export async function createGroup(
 ): Promise<GroupWithCounts> {
   const record = newGroup(ctx, ctx.actor.companyId, input);
   const insert = insertGroupWithFreeSlug(ctx.db, record, `-${record.id.slice(-8)}`);
-  const [[group]] = await commit(ctx.db, [insert], NAME_IS_UNIQUE);
-  return { ...(group as Group), policyIds: [], memberCount: 0 };
+  const [[group]] = await commit(ctx.db, [insert], NAMES_ARE_UNIQUE);
+  return { ...(group as Group), policyIds: [], permissionIds: [], memberCount: 0 };
 }
 
-/** Changes what is sent; the slug stays. @throws Failure `group.not_found`, `group.name_taken`, `group.global_not_modifiable` */
+/**
+ * Changes what is sent; a new name leaves the slug as it is.
+ * @throws Failure `group.not_found`, `group.name_taken`, `group.slug_taken`, `group.global_not_modifiable`
+ */
 export async function changeGroup(
   ctx: PrincipalContext,
   id: string,
-  changes: { name?: string; description?: string },
+  changes: { name?: string; slug?: string; description?: string },
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const update = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
   const [changed, [group]] = await commit(
     ctx.db,
     [update, selectGroupWithCounts(ctx.db, companyId, id)],
-    NAME_IS_UNIQUE,
+    NAMES_ARE_UNIQUE,
   );
   if (!group) throw groupNotFound();
   if (changed.length === 0) throw globalGroupNotModifiable();

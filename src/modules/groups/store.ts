@@ -10,13 +10,19 @@ export type GroupBinding = typeof groupBindings.$inferSelect;
 /** A group with what is attached to it. `memberCount` counts distinct principals. */
 export interface GroupWithCounts extends Group {
   policyIds: string[];
+  permissionIds: string[];
   memberCount: number;
 }
 
+const ids = (text: string): string[] => JSON.parse(text);
+
 const COUNTS = {
   policyIds: sql`(select json_group_array(policy_id) from group_policies where group_id = groups.id)`
-    .mapWith((text: string): string[] => JSON.parse(text))
+    .mapWith(ids)
     .as('policy_ids'),
+  permissionIds: sql`(select json_group_array(permission_id) from group_permissions where group_id = groups.id)`
+    .mapWith(ids)
+    .as('permission_ids'),
   memberCount:
     sql<number>`(select count(*) from (select distinct principal_type, principal_id from group_bindings where group_id = groups.id))`.as(
       'member_count',
@@ -61,13 +67,29 @@ export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: str
 
 const ORDER = { created_at: groups.createdAt, updated_at: groups.updatedAt, name: groups.name };
 
+/** What a list of groups leaves out. */
+export interface GroupFilter {
+  which: 'living' | 'all';
+  /** Leaves out the groups that every company is born with. */
+  withoutGlobal?: boolean;
+}
+
 /** A page of a company's groups. */
-export const readGroups = (db: ControlDb, companyId: string, which: 'living' | 'all', part: Part<keyof typeof ORDER>) =>
+export const readGroups = (
+  db: ControlDb,
+  companyId: string,
+  { which, withoutGlobal }: GroupFilter,
+  part: Part<keyof typeof ORDER>,
+) =>
   readPage(
     db,
     {
       table: groups,
-      filter: and(eq(groups.companyId, companyId), which === 'all' ? undefined : isNull(groups.deletedAt)) as SQL,
+      filter: and(
+        eq(groups.companyId, companyId),
+        which === 'all' ? undefined : isNull(groups.deletedAt),
+        withoutGlobal ? eq(groups.isGlobal, false) : undefined,
+      ) as SQL,
       extra: COUNTS,
     },
     { ...part, by: ORDER[part.by] },
@@ -79,7 +101,7 @@ export const updateGroup = (
   companyId: string,
   id: string,
   now: number,
-  changes: Partial<Pick<Group, 'name' | 'description'>>,
+  changes: Partial<Pick<Group, 'name' | 'slug' | 'description'>>,
 ) =>
   db
     .update(groups)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isoMoment, isoOrNull, timestamp } from '../../http/fields.ts';
+import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
 import type { GroupBinding, GroupWithCounts } from './service.ts';
 
 /** A group as the organization API shows it. */
@@ -27,6 +28,37 @@ export const viewOrganizationGroup = (group: GroupWithCounts): z.input<typeof or
   created_at: isoMoment(group.createdAt),
   updated_at: isoMoment(group.updatedAt),
   deleted_at: isoOrNull(group.deletedAt),
+});
+
+/** A group as the console shows it. */
+export const consoleGroupView = z
+  .object({
+    _id: z.string(),
+    name: z.string(),
+    slug: z.string(),
+    description: z.string(),
+    company_id: z.string(),
+    is_global: z.boolean().meta({ description: 'Every company is born with these.' }),
+    roles: z.array(z.object({ name: z.string(), target: z.string(), actions: z.array(z.enum(LEGACY_ACTIONS)) })),
+    permissionIds: z.array(z.string()),
+    attached_policies: z.array(z.string()),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Group' });
+
+export const viewConsoleGroup = (group: GroupWithCounts): z.input<typeof consoleGroupView> => ({
+  _id: group.id,
+  name: group.name,
+  slug: group.slug,
+  description: group.description,
+  company_id: group.companyId,
+  is_global: group.isGlobal,
+  roles: group.roles.map(({ name, target, actions }) => ({ name, target, actions: [...actions] })),
+  permissionIds: group.permissionIds,
+  attached_policies: group.policyIds,
+  created_at: isoMoment(group.createdAt),
+  updated_at: isoMoment(group.updatedAt),
 });
 
 /** A membership as the organization API shows it. */

@@ -2,13 +2,15 @@ import type { Principal } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { exceeds } from '../../kernel/grant-ceiling.ts';
 import type { Grants } from '../../kernel/policy.ts';
+import type { PolicyDocument, PolicyStatement } from '../../kernel/policy-document.ts';
 
 /**
  * Nobody gives what they lack.
+ * @param held what `granted` takes the place of: what that gave already is not given anew
  * @throws Failure `access.grant_exceeds` naming an action and resource that `granted` gives and `granter` has not
  */
-export function requireWithinReach(granter: Principal, granted: Grants): void {
-  const excess = exceeds(granter.access, granted);
+export function requireWithinReach(granter: Principal, granted: Grants, held?: Grants): void {
+  const excess = exceeds(granter.access, granted, held);
   if (excess === null) return;
   throw new Failure('forbidden', 'access.grant_exceeds', {
     message: `This would give ${excess.action} on ${excess.resource}, which is more than you have yourself.`,
@@ -29,13 +31,31 @@ export function gainOfLifting(grants: Grants): Grants {
       permissions: [],
       policies: policies.map((policy) => ({
         id: policy.id,
-        document: {
-          ...policy.document,
-          statements: policy.document.statements
-            .filter(({ effect }) => effect === 'Deny')
-            .map((statement) => ({ ...statement, effect: 'Allow' as const })),
-        },
+        document: { ...policy.document, statements: lifted(policy.document) },
       })),
     })),
   };
 }
+
+/**
+ * Refuses a document that is wider than its writer's own access. In the place of `before` it may keep and narrow what that
+ * allows, but neither widen it nor deny less, unless the writer may do all that this frees. Whether the policy is attached
+ * does not matter: it may be at any moment.
+ * @throws Failure `access.grant_exceeds`
+ */
+export function requireWritable(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
+  const policy = (statements: PolicyStatement[]): Grants => ({
+    companyId: granter.companyId,
+    groups: [
+      { id: 'new', roles: [], permissions: [], policies: [{ id: 'new', document: { ...document, statements } }] },
+    ],
+  });
+  requireWithinReach(granter, policy(document.statements), before && policy(before.statements));
+  if (!before) return;
+  const stillDenied = document.statements.filter(({ effect }) => effect === 'Deny');
+  requireWithinReach(granter, policy([...lifted(before), ...stillDenied]));
+}
+
+/** The Deny statements of a document as the Allow statements that lifting them amounts to. */
+const lifted = ({ statements }: PolicyDocument): PolicyStatement[] =>
+  statements.filter(({ effect }) => effect === 'Deny').map((statement) => ({ ...statement, effect: 'Allow' as const }));

@@ -1,7 +1,7 @@
 import { Failure, invalid } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or `principal_id` of a body */
-export const serviceAccountNotFound = (field: 'id' | 'principal_id' = 'id') =>
+/** @param field the member that names it: `id` of the path, or the one of a body */
+export const serviceAccountNotFound = (field: 'id' | 'principal_id' | 'principal.id' = 'id') =>
   new Failure('missing', 'service_account.not_found', {
     message: 'There is no such service account.',
     field,

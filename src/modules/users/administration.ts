@@ -7,13 +7,15 @@ import {
   emailTaken,
   ownerCannotBeDeactivated,
   ownerCannotBeDeleted,
+  selfNotDeactivatable,
   userAlreadyDeleted,
   userNotFound,
   userStillInvited,
 } from './failures.ts';
-import { prepareActiveUser } from './service.ts';
+import { prepareActiveUser, statusOf } from './service.ts';
 import {
   readUsers,
+  readUsersWithGroups,
   removeMemberships,
   selectUser,
   selectUserByEmail,
@@ -28,6 +30,11 @@ import {
 /** A page of the company's users. */
 export function listUsers(ctx: PrincipalContext, filter: UserFilter, part: UserPart) {
   return readUsers(ctx.db, ctx.actor.companyId, filter, part);
+}
+
+/** A page of the company's living users with the groups they are in, the newest first. */
+export function listUsersWithGroups(ctx: PrincipalContext, part: { page: number; perPage: number }) {
+  return readUsersWithGroups(ctx.db, ctx.actor.companyId, part);
 }
 
 /** A living user of the company. @throws Failure `user.not_found` */
@@ -70,6 +77,24 @@ export async function changeUser(
   if (changed) return changed;
   if (!user) throw userNotFound();
   throw changes.isActive ? userStillInvited() : ownerCannotBeDeactivated();
+}
+
+/**
+ * Lets a deactivated user in again. Nothing happens to an active one.
+ * @throws Failure `user.not_found`, `user.still_invited`
+ */
+export async function activateUser(ctx: PrincipalContext, id: string): Promise<User> {
+  return changeUser(ctx, id, { isActive: true });
+}
+
+/**
+ * Keeps a user from signing in, and ends the sessions.
+ * @throws Failure `user.self_not_deactivatable`, `user.not_found`, `user.still_invited`, `user.owner_not_deactivatable`
+ */
+export async function deactivateUser(ctx: PrincipalContext, id: string): Promise<User> {
+  if (id === ctx.actor.id) throw selfNotDeactivatable();
+  if (statusOf(await findUser(ctx, id)) === 'invited') throw userStillInvited();
+  return changeUser(ctx, id, { isActive: false });
 }
 
 /**

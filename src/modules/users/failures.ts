@@ -1,7 +1,7 @@
 import { Failure } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or `principal_id` of a body */
-export const userNotFound = (field: 'id' | 'principal_id' = 'id') =>
+/** @param field the member that names it: `id` of the path, or the one of a body */
+export const userNotFound = (field: 'id' | 'principal_id' | 'principal.id' = 'id') =>
   new Failure('missing', 'user.not_found', { message: 'There is no such user.', field, reason: 'not_found' });
 
 export const userAlreadyDeleted = () =>
@@ -30,6 +30,13 @@ export const ownerCannotBeDeactivated = () =>
     message: 'The owner cannot be deactivated.',
     field: 'is_active',
     reason: 'is_owner',
+  });
+
+export const selfNotDeactivatable = () =>
+  new Failure('conflict', 'user.self_not_deactivatable', {
+    message: 'Nobody can deactivate themself.',
+    field: 'id',
+    reason: 'is_self',
   });
 
 export const userStillInvited = () =>

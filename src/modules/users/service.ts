@@ -1,10 +1,10 @@
 import type { Context, PrincipalContext } from '../../context.ts';
 import { userNotFound } from './failures.ts';
-import { insertUser, selectGroupIds, selectUser, type User } from './store.ts';
+import { insertUser, selectGroupIds, selectUser, type User, type UserWithGroups } from './store.ts';
 
 export { emailTaken, userNotFound } from './failures.ts';
 export { noteSignIn, noteVerified, selectUser, selectUserByEmail, upgradePasswordHash } from './store.ts';
-export type { User };
+export type { User, UserWithGroups };
 
 export type UserStatus = 'invited' | 'active' | 'inactive';
 

@@ -91,6 +91,32 @@ export function readUsers(db: ControlDb, companyId: string, { accountId, which }
   return readPage(db, listing, { ...part, by: orderOf(users)[part.by] });
 }
 
+/** A group as the users in it show it. */
+export interface GroupName {
+  id: string;
+  name: string;
+  slug: string;
+}
+
+const GROUPS = sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
+  select id, name, slug from groups where company_id = users.company_id and deleted_at is null and id in (
+    select group_id from group_bindings where principal_id = users.id and principal_type = 'user' and company_id = users.company_id
+  ) order by id))`
+  .mapWith((text: string): GroupName[] => JSON.parse(text))
+  .as('groups');
+
+export interface UserWithGroups extends User {
+  groups: GroupName[];
+}
+
+/** A page of a company's living users with the groups they are in, the newest first. */
+export const readUsersWithGroups = (db: ControlDb, companyId: string, part: { page: number; perPage: number }) =>
+  readPage(
+    db,
+    { ...ofCompany(companyId, 'living'), extra: { groups: GROUPS } },
+    { ...part, by: users.createdAt, descending: true },
+  );
+
 const ofCompany = (companyId: string, which: UserFilter['which']) => ({
   table: users,
   filter: and(eq(users.companyId, companyId), which === 'all' ? undefined : isNull(users.deletedAt)) as SQL,

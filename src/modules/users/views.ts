@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoMoment, isoOrNull, metadata, timestamp } from '../../http/fields.ts';
-import { statusOf, type User } from './service.ts';
+import { statusOf, type User, type UserWithGroups } from './service.ts';
 
 /** A user as the console shows it. */
 export const consoleUserView = z
@@ -12,6 +12,10 @@ export const consoleUserView = z
     status: z.enum(['invited', 'active', 'inactive']),
     teams: z.array(z.string()),
     group_ids: z.array(z.string()),
+    groups: z
+      .array(z.object({ _id: z.string(), name: z.string(), slug: z.string() }))
+      .optional()
+      .meta({ description: 'With `include=groups`.' }),
     created_at: timestamp,
   })
   .meta({ id: 'User' });
@@ -31,6 +35,24 @@ export const viewConsoleUser = ({
   teams: user.teams,
   group_ids: groupIds,
   created_at: isoMoment(user.createdAt),
+});
+
+/** A user of a list. @param expanded whether the groups themselves are shown beside their ids */
+export const viewUserOfList = (expanded: boolean) => (user: UserWithGroups) => ({
+  ...viewConsoleUser({ user, groupIds: user.groups.map(({ id }) => id) }),
+  ...(expanded && { groups: user.groups.map(({ id, name, slug }) => ({ _id: id, name, slug })) }),
+});
+
+/** A user who was invited. */
+export const invitedUserView = consoleUserView.extend({ invitation_expires_at: timestamp }).meta({ id: 'InvitedUser' });
+
+/** Where a user stands after a change. */
+export const userStatusView = consoleUserView.pick({ _id: true, email: true, status: true }).meta({ id: 'UserStatus' });
+
+export const viewUserStatus = (user: User): z.input<typeof userStatusView> => ({
+  _id: user.id,
+  email: user.email,
+  status: statusOf(user),
 });
 
 /** A user as the organization API shows it. */

@@ -1,0 +1,83 @@
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { unlessOvertaken } from '../../db/overtaken.ts';
+import type { LegacyPermission } from '../../kernel/legacy.ts';
+import type { Grants } from '../../kernel/policy.ts';
+import { requireWithinReach } from '../policies/service.ts';
+import { onlyOwnCompany, permissionNotFound } from './failures.ts';
+import {
+  deletePermission as deleteRecord,
+  insertPermission,
+  type Permission,
+  type PermissionChanges,
+  readPermissions,
+  selectPermission,
+  updatePermission,
+} from './store.ts';
+
+export { permissionNotFound } from './failures.ts';
+export { selectPermissions } from './store.ts';
+export type { Permission };
+
+/** A page of the company's permissions. */
+export function listPermissions(ctx: PrincipalContext, part: { page: number; perPage: number }) {
+  return readPermissions(ctx.db, ctx.actor.companyId, part);
+}
+
+/** A permission of the company. @throws Failure `permission.not_found` */
+export async function getPermission(ctx: PrincipalContext, id: string): Promise<Permission> {
+  const [permission] = await selectPermission(ctx.db, ctx.actor.companyId, id);
+  if (!permission) throw permissionNotFound();
+  return permission;
+}
+
+/**
+ * Makes a permission, on no group yet. Only the platform's operator gives one for all companies.
+ * @throws Failure `permission.foreign_target`, `access.grant_exceeds`
+ */
+export async function createPermission(
+  ctx: PrincipalContext,
+  input: Pick<Permission, 'name' | 'description' | 'target' | 'actions'>,
+): Promise<Permission> {
+  const now = ctx.now();
+  const { companyId } = ctx.actor;
+  const record = { ...input, id: ctx.newId(), companyId, createdAt: now, updatedAt: now };
+  requireOwnTarget(ctx, record.target);
+  requireWithinReach(ctx.actor, giving(companyId, record));
+  await commit(ctx.db, [insertPermission(ctx.db, record)]);
+  return record;
+}
+
+/**
+ * Changes what is sent, wherever the permission is listed.
+ * @throws Failure `permission.not_found`, `permission.foreign_target`, `access.grant_exceeds`
+ */
+export async function changePermission(
+  ctx: PrincipalContext,
+  id: string,
+  changes: PermissionChanges,
+): Promise<Permission> {
+  const { companyId } = ctx.actor;
+  if (changes.target) requireOwnTarget(ctx, changes.target);
+  return unlessOvertaken(async () => {
+    const before = await getPermission(ctx, id);
+    requireWithinReach(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
+    const [[changed]] = await commit(ctx.db, [updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() })]);
+    return changed;
+  });
+}
+
+/** Deletes a permission, and takes it from every group. @throws Failure `permission.not_found` */
+export async function deletePermission(ctx: PrincipalContext, id: string): Promise<void> {
+  const [deleted] = await commit(ctx.db, deleteRecord(ctx.db, ctx.actor.companyId, id));
+  if (deleted.length === 0) throw permissionNotFound();
+}
+
+function requireOwnTarget(ctx: PrincipalContext, target: LegacyPermission['target']): void {
+  if (target.company_id !== ctx.actor.companyId) throw onlyOwnCompany();
+}
+
+const giving = (companyId: string, permission: LegacyPermission): Grants => ({
+  companyId,
+  groups: [{ id: 'new', policies: [], roles: [], permissions: [permission] }],
+});

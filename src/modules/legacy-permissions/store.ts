@@ -1,0 +1,63 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { readPage } from '../../db/page.ts';
+import { groupPermissions } from '../groups/tables.ts';
+import { permissions } from './tables.ts';
+
+export type Permission = typeof permissions.$inferSelect;
+
+const one = (companyId: string, id: string) => and(eq(permissions.companyId, companyId), eq(permissions.id, id)) as SQL;
+
+export const insertPermission = (db: ControlDb, record: Permission) => db.insert(permissions).values(record);
+
+export const selectPermission = (db: ControlDb, companyId: string, id: string) =>
+  db.select().from(permissions).where(one(companyId, id));
+
+/** Those of some ids that a company has. */
+export const selectPermissions = (db: ControlDb, companyId: string, ids: string[]) =>
+  db
+    .select()
+    .from(permissions)
+    .where(
+      and(
+        eq(permissions.companyId, companyId),
+        sql`${permissions.id} in (select value from json_each(${JSON.stringify(ids)}))`,
+      ),
+    );
+
+/** A page of a company's permissions, the newest first. */
+export const readPermissions = (db: ControlDb, companyId: string, part: { page: number; perPage: number }) =>
+  readPage(
+    db,
+    { table: permissions, filter: eq(permissions.companyId, companyId) },
+    { ...part, by: permissions.createdAt, descending: true },
+  );
+
+export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;
+
+/** Changes a permission that still gives what `before` gives. */
+export const updatePermission = (
+  db: ControlDb,
+  before: Pick<Permission, 'companyId' | 'id' | 'target' | 'actions'>,
+  set: PermissionChanges & { updatedAt: number },
+) =>
+  db
+    .update(permissions)
+    .set(set)
+    .where(
+      and(
+        one(before.companyId, before.id),
+        eq(permissions.target, before.target),
+        eq(permissions.actions, before.actions),
+      ),
+    )
+    .returning();
+
+/** Deletes a permission, and takes it from every group. */
+export const deletePermission = (db: ControlDb, companyId: string, id: string) =>
+  [
+    db.delete(permissions).where(one(companyId, id)).returning({ id: permissions.id }),
+    db
+      .delete(groupPermissions)
+      .where(and(eq(groupPermissions.companyId, companyId), eq(groupPermissions.permissionId, id))),
+  ] as const;

@@ -1,0 +1,77 @@
+import type { PrincipalContext, UserContext } from '../../context.ts';
+import type { Action } from '../../kernel/actions.ts';
+import { policyArn } from '../../kernel/arn.ts';
+import { managedPolicyById } from '../../kernel/managed-policies.ts';
+import { allowedActions, compileAccess, type Decision, decide } from '../../kernel/policy.ts';
+import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
+import { selectUser, userNotFound } from '../users/service.ts';
+import { selectPoliciesOfUser } from './policy-store.ts';
+import { accessReads, accessSources } from './store.ts';
+
+/** A policy that reaches somebody, and the groups it comes through. */
+export interface ReachingPolicy {
+  id: string;
+  arn: string;
+  name: string;
+  type: 'managed' | 'inline';
+  groupIds: string[];
+}
+
+/** What the caller may do: the policies that say so, and the actions allowed on every resource at once. */
+export async function explainOwnAccess(ctx: UserContext): Promise<{ policies: ReachingPolicy[]; actions: Action[] }> {
+  const { companyId, id, access } = ctx.actor;
+  const found = await selectPoliciesOfUser(ctx.db, companyId, id);
+  const policies = new Map<string, ReachingPolicy>();
+  for (const { policyId, groupId, name } of found) {
+    const policy = policies.get(policyId) ?? described(companyId, policyId, name);
+    if (!policy) continue;
+    policy.groupIds.push(groupId);
+    policies.set(policyId, policy);
+  }
+  return { policies: [...policies.values()], actions: allowedActions(access) };
+}
+
+function described(companyId: string, id: string, ownName: string | null): ReachingPolicy | undefined {
+  const managed = managedPolicyById(id);
+  if (managed) return { id, arn: managed.arn, name: managed.name, type: 'managed', groupIds: [] };
+  if (ownName === null) return undefined;
+  return { id, arn: policyArn(companyId, 'inline', ownName), name: ownName, type: 'inline', groupIds: [] };
+}
+
+export interface PrincipalReference {
+  type: 'user' | 'service_account';
+  id: string;
+}
+
+export interface Check {
+  action: Action;
+  /** One ARN, or `*` for all resources at once. */
+  resource: string;
+}
+
+/**
+ * Decides as the guard would if a principal of the company asked: from the same sources, by the same evaluation.
+ * @throws Failure `user.not_found`, `service_account.not_found`
+ */
+export async function simulate(
+  ctx: PrincipalContext,
+  principal: PrincipalReference,
+  checks: Check[],
+): Promise<(Check & Decision)[]> {
+  const access = compileAccess(await sourcesOf(ctx, principal));
+  return checks.map((check) => ({ ...check, ...decide(access, check.action, check.resource) }));
+}
+
+async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference) {
+  const { companyId } = ctx.actor;
+  const of = { companyId, principalType: type, principalId: id };
+  if (type === 'user') {
+    const [[user], ...found] = await ctx.db.batch([selectUser(ctx.db, companyId, id), ...accessReads(ctx.db, of)]);
+    if (!user) throw userNotFound('principal.id');
+    return accessSources(companyId, user.isOwner, found);
+  }
+  const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
+  if (!serviceAccount) throw serviceAccountNotFound('principal.id');
+  const { accountId } = serviceAccount;
+  return accessSources(companyId, false, await ctx.db.batch(accessReads(ctx.db, { ...of, accountId })));
+}

@@ -1,0 +1,85 @@
+import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import { groupBindings, groupPolicies } from '../groups/tables.ts';
+import { policies } from './tables.ts';
+
+export type PolicyRecord = typeof policies.$inferSelect;
+
+const one = (companyId: string, id: string) => and(eq(policies.companyId, companyId), eq(policies.id, id)) as SQL;
+
+/** How many policies a company has of its own, and a stretch of them, oldest first, of one moment. */
+export async function readOwnPolicies(db: ControlDb, companyId: string, offset: number, limit: number) {
+  const ofCompany = eq(policies.companyId, companyId);
+  const [[counted], records] = await db.batch([
+    db.select({ total: count() }).from(policies).where(ofCompany),
+    db
+      .select()
+      .from(policies)
+      .where(ofCompany)
+      .orderBy(asc(policies.createdAt), asc(policies.id))
+      .limit(limit)
+      .offset(offset),
+  ]);
+  return { total: counted?.total ?? 0, records };
+}
+
+export const insertPolicy = (db: ControlDb, record: PolicyRecord) => db.insert(policies).values(record);
+
+export type PolicyChanges = Partial<Pick<PolicyRecord, 'name' | 'description' | 'document'>>;
+
+/** Changes a policy whose document is still `before`. */
+export const updatePolicy = (
+  db: ControlDb,
+  companyId: string,
+  id: string,
+  before: PolicyDocument,
+  set: PolicyChanges & { updatedAt: number },
+) =>
+  db
+    .update(policies)
+    .set(set)
+    .where(and(one(companyId, id), eq(policies.document, before)))
+    .returning();
+
+/** Deletes a policy that is attached to no group. */
+export const deletePolicy = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(policies)
+    .where(
+      and(
+        one(companyId, id),
+        sql`not exists (select 1 from group_policies where policy_id = ${id} and company_id = ${companyId})`,
+      ),
+    )
+    .returning({ id: policies.id });
+
+/** How many groups a policy is attached to. */
+export const countAttachments = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select({ groups: count() })
+    .from(groupPolicies)
+    .where(and(eq(groupPolicies.policyId, id), eq(groupPolicies.companyId, companyId)));
+
+/** The policies that reach a user through groups, managed ones by their id alone. */
+export const selectPoliciesOfUser = (db: ControlDb, companyId: string, userId: string) =>
+  db
+    .selectDistinct({
+      policyId: groupPolicies.policyId,
+      groupId: groupPolicies.groupId,
+      name: policies.name,
+    })
+    .from(groupBindings)
+    .innerJoin(
+      groupPolicies,
+      and(eq(groupPolicies.groupId, groupBindings.groupId), eq(groupPolicies.companyId, companyId)),
+    )
+    .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
+    .where(
+      and(
+        eq(groupBindings.companyId, companyId),
+        eq(groupBindings.principalType, 'user'),
+        eq(groupBindings.principalId, userId),
+      ),
+    )
+    .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));

@@ -1,0 +1,45 @@
+import { type PolicyType, policyArn } from '../../kernel/arn.ts';
+import { MANAGED_POLICIES, type ManagedPolicy } from '../../kernel/managed-policies.ts';
+import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import type { policies } from './tables.ts';
+
+/** A policy as people see it, whether the system's or a company's own. Moments in milliseconds. */
+export interface Policy {
+  id: string;
+  arn: string;
+  name: string;
+  description: string;
+  type: PolicyType;
+  document: PolicyDocument;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** When the managed policies were written: they are as old as the policy language. */
+const MANAGED_SINCE = Date.UTC(2024, 0, 1);
+
+const ofSystem = (policy: ManagedPolicy): Policy => ({
+  ...policy,
+  type: 'managed',
+  createdAt: MANAGED_SINCE,
+  updatedAt: MANAGED_SINCE,
+});
+
+/** The managed policies, in the order in which they are listed. */
+export const SYSTEM_POLICIES: readonly Policy[] = MANAGED_POLICIES.map(ofSystem);
+
+const BY_ID = new Map(SYSTEM_POLICIES.map((policy) => [policy.id, policy]));
+const NAMES = new Set(SYSTEM_POLICIES.map(({ name }) => name));
+
+/** The managed policy of an id. */
+export const systemPolicy = (id: string): Policy | undefined => BY_ID.get(id);
+
+/** Whether a managed policy has this name: every company has them, so no policy of its own can. */
+export const isSystemName = (name: string): boolean => NAMES.has(name);
+
+/** A policy of a company's own. */
+export const ownPolicy = (record: typeof policies.$inferSelect): Policy => ({
+  ...record,
+  type: 'inline',
+  arn: policyArn(record.companyId, 'inline', record.name),
+});

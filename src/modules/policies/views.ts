@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { isoMoment, timestamp } from '../../http/fields.ts';
+import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
+import type { ReachingPolicy } from './explanation.ts';
+import type { Policy } from './policy.ts';
+
+/** A policy document as it is shown. */
+const policyDocumentView = z
+  .object({
+    version: z.literal(POLICY_VERSION),
+    statements: z.array(
+      z.object({
+        sid: z.string().optional(),
+        effect: z.enum(['Allow', 'Deny']),
+        actions: z.array(z.string()).meta({ examples: [['users:list', 'users:*', '*']] }),
+        resources: z.array(z.string()).meta({ description: 'Patterns over resource ARNs, or `*`.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'PolicyDocument' });
+
+/** A policy document as callers write it: checked by the policy language itself. */
+export const policyDocumentInput = z
+  .unknown()
+  .superRefine((document, context) => {
+    for (const { field, message } of validateDocument(document)) {
+      context.addIssue({ code: 'custom', path: field.split('.').slice(1), message });
+    }
+  })
+  .meta({
+    description: `Version ${POLICY_VERSION}; at most ${POLICY_LIMITS.length} characters of JSON and ${POLICY_LIMITS.statements} statements. Actions are patterns over the catalogue: unknown ones are refused.`,
+    override: { $ref: '#/components/schemas/PolicyDocument' },
+  }) as z.ZodType<PolicyDocument>;
+
+/** A policy as the console shows it. */
+export const policyView = z
+  .object({
+    _id: z.string(),
+    arn: z.string().meta({ examples: ['arn:svc:iam:::policy/managed/ReadOnly'] }),
+    name: z.string(),
+    description: z.string(),
+    type: z.enum(['system', 'managed', 'inline']),
+    document: policyDocumentView,
+    is_deprecated: z.boolean(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Policy' });
+
+export const viewPolicy = (policy: Policy): z.input<typeof policyView> => ({
+  _id: policy.id,
+  arn: policy.arn,
+  name: policy.name,
+  description: policy.description,
+  type: policy.type,
+  document: policy.document,
+  is_deprecated: false,
+  created_at: isoMoment(policy.createdAt),
+  updated_at: isoMoment(policy.updatedAt),
+});
+
+/** A policy that reaches the caller. */
+export const reachingPolicyView = z.object({
+  _id: z.string(),
+  arn: z.string(),
+  name: z.string(),
+  type: z.enum(['managed', 'inline']),
+  group_ids: z.array(z.string()).meta({ description: 'The groups it comes through.' }),
+});
+
+export const viewReachingPolicy = ({ id, groupIds, ...rest }: ReachingPolicy): z.input<typeof reachingPolicyView> => ({
+  _id: id,
+  ...rest,
+  group_ids: groupIds,
+});

@@ -1,0 +1,334 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import {
+  aConsoleGroup,
+  aPermission,
+  enter,
+  fieldsOf,
+  globalGroups,
+  groupInput,
+  NOBODY,
+  permissionInput,
+  statusAndCode,
+} from '../support/console.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+const READER = { name: 'Reader', target: 'users', actions: ['read' as const] };
+const VIEWS = managedPolicyNamed('VisualizationViewer').id;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const create = (json: Record<string, unknown>) => company.as.post('/v1/groups', { json });
+const get = (id: string) => company.as.get(`/v1/groups/${id}`);
+
+describe('a group', () => {
+  it('is made with roles and permissions, and shown as it was made', async () => {
+    const permissionId = await aPermission(company);
+    const input = groupInput({ roles: [READER, { name: 'All', target: 'content', actions: ['*'] }] });
+    const { status, body } = await create({ ...input, permissionIds: [permissionId, permissionId] });
+    expect([status, body]).toEqual([
+      201,
+      {
+        ...input,
+        _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+        company_id: company.id,
+        is_global: false,
+        permissionIds: [permissionId],
+        attached_policies: [],
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ]);
+    expect((await get(body._id)).body).toEqual(body);
+  });
+
+  it('needs no roles or permissions', async () => {
+    expect((await create(groupInput())).body).toMatchObject({ roles: [], permissionIds: [] });
+  });
+
+  it.each([
+    [{ name: 'x' }, 'name'],
+    [{ name: ' x ' }, 'name'],
+    [{ name: 'x'.repeat(201) }, 'name'],
+    [{ name: undefined }, 'name'],
+    [{ slug: undefined }, 'slug'],
+    [{ slug: 'Upper' }, 'slug'],
+    [{ slug: 'a--b' }, 'slug'],
+    [{ slug: 'a_b' }, 'slug'],
+    [{ slug: '-a' }, 'slug'],
+    [{ slug: 'a'.repeat(64) }, 'slug'],
+    [{ description: 'nine char' }, 'description'],
+    [{ description: undefined }, 'description'],
+    [{ roles: [{ ...READER, actions: [] }] }, 'roles.0.actions'],
+    [{ roles: [{ ...READER, actions: ['write'] }] }, 'roles.0.actions.0'],
+    [{ roles: [{ name: 'R', actions: ['read'] }] }, 'roles.0.target'],
+    [{ roles: [{ target: 'users', actions: ['read'] }] }, 'roles.0.name'],
+    [{ roles: Array.from({ length: 51 }, () => READER) }, 'roles'],
+    [{ permissionIds: 'x' }, 'permissionIds'],
+  ])('with %j is not valid', async (wrong, field) => {
+    expect(fieldsOf(await create(groupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it('has a name and a slug of its own among the living', async () => {
+    const first = (await create(groupInput())).body;
+    expect(statusAndCode(await create(groupInput({ name: first.name })))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
+    expect(statusAndCode(await create(groupInput({ slug: first.slug })))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
+    const second = (await create(groupInput())).body;
+    const put = (json: object) => company.as.put(`/v1/groups/${second._id}`, { json });
+    expect(statusAndCode(await put({ name: first.name }))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
+    expect(statusAndCode(await put({ slug: first.slug }))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
+    const other = await aCompany();
+    expect((await other.as.post('/v1/groups', { json: groupInput({ slug: first.slug }) })).status).toBe(201);
+    await company.as.delete(`/v1/groups/${first._id}`);
+    expect((await create(groupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
+  });
+
+  it('of one slug is made once by many at once', async () => {
+    const { slug } = groupInput();
+    const answers = await Promise.all([1, 2, 3].map(() => create(groupInput({ slug }))));
+    expect(answers.map(statusAndCode).toSorted()).toEqual([
+      [201, undefined],
+      [409, 'GROUP_SLUG_DUPLICATE'],
+      [409, 'GROUP_SLUG_DUPLICATE'],
+    ]);
+  });
+
+  it('is changed by what is sent', async () => {
+    const before = (await create(groupInput({ roles: [READER] }))).body;
+    const put = async (json: object) => {
+      const { status, body } = await company.as.put(`/v1/groups/${before._id}`, { json });
+      expect(status).toBe(200);
+      return body;
+    };
+    const { name, slug } = groupInput();
+    expect(await put({ name })).toEqual({ ...before, name, updated_at: expect.any(String) });
+    expect(await put({ slug })).toMatchObject({ name, slug, description: before.description, roles: [READER] });
+    expect(await put({ description: 'Another description.' })).toMatchObject({ name, slug });
+    expect(await put({})).toMatchObject({ description: 'Another description.' });
+    const bad = await company.as.put(`/v1/groups/${before._id}`, { json: { name: 'x', slug: 'A', description: '' } });
+    expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'description', 'name', 'slug']);
+  });
+
+  it('is deleted once, with its memberships', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const user = await aUser(company);
+    await enter(company, user.id, _id);
+    expect((await company.as.delete(`/v1/groups/${_id}`)).status).toBe(204);
+    for (const again of [await company.as.delete(`/v1/groups/${_id}`), await get(_id)]) {
+      expect(statusAndCode(again)).toEqual([404, 'GROUP_NOT_FOUND']);
+      expect(JSON.stringify(again.body)).not.toContain('deleted');
+    }
+    expect((await company.as.get(`/v1/users/${user.id}`)).body.group_ids).not.toContain(_id);
+  });
+
+  it('of another company, or of none, is not found', async () => {
+    const { _id: foreign } = await aConsoleGroup(await aCompany());
+    for (const id of [foreign, NOBODY, 'x']) {
+      const json = { permissionIds: [await aPermission(company)] };
+      const answers = [
+        await get(id),
+        await company.as.put(`/v1/groups/${id}`, { json: groupInput() }),
+        await company.as.delete(`/v1/groups/${id}`),
+        await company.as.post(`/v1/groups/${id}/permissions`, { json }),
+        await company.as.put(`/v1/groups/${id}/permissions`, { json }),
+        await company.as.delete(`/v1/groups/${id}/permissions`, { json }),
+        await company.as.post(`/v1/groups/${id}/policies/${VIEWS}`),
+        await company.as.delete(`/v1/groups/${id}/policies/${VIEWS}`),
+      ];
+      for (const answer of answers) expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+    }
+  });
+});
+
+describe('a global group', () => {
+  it('can be neither changed nor deleted, by the owner either', async () => {
+    const { viewers, administrators } = await globalGroups(company);
+    for (const id of [viewers, administrators]) {
+      const before = (await get(id)).body;
+      expect(before.is_global).toBe(true);
+      for (const json of [{ name: 'Other' }, { slug: 'other' }, { description: 'Something else.' }]) {
+        const answer = await company.as.put(`/v1/groups/${id}`, { json });
+        expect(statusAndCode(answer)).toEqual([400, 'CANNOT_MODIFY_GLOBAL']);
+      }
+      expect(statusAndCode(await company.as.delete(`/v1/groups/${id}`))).toEqual([400, 'CANNOT_DELETE_GLOBAL']);
+      expect((await get(id)).body).toEqual(before);
+    }
+  });
+
+  it('takes permissions and policies', async () => {
+    const { viewers } = await globalGroups(company);
+    const permissionId = await aPermission(company);
+    const json = { permissionIds: [permissionId] };
+    expect((await company.as.post(`/v1/groups/${viewers}/permissions`, { json })).status).toBe(200);
+    expect((await company.as.post(`/v1/groups/${viewers}/policies/${VIEWS}`)).status).toBe(204);
+    expect((await get(viewers)).body).toMatchObject({
+      permissionIds: [permissionId],
+      attached_policies: [managedPolicyNamed('ReadOnly').id, VIEWS].toSorted(),
+    });
+  });
+});
+
+describe('the list', () => {
+  it('pages through all groups once, with or without the global ones', async () => {
+    const crowd = await aCompany();
+    const made: string[] = [];
+    for (let count = 0; count < 3; count += 1) made.push((await aConsoleGroup(crowd))._id);
+    const { administrators, viewers } = await globalGroups(crowd);
+    const read = async (query: string) => {
+      const seen: string[] = [];
+      for (const page of [1, 2, 3]) {
+        const { body } = await crowd.as.get(`/v1/groups?page=${page}&per_page=2${query}`);
+        seen.push(...body.records.map((group: { _id: string }) => group._id));
+        expect([body.quantity, body.records.length]).toEqual([body.records.length, body.quantity]);
+        expect(body.total).toBe(query.endsWith('false') ? 3 : 5);
+      }
+      return seen.toSorted();
+    };
+    expect(await read('')).toEqual([...made, administrators, viewers].toSorted());
+    expect(await read('&include_global=true')).toEqual([...made, administrators, viewers].toSorted());
+    expect(await read('&include_global=false')).toEqual(made.toSorted());
+  });
+
+  it.each(['page=0', 'per_page=101', 'include_global=maybe', 'include_global='])('refuses %s', async (query) => {
+    expect(fieldsOf(await company.as.get(`/v1/groups?${query}`))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      query.split('=')[0],
+    ]);
+  });
+});
+
+describe('the permissions of a group', () => {
+  const change = (method: 'post' | 'put' | 'delete', id: string, permissionIds: unknown) =>
+    company.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
+
+  it('are added, replaced, taken away and cleared', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const [a, b, c] = [await aPermission(company), await aPermission(company), await aPermission(company)];
+    const steps = [
+      ['post', [a, b, a], [a, b]],
+      ['post', [b], [a, b]],
+      ['put', [b, c], [b, c]],
+      ['delete', [a, b], [c]],
+      ['put', [], []],
+      ['delete', [], []],
+    ] as const;
+    for (const [method, sent, left] of steps) {
+      const { status, body } = await change(method, _id, sent);
+      expect([status, body._id, body.permissionIds]).toEqual([200, _id, left.toSorted()]);
+      expect((await get(_id)).body.permissionIds).toEqual(left.toSorted());
+    }
+  });
+
+  it('must be there, all of them', async () => {
+    const { _id } = await aConsoleGroup(company);
+    const mine = await aPermission(company);
+    const foreign = await aPermission(await aCompany());
+    for (const unknown of [foreign, NOBODY, 'x']) {
+      const answers = [
+        await create(groupInput({ permissionIds: [mine, unknown] })),
+        ...(await Promise.all(
+          (['post', 'put', 'delete'] as const).map((method) => change(method, _id, [mine, unknown])),
+        )),
+      ];
+      for (const answer of answers) {
+        expect(statusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
+        expect(answer.body.details).toMatchObject({ field: 'permissionIds', ids: [unknown] });
+      }
+    }
+    expect((await get(_id)).body.permissionIds).toEqual([]);
+  });
+
+  it.each([
+    ['post', []],
+    ['post', undefined],
+    ['put', undefined],
+    ['delete', 7],
+  ] as const)('%s with %j is not valid', async (method, sent) => {
+    expect(fieldsOf(await change(method, NOBODY, sent))).toEqual([422, 'VALIDATION_ERROR', 'permissionIds']);
+  });
+
+  it('give and take access at once', async () => {
+    const { as, id } = await aUser(company);
+    const { _id } = await aConsoleGroup(company);
+    await enter(company, id, _id);
+    const permissionId = await aPermission(company);
+    expect((await as.get('/v1/users')).status).toBe(403);
+    await change('post', _id, [permissionId]);
+    expect((await as.get('/v1/users')).status).toBe(200);
+    await must(company.as.put(`/v1/permissions/${permissionId}`, { json: { actions: ['delete'] } }));
+    expect((await as.get('/v1/users')).status).toBe(403);
+    await must(company.as.put(`/v1/permissions/${permissionId}`, { json: permissionInput(company) }));
+    expect((await as.get('/v1/users')).status).toBe(200);
+    await change('delete', _id, [permissionId]);
+    expect((await as.get('/v1/users')).status).toBe(403);
+  });
+});
+
+describe('the policies of a group', () => {
+  it('are attached and detached, and act at once', async () => {
+    const { as, id } = await aUser(company);
+    const { _id } = await aConsoleGroup(company);
+    await enter(company, id, _id);
+    const path = `/v1/groups/${_id}/policies/${managedPolicyNamed('UserManager').id}`;
+    for (const status of [204, 204]) expect((await company.as.post(path)).status).toBe(status);
+    expect((await get(_id)).body.attached_policies).toEqual([managedPolicyNamed('UserManager').id]);
+    expect((await as.get('/v1/users')).status).toBe(200);
+    expect((await company.as.delete(path)).status).toBe(204);
+    expect((await as.get('/v1/users')).status).toBe(403);
+    expect(statusAndCode(await company.as.delete(path))).toEqual([404, 'POLICY_NOT_FOUND']);
+  });
+
+  it('must be there', async () => {
+    const { _id } = await aConsoleGroup(company);
+    for (const method of ['post', 'delete'] as const) {
+      const answer = await company.as[method](`/v1/groups/${_id}/policies/${NOBODY}`);
+      expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
+    }
+  });
+});
+
+describe('the same groups on the organization API', () => {
+  const admin = () => signed(company.apiKey);
+
+  it('are shown there when made here', async () => {
+    const group = await aConsoleGroup(company, { roles: [READER] });
+    const { status, body } = await admin().get(`/groups/${group._id}`);
+    expect([status, body]).toEqual([
+      200,
+      {
+        id: group._id,
+        name: group.name,
+        description: group.description,
+        organization_id: company.id,
+        attached_policies: [],
+        member_count: 0,
+        created_at: group.created_at,
+        updated_at: group.updated_at,
+        deleted_at: null,
+      },
+    ]);
+    await must(admin().post(`/groups/${group._id}/policies/${VIEWS}`));
+    expect((await get(group._id)).body.attached_policies).toEqual([VIEWS]);
+  });
+
+  it('are shown here when made there: a slug from the name, no roles', async () => {
+    const made = await must(admin().post('/groups', { json: { name: 'Vendas São Paulo' } }));
+    expect((await get(made.id)).body).toMatchObject({
+      slug: 'vendas-sao-paulo',
+      roles: [],
+      permissionIds: [],
+      attached_policies: [],
+      is_global: false,
+    });
+    await aConsoleGroup(company);
+    const taken = (await create(groupInput({ slug: 'taken-here' }))).body;
+    const other = await must(admin().post('/groups', { json: { name: 'Taken here' } }));
+    expect((await get(other.id)).body.slug).toMatch(/^taken-here-[a-f0-9]{8}$/);
+    expect((await get(taken._id)).body.slug).toBe('taken-here');
+  });
+});

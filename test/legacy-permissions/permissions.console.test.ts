@@ -1,0 +1,154 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  aConsoleGroup,
+  aPermission,
+  enter,
+  fieldsOf,
+  NOBODY,
+  permissionInput,
+  statusAndCode,
+} from '../support/console.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const create = (json: Record<string, unknown>) => company.as.post('/v1/permissions', { json });
+const target = (rest: Record<string, unknown>) => ({ target: { company_id: company.id, ...rest } });
+
+describe('a permission', () => {
+  it.each([
+    ['the company', {}],
+    ['one service', { service_name: 'managed-tables' }],
+    ['one resource', { service_name: 'users', service_id: NOBODY }],
+    ['all resources of a service', { service_name: 'users', service_id: '*' }],
+  ])('for %s is made, and shown as it was made', async (_what, scope) => {
+    const input = permissionInput(company, { ...target(scope), actions: ['read', 'create', 'update', 'delete', '*'] });
+    const { status, body } = await create(input);
+    expect([status, body]).toEqual([
+      201,
+      {
+        ...input,
+        _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ]);
+    expect((await company.as.get(`/v1/permissions/${body._id}`)).body).toEqual(body);
+  });
+
+  it.each([
+    [{ name: 'ab' }, 'name'],
+    [{ name: undefined }, 'name'],
+    [{ description: 'nine char' }, 'description'],
+    [{ description: undefined }, 'description'],
+    [{ actions: [] }, 'actions'],
+    [{ actions: ['write'] }, 'actions.0'],
+    [{ actions: undefined }, 'actions'],
+    [{ target: undefined }, 'target'],
+    [{ target: {} }, 'target.company_id'],
+    [{ target: { company_id: 'ABCDEFABCDEFABCDEFABCDEF' } }, 'target.company_id'],
+    [{ target: { company_id: 'short' } }, 'target.company_id'],
+  ])('with %j is not valid', async (wrong, field) => {
+    expect(fieldsOf(await create(permissionInput(company, wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it.each([
+    [{ service_name: 'content' }, 'target.service_name'],
+    [{ service_name: 'users', service_id: 'x' }, 'target.service_id'],
+    [{ service_id: NOBODY }, 'target.service_name'],
+  ])('for %j is not valid', async (scope, field) => {
+    expect(fieldsOf(await create(permissionInput(company, target(scope))))).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it('for all companies, or for another one, is refused to everybody here', async () => {
+    const other = await aCompany();
+    const id = await aPermission(company);
+    for (const company_id of ['*', other.id]) {
+      const json = permissionInput(company, { target: { company_id } });
+      expect(statusAndCode(await create(json))).toEqual([403, 'FORBIDDEN']);
+      expect(statusAndCode(await company.as.put(`/v1/permissions/${id}`, { json }))).toEqual([403, 'FORBIDDEN']);
+    }
+    expect((await company.as.get(`/v1/permissions/${id}`)).body.target.company_id).toBe(company.id);
+  });
+
+  it('is changed by what is sent', async () => {
+    const before = (await create(permissionInput(company))).body;
+    const put = async (json: object) => (await company.as.put(`/v1/permissions/${before._id}`, { json })).body;
+    expect(await put({ name: 'Another' })).toEqual({ ...before, name: 'Another', updated_at: expect.any(String) });
+    expect(await put({ actions: ['*'] })).toMatchObject({ name: 'Another', actions: ['*'], target: before.target });
+    expect(await put(target({}))).toMatchObject({ actions: ['*'], target: { company_id: company.id } });
+    expect(await put({})).toMatchObject({ name: 'Another', description: before.description });
+    const bad = await company.as.put(`/v1/permissions/${before._id}`, { json: { name: 'x', actions: [] } });
+    expect(fieldsOf(bad).toSorted()).toEqual([422, 'VALIDATION_ERROR', 'actions', 'name']);
+  });
+
+  it('is deleted once, and taken from every group', async () => {
+    const id = await aPermission(company);
+    const group = await aConsoleGroup(company, { permissionIds: [id] });
+    const { as, id: userId } = await aUser(company);
+    await enter(company, userId, group._id);
+    expect((await as.get('/v1/users')).status).toBe(200);
+    expect((await company.as.delete(`/v1/permissions/${id}`)).status).toBe(204);
+    expect(statusAndCode(await company.as.delete(`/v1/permissions/${id}`))).toEqual([404, 'PERMISSION_NOT_FOUND']);
+    expect((await as.get('/v1/users')).status).toBe(403);
+    expect((await company.as.get(`/v1/groups/${group._id}`)).body.permissionIds).toEqual([]);
+  });
+
+  it('of another company, or of none, is not found', async () => {
+    const other = await aCompany();
+    const foreign = await aPermission(other);
+    for (const id of [foreign, NOBODY, 'x']) {
+      for (const answer of [
+        await company.as.get(`/v1/permissions/${id}`),
+        await company.as.put(`/v1/permissions/${id}`, { json: { name: 'Mine now' } }),
+        await company.as.delete(`/v1/permissions/${id}`),
+      ]) {
+        expect(statusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
+      }
+    }
+    expect((await other.as.get(`/v1/permissions/${foreign}`)).body.name).toBe('Permission');
+  });
+
+  it('for one resource reaches that one only', async () => {
+    const { _id: group } = await aConsoleGroup(company, {
+      permissionIds: [await aPermission(company, target({ service_name: 'users', service_id: company.owner.id }))],
+    });
+    const { as, id } = await aUser(company);
+    await enter(company, id, group);
+    expect((await as.get(`/v1/users/${company.owner.id}`)).status).toBe(200);
+    expect((await as.get(`/v1/users/${id}`)).status).toBe(403);
+    expect((await as.get('/v1/users')).status).toBe(403);
+  });
+
+  it('of the operator for all companies acts in each of them', async () => {
+    const id = await aPermission(company);
+    await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
+    const { _id: group } = await aConsoleGroup(company, { permissionIds: [id] });
+    const user = await aUser(company);
+    await enter(company, user.id, group);
+    expect((await user.as.get('/v1/groups')).status).toBe(200);
+    const renamed = await company.as.put(`/v1/permissions/${id}`, { json: { name: 'Everywhere' } });
+    expect([renamed.status, renamed.body.target]).toEqual([200, { company_id: '*' }]);
+  });
+});
+
+describe('the list', () => {
+  it('holds all permissions of the company, also by pages', async () => {
+    const crowd = await aCompany();
+    const made: string[] = [];
+    for (let count = 0; count < 21; count += 1) made.push(await aPermission(crowd));
+    const whole = await must(crowd.as.get('/v1/permissions'));
+    expect([whole.total, whole.quantity]).toEqual([21, 21]);
+    const ids = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
+    expect(ids(whole).toSorted()).toEqual(made.toSorted());
+    const pages = [];
+    for (const page of [1, 2, 3])
+      pages.push(...ids(await must(crowd.as.get(`/v1/permissions?page=${page}&per_page=8`))));
+    expect(pages).toEqual(ids(whole));
+  });
+});

@@ -1,0 +1,198 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { aConsoleGroup, aPermission, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
+import { allow, aRobot, deny, must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const simulate = (type: string, id: string, ...checks: [action: string, resource: string][]) =>
+  company.as.post('/v1/policies/simulate', {
+    json: { principal: { type, id }, checks: checks.map(([action, resource]) => ({ action, resource })) },
+  });
+const userArn = (id: string) => `arn:svc:users::${company.id}:user/${id}`;
+const decided = (kind: string, rest: object = {}) => ({ kind, policy_id: null, sid: null, group_id: null, ...rest });
+
+/** A user whom a policy allows, a policy denies, and a role lets: each through a group of its own. */
+async function aMixedUser() {
+  const sid = 'People';
+  const allowing = await must(
+    company.as.post('/v1/policies', { json: policyInput([{ ...allow('users:*'), sid }, allow('groups:list')]) }),
+  );
+  const denying = await must(
+    company.as.post('/v1/policies', {
+      json: policyInput([{ ...deny('users:get'), resources: [userArn(company.owner.id)] }]),
+    }),
+  );
+  const [allowed, denied] = [await aConsoleGroup(company), await aConsoleGroup(company)];
+  await must(company.as.post(`/v1/groups/${allowed._id}/policies/${allowing._id}`));
+  await must(company.as.post(`/v1/groups/${denied._id}/policies/${denying._id}`));
+  const legacy = await aConsoleGroup(company, {
+    roles: [{ name: 'Reader', target: 'permissions', actions: ['read'] }],
+    permissionIds: [await aPermission(company, { target: { company_id: company.id, service_name: 'concepts' } })],
+  });
+  const user = await aUser(company);
+  const { group_ids } = await must(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
+  expect(group_ids).toEqual([]);
+  await enter(company, user.id, allowed._id, denied._id, legacy._id);
+  return { ...user, sid, allowing, denying, allowed, denied, legacy };
+}
+
+describe('simulating', () => {
+  it('names what decides: deny, allow, legacy, or nothing', async () => {
+    const user = await aMixedUser();
+    const { status, body } = await simulate(
+      'user',
+      user.id,
+      ['users:get', userArn(company.owner.id)],
+      ['users:get', userArn(user.id)],
+      ['users:list', '*'],
+      ['permissions:list', '*'],
+      ['concepts:get', '*'],
+      ['accounts:ListAccounts', '*'],
+    );
+    expect(status).toBe(200);
+    const allowedBy = { policy_id: user.allowing._id, sid: user.sid, group_id: user.allowed._id };
+    expect(body.results.map(({ allowed, decided_by }: Record<string, unknown>) => [allowed, decided_by])).toEqual([
+      [false, decided('deny', { policy_id: user.denying._id, group_id: user.denied._id })],
+      [true, decided('allow', allowedBy)],
+      [true, decided('allow', allowedBy)],
+      [true, decided('legacy', { group_id: user.legacy._id })],
+      [true, decided('legacy', { group_id: user.legacy._id })],
+      [false, decided('none')],
+    ]);
+    expect(body.results[0]).toMatchObject({ action: 'users:get', resource: userArn(company.owner.id) });
+  });
+
+  it('says what the guard does', async () => {
+    const user = await aMixedUser();
+    const policyId = managedPolicyNamed('ReadOnly').id;
+    const requests: [path: string, action: string, resource: string][] = [
+      ['/v1/users', 'users:list', userArn('*')],
+      [`/v1/users/${user.id}`, 'users:get', userArn(user.id)],
+      [`/v1/users/${company.owner.id}`, 'users:get', userArn(company.owner.id)],
+      ['/v1/groups', 'groups:list', `arn:svc:groups::${company.id}:group/*`],
+      ['/v1/permissions', 'permissions:list', `arn:svc:permissions::${company.id}:permission/*`],
+      ['/v1/policies', 'policies:list', `arn:svc:iam::${company.id}:policy/*`],
+      [`/v1/policies/${policyId}`, 'policies:get', 'arn:svc:iam:::policy/managed/ReadOnly'],
+    ];
+    const { body } = await simulate(
+      'user',
+      user.id,
+      ...requests.map(([, action, on]) => [action, on] as [string, string]),
+    );
+    const told = body.results.map(({ allowed }: { allowed: boolean }) => allowed);
+    const met = [];
+    for (const [path] of requests) met.push((await user.as.get(path)).status === 200);
+    expect(told).toEqual(met);
+    expect(new Set(met)).toEqual(new Set([true, false]));
+  });
+
+  it('names the owner', async () => {
+    const { body } = await simulate('user', company.owner.id, ['company:update_sso', '*']);
+    expect(body.results[0]).toMatchObject({ allowed: true, decided_by: decided('owner') });
+  });
+
+  it('of a service account goes by its groups in its own account', async () => {
+    const group = await aConsoleGroup(company);
+    await must(company.as.post(`/v1/groups/${group._id}/policies/${managedPolicyNamed('ReadOnly').id}`));
+    const robot = await aRobot(company, [group._id]);
+    const { body } = await simulate(
+      'service_account',
+      robot.id,
+      ['accounts:ListAccounts', '*'],
+      ['accounts:CreateAccount', '*'],
+    );
+    expect(body.results.map(({ allowed }: { allowed: boolean }) => allowed)).toEqual([true, false]);
+    expect((await robot.as.get('/accounts')).status).toBe(200);
+  });
+
+  it('of somebody who is not there is not found', async () => {
+    const other = await aCompany();
+    const robot = await aRobot(other);
+    for (const [type, id, code] of [
+      ['user', other.owner.id, 'USER_NOT_FOUND'],
+      ['user', NOBODY, 'USER_NOT_FOUND'],
+      ['user', (await aRobot(company)).id, 'USER_NOT_FOUND'],
+      ['service_account', robot.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
+      ['service_account', company.owner.id, 'SERVICE_ACCOUNT_NOT_FOUND'],
+    ] as const) {
+      expect(statusAndCode(await simulate(type, id, ['users:list', '*']))).toEqual([404, code]);
+    }
+  });
+
+  it.each([
+    [{ principal: { type: 'robot', id: NOBODY } }, 'principal.type'],
+    [{ principal: { type: 'user' } }, 'principal.id'],
+    [{ checks: [] }, 'checks'],
+    [{ checks: [{ action: 'users:fly', resource: '*' }] }, 'checks.0.action'],
+    [{ checks: [{ action: 'users:*', resource: '*' }] }, 'checks.0.action'],
+    [{ checks: [{ action: 'users:list', resource: 'users' }] }, 'checks.0.resource'],
+    [{ checks: Array.from({ length: 101 }, () => ({ action: 'users:list', resource: '*' })) }, 'checks'],
+  ])('with %j is not valid', async (wrong, field) => {
+    const json = {
+      principal: { type: 'user', id: NOBODY },
+      checks: [{ action: 'users:list', resource: '*' }],
+      ...wrong,
+    };
+    expect(fieldsOf(await company.as.post('/v1/policies/simulate', { json }))).toEqual([
+      422,
+      'VALIDATION_ERROR',
+      field,
+    ]);
+  });
+});
+
+describe('one’s own access', () => {
+  it('is told with the policies it comes from, and every action allowed on everything', async () => {
+    const user = await aMixedUser();
+    await must(company.as.post(`/v1/groups/${user.denied._id}/policies/${user.allowing._id}`));
+    const { status, body } = await user.as.get('/v1/auth/permissions');
+    expect([status, body]).toEqual([
+      200,
+      {
+        user_id: user.id,
+        company_id: company.id,
+        is_owner: false,
+        policies: expect.any(Array),
+        actions: expect.any(Array),
+      },
+    ]);
+    expect(body.policies).toHaveLength(2);
+    expect(body.policies).toContainEqual({
+      _id: user.allowing._id,
+      arn: user.allowing.arn,
+      name: user.allowing.name,
+      type: 'inline',
+      group_ids: [user.allowed._id, user.denied._id].toSorted(),
+    });
+    const services = ['users', 'permissions', 'concepts'];
+    const of = (action: string) => action.split(':')[0] as string;
+    expect(new Set(body.actions.map(of))).toEqual(new Set([...services, 'groups']));
+    expect(body.actions).toEqual(
+      expect.arrayContaining(['users:get', 'users:DeleteUser', 'groups:list', 'permissions:list']),
+    );
+    expect(body.actions).not.toContain('groups:get');
+    expect(body.actions).not.toContain('permissions:create');
+  });
+
+  it('of the owner is everything, of a newcomer nothing', async () => {
+    const { body } = await company.as.get('/v1/auth/permissions');
+    expect(body).toMatchObject({ user_id: company.owner.id, is_owner: true, actions: ALL_ACTIONS });
+    expect(body.policies).toMatchObject([
+      {
+        _id: managedPolicyNamed('FullAdmin').id,
+        name: 'FullAdmin',
+        type: 'managed',
+        arn: 'arn:svc:iam:::policy/managed/FullAdmin',
+      },
+    ]);
+    const user = await aUser(company);
+    await must(company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [] } }));
+    expect((await user.as.get('/v1/auth/permissions')).body).toMatchObject({ policies: [], actions: [] });
+  });
+});

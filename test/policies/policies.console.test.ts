@@ -1,0 +1,279 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
+import { MANAGED_POLICIES, managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import { aConsoleGroup, enter, fieldsOf, NOBODY, policyInput, statusAndCode } from '../support/console.ts';
+import { allow, deny, must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+const READS = [allow('users:list')];
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const create = (json: Record<string, unknown>) => company.as.post('/v1/policies', { json });
+const aPolicy = async (statements = READS) => (await create(policyInput(statements))).body;
+
+describe('a policy', () => {
+  it('is made, and shown as it was made', async () => {
+    const input = policyInput(
+      [{ sid: 'Read', effect: 'Allow', actions: ['users:list', 'groups:*'], resources: ['*'] }],
+      {
+        name: 'Leitura São Paulo',
+        description: 'Reads.',
+      },
+    );
+    const { status, body } = await create(input);
+    expect([status, body]).toEqual([
+      201,
+      {
+        ...input,
+        _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+        arn: `arn:svc:iam::${company.id}:policy/inline/Leitura São Paulo`,
+        type: 'inline',
+        is_deprecated: false,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    ]);
+    expect((await company.as.get(`/v1/policies/${body._id}`)).body).toEqual(body);
+  });
+
+  it('needs no description', async () => {
+    expect((await aPolicy()).description).toBe('');
+  });
+
+  it.each([
+    [{ name: undefined }, 'name'],
+    [{ name: ' ' }, 'name'],
+    [{ name: 'a*' }, 'name'],
+    [{ name: 'a\nb' }, 'name'],
+    [{ name: 'x'.repeat(129) }, 'name'],
+    [{ document: undefined }, 'document'],
+    [{ document: null }, 'document'],
+    [{ document: 'text' }, 'document'],
+    [{ document: { version: '2012-10-17', statements: READS } }, 'document.version'],
+    [{ document: { version: '2024-01-01', statements: [] } }, 'document.statements'],
+    [{ document: { version: '2024-01-01', statements: READS, id: 'x' } }, 'document.id'],
+  ])('with %j is not valid', async (wrong, field) => {
+    expect(fieldsOf(await create(policyInput(READS, wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it.each([
+    [{ actions: ['users:fly'] }, 'actions.0'],
+    [{ actions: ['nothing:*'] }, 'actions.0'],
+    [{ actions: [] }, 'actions'],
+    [{ effect: 'allow' }, 'effect'],
+    [{ resources: ['arn:aws:s3:::x'] }, 'resources.0'],
+    [{ resources: undefined }, 'resources'],
+    [{ condition: {} }, 'condition'],
+    [{ sid: '' }, 'sid'],
+  ])('with a statement of %j is not valid', async (wrong, field) => {
+    const statements = [{ ...allow('users:list'), ...wrong }];
+    const answer = await create(policyInput(statements as never));
+    expect(fieldsOf(answer)).toEqual([422, 'VALIDATION_ERROR', `document.statements.0.${field}`]);
+  });
+
+  it('that is too long is not valid', async () => {
+    const resources = Array.from({ length: 100 }, (_, n) => `arn:svc:users::${company.id}:user/${n}${'x'.repeat(400)}`);
+    const answer = await create(policyInput([{ ...allow('users:list'), resources }]));
+    expect(fieldsOf(answer)).toEqual([422, 'VALIDATION_ERROR', 'document']);
+  });
+
+  it('has a name of its own in the company, managed ones included', async () => {
+    const { name } = await aPolicy();
+    expect(statusAndCode(await create(policyInput(READS, { name })))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
+    expect(statusAndCode(await create(policyInput(READS, { name: 'FullAdmin' })))).toEqual([
+      409,
+      'POLICY_NAME_DUPLICATE',
+    ]);
+    const { _id } = await aPolicy();
+    for (const taken of [name, 'ReadOnly']) {
+      const answer = await company.as.put(`/v1/policies/${_id}`, { json: { name: taken } });
+      expect(statusAndCode(answer)).toEqual([409, 'POLICY_NAME_DUPLICATE']);
+    }
+    const other = await aCompany();
+    expect((await other.as.post('/v1/policies', { json: policyInput(READS, { name }) })).status).toBe(201);
+  });
+
+  it('is changed by what is sent', async () => {
+    const before = await aPolicy();
+    const put = async (json: object) => (await company.as.put(`/v1/policies/${before._id}`, { json })).body;
+    const renamed = await put({ name: 'Renamed' });
+    expect(renamed).toEqual({
+      ...before,
+      name: 'Renamed',
+      arn: `arn:svc:iam::${company.id}:policy/inline/Renamed`,
+      updated_at: expect.any(String),
+    });
+    const { document } = policyInput([allow('groups:*'), deny('groups:delete')]);
+    expect(await put({ document, description: 'Groups.' })).toMatchObject({ name: 'Renamed', document });
+    expect(await put({})).toMatchObject({ description: 'Groups.', document });
+    const bad = await company.as.put(`/v1/policies/${before._id}`, { json: { document: { statements: READS } } });
+    expect(fieldsOf(bad)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
+  });
+
+  it('acts at once when it is changed', async () => {
+    const { _id } = await aPolicy([allow('users:list')]);
+    const group = await aConsoleGroup(company);
+    const { as, id } = await aUser(company);
+    await enter(company, id, group._id);
+    await must(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
+    expect((await as.get('/v1/users')).status).toBe(200);
+    const { document } = policyInput([allow('users:list'), deny('users:*')]);
+    await must(company.as.put(`/v1/policies/${_id}`, { json: { document } }));
+    expect((await as.get('/v1/users')).status).toBe(403);
+  });
+
+  it('is deleted once, and not while a group uses it', async () => {
+    const { _id } = await aPolicy();
+    const group = await aConsoleGroup(company);
+    await must(company.as.post(`/v1/groups/${group._id}/policies/${_id}`));
+    const used = await company.as.delete(`/v1/policies/${_id}`);
+    expect([...statusAndCode(used), used.body.details.groups]).toEqual([409, 'POLICY_IN_USE', 1]);
+    await must(company.as.delete(`/v1/groups/${group._id}`));
+    expect((await company.as.delete(`/v1/policies/${_id}`)).status).toBe(204);
+    expect(statusAndCode(await company.as.delete(`/v1/policies/${_id}`))).toEqual([404, 'POLICY_NOT_FOUND']);
+  });
+
+  it('of another company, or of none, is not found', async () => {
+    const other = await aCompany();
+    const { _id: foreign } = await must(other.as.post('/v1/policies', { json: policyInput(READS) }));
+    const { _id: group } = await aConsoleGroup(company);
+    for (const id of [foreign, NOBODY, 'x']) {
+      for (const answer of [
+        await company.as.get(`/v1/policies/${id}`),
+        await company.as.put(`/v1/policies/${id}`, { json: { name: 'Mine now' } }),
+        await company.as.delete(`/v1/policies/${id}`),
+        await company.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Mine now' } }),
+        await company.as.post(`/v1/groups/${group}/policies/${id}`),
+      ]) {
+        expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
+      }
+    }
+  });
+});
+
+describe('a managed policy', () => {
+  it.each(MANAGED_POLICIES.map(({ id, name }) => [name, id]))(
+    '%s is shown, and can be neither changed nor deleted',
+    async (name, id) => {
+      const { status, body } = await company.as.get(`/v1/policies/${id}`);
+      expect([status, body]).toMatchObject([
+        200,
+        { _id: id, name, type: 'managed', arn: `arn:svc:iam:::policy/managed/${name}` },
+      ]);
+      for (const answer of [
+        await company.as.put(`/v1/policies/${id}`, { json: { description: 'Mine' } }),
+        await company.as.delete(`/v1/policies/${id}`),
+      ]) {
+        expect(statusAndCode(answer)).toEqual([400, 'POLICY_NOT_MODIFIABLE']);
+      }
+      expect((await company.as.get(`/v1/policies/${id}`)).body).toEqual(body);
+    },
+  );
+});
+
+describe('a clone', () => {
+  it('is a policy of the company’s own with the same document', async () => {
+    const { id, document, description } = managedPolicyNamed('UserManager');
+    const { status, body } = await company.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Our managers' } });
+    expect([status, body]).toMatchObject([201, { name: 'Our managers', type: 'inline', document, description }]);
+    const changed = await company.as.put(`/v1/policies/${body._id}`, { json: policyInput(READS, { name: 'Ours' }) });
+    expect(changed.status).toBe(200);
+    expect((await company.as.get(`/v1/policies/${id}`)).body.document).toEqual(document);
+    const again = await company.as.post(`/v1/policies/${body._id}/clone`, {
+      json: { name: 'Copy', description: 'New' },
+    });
+    expect(again.body).toMatchObject({ description: 'New', document: changed.body.document });
+  });
+
+  it('needs a name that is free', async () => {
+    const path = `/v1/policies/${managedPolicyNamed('UserManager').id}/clone`;
+    expect(fieldsOf(await company.as.post(path, { json: {} }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
+    for (const name of ['UserManager', (await aPolicy()).name]) {
+      expect(statusAndCode(await company.as.post(path, { json: { name } }))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
+    }
+  });
+});
+
+describe('the list', () => {
+  it('holds the managed policies and then the company’s own, by pages', async () => {
+    const crowd = await aCompany();
+    const made: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      made.push((await must(crowd.as.post('/v1/policies', { json: policyInput(READS) })))._id);
+    }
+    const wanted = [...MANAGED_POLICIES.map(({ id }) => id), ...made.toSorted()];
+    for (const perPage of [1, 4, 13, 14, 15, 100]) {
+      const seen: string[] = [];
+      for (let page = 1; (page - 1) * perPage < wanted.length + perPage; page += 1) {
+        const { body } = await crowd.as.get(`/v1/policies?page=${page}&per_page=${perPage}`);
+        expect([body.total, body.quantity]).toEqual([wanted.length, body.records.length]);
+        seen.push(...body.records.map(({ _id }: { _id: string }) => _id));
+      }
+      expect(seen.slice(0, 14)).toEqual(wanted.slice(0, 14));
+      expect(seen.toSorted()).toEqual(wanted.toSorted());
+    }
+    expect((await crowd.as.get('/v1/policies')).body.quantity).toBe(19);
+  });
+
+  it.each(['page=0', 'per_page=101', 'per_page=-1'])('refuses %s', async (query) => {
+    expect((await company.as.get(`/v1/policies?${query}`)).status).toBe(422);
+  });
+});
+
+describe('the actions', () => {
+  it('are told to anybody who is signed in, by service and all', async () => {
+    const { as } = await aUser(company);
+    const { status, body } = await as.get('/v1/policies/actions');
+    expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
+    expect(Object.values(body.services).flat()).toEqual(body.all);
+    expect(body.services.company).toEqual(['company:get', 'company:update', 'company:update_sso']);
+  });
+});
+
+describe('access to single policies', () => {
+  const named = (name: string) => `arn:svc:iam::${company.id}:policy/inline/${name}`;
+
+  it('goes by their name, and tells nothing of others', async () => {
+    const mine = (await create(policyInput(READS, { name: 'Team North' }))).body;
+    const other = await aPolicy();
+    const { as } = await aUser(company, { can: ['policies:*'], on: [named('Team*')] });
+    expect((await as.get(`/v1/policies/${mine._id}`)).status).toBe(200);
+    // One that is there, a managed one, one that is not: all the same, and before the body is looked at.
+    for (const id of [other._id, managedPolicyNamed('ReadOnly').id, NOBODY]) {
+      const answers = [
+        await as.get(`/v1/policies/${id}`),
+        await as.put(`/v1/policies/${id}`, { json: { name: 7 } }),
+        await as.delete(`/v1/policies/${id}`),
+      ];
+      for (const answer of answers) expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+    }
+    expect((await as.get('/v1/policies')).status).toBe(403);
+    expect((await as.post(`/v1/policies/${mine._id}/clone`, { json: { name: 'Team South' } })).status).toBe(403);
+    expect((await as.post('/v1/policies', { json: policyInput(READS) })).status).toBe(403);
+    expect((await as.put(`/v1/policies/${mine._id}`, { json: { description: 'Ours' } })).status).toBe(200);
+  });
+
+  it('to managed ones goes by their ARN, which names no company', async () => {
+    const { as } = await aUser(company, { can: ['policies:get'], on: ['arn:svc:iam:::policy/managed/Read*'] });
+    expect((await as.get(`/v1/policies/${managedPolicyNamed('ReadOnly').id}`)).status).toBe(200);
+    expect((await as.get(`/v1/policies/${managedPolicyNamed('FullAdmin').id}`)).status).toBe(403);
+    expect((await as.get(`/v1/policies/${(await aPolicy())._id}`)).status).toBe(403);
+  });
+
+  it('can be denied for one of all', async () => {
+    const hidden = (await create(policyInput(READS, { name: 'Hidden' }))).body;
+    const { _id: shown } = await aPolicy();
+    const { _id: group } = await aConsoleGroup(company);
+    const denial = (await create(policyInput([{ ...deny('policies:get'), resources: [named('Hidden')] }]))).body;
+    await must(company.as.post(`/v1/groups/${group}/policies/${denial._id}`));
+    const { as, id } = await aUser(company, { can: ['policies:get'] });
+    await enter(company, id, group);
+    expect((await as.get(`/v1/policies/${shown}`)).status).toBe(200);
+    expect((await as.get(`/v1/policies/${hidden._id}`)).status).toBe(403);
+    expect(statusAndCode(await as.get(`/v1/policies/${NOBODY}`))).toEqual([404, 'POLICY_NOT_FOUND']);
+  });
+});

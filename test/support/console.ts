@@ -1,0 +1,65 @@
+import type { Role } from '../../src/kernel/legacy.ts';
+import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import type { Answer } from './api.ts';
+import { must } from './signed.ts';
+import type { Company } from './worlds.ts';
+
+let made = 0;
+
+/** What a group is made of on the console, valid unless said otherwise. */
+export const groupInput = (rest: Record<string, unknown> = {}) => {
+  made += 1;
+  return {
+    name: `Group of the console ${made}`,
+    slug: `console-group-${made}`,
+    description: 'A group of the tests.',
+    ...rest,
+  };
+};
+
+/** What a legacy permission of a company is made of. */
+export const permissionInput = (company: Company, rest: Record<string, unknown> = {}) => ({
+  name: 'Permission',
+  description: 'A permission of the tests.',
+  target: { company_id: company.id, service_name: 'users' },
+  actions: ['read'],
+  ...rest,
+});
+
+export const policyInput = (statements: PolicyStatement[], rest: Record<string, unknown> = {}) => {
+  made += 1;
+  return { name: `Policy of the console ${made}`, document: { version: '2024-01-01', statements }, ...rest };
+};
+
+/** A group made by the owner. @returns as the console shows it */
+export const aConsoleGroup = (
+  company: Company,
+  rest: { roles?: Role[]; permissionIds?: string[] } = {},
+): Promise<Answer['body']> => must(company.as.post('/v1/groups', { json: groupInput(rest) }));
+
+/** A legacy permission made by the owner. @returns its id */
+export const aPermission = async (company: Company, rest: Record<string, unknown> = {}): Promise<string> =>
+  (await must(company.as.post('/v1/permissions', { json: permissionInput(company, rest) })))._id;
+
+/** Puts a user into groups, by the owner. */
+export const enter = (company: Company, userId: string, ...groupIds: string[]): Promise<Answer['body']> =>
+  must(company.as.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds } }));
+
+/** The global groups of a company. */
+export async function globalGroups(company: Company): Promise<{ administrators: string; viewers: string }> {
+  const { records } = await must(company.as.get('/v1/groups?per_page=100'));
+  const idOf = (name: string): string => records.find((group: { name: string }) => group.name === name)._id;
+  return { administrators: idOf('administrators'), viewers: idOf('viewers') };
+}
+
+export const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+
+/** The fields that a 422 names. */
+export const fieldsOf = ({ status, body }: Answer): unknown[] => [
+  status,
+  body.error,
+  ...(body.details as { field: string }[]).map(({ field }) => field),
+];
+
+/** An id that nothing has. */
+export const NOBODY = '0'.repeat(24);

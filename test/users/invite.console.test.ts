@@ -1,0 +1,139 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { aConsoleGroup, fieldsOf, NOBODY, statusAndCode } from '../support/console.ts';
+import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+
+const DAY = 24 * 60 * 60_000;
+const PASSWORD = 'chosen-by-the-invited';
+
+let company: Company;
+let made = 0;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const anEmail = () => `guest-${++made}@${company.slug}.test`;
+const invite = (json: Record<string, unknown>) => company.as.post('/v1/users/invite', { json });
+const accept = (email: string, token = linkIn(mailTo(email)).searchParams.get('token')) =>
+  call('POST', '/v1/users/accept-invitation', { json: { token, password: PASSWORD } });
+
+describe('an invitation', () => {
+  it('makes an invited user with teams and groups, and mails a link that lets them in', async () => {
+    const email = anEmail();
+    const { _id: groupId } = await aConsoleGroup(company, {
+      roles: [{ name: 'Reader', target: 'users', actions: ['read'] }],
+    });
+    const before = Date.now();
+    const { status, body } = await invite({ email: email.toUpperCase(), team_ids: ['t1', 't2'], group_ids: [groupId] });
+    expect([status, body]).toEqual([
+      201,
+      {
+        _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+        email,
+        name: email.split('@')[0],
+        company_id: company.id,
+        status: 'invited',
+        teams: ['t1', 't2'],
+        group_ids: [groupId],
+        created_at: expect.any(String),
+        invitation_expires_at: expect.any(String),
+      },
+    ]);
+    const lifetime = Date.parse(body.invitation_expires_at) - before;
+    expect(lifetime).toBeGreaterThanOrEqual(7 * DAY);
+    expect(lifetime).toBeLessThan(7 * DAY + 60_000);
+    expect(mailTo(email).text).toContain('Olga Owner');
+
+    expect((await accept(email)).status).toBe(200);
+    const login = await logIn(company.slug, email, PASSWORD);
+    const seen = await call('GET', '/v1/users', { headers: { authorization: `Bearer ${login.body.token}` } });
+    expect(seen.status).toBe(200);
+  });
+
+  it('is renewed by inviting again: the earlier link stops working, the later one works', async () => {
+    const email = anEmail();
+    const { _id: groupId } = await aConsoleGroup(company);
+    const first = await invite({ email, team_ids: ['t1'] });
+    const old = linkIn(mailTo(email)).searchParams.get('token');
+    later(6 * DAY);
+    const again = await company.as.post('/v1/auth/refresh', { json: { refresh_token: company.refreshToken } });
+    const owner = { authorization: `Bearer ${again.body.token}` };
+    const json = { email, group_ids: [groupId] };
+    const second = await call('POST', '/v1/users/invite', { json, headers: owner });
+    expect([second.status, second.body._id]).toEqual([201, first.body._id]);
+    expect(second.body).toMatchObject({ status: 'invited', teams: ['t1'], group_ids: [groupId] });
+    expect(second.body.invitation_expires_at > first.body.invitation_expires_at).toBe(true);
+    expect(mailsTo(email)).toHaveLength(2);
+    expect(statusAndCode(await accept(email, old))).toEqual([400, 'INVALID_INVITATION_TOKEN']);
+    expect((await accept(email)).status).toBe(200);
+  });
+
+  it('is refused for one who is in the company already', async () => {
+    const active = await aUser(company);
+    const inactive = await aUser(company);
+    await company.as.post(`/v1/users/${inactive.id}/deactivate`);
+    for (const { email } of [active, inactive]) {
+      for (const address of [email, email.toUpperCase()]) {
+        expect(statusAndCode(await invite({ email: address }))).toEqual([400, 'USER_EMAIL_DUPLICATE']);
+      }
+      expect(mailsTo(email)).toEqual([]);
+    }
+    const other = await aCompany();
+    expect((await other.as.post('/v1/users/invite', { json: { email: active.email } })).status).toBe(201);
+  });
+
+  it('by many at once makes one user, and one link that works', async () => {
+    const email = anEmail();
+    const answers = await Promise.all(Array.from({ length: 4 }, () => invite({ email })));
+    for (const answer of answers) {
+      expect(statusAndCode(answer)).toBeOneOf([
+        [201, undefined],
+        [400, 'USER_EMAIL_DUPLICATE'],
+      ]);
+    }
+    const ids = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body._id));
+    expect(ids.size).toBe(1);
+    const { results } = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).all();
+    expect(results).toHaveLength(1);
+    const links = mailsTo(email).map((mail) => linkIn(mail).searchParams.get('token'));
+    const accepted = [];
+    for (const token of links) accepted.push((await accept(email, token)).status);
+    expect(accepted.filter((status) => status === 200)).toHaveLength(1);
+  });
+
+  it('into a group that is not there invites nobody', async () => {
+    const { _id: foreign } = await aConsoleGroup(await aCompany());
+    for (const unknown of [foreign, NOBODY]) {
+      const email = anEmail();
+      const answer = await invite({ email, group_ids: [(await aConsoleGroup(company))._id, unknown] });
+      expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+      expect(answer.body.details.ids).toEqual([unknown]);
+      expect(mailsTo(email)).toEqual([]);
+      const found = await env.CONTROL_DB.prepare('SELECT id FROM users WHERE email = ?').bind(email).first();
+      expect(found).toBeNull();
+    }
+  });
+
+  it.each([
+    [{}, 'email'],
+    [{ email: 'nobody' }, 'email'],
+    [{ email: 7 }, 'email'],
+    [{ email: 'a@b.test', team_ids: 'x' }, 'team_ids'],
+    [{ email: 'a@b.test', group_ids: [1] }, 'group_ids.0'],
+    [{ email: 'a@b.test', team_ids: Array.from({ length: 101 }, (_, n) => `t${n}`) }, 'team_ids'],
+  ])('of %j is not valid', async (json, field) => {
+    expect(fieldsOf(await invite(json))).toEqual([422, 'VALIDATION_ERROR', field]);
+  });
+
+  it('shows in the list of users', async () => {
+    const email = anEmail();
+    const { _id } = (await invite({ email })).body;
+    const { records } = await must(company.as.get('/v1/users?per_page=100'));
+    expect(records).toContainEqual(expect.objectContaining({ _id, email, status: 'invited', group_ids: [] }));
+  });
+});

@@ -1,0 +1,262 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  aConsoleGroup,
+  aPermission,
+  enter,
+  fieldsOf,
+  globalGroups,
+  NOBODY,
+  statusAndCode,
+} from '../support/console.ts';
+import { must, signed, aUser as unboundUser } from '../support/signed.ts';
+import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const get = (id: string) => company.as.get(`/v1/users/${id}`);
+const groupsOf = async (id: string): Promise<string[]> => (await must(get(id))).group_ids;
+const groups = (method: 'post' | 'put' | 'delete', id: string, group_ids: unknown) =>
+  company.as[method](`/v1/users/${id}/groups`, { json: { group_ids } });
+
+describe('a user', () => {
+  it('is shown with teams, groups and status', async () => {
+    const { administrators } = await globalGroups(company);
+    const { status, body } = await get(company.owner.id);
+    expect([status, body]).toEqual([
+      200,
+      {
+        _id: company.owner.id,
+        email: company.owner.email,
+        name: 'Olga Owner',
+        company_id: company.id,
+        status: 'active',
+        teams: [],
+        group_ids: [administrators],
+        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      },
+    ]);
+  });
+
+  it('of another company, or of none, is not found', async () => {
+    const other = await aCompany();
+    for (const id of [other.owner.id, NOBODY, 'x', '%00']) {
+      expect(statusAndCode(await get(id))).toEqual([404, 'USER_NOT_FOUND']);
+      expect(statusAndCode(await company.as.post(`/v1/users/${id}/activate`))).toEqual([404, 'USER_NOT_FOUND']);
+      expect(statusAndCode(await company.as.post(`/v1/users/${id}/deactivate`))).toEqual([404, 'USER_NOT_FOUND']);
+      expect(statusAndCode(await groups('put', id, []))).toEqual([404, 'USER_NOT_FOUND']);
+    }
+    expect((await other.as.get('/v1/auth/me')).status).toBe(200);
+  });
+});
+
+describe('the list', () => {
+  it('pages through all users once, with the exact total', async () => {
+    const crowd = await aCompany();
+    const ids = [crowd.owner.id];
+    for (let count = 0; count < 4; count += 1) ids.push((await unboundUser(crowd)).id);
+    const seen: string[] = [];
+    for (const page of [1, 2, 3, 4]) {
+      const { body } = await crowd.as.get(`/v1/users?page=${page}&per_page=2`);
+      expect([body.total, body.quantity]).toEqual([5, body.records.length]);
+      seen.push(...body.records.map((user: { _id: string }) => user._id));
+    }
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('shows the groups themselves only when asked to', async () => {
+    const { id } = await aUser(company);
+    const mine = await groupsOf(id);
+    const group = await aConsoleGroup(company);
+    await enter(company, id, group._id);
+    const plain = await must(company.as.get('/v1/users?per_page=100'));
+    const expanded = await must(company.as.get('/v1/users?per_page=100&include=groups'));
+    const of = (list: { records: { _id: string }[] }) => list.records.find(({ _id }) => _id === id);
+    expect(of(plain)).not.toHaveProperty('groups');
+    expect(of(plain)).toMatchObject({ group_ids: [...mine, group._id].toSorted() });
+    expect(of(expanded)).toMatchObject({ group_ids: [...mine, group._id].toSorted() });
+    expect((of(expanded) as unknown as { groups: unknown[] }).groups).toContainEqual({
+      _id: group._id,
+      name: group.name,
+      slug: group.slug,
+    });
+  });
+
+  it.each(['page=0', 'page=x', 'per_page=101', 'per_page=0', 'per_page=1e1', 'include=teams'])(
+    'refuses %s',
+    async (query) => {
+      expect(fieldsOf(await company.as.get(`/v1/users?${query}`))).toEqual([
+        422,
+        'VALIDATION_ERROR',
+        query.split('=')[0],
+      ]);
+    },
+  );
+});
+
+describe('deactivating', () => {
+  it('ends the sessions, and activating lets the user in again', async () => {
+    const user = await aUser(company, { can: ['users:list'] });
+    const answer = await company.as.post(`/v1/users/${user.id}/deactivate`);
+    expect([answer.status, answer.body]).toEqual([200, { _id: user.id, email: user.email, status: 'inactive' }]);
+    expect((await user.as.get('/v1/users')).status).toBe(401);
+    expect(statusAndCode(await logIn(company.slug, user.email, company.owner.password))).toEqual([403, 'FORBIDDEN']);
+    expect((await get(user.id)).body.status).toBe('inactive');
+
+    const back = await company.as.post(`/v1/users/${user.id}/activate`);
+    expect([back.status, back.body]).toEqual([200, { _id: user.id, email: user.email, status: 'active' }]);
+    expect((await logIn(company.slug, user.email, company.owner.password)).status).toBe(200);
+    expect((await user.as.get('/v1/users')).status).toBe(401);
+  });
+
+  it('is refused for oneself, and for the owner', async () => {
+    const manager = await aUser(company, { can: ['users:*'] });
+    for (const [as, id] of [
+      [manager.as, manager.id],
+      [company.as, company.owner.id],
+    ] as const) {
+      expect(statusAndCode(await as.post(`/v1/users/${id}/deactivate`))).toEqual([400, 'CANNOT_DEACTIVATE_SELF']);
+    }
+    expect(statusAndCode(await manager.as.post(`/v1/users/${company.owner.id}/deactivate`))).toEqual([
+      400,
+      'CANNOT_DEACTIVATE_OWNER',
+    ]);
+    expect((await company.as.get('/v1/auth/me')).status).toBe(200);
+  });
+
+  it('and activating are refused for one who has not accepted the invitation', async () => {
+    const json = { email: `waiting@${company.slug}.test` };
+    const { _id } = await must(company.as.post('/v1/users/invite', { json }));
+    for (const verb of ['activate', 'deactivate']) {
+      expect(statusAndCode(await company.as.post(`/v1/users/${_id}/${verb}`))).toEqual([409, 'USER_STILL_INVITED']);
+    }
+    expect((await get(_id)).body.status).toBe('invited');
+  });
+});
+
+describe('the groups of a user', () => {
+  it('are added, replaced, taken away and cleared', async () => {
+    const { id } = await unboundUser(company);
+    const [a, b, c] = await Promise.all([1, 2, 3].map(async () => (await aConsoleGroup(company))._id as string));
+    const steps = [
+      ['post', [a, b, a], [a, b]],
+      ['post', [b], [a, b]],
+      ['put', [b, c], [b, c]],
+      ['delete', [a, b], [c]],
+      ['put', [c], [c]],
+      ['put', [], []],
+      ['delete', [], []],
+    ] as const;
+    for (const [method, sent, left] of steps) {
+      const { status, body } = await groups(method, id, sent);
+      expect([status, body._id, body.group_ids]).toEqual([200, id, left.toSorted()]);
+      expect(await groupsOf(id)).toEqual(left.toSorted());
+    }
+  });
+
+  it('must be there, all of them', async () => {
+    const { id } = await unboundUser(company);
+    const { _id: mine } = await aConsoleGroup(company);
+    const { _id: foreign } = await aConsoleGroup(await aCompany());
+    const { _id: deleted } = await aConsoleGroup(company);
+    await company.as.delete(`/v1/groups/${deleted}`);
+    for (const unknown of [foreign, deleted, NOBODY, 'x']) {
+      for (const method of ['post', 'put', 'delete'] as const) {
+        const answer = await groups(method, id, [mine, unknown]);
+        expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+        expect(answer.body.details).toMatchObject({ field: 'group_ids', ids: [unknown] });
+      }
+    }
+    expect(await groupsOf(id)).toEqual([]);
+  });
+
+  it.each([
+    ['post', []],
+    ['post', undefined],
+    ['put', undefined],
+    ['delete', 'x'],
+    ['put', [7]],
+    ['put', Array.from({ length: 101 }, (_, number) => `g${number}`)],
+  ] as const)('%s with %j is not valid', async (method, sent) => {
+    const answer = await groups(method, company.owner.id, sent);
+    expect(answer.status).toBe(422);
+    expect(String((fieldsOf(answer)[2] as string).split('.')[0])).toBe('group_ids');
+  });
+
+  it('are the last that one of several replaced them by at once', async () => {
+    const manager = await aUser(company, { can: ['users:assign_groups'] });
+    const { id } = await unboundUser(company);
+    const ids = await Promise.all([1, 2, 3].map(async () => (await aConsoleGroup(company))._id as string));
+    const answers = await Promise.all(
+      ids.map((group) => manager.as.put(`/v1/users/${id}/groups`, { json: { group_ids: [group] } })),
+    );
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0);
+    for (const { status, body } of answers) expect(status === 200 ? body.group_ids.length : status).toBeOneOf([1, 409]);
+    expect(await groupsOf(id)).toHaveLength(1);
+  });
+
+  it('can be a hundred', async () => {
+    const { id } = await unboundUser(company);
+    const permissionId = await aPermission(company);
+    const ids: string[] = [];
+    for (let count = 0; count < 100; count += 1) {
+      ids.push((await aConsoleGroup(company, { permissionIds: [permissionId] }))._id);
+    }
+    const manager = await aUser(company, { can: ['users:*', 'groups:*', 'permissions:*'] });
+    const { status, body } = await manager.as.put(`/v1/users/${id}/groups`, { json: { group_ids: ids } });
+    expect([status, body.group_ids]).toEqual([200, ids.toSorted()]);
+    expect((await company.as.get('/v1/users?include=groups&per_page=100')).status).toBe(200);
+  });
+});
+
+describe('the same people on the organization API', () => {
+  const admin = () => signed(company.apiKey);
+
+  it('are in the groups that the console put them into, within the default account', async () => {
+    const { id } = await unboundUser(company);
+    const { _id: groupId } = await aConsoleGroup(company);
+    await enter(company, id, groupId);
+    const { results } = await must(admin().get(`/groups/${groupId}/bindings`));
+    expect(results).toMatchObject([{ principal_type: 'user', principal_id: id, account_id: company.accountId }]);
+    expect((await admin().get(`/users?account_id=${company.accountId}&quantity=100`)).body.results).toContainEqual(
+      expect.objectContaining({ id }),
+    );
+    await groups('put', id, []);
+    expect((await admin().get(`/groups/${groupId}/bindings`)).body.total).toBe(0);
+  });
+
+  it('count once, and leave a group in all accounts', async () => {
+    const { id } = await unboundUser(company);
+    const { _id: groupId } = await aConsoleGroup(company);
+    const { id: account } = await must(admin().post('/accounts', { json: { name: 'second' } }));
+    const json = { principal_type: 'user', principal_id: id, account_id: account };
+    await must(admin().post(`/groups/${groupId}/bindings`, { json }));
+    expect(await groupsOf(id)).toEqual([groupId]);
+    await enter(company, id, groupId);
+    expect((await admin().get(`/groups/${groupId}/bindings`)).body.total).toBe(2);
+    expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(1);
+    expect((await groups('delete', id, [groupId])).body.group_ids).toEqual([]);
+    expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(0);
+  });
+
+  it('stand where they stand', async () => {
+    const made = await unboundUser(company);
+    expect((await get(made.id)).body).toMatchObject({ status: 'active', name: made.email.split('@')[0] });
+    await company.as.post(`/v1/users/${made.id}/deactivate`);
+    expect((await admin().get(`/users/${made.id}`)).body).toMatchObject({ is_active: false, is_verified: false });
+    await must(admin().patch(`/users/${made.id}`, { json: { is_active: true } }));
+    expect((await get(made.id)).body.status).toBe('active');
+
+    const json = { email: `both@${company.slug}.test` };
+    const invited = await must(company.as.post('/v1/users/invite', { json }));
+    expect((await admin().get(`/users/${invited._id}`)).body).toMatchObject({ is_active: false, is_verified: false });
+    expect((await admin().patch(`/users/${invited._id}`, { json: { is_active: true } })).status).toBe(409);
+    await must(admin().delete(`/users/${invited._id}`));
+    expect(statusAndCode(await get(invited._id))).toEqual([404, 'USER_NOT_FOUND']);
+    expect((await company.as.get('/v1/users?per_page=100')).body.records).not.toContainEqual(
+      expect.objectContaining({ _id: invited._id }),
+    );
+  });
+});
