@@ -74,9 +74,16 @@ describe('the content of files', () => {
     // Each value is of a size to be stored, and all of them together are not.
     const wide = Array.from({ length: 1000 }, () => 'x'.repeat(30));
     const narrow = wide.map(() => '');
-    const file = [wide.map((_, index) => `c${index}`), wide, narrow, wide].map((row) => row.join(',')).join('\n');
+    const file = [
+      wide.map((_, index) => `c${index}`),
+      narrow.with(3, 'x').with(5, 'y'),
+      wide,
+      narrow.with(3, 'z').with(5, 'y'),
+    ]
+      .map((row) => row.join(','))
+      .join('\n');
     const job = await load(company, [aFile('larga.csv', file)]);
-    expect(job).toMatchObject({ status: 'failed', error: { code: 'ROW_REFUSED', file: 'larga.csv', line: 2 } });
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'ROW_REFUSED', file: 'larga.csv', line: 3 } });
     expect(await tablesOf(company)).toEqual([]);
   });
 

@@ -14,9 +14,14 @@ it('makes a table of a file', async () => {
   expect(confirmed).toMatchObject({ status: 200, body: { status: 'inserting' } });
   const done = await finished(company, jobId);
   expect(done).toMatchObject({ status: 'done', error: null });
+  // A row that comes later stands later, and its id is drawn as in every table.
+  await company.as.post(`/v1/managed-tables/${done.user_table_id}/data`, {
+    json: { rows: [{ nome: 'Caio', valor: 3 }] },
+  });
   const rows = await company.as.get(`/v1/managed-tables/${done.user_table_id}/data`);
   expect(rows.body.records).toMatchObject([
     { nome: 'Ana', valor: 1.5 },
     { nome: 'Bia', valor: 2 },
+    { nome: 'Caio', valor: 3 },
   ]);
 });

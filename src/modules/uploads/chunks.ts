@@ -86,13 +86,15 @@ export function copyStatements(table: string, { plan }: Chunk, timeZone: string 
 }
 
 /**
- * Why Postgres refused a chunk: the value that does not fit, found by reading the chunk as strictly ourselves, or what
- * Postgres says.
- * @throws InferenceError `VALUE_DOES_NOT_FIT`
+ * Reads a chunk that Postgres refused as strictly ourselves.
+ * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the value, if there is one
  */
-export function refusalOf({ plan, from, block, last }: Chunk, error: PostgresError): JobProblem {
+export function findMisfit({ plan, from, block, last }: Chunk): void {
   nextChunk({ ...plan, mode: 'convert' }, from, block, last);
-  // COPY "table", line 12, column price: "abc"
+}
+
+/** What Postgres says of a chunk it refused: `COPY "table", line 12, column price: "abc"`. */
+export function refusalOf({ plan, from }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
   const where = {
     line: from.line + Number(line ?? 1) - 1,

@@ -1,10 +1,10 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { isPostgresError } from '../../tenant-sql/client.ts';
+import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
-import { addPrimaryKey, createTable, moveIntoPlace } from '../../tenant-sql/ddl.ts';
+import { addPrimaryKey, countRowIds, createTable, drawRowIds, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { registerTable } from '../managed-tables/service.ts';
-import { type Chunk, copyStatements, type LoadState, plansOf, prepareChunk, refusalOf } from './chunks.ts';
+import { type Chunk, copyStatements, findMisfit, type LoadState, plansOf, prepareChunk, refusalOf } from './chunks.ts';
 import { stagingTable } from './ending.ts';
 import type { ConfirmedSchema, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, nameTaken, rowsDiffer, Superseded } from './problems.ts';
@@ -55,6 +55,7 @@ async function begin(turn: Turn<LoadState>): Promise<LoadState> {
     await record(turn, state, progressOf(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
     await tx.execute(createTable(table, confirmedOf(job).columns, false));
+    for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
   });
   job.step += 1;
   return state;
@@ -83,12 +84,34 @@ async function enter(turn: Turn<LoadState>, chunk: Chunk, onSent: () => void): P
   return state;
 }
 
+/** Why Postgres refused a chunk, as exactly as can be told. */
 async function refused(turn: Turn<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
-  if (error.code === store.NOT_MINE) await holdMine(turn.database, turn);
-  else if (isAboutData(error.code)) throw refusalOf(chunk, error);
-  throw error;
+  if (error.code === store.NOT_MINE) throw new Superseded();
+  if (!isAboutData(error.code)) throw error;
+  findMisfit(chunk);
+  throw refusalOf(chunk, (await refusalOfRow(turn, chunk)) ?? error);
 }
+
+/** What Postgres says of a chunk's first bad row, when it takes them one by one. Nothing of it remains. */
+async function refusalOfRow({ database, job }: Turn<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
+  const { table_id: tableId } = chunk.after;
+  const copy = copyStatements(stagingTable(tableId), chunk, confirmedOf(job).time_zone);
+  try {
+    await database.transaction(async (tx) => {
+      await tx.execute(drawRowIds(tableId));
+      await copyIn(tx, copy.join('; '), chunk.data);
+      throw NOT_REFUSED;
+    });
+  } catch (error) {
+    if (isPostgresError(error)) return error;
+    if (error !== NOT_REFUSED) throw error;
+  }
+  return undefined;
+}
+
+/** Rolls back a trial that went well. */
+const NOT_REFUSED = new Error('no row was refused');
 
 async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
   const { ctx, database, job } = turn;
@@ -124,12 +147,11 @@ async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
 
 /**
  * Holds the job for this turn, until the transaction ends.
- * @throws Superseded when its work went on elsewhere; unavailable while the database's clock is behind the rows' ids
+ * @throws Superseded when its work went on elsewhere
  */
 async function holdMine(tx: Parameters<typeof store.hold>[0], turn: Turn<LoadState>): Promise<void> {
   const held = await store.hold(tx, keyOf(turn));
   if (held?.step !== turn.job.step) throw new Superseded();
-  if (held.clock_behind) throw new Failure('unavailable', 'upload_job.clock_behind');
 }
 
 const keyOf = ({ job }: Turn<LoadState>): store.JobKey => ({ id: job.id, companyId: job.companyId });

@@ -129,17 +129,14 @@ export interface HeldJob {
   status: JobStatus;
   step: number;
   state: unknown;
-  /** The database's clock has gone back behind the job's last work. */
-  clock_behind: boolean;
 }
 
 /** Holds the job until the transaction ends, and tells where its work stands. */
 export async function hold(tx: TenantTx, key: JobKey): Promise<HeldJob | undefined> {
-  const [row] = await tx.query<HeldJob>(
-    `SELECT status, step, state, coalesce(worked_until > clock_timestamp(), false) AS clock_behind
-     FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`,
-    [key.id, key.companyId],
-  );
+  const [row] = await tx.query<HeldJob>(`SELECT status, step, state FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`, [
+    key.id,
+    key.companyId,
+  ]);
   return row;
 }
 
@@ -168,8 +165,7 @@ export const NOT_MINE = '22012';
 
 /**
  * The same as statements around a COPY: all of them in one message are one transaction, in one round trip. The first
- * fails with `NOT_MINE` (a division by zero: SQL has no plainer way) when somebody else's work came first, or while the
- * database's clock is behind the rows that are there.
+ * fails with `NOT_MINE` (a division by zero: SQL has no plainer way) when somebody else's work came first.
  */
 export function workAround(
   key: JobKey,
@@ -180,12 +176,11 @@ export function workAround(
   const here = `id = ${literal(key.id)} AND company_id = ${literal(key.companyId)} AND step = ${Math.trunc(step)}`;
   return {
     before: `SELECT 1 / count(*) FROM (
-        SELECT FROM console.upload_jobs
-        WHERE ${here} AND coalesce(worked_until <= clock_timestamp(), true) FOR UPDATE
+        SELECT FROM console.upload_jobs WHERE ${here} FOR UPDATE
       ) AS mine`,
     after: `UPDATE console.upload_jobs
       SET step = step + 1, state = ${literal(JSON.stringify(to.state))}, progress = ${literal(JSON.stringify(to.progress))},
-        attempts = 0, updated_at = ${literal(at)}, worked_until = clock_timestamp()
+        attempts = 0, updated_at = ${literal(at)}
       WHERE ${here}`,
   };
 }

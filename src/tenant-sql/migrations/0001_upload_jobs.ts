@@ -1,8 +1,7 @@
 /**
  * Upload jobs with the place where their work stands. `step` counts every change of a job's work, so that whoever changed
- * it last is told from one who only believes so: work is written with `WHERE step = …`. `worked_until` is the
- * database's clock then: row ids carry the time, so rows may only be added while that clock is past it. Documents are
- * `json`, not `jsonb`: nobody searches in them, and their members keep their order. A confirmed job holds its table's
+ * it last is told from one who only believes so: work is written with `WHERE step = …`. Documents are `json`, not
+ * `jsonb`: nobody searches in them, and their members keep their order. A confirmed job holds its table's
  * name against other jobs until it ends.
  */
 export const UPLOAD_JOBS = `
@@ -17,12 +16,11 @@ CREATE TABLE console.upload_jobs (
   inferred_schema json,
   reading json,
   confirmed_schema json,
-  progress json NOT NULL,
+  progress json,
   error json,
   step integer NOT NULL DEFAULT 0,
   state json,
   attempts integer NOT NULL DEFAULT 0,
-  worked_until timestamptz,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL
 );
