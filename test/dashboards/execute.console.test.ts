@@ -8,6 +8,8 @@ import {
   filterOptions,
   loadDashboard,
 } from '../../src/modules/dashboards/service.ts';
+import { tenantNames } from '../../src/tenant-sql/roles.ts';
+import { behindTheApi } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import {
@@ -92,6 +94,25 @@ describe('executing a dashboard', () => {
     const startedAt = Date.now();
     expect(cells(await execute(_id))).toEqual(Array(8).fill(1));
     expect(Date.now() - startedAt).toBeLessThan(3_500);
+  });
+
+  it('makes do with the connections that it gets, and says so when there are none', async () => {
+    const some = await Promise.all(Array.from({ length: 6 }, () => aVisualization(company.as, 'SELECT 1')));
+    const { _id } = await aDashboard(company.as, some);
+    const allow = (connections: number) =>
+      behindTheApi(company.id, (database) =>
+        database.query(`ALTER ROLE ${tenantNames(company.id).reader} CONNECTION LIMIT ${connections}`),
+      );
+    try {
+      await allow(1);
+      expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
+      await allow(0);
+      const { status, body } = await execute(_id);
+      expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    } finally {
+      await allow(40);
+    }
+    expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
   });
 
   it('gives the values of filters to the parameters of their name, where they apply', async () => {

@@ -30,10 +30,11 @@ const TOTAL_BYTES = 20 * 1024 * 1024;
 
 /** What the runs of one request share. */
 interface Shared {
-  queue: Iterator<[number, Run]>;
+  /** What is still to run, with its place among the results. */
+  waiting: [place: number, run: Run][];
   endsAt: number;
   budget: ByteBudget;
-  /** Set when the database cannot be reached: the rest need not find out again. */
+  /** Why a connection could not be had. */
   down?: Failure;
 }
 
@@ -46,24 +47,45 @@ interface Shared {
 export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promise<Execution[]> {
   const executions: Execution[] = [];
   const shared: Shared = {
-    queue: runs.entries(),
+    waiting: [...runs.entries()],
     endsAt: performance.now() + TOTAL_MILLISECONDS,
     budget: { left: TOTAL_BYTES },
   };
   await Promise.all(Array.from({ length: Math.min(LANES, runs.length) }, () => lane(ctx, shared, executions)));
-  const unavailable = executions.map((execution) => 'failure' in execution && execution.failure.kind === 'unavailable');
-  if (shared.down && unavailable.every(Boolean)) throw shared.down;
+  // What came back when the other lanes had ended already.
+  if (shared.waiting.length > 0 && shared.waiting.length < runs.length) await lane(ctx, shared, executions);
+  const { waiting, down } = shared;
+  if (down && waiting.length === runs.length) throw down;
+  for (const [place, { visualization }] of waiting) {
+    executions[place] = { visualizationId: visualization.id, durationMs: 0, cached: false, failure: down as Failure };
+  }
   return executions;
 }
 
-/** Runs what is next in the queue until nothing is left. */
+/**
+ * Runs what waits until nothing is left. What a lost connection was running waits for another one; a lane that gets none
+ * (a role may have only so many) leaves the work to the others.
+ */
 async function lane(ctx: CompanyContext, shared: Shared, executions: Execution[]): Promise<void> {
   let sql: TenantSql | undefined;
+  let proven = false;
   try {
-    for (let next = shared.queue.next(); !next.done; next = shared.queue.next()) {
-      const [index, run] = next.value;
-      if (sql === undefined || sql.closed) sql = await openReadonlyDatabase(ctx);
-      executions[index] = await executeOne(sql, run, shared);
+    for (let next = shared.waiting.shift(); next; next = shared.waiting.shift()) {
+      if (sql === undefined || sql.closed) {
+        sql = await openReadonlyDatabase(ctx);
+        proven = false;
+      }
+      const [place, run] = next;
+      const execution = await executeOne(sql, run, shared);
+      if ('failure' in execution && execution.failure.kind === 'unavailable') {
+        shared.waiting.unshift(next);
+        shared.down = execution.failure;
+        sql.drop();
+        if (!proven) return;
+      } else {
+        executions[place] = execution;
+        proven = true;
+      }
     }
   } finally {
     // The answer need not wait until the goodbye is said.
@@ -77,7 +99,6 @@ async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Exe
     (result) => ({ result }),
     (error: unknown) => {
       if (!(error instanceof Failure)) throw error;
-      if (error.kind === 'unavailable') shared.down = error;
       return { failure: error };
     },
   );
@@ -86,7 +107,6 @@ async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Exe
 }
 
 async function resultOf(sql: TenantSql, { visualization, values }: Run, shared: Shared): Promise<PeopleSqlResult> {
-  if (shared.down) throw shared.down;
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
