@@ -4,6 +4,7 @@ import { failureResponse } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import { cors } from './http/cors.ts';
 import type { Doors } from './http/guard.ts';
+import { setHeaders } from './http/headers.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import type { SurfaceEndpoints } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
@@ -104,7 +105,7 @@ export function createApp(): Hono<HttpEnv> {
   app.notFound(async (c) => {
     const { context } = openContext(originOf(c), { kind: 'anonymous' });
     const byIp = await countByIp(context);
-    c.var.seen.limits.push(byIp);
+    c.get('seen').limits.push(byIp);
     // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
     return refuse(byIp.allowed ? unmatched(SURFACES, c.req.path) : rateLimited(byIp, context.now()), c);
   });
@@ -117,7 +118,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
   const failure = failureOf(error);
   if (failure) return failureResponse(surface, failure);
-  logError('request_failed', error, { correlation_id: c.var.correlationId });
+  logError('request_failed', error, { correlation_id: c.get('correlationId') });
   return c.json(surface.internalError as object, 500);
 }
 
@@ -126,7 +127,9 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   c.set('correlationId', crypto.randomUUID());
   c.set('seen', { limits: [], contract: null, actor: null, resourceId: null });
   await next();
-  c.header('x-correlation-id', c.var.correlationId);
-  c.header('X-Content-Type-Options', 'nosniff');
-  for (const [name, value] of limitHeaders(c.var.seen.limits)) c.header(name, value);
+  setHeaders(c, [
+    ['x-correlation-id', c.get('correlationId')],
+    ['X-Content-Type-Options', 'nosniff'],
+    ...limitHeaders(c.get('seen').limits),
+  ]);
 };

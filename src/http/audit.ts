@@ -20,10 +20,10 @@ export const audited =
   async (c, next) => {
     const occurredAt = clock.now();
     await next();
-    const { contract, actor, resourceId } = c.var.seen;
+    const { contract, actor, resourceId } = c.get('seen');
     const record: AuditRecord = {
       id: newId(occurredAt),
-      correlationId: c.var.correlationId,
+      correlationId: c.get('correlationId'),
       occurredAt,
       ...principalOf(actor),
       method: c.req.method.slice(0, METHOD_LENGTH),

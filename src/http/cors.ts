@@ -1,32 +1,34 @@
 import type { MiddlewareHandler } from 'hono';
-import { cors as honoCors } from 'hono/cors';
-import { type Config, configOf } from '../config.ts';
+import { configOf } from '../config.ts';
+import { setHeaders } from './headers.ts';
 import type { HttpEnv } from './mount.ts';
 
-/** How long a browser may remember a preflight's answer. */
-const PREFLIGHT_SECONDS = 600;
+type Header = readonly [name: string, value: string];
 
-const rules = new WeakMap<Config, MiddlewareHandler>();
+const EXPOSED: Header = [
+  'Access-Control-Expose-Headers',
+  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After',
+];
 
-/** Cross-origin rules of document 1: which origins may call is configuration, the rest is the same everywhere. */
-export const cors: MiddlewareHandler<HttpEnv> = (c, next) => {
-  const config = configOf(c.env);
-  const known = rules.get(config) ?? rulesOf(config);
-  rules.set(config, known);
-  return known(c, next);
+/** What a preflight is told, whoever asks; a browser may remember it for ten minutes. */
+const PREFLIGHT: readonly Header[] = [
+  ['Access-Control-Allow-Methods', 'GET,POST,PUT,PATCH,DELETE'],
+  ['Access-Control-Allow-Headers', 'Authorization,Content-Type,x-date,x-nonce,x-content-sha256'],
+  ['Access-Control-Max-Age', '600'],
+];
+
+/**
+ * Cross-origin rules of document 1: which origins may call is configuration, the rest is the same everywhere. Cookies are
+ * never allowed: tokens and signatures travel in headers.
+ */
+export const cors: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  const { ALLOWED_ORIGINS: allowed } = configOf(c.env);
+  const origin = c.req.header('origin');
+  const anyone = allowed.includes('*');
+  if (c.req.method === 'OPTIONS') c.res = new Response(null, { status: 204, headers: Object.fromEntries(PREFLIGHT) });
+  else await next();
+  const reader = anyone ? '*' : allowed.find((one) => one === origin);
+  setHeaders(c, reader === undefined ? [EXPOSED] : [EXPOSED, ['Access-Control-Allow-Origin', reader]]);
+  // Caches must not give one origin the answer made for another.
+  if (!anyone) c.res.headers.append('Vary', 'Origin');
 };
-
-const rulesOf = ({ ALLOWED_ORIGINS: allowed }: Config): MiddlewareHandler =>
-  honoCors({
-    origin: allowed.includes('*') ? '*' : allowed,
-    allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowHeaders: ['Authorization', 'Content-Type', 'x-date', 'x-nonce', 'x-content-sha256'],
-    exposeHeaders: [
-      'x-correlation-id',
-      'X-RateLimit-Limit',
-      'X-RateLimit-Remaining',
-      'X-RateLimit-Reset',
-      'Retry-After',
-    ],
-    maxAge: PREFLIGHT_SECONDS,
-  });

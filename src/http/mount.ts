@@ -70,7 +70,7 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
 function note(contract: Contract): MiddlewareHandler<HttpEnv> {
   const parameter = resourceParameter(contract.path);
   return async (c, next) => {
-    const { seen } = c.var;
+    const seen = c.get('seen');
     seen.contract = contract;
     seen.resourceId = parameter === undefined ? null : resourceIdOf(c.req.param(parameter));
     await next();
@@ -82,7 +82,7 @@ function entrance(contract: Contract, surface: Surface, doors: Doors): Middlewar
   return async (c, next) => {
     const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
     try {
-      const actor = await guard(contract, surface.credential, doors, context, c.req, c.var.seen);
+      const actor = await guard(contract, surface.credential, doors, context, c.req, c.get('seen'));
       c.set('context', { ...context, actor } as typeof context);
       await next();
     } finally {
@@ -94,7 +94,7 @@ function entrance(contract: Contract, surface: Surface, doors: Doors): Middlewar
 async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): Promise<Response> {
   const valid = c.req as unknown as { valid(target: 'query' | 'json'): unknown };
   const result = await handle({
-    ctx: c.var.context,
+    ctx: c.get('context'),
     params: c.req.param(),
     query: contract.query ? valid.valid('query') : undefined,
     body: contract.body ? valid.valid('json') : undefined,
@@ -102,7 +102,7 @@ async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): 
   });
   if (result instanceof Response) return result;
   if (contract.returns.status === 204) return c.body(null, 204);
-  c.var.seen.resourceId ??= madeId(result);
+  c.get('seen').resourceId ??= madeId(result);
   return c.json(result as object, contract.returns.status as 200);
 }
 
@@ -117,8 +117,9 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
   return {
     env: c.env,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
-    correlationId: c.var.correlationId,
-    baseUrl: new URL(c.req.url).origin,
+    correlationId: c.get('correlationId'),
+    // What stands before the path.
+    baseUrl: c.req.url.slice(0, c.req.url.indexOf('/', 'https://'.length)),
     ip: c.req.header('cf-connecting-ip') ?? null,
   };
 }

@@ -1,5 +1,3 @@
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-
 /** Shape of every id of the control database: 24 lowercase hexadecimal characters. */
 export const ID_PATTERN = /^[a-f0-9]{24}$/;
 
@@ -8,7 +6,7 @@ export function newId(now: number): string {
   const seconds = Math.floor(now / 1000)
     .toString(16)
     .padStart(8, '0');
-  return seconds + hex(crypto.getRandomValues(new Uint8Array(8)));
+  return seconds + crypto.getRandomValues(new Uint8Array(8)).toHex();
 }
 
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */

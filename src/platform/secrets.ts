@@ -26,12 +26,10 @@ export function newestSecret(secrets: Record<string, string>): { version: number
   return { version, secret: secrets[version] as string };
 }
 
-export const toHex = (buffer: ArrayBuffer): string =>
-  Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');
+export const toHex = (buffer: ArrayBuffer): string => new Uint8Array(buffer).toHex();
 
 /** The bytes of a text of hex digits. */
-export const fromHex = (text: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from({ length: text.length / 2 }, (_, at) => Number.parseInt(text.slice(at * 2, at * 2 + 2), 16));
+export const fromHex = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.fromHex(text);
 
 export const toBase64Url = (buffer: ArrayBuffer): string =>
   btoa(String.fromCharCode(...new Uint8Array(buffer)))

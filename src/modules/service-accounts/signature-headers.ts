@@ -65,5 +65,5 @@ function header(request: IncomingRequest, name: string): string {
 function momentOf(date: string): number | undefined {
   if (!ISO_UTC.test(date)) return undefined;
   const ms = Date.parse(date);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date.slice(0, 19)) ? ms : undefined;
+  return new Date(ms).getUTCDate() === Number(date.slice(8, 10)) ? ms : undefined;
 }

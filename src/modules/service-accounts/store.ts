@@ -2,6 +2,7 @@ import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { type Part, readPage } from '../../db/page.ts';
+import { planned } from '../../db/planned.ts';
 import { accounts } from '../accounts/tables.ts';
 import { companies } from '../companies/tables.ts';
 import { groupBindings } from '../groups/tables.ts';
@@ -194,8 +195,13 @@ export const touchKey = (
  * and keys of an inactive or deleted service account or account, are not found.
  */
 export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: number) {
+  const [[found], ...access] = await keyAndAccess(db, { accessKey, now });
+  return { key: found, access };
+}
+
+const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
   const owner = (column: 'service_account_id' | 'company_id') =>
-    sql<string>`(select ${sql.identifier(column)} from api_keys where access_key = ${accessKey})`;
+    sql<string>`(select ${sql.identifier(column)} from api_keys where access_key = ${value('accessKey')})`;
   const key = db
     .select({
       id: apiKeys.id,
@@ -217,16 +223,16 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
     .innerJoin(companies, eq(companies.id, apiKeys.companyId))
     .where(
       and(
-        eq(apiKeys.accessKey, accessKey),
+        eq(apiKeys.accessKey, value('accessKey')),
         eq(apiKeys.isActive, true),
-        gt(apiKeys.expiresAt, now),
+        gt(apiKeys.expiresAt, value('now')),
         eq(serviceAccounts.isActive, true),
         isNull(serviceAccounts.deletedAt),
         eq(accounts.isActive, true),
         isNull(accounts.deletedAt),
       ),
     );
-  const [[found], ...access] = await db.batch([
+  return [
     key,
     ...accessReads(db, {
       companyId: owner('company_id'),
@@ -234,6 +240,5 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
       principalId: owner('service_account_id'),
       accountId: sql<string>`(select account_id from service_accounts where id = ${owner('service_account_id')})`,
     }),
-  ]);
-  return { key: found, access };
-}
+  ] as const;
+});

@@ -1,0 +1,21 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+
+const AT_ONCE = 8;
+
+/** Sends one GET for each set of headers, eight at a time over connections that stay open. @throws when one is not 200 */
+export async function openLoop(url: string, headers: object[]): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const waiting = headers.values();
+  const sendOn = async () => {
+    for (const own of waiting) {
+      const sent = request(url, { agent, headers: { ...own } }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      if (response.statusCode !== 200) throw new Error(`${url} answered ${response.statusCode}.`);
+      response.resume();
+      await once(response, 'end');
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, sendOn));
+  agent.destroy();
+}
