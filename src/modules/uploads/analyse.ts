@@ -1,14 +1,18 @@
 import type { CompanyContext } from '../../context.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
-import { beginInference, feed, finish, type InferenceState } from './inference/index.ts';
-import type { JobProgress, WorkedJob } from './job.ts';
-import { Superseded } from './problems.ts';
+import { beginInference, feed, finish, type InferenceState, type TableColumn } from './inference/index.ts';
+import type { JobProgress, Source } from './job.ts';
+import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { bytesOf } from './receive.ts';
+import { sourcesOf } from './sources.ts';
 import * as store from './store.ts';
 import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
-/** Where an analysis stands: the files read to their end, and the one being read. */
+/** Where an analysis stands: what there is to read, the texts read to their end, and the one being read. */
 interface AnalysisState {
+  sources: Source[];
   finished: InferenceState[];
   reading: InferenceState | null;
 }
@@ -20,50 +24,62 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 
 async function analyse(turn: Turn<AnalysisState>): Promise<boolean> {
   const { ctx, job } = turn;
-  let state = job.state ?? { finished: [], reading: null };
-  for (let read = 0; state.finished.length < job.files.length; ) {
+  let state = job.state ?? { sources: sourcesOf(job.files), finished: [], reading: null };
+  for (let read = 0; state.finished.length < state.sources.length; ) {
     if (read >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
-    const next = await readOn(ctx, job, state);
+    const next = await readOn(ctx, state);
     read += next.read;
     state = next.state;
-    await record(turn, state, progressOf(job, state));
+    await record(turn, state, progressOf(state));
     job.step += 1;
   }
-  await settle(turn, state.finished);
+  await settle(turn, state);
   return false;
 }
 
 async function readOn(
   ctx: CompanyContext,
-  job: WorkedJob<AnalysisState>,
-  { finished, reading }: AnalysisState,
+  { sources, finished, reading }: AnalysisState,
 ): Promise<{ state: AnalysisState; read: number }> {
-  const file = job.files[finished.length] as WorkedJob<AnalysisState>['files'][number];
-  const before = reading ?? beginInference({ fileName: file.original_name });
-  const block = await readBlock(ctx.files, file, before.offset, Math.max(blockBytes(ctx.config), before.wants));
+  const source = sources[finished.length] as Source;
+  const before = reading ?? beginInference({ fileName: source.name });
+  const block = await readBlock(ctx.files, source, before.offset, Math.max(blockBytes(ctx.config), before.wants));
   const after = feed(before, block.bytes, block.last);
-  const state = after.done ? { finished: [...finished, after], reading: null } : { finished, reading: after };
+  const state = after.done
+    ? { sources, finished: [...finished, after], reading: null }
+    : { sources, finished, reading: after };
   return { state, read: block.bytes.length };
 }
 
-async function settle({ ctx, database, job }: Turn<AnalysisState>, finished: InferenceState[]): Promise<void> {
-  const { schema, files } = finish(finished);
+async function settle(turn: Turn<AnalysisState>, state: AnalysisState): Promise<void> {
+  const { ctx, database, job } = turn;
+  const { schema, files, found } = finish(state.finished, await columnsOfTable(turn));
   const progress: JobProgress = {
-    ...progressOf(job, { finished, reading: null }),
+    ...progressOf(state),
     rows_processed: schema.total_row_count_estimate,
     rows_total: schema.total_row_count_estimate,
   };
   const key = { id: job.id, companyId: job.companyId };
-  const found = { schema, reading: files, progress };
-  if (!(await store.finishAnalysis(database, key, job.step, found, nowOf(ctx)))) throw new Superseded();
+  const outcome = { schema, reading: { sources: state.sources, files, found }, progress };
+  if (!(await store.finishAnalysis(database, key, job.step, outcome, nowOf(ctx)))) throw new Superseded();
 }
 
-function progressOf(job: WorkedJob<AnalysisState>, { finished, reading }: AnalysisState): JobProgress {
+/** The columns of the table that the job's rows go into, where it exists. They do not change while the job is active. */
+async function columnsOfTable({ ctx, job }: Turn<AnalysisState>): Promise<TableColumn[] | undefined> {
+  if (job.userTableId === null) return undefined;
+  try {
+    return (await getTable(ctx, job.userTableId)).columns;
+  } catch (error) {
+    throw error instanceof Failure && error.kind === 'missing' ? new JobProblem(tableGone) : error;
+  }
+}
+
+function progressOf({ sources, finished, reading }: AnalysisState): JobProgress {
   const all = reading ? [...finished, reading] : finished;
   return {
     rows_processed: all.reduce((rows, file) => rows + file.rows, 0),
     rows_total: null,
-    bytes_processed: bytesOf(job.files.slice(0, finished.length)) + (reading?.offset ?? 0),
-    bytes_total: bytesOf(job.files),
+    bytes_processed: bytesOf(sources.slice(0, finished.length)) + (reading?.offset ?? 0),
+    bytes_total: bytesOf(sources),
   };
 }

@@ -3,7 +3,7 @@ import type { PostgresError } from '../../tenant-sql/client.ts';
 import { literal, quoted } from '../../tenant-sql/identifiers.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { type LoadPlan, nextChunk, type Position, planLoad } from './inference/index.ts';
-import type { WorkedJob } from './job.ts';
+import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
 
 /** Where a load stands. */
@@ -33,16 +33,34 @@ export interface Chunk {
   after: LoadState;
 }
 
+/** What inference left for the load of an analysed job. */
+export function readingOf({ reading }: WorkedJob<unknown>): Reading {
+  if (!reading) throw new Error('a job that loads was analysed');
+  return reading;
+}
+
+/** What was confirmed for a job that loads. */
+export function confirmedOf({ confirmedSchema }: WorkedJob<unknown>): ConfirmedSchema {
+  if (!confirmedSchema) throw new Error('a job that loads was confirmed');
+  return confirmedSchema;
+}
+
+/** The columns that get values from the files. */
+export const loadedColumns = (job: WorkedJob<unknown>): (ConfirmedColumn & { source_index: number })[] =>
+  confirmedOf(job).columns.flatMap((column) => {
+    const { source_index } = column;
+    return source_index === null ? [] : [{ ...column, source_index }];
+  });
+
 /** How each file of a confirmed job is loaded. */
 export function plansOf(job: WorkedJob<LoadState>): LoadPlan[] {
-  const inferred = job.inferredSchema?.columns ?? [];
-  const columns = (job.confirmedSchema?.columns ?? []).map(({ name, type, nullable, source_index }) => {
-    const source = inferred.findIndex((column) => column.source_index === source_index);
-    const found = inferred[source];
-    if (!found) throw new Error('a confirmed column has no column in the files');
-    return { name, type, nullable, source, inferredType: found.type, hasNulls: found.nullable };
+  const { found, files } = readingOf(job);
+  const columns = loadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
+    const inferred = found[source];
+    if (!inferred) throw new Error('a confirmed column has no column in the files');
+    return { name, type, nullable, source, inferredType: inferred.type, hasNulls: inferred.nullable };
   });
-  return (job.reading ?? []).map((file) => planLoad(file, columns));
+  return files.map((file) => planLoad(file, columns));
 }
 
 /** The chunk that comes next, or null when all files are loaded. */
@@ -59,11 +77,11 @@ export async function prepareChunk(
     position = null;
     plan = plans[file];
   }
-  const stored = job.files[file];
-  if (!plan || !stored) return null;
+  const source = readingOf(job).sources[file];
+  if (!plan || !source) return null;
   const from = position ?? plan.start;
   for (let size = blockBytes(config); ; ) {
-    const { bytes: block, last } = await readBlock(files, stored, from.offset, Math.min(size, plan.end - from.offset));
+    const { bytes: block, last } = await readBlock(files, source, from.offset, Math.min(size, plan.end - from.offset));
     const taken = nextChunk(plan, from, block, last);
     if (taken.position.offset > from.offset) {
       const { data, rows } = taken;

@@ -1,4 +1,4 @@
-import { Failure } from '../../kernel/failure.ts';
+import { Failure, invalid } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
 /** Of all files of one call together. */
@@ -14,6 +14,8 @@ export const notMultipart = () =>
   new Failure('malformed', 'upload.not_multipart', {
     message: 'Send the files as multipart/form-data, in the field "files".',
   });
+
+export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append or replace' }]);
 
 export const noFiles = () => new Failure('invalid', 'upload.no_files');
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { column, columnList, tableName } from '../managed-tables/service.ts';
-import type { FileReading, InferredSchema } from './inference/index.ts';
+import { column, columnList } from '../managed-tables/service.ts';
+import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
 import type { StoredFile } from './receive.ts';
 
 /** Where a job stands; the first four are not ended. */
@@ -43,16 +43,22 @@ const isTimeZone = (zone: string): boolean => {
 /** A column as a person confirms it: what to call it, its type, and which column of the files it is. */
 export const confirmedColumn = column
   .extend({
-    source_index: z.number().int().nonnegative().optional().meta({
+    source_index: z.number().int().nonnegative().nullable().optional().meta({
       description:
-        'Position of the column in `inferred_schema.columns[].source_index`. Without it the column is found by its inferred name, else by its place when the numbers of columns are equal.',
+        'Position of the column in `inferred_schema.columns[].source_index`. Without it the column is found by its inferred name, else by its place when the numbers of columns are equal. Null for a column of an existing table that stays null.',
     }),
   })
   .meta({ id: 'ConfirmedColumn' });
 
 /** The body of a confirm. */
 export const confirmation = z.object({
-  display_name: tableName,
+  display_name: z
+    .string()
+    .optional()
+    .meta({
+      description: 'The name of the new table, as in creating one by hand. Not looked at when the table exists.',
+      examples: ['sales_2024'],
+    }),
   columns: columnList(confirmedColumn),
   time_zone: z
     .string()
@@ -71,7 +77,27 @@ export interface ConfirmedSchema {
   time_zone: string | null;
 }
 
-export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number };
+/** `source_index` is null for a column of an existing table that the files do not fill. */
+export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number | null };
+
+/** A text that is read for a job: an uploaded file, or what was made of one. */
+export interface Source {
+  /** As people know it. */
+  name: string;
+  /** Its key in R2. */
+  storage_path: string;
+  size_bytes: number;
+}
+
+/** What inference leaves for the load. */
+export interface Reading {
+  /** In the order of their rows. */
+  sources: Source[];
+  /** How each of them is read. */
+  files: FileReading[];
+  /** Their columns. */
+  found: FoundColumn[];
+}
 
 /** An upload job as people see it. Moments are ISO 8601 UTC. */
 export interface UploadJob {
@@ -94,7 +120,7 @@ export interface UploadJob {
 /** A job in somebody's hands, with what only the work needs. */
 export interface WorkedJob<State> extends UploadJob {
   /** How the files are read; null until inference has finished. */
-  reading: FileReading[] | null;
+  reading: Reading | null;
   /** Changes with every change of the work. */
   step: number;
   /** Where the phase stands; null at its beginning. */

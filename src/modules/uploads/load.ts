@@ -1,25 +1,33 @@
 import type { CompanyContext } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
 import { isPostgresError, type PostgresError } from '../../tenant-sql/client.ts';
 import { copyIn } from '../../tenant-sql/copy.ts';
-import { addPrimaryKey, countRowIds, createTable, drawRowIds, moveIntoPlace } from '../../tenant-sql/ddl.ts';
-import { registerTable } from '../managed-tables/service.ts';
-import { type Chunk, copyStatements, findMisfit, type LoadState, plansOf, prepareChunk, refusalOf } from './chunks.ts';
+import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
+import {
+  type Chunk,
+  confirmedOf,
+  copyStatements,
+  findMisfit,
+  type LoadState,
+  loadedColumns,
+  plansOf,
+  prepareChunk,
+  readingOf,
+  refusalOf,
+} from './chunks.ts';
 import { stagingTable } from './ending.ts';
-import type { ConfirmedSchema, JobProgress, WorkedJob } from './job.ts';
-import { JobProblem, nameTaken, rowsDiffer, Superseded } from './problems.ts';
+import type { JobProgress, WorkedJob } from './job.ts';
+import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
+import { publish } from './publish.ts';
 import { bytesOf } from './receive.ts';
 import * as store from './store.ts';
 import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
-/** Building the key of the largest table that an upload makes takes seconds. */
-const PUBLISH_TIMEOUT_MS = 10 * 60_000;
 const CHUNK_TIMEOUT_MS = 60_000;
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
  * Loads on in a confirmed job's files, at most `UPLOAD_MESSAGE_BYTES` of them, into a staging table, each chunk in one
- * transaction with the record of how far the load is. When all rows are there, one transaction makes the table of it.
+ * transaction with the record of how far the load is. When all rows are there, one transaction brings them into place.
  */
 export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<void> {
   await takeTurn(ctx, { type: 'upload.load', jobId }, 'inserting', load);
@@ -43,7 +51,8 @@ async function load(turn: Turn<LoadState>): Promise<boolean> {
     if (!next) return true;
     chunk = await next;
   }
-  await publish(turn, state);
+  const progress = progressOf(job, state);
+  await publish(turn, state, { ...progress, bytes_processed: progress.bytes_total });
   return false;
 }
 
@@ -54,7 +63,7 @@ async function begin(turn: Turn<LoadState>): Promise<LoadState> {
   await database.transaction(async (tx) => {
     await record(turn, state, progressOf(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
-    await tx.execute(createTable(table, confirmedOf(job).columns, false));
+    await tx.execute(createTable(table, loadedColumns(job), false));
     for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
   });
   job.step += 1;
@@ -113,67 +122,17 @@ async function refusalOfRow({ database, job }: Turn<LoadState>, chunk: Chunk): P
 /** Rolls back a trial that went well. */
 const NOT_REFUSED = new Error('no row was refused');
 
-async function publish(turn: Turn<LoadState>, state: LoadState): Promise<void> {
-  const { ctx, database, job } = turn;
-  const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
-  if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
-  const { display_name: displayName, columns } = confirmedOf(job);
-  const table = { id: state.table_id, name: displayName };
-  const entry = {
-    id: table.id,
-    displayName,
-    columns: columns.map(({ source_index: _, ...column }) => column),
-    source: 'upload' as const,
-    rowCount: state.rows,
-    createdByUserId: job.createdByUserId,
-  };
-  const progress = progressOf(job, state);
-  const ended = { ...progress, bytes_processed: progress.bytes_total };
-  try {
-    await database.transaction(
-      async (tx) => {
-        await holdMine(tx, turn);
-        await tx.execute(addPrimaryKey({ schema: 'console', name: table.id, id: table.id }));
-        await registerTable(tx, ctx, entry);
-        for (const statement of moveIntoPlace(table)) await tx.execute(statement);
-        await store.finishLoad(tx, keyOf(turn), { userTableId: table.id, progress: ended }, nowOf(ctx));
-      },
-      { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
-    );
-  } catch (error) {
-    throw isNameTaken(error) ? new JobProblem(nameTaken(displayName)) : error;
-  }
-}
-
-/**
- * Holds the job for this turn, until the transaction ends.
- * @throws Superseded when its work went on elsewhere
- */
-async function holdMine(tx: Parameters<typeof store.hold>[0], turn: Turn<LoadState>): Promise<void> {
-  const held = await store.hold(tx, keyOf(turn));
-  if (held?.step !== turn.job.step) throw new Superseded();
-}
-
 const keyOf = ({ job }: Turn<LoadState>): store.JobKey => ({ id: job.id, companyId: job.companyId });
 
-function confirmedOf(job: WorkedJob<LoadState>): ConfirmedSchema {
-  if (!job.confirmedSchema) throw new Error('a job that loads was confirmed');
-  return job.confirmedSchema;
-}
-
 function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
+  const { sources } = readingOf(job);
   return {
     rows_processed: rows,
     rows_total: job.inferredSchema?.total_row_count_estimate ?? null,
-    bytes_processed: bytesOf(job.files.slice(0, file)) + (position?.offset ?? 0),
-    bytes_total: bytesOf(job.files),
+    bytes_processed: bytesOf(sources.slice(0, file)) + (position?.offset ?? 0),
+    bytes_total: bytesOf(sources),
   };
 }
 
 /** SQLSTATE classes 22 and 23: the data; 54: more than Postgres stores in a row. */
 const isAboutData = (code: string): boolean => /^(22|23|54)/.test(code);
-
-/** The catalogue has the name, or schema `public` does. */
-const isNameTaken = (error: unknown): boolean =>
-  (error instanceof Failure && error.reason === 'managed_table.duplicate_name') ||
-  (isPostgresError(error) && error.code === '42P07');

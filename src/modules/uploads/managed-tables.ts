@@ -3,7 +3,7 @@ import { created, ok } from '../../http/endpoint.ts';
 import { timestamp } from '../../http/fields.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
 import { confirmation, confirmedColumn, type UploadJob } from './job.ts';
-import { activeJobs, cancelUpload, confirmUpload, getJob, startUpload } from './service.ts';
+import { activeJobs, cancelUpload, confirmUpload, getJob, startTableUpload, startUpload } from './service.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
 
@@ -24,7 +24,10 @@ const inferredColumn = z
     display_name: z.string().meta({ description: 'The header as written.' }),
     type: z.enum(['text', 'integer', 'decimal', 'boolean', 'date', 'datetime']),
     nullable: z.boolean().meta({ description: 'Whether a row has no value.' }),
-    source_index: z.int().meta({ description: '0-based position in the files.' }),
+    source_index: z
+      .int()
+      .nullable()
+      .meta({ description: '0-based position in the files; null for a column of the existing table that they lack.' }),
     evidence: z.object({
       format: z.string().meta({ description: 'How the values are written.', examples: ['1.234,56', 'd/m/yyyy'] }),
       nulls: z.int(),
@@ -53,6 +56,9 @@ const jobRecord = z
         columns: z.array(inferredColumn),
         sample_rows: z.array(z.record(z.string(), cell)).meta({ description: 'The first rows, up to 20, typed.' }),
         total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
+        ignored_columns: z.array(inferredColumn).optional().meta({
+          description: 'Columns of the files that the existing table has none for. A confirm may map them to others.',
+        }),
         dialect: z.object({
           encoding: z.string(),
           delimiter: z.string(),
@@ -118,6 +124,28 @@ export const uploadEndpoints = [
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
     },
     async ({ ctx, request }) => ({ job_id: await startUpload(ctx, request), status: 'queued' as const }),
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/{id}/upload',
+      access: 'managed-tables:upload',
+      summary: 'Upload files whose rows go into a table',
+      description:
+        'The same for an existing table: columns are matched by their header, and the confirm may not change types. `append` adds rows; `replace` has them take the place of all others, at once. Until the job ends, the table can be neither emptied, deleted, renamed nor changed.',
+      form: uploadForm.extend({
+        mode: z
+          .enum(['append', 'replace'])
+          .optional()
+          .meta({ description: 'Anywhere in the form; `append` when not sent.' }),
+      }),
+      returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
+    },
+    async ({ ctx, params, request }) => ({
+      job_id: await startTableUpload(ctx, params.id, request),
+      status: 'queued' as const,
+    }),
   ),
 
   endpoint(

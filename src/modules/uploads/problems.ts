@@ -42,6 +42,17 @@ export const nameTaken = (displayName: string): JobError => ({
   message: `Já existe uma tabela chamada "${displayName}".`,
 });
 
+export const tableGone: JobError = {
+  code: 'TABLE_NOT_FOUND',
+  message: 'A tabela de destino não existe mais.',
+};
+
+/** The table is not as it was when the upload was confirmed. */
+export const tableChanged: JobError = {
+  code: 'TABLE_CHANGED',
+  message: 'As colunas da tabela de destino mudaram durante a carga. Envie os arquivos novamente.',
+};
+
 /** Postgres refuses a row that our own reading finds no fault with; `where` as far as Postgres tells. */
 export const rowRefused = (file: string, where: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',

@@ -91,7 +91,8 @@ export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
 const isFile = (head: PartHead): boolean => head.name === 'files' || head.name === 'files[]';
 
 /** Bytes of files together. */
-export const bytesOf = (files: StoredFile[]): number => files.reduce((sum, file) => sum + file.size_bytes, 0);
+export const bytesOf = (files: { size_bytes: number }[]): number =>
+  files.reduce((sum, file) => sum + file.size_bytes, 0);
 
 async function receiveFile(
   head: PartHead,

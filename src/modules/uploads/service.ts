@@ -2,11 +2,11 @@ import type { CompanyContext, UserContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
-import { change, isNameInUse, nameIsTaken } from '../managed-tables/service.ts';
-import { matchColumns } from './confirm.ts';
+import { change, getTable, isNameInUse, lockTable, nameIsTaken, tableName } from '../managed-tables/service.ts';
+import { matchColumns, matchTableColumns } from './confirm.ts';
 import { endHeld } from './ending.ts';
-import { jobEnded, jobNotFound, notWaitingConfirm } from './failures.ts';
-import type { Confirmation, UploadJob } from './job.ts';
+import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
+import type { Confirmation, ConfirmedSchema, UploadJob } from './job.ts';
 import { cancelled } from './problems.ts';
 import { bytesOf, filesOf, forget, receiveForm } from './receive.ts';
 import * as store from './store.ts';
@@ -27,20 +27,47 @@ const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString()
  */
 export async function startUpload(ctx: UserContext, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
-  const jobId = ctx.newId();
+  return begin(ctx, request, async (job) => store.insertJob(database, { ...job, mode: 'create', userTableId: null }));
+}
+
+/**
+ * The same with rows that go into an existing table: `mode` of the form says how. From here on until the job ends the
+ * table can be neither emptied, deleted, renamed nor changed.
+ * @throws Failure `managed_table.not_found` before the body is read, `request.invalid` for the mode, and as above
+ */
+export async function startTableUpload(ctx: UserContext, tableId: string, request: Request): Promise<string> {
+  const database = await requireDatabase(ctx);
+  await getTable(ctx, tableId);
+  return begin(ctx, request, async (job, given) => {
+    const mode = given ?? 'append';
+    if (mode !== 'append' && mode !== 'replace') throw wrongMode();
+    await change(database, async (tx) => {
+      await lockTable(tx, ctx, tableId);
+      await store.insertJob(tx, { ...job, mode, userTableId: tableId });
+    });
+  });
+}
+
+/** @param enter writes the job; what it throws undoes the upload */
+async function begin(
+  ctx: UserContext,
+  request: Request,
+  enter: (job: store.NewJob, mode: string | null) => Promise<void>,
+): Promise<string> {
+  const { id: createdByUserId, companyId } = ctx.actor;
+  const id = ctx.newId();
   // First of all, so that the scheduled run finds what a crash in between leaves behind.
   await markWork(ctx, ctx.now() + SILENCE_MS);
-  const { files } = await receiveForm(request, ctx.files, filesOf(ctx.actor.companyId, jobId));
-  const job = { id: jobId, companyId: ctx.actor.companyId, userTableId: null, createdByUserId: ctx.actor.id, files };
+  const { files, mode } = await receiveForm(request, ctx.files, filesOf(companyId, id));
+  const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {
-    const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
-    await store.insertJob(database, { ...job, mode: 'create' }, progress, nowOf(ctx));
+    await enter({ id, companyId, createdByUserId, files, progress, createdAt: nowOf(ctx) }, mode);
   } catch (error) {
     await forget(ctx.files, files);
     throw error;
   }
-  await ctx.jobs.send({ type: 'upload.analyse', companyId: ctx.actor.companyId, jobId });
-  return jobId;
+  await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });
+  return id;
 }
 
 /** @throws Failure `upload_job.not_found` */
@@ -66,21 +93,16 @@ export async function confirmUpload(ctx: CompanyContext, id: string, confirmatio
   const key = keyOf(ctx, id);
   const job = await getJob(ctx, id);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
-  const schema = {
-    display_name: confirmation.display_name,
-    columns: matchColumns(confirmation.columns, job.inferredSchema.columns),
-    time_zone: confirmation.time_zone ?? null,
-  };
+  const schema = { ...(await target(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await store.knowsTimeZone(database, schema.time_zone))) {
     throw invalid([{ field: 'time_zone', message: 'is no time zone that the database knows' }]);
   }
-  if (await isNameInUse(ctx, schema.display_name)) throw nameIsTaken(schema.display_name);
   await markWork(ctx, ctx.now() + SILENCE_MS);
   const progress = {
     rows_processed: 0,
     rows_total: job.inferredSchema.total_row_count_estimate,
     bytes_processed: 0,
-    bytes_total: bytesOf(job.files),
+    bytes_total: job.progress?.bytes_total ?? bytesOf(job.files),
   };
   try {
     if (!(await store.confirmJob(database, key, { schema, progress }, nowOf(ctx)))) throw notWaitingConfirm();
@@ -90,6 +112,26 @@ export async function confirmUpload(ctx: CompanyContext, id: string, confirmatio
     throw taken ? nameIsTaken(schema.display_name) : error;
   }
   await ctx.jobs.send({ type: 'upload.load', companyId: ctx.actor.companyId, jobId: id });
+}
+
+/** The table that a confirm asks for: a new one, or the one that is there. */
+async function target(
+  ctx: CompanyContext,
+  job: UploadJob,
+  { display_name, columns }: Confirmation,
+): Promise<Omit<ConfirmedSchema, 'time_zone'>> {
+  if (!job.inferredSchema) throw notWaitingConfirm();
+  if (job.userTableId !== null) {
+    const { displayName } = await getTable(ctx, job.userTableId);
+    return { display_name: displayName, columns: matchTableColumns(columns, job.inferredSchema) };
+  }
+  const name = tableName.safeParse(display_name);
+  if (!name.success) {
+    throw invalid(name.error.issues.map(({ message }) => ({ field: 'display_name', message })));
+  }
+  const matched = matchColumns(columns, job.inferredSchema.columns);
+  if (await isNameInUse(ctx, name.data)) throw nameIsTaken(name.data);
+  return { display_name: name.data, columns: matched };
 }
 
 /**

@@ -1,8 +1,17 @@
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import type { FileReading, InferredSchema } from './inference/index.ts';
-import type { ConfirmedSchema, JobError, JobProgress, JobStatus, UploadJob, UploadMode, WorkedJob } from './job.ts';
+import type { InferredSchema } from './inference/index.ts';
+import type {
+  ConfirmedSchema,
+  JobError,
+  JobProgress,
+  JobStatus,
+  Reading,
+  UploadJob,
+  UploadMode,
+  WorkedJob,
+} from './job.ts';
 import type { StoredFile } from './receive.ts';
 
 /** Which job of which company. Every statement on jobs filters by both. */
@@ -28,7 +37,7 @@ interface JobRow {
 }
 
 interface WorkedRow<State> extends JobRow {
-  reading: FileReading[] | null;
+  reading: Reading | null;
   step: number;
   state: State | null;
   attempts: number;
@@ -62,13 +71,13 @@ function jobOf(row: JobRow): UploadJob {
   };
 }
 
+/** A job of files that were just stored. */
+export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
+  progress: JobProgress;
+};
+
 /** Enters a new job, `queued`. Its progress is written from the start and not shown before work begins. */
-export async function insertJob(
-  tx: TenantTx,
-  job: Pick<UploadJob, 'id' | 'companyId' | 'userTableId' | 'createdByUserId' | 'files' | 'mode'>,
-  progress: JobProgress,
-  at: string,
-): Promise<void> {
+export async function insertJob(tx: TenantTx, job: NewJob & Pick<UploadJob, 'mode' | 'userTableId'>): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
        (id, company_id, user_table_id, created_by_user_id, files, mode, status, progress, created_at, updated_at)
@@ -80,8 +89,8 @@ export async function insertJob(
       job.createdByUserId,
       JSON.stringify(job.files),
       job.mode,
-      JSON.stringify(progress),
-      at,
+      JSON.stringify(job.progress),
+      job.createdAt,
     ],
   );
 }
@@ -190,7 +199,7 @@ export async function finishAnalysis(
   tx: TenantTx,
   key: JobKey,
   step: number,
-  found: { schema: InferredSchema; reading: FileReading[]; progress: JobProgress },
+  found: { schema: InferredSchema; reading: Reading; progress: JobProgress },
   at: string,
 ): Promise<boolean> {
   const changed = await tx.execute(

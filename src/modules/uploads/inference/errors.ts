@@ -10,6 +10,8 @@ export type InferenceErrorCode =
   | 'TOO_MANY_FIELDS'
   | 'TOO_MANY_COLUMNS'
   | 'HEADERS_DIFFER'
+  | 'NO_COLUMN_MATCHES'
+  | 'COLUMN_MISSING'
   | 'VALUE_DOES_NOT_FIT';
 
 /** Where it is wrong. */

@@ -1,8 +1,7 @@
 import { type ColumnState, foldCell, mergeColumns, newColumn } from './columns.ts';
 import { sampleValue } from './convert.ts';
-import { InferenceError } from './errors.ts';
+import { type DecidedFile, decideFiles, placesIn, rowsOf } from './files.ts';
 import {
-  BLANK,
   BOOLEANS,
   COMMA,
   COMMA_GROUPS,
@@ -16,31 +15,22 @@ import {
   SAW_SECONDS,
   SAW_TIME,
 } from './forms.ts';
-import { decideHeader, type HeaderDecision, headerCells, typedForms, usedWidth } from './header.ts';
-import { columnNames, tableName } from './names.ts';
+import { typedForms } from './header.ts';
+import { matchTable, namesOf, type TableColumn } from './into-table.ts';
+import { tableName } from './names.ts';
 import { isReadByPostgres, readingOf } from './reading.ts';
-import { takeTrailing } from './rows.ts';
 import type { ColumnFormats, ColumnType, Inference, InferredColumn, RowValue } from './schema.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
 
-/** A file whose header is decided. */
-export interface DecidedFile extends HeaderDecision {
-  state: InferenceState;
-  /** Columns that are one: without those that only trailing delimiters make. */
-  width: number;
-  names: string[];
-  /** The body's first record when it is a row. */
-  rowOne: KeptRow | null;
-}
-
 /**
  * The schema of the table that the files of one job make together, and how to read them. Every state must be `done`.
- * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming the file whose columns are others
+ * @param into the columns of the table that the files go into, where it exists: they are the schema's then
+ * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming the file whose columns are others,
+ *   and where the table exists `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
-export function finish(states: InferenceState[]): Inference {
-  const files = matchHeaders(states.map(decideFile));
+export function finish(states: InferenceState[], into?: TableColumn[]): Inference {
+  const files = decideFiles(states, into ? namesOf(into) : []);
   const [first] = files as [DecidedFile];
-  if (files.every((file) => rowsOf(file) === 0)) throw noRows(first.state.fileName);
   const places = files.map((file) => placesIn(file, first));
   const bounds = boundsOf(first.width);
   const semicolons = files.every((file) => file.state.dialect?.delimiter === ';');
@@ -74,12 +64,13 @@ export function finish(states: InferenceState[]): Inference {
       asIs: isReadByPostgres(type, form, merged),
     });
   }
-  const { dialect, encoding, skippedLines, trailing } = first.state;
+  const { dialect, encoding, fileName, skippedLines, trailing } = first.state;
+  const matched = into && matchTable(into, columns, fileName);
   return {
     schema: {
-      suggested_table_name: tableName(first.state.fileName),
-      columns,
-      sample_rows: sampleRows(files, places, columns, formats),
+      suggested_table_name: tableName(fileName),
+      columns: matched?.columns ?? columns,
+      sample_rows: sampleRows(files, places, matched?.columns ?? columns, formats),
       total_row_count_estimate: files.reduce((sum, file) => sum + rowsOf(file), 0),
       dialect: {
         encoding: encoding ?? 'utf-8',
@@ -88,92 +79,11 @@ export function finish(states: InferenceState[]): Inference {
         header: first.header !== null,
         skipped_lines: skippedLines - (first.above ? 1 : 0) + trailing.length,
       },
+      ...(matched && { ignored_columns: matched.ignored }),
     },
+    found: columns.map(({ type, nullable }) => ({ type, nullable })),
     files: files.map((file, number) => readingOf(file, places[number] as number[], formats)),
   };
-}
-
-function decideFile(state: InferenceState): DecidedFile {
-  if (state.firstRow === null) throw noRows(state.fileName);
-  settleTrailing(state);
-  const decision = decideHeader(state);
-  return decided(state, decision);
-}
-
-function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
-  const { header, above } = decision;
-  const width = usedWidth(state, header);
-  const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
-  const rowOne = header === null || above ? state.firstRow : null;
-  return { ...decision, state, width, names: columnNames(cells), rowOne };
-}
-
-/** Of the records held back at the end, those below a blank line, or below the last that is a row, are footnotes. */
-function settleTrailing(state: InferenceState): void {
-  const { trailing } = state;
-  const apart = trailing.findIndex((row) => row.blankBefore);
-  const lastRow = trailing.findLastIndex((row) => !isFootnote(state, row));
-  const rows = apart < 0 ? lastRow + 1 : Math.min(apart, lastRow + 1);
-  // A header over nothing but such records is the header of rows.
-  takeTrailing(state, state.rows === 0 && rows === 0 ? trailing.length : rows);
-}
-
-/**
- * A last record with a single value is a note, unless it is as wide as a row and may be one: its value stands where no
- * note does, or is a key of the first column with all else empty, or the table has such rows elsewhere too.
- */
-function isFootnote(state: InferenceState, row: KeptRow): boolean {
-  if (row.width < state.width) return true;
-  if (state.width === 2 || state.sparseRows > 0) return false;
-  const [field, text, forms] = row.cells.find((cell) => cell[2] !== BLANK) as KeptRow['cells'][number];
-  if (field !== 0) return false;
-  const typed = typedForms(state.columns[0] as ColumnState, '');
-  return typed === 0 ? /\s/.test(text.trim()) : (forms & typed) === 0;
-}
-
-/**
- * What one file cannot tell the others may: a first record that says what another file's header says is a header too;
- * a file of one record beside files without headers is a row.
- */
-function matchHeaders(files: DecidedFile[]): DecidedFile[] {
-  if (files.length === 1) return files;
-  const named = files.find((file) => file.header !== null && file.state.rows > 0);
-  if (named === undefined) {
-    const headless = files.some((file) => file.header === null);
-    return headless ? files.map(({ state }) => decided(state, { header: null, above: false })) : files;
-  }
-  const names = sortedNames(named);
-  return files.map((file) => {
-    if (file.header !== null) return file;
-    const again = decided(file.state, { header: headerCells(file.state), above: false });
-    return sortedNames(again) === names ? again : file;
-  });
-}
-
-function sortedNames({ names }: DecidedFile): string {
-  return [...names].sort().join('\n');
-}
-
-/** For each column of the first file its field in another. */
-function placesIn(file: DecidedFile, first: DecidedFile): number[] {
-  const differ = (column: string) =>
-    new InferenceError(
-      'HEADERS_DIFFER',
-      `As colunas do arquivo ${file.state.fileName} não são as mesmas do arquivo ${first.state.fileName}: ${column}.`,
-      { file: file.state.fileName, line: file.state.firstRow?.line, column },
-    );
-  const extra = file.names.find((name) => !first.names.includes(name));
-  if (extra !== undefined) throw differ(extra);
-  if ((file.header === null) !== (first.header === null)) throw differ(file.names[0] as string);
-  return first.names.map((name) => {
-    const place = file.names.indexOf(name);
-    if (place < 0) throw differ(name);
-    return place;
-  });
-}
-
-function rowsOf(file: DecidedFile): number {
-  return file.state.rows + (file.rowOne === null ? 0 : 1);
 }
 
 /** The column over all rows of the file, the first record included when it is one. */
@@ -232,9 +142,9 @@ function sampleRows(
     .slice(0, SAMPLE_ROWS)
     .map((row) =>
       Object.fromEntries(
-        columns.map(({ name, type }, index) => [
+        columns.map(({ name, type, source_index: source }) => [
           name,
-          sampleValue(row[index] as string, type, formats[index] as ColumnFormats),
+          source === null ? null : sampleValue(row[source] as string, type, formats[source] as ColumnFormats),
         ]),
       ),
     );
@@ -244,8 +154,4 @@ function cellsByField(row: KeptRow): string[] {
   const cells: string[] = [];
   for (const [field, text] of row.cells) cells[field] = text;
   return cells;
-}
-
-function noRows(file: string): InferenceError {
-  return new InferenceError('NO_ROWS', `O arquivo ${file} não tem nenhuma linha de dados.`, { file });
 }

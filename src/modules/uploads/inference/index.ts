@@ -4,7 +4,7 @@
  * Analysis is a fold over blocks of a file; the state between blocks is plain JSON:
  *   let state = beginInference({ fileName });
  *   while (!state.done) state = feed(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
- *   const { schema, files } = finish(states);            // one state per file, in order
+ *   const { schema, files, found } = finish(states);     // one state per file, in order
  * `feed` may answer with `offset` unchanged (it wants a larger block) or, once, 0 (it starts over in another encoding).
  *
  * Loading goes on from a `FileReading` (one of `files`), also block by block:
@@ -21,6 +21,7 @@
 export { InferenceError, type InferenceErrorCode, type Whereabouts } from './errors.ts';
 export { beginInference, feed } from './feed.ts';
 export { finish } from './finish.ts';
+export type { TableColumn } from './into-table.ts';
 export { type LoadChunk, type LoadColumn, type LoadPlan, nextChunk, planLoad } from './load.ts';
 export { columnName, columnNames, tableName } from './names.ts';
 export type {
@@ -28,6 +29,7 @@ export type {
   ColumnType,
   Dialect,
   FileReading,
+  FoundColumn,
   Inference,
   InferredColumn,
   InferredSchema,

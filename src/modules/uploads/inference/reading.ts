@@ -1,5 +1,5 @@
 import type { ColumnState } from './columns.ts';
-import type { DecidedFile } from './finish.ts';
+import type { DecidedFile } from './files.ts';
 import { DATES, INTEGER, ONE_ZERO, POINT, SAW_T, SAW_WIDE_SPACE, T_F, TRUE_FALSE, Y_N, YES_NO, YMD } from './forms.ts';
 import type { ColumnFormats, ColumnType, Encoding, FileReading } from './schema.ts';
 import { EOL_CR, EOL_CRLF, EOL_LF } from './special-field.ts';

@@ -25,8 +25,8 @@ export interface InferredColumn {
   type: ColumnType;
   /** True when at least one row has no value: exactly what the file shows; confirm may widen it. */
   nullable: boolean;
-  /** 0-based position in the first file's records. */
-  source_index: number;
+  /** 0-based position in the first file's records; null for a column of an existing table that the files lack. */
+  source_index: number | null;
   evidence: ColumnEvidence;
 }
 
@@ -38,6 +38,8 @@ export interface InferredSchema {
   sample_rows: Record<string, RowValue>[];
   /** Exact number of rows of all files. */
   total_row_count_estimate: number;
+  /** Columns of the files that the existing table has none for; only where there is an existing table. */
+  ignored_columns?: InferredColumn[];
   /** How the first file is written. `skipped_lines` counts the lines of its preamble and footnotes. */
   dialect: {
     encoding: Encoding;
@@ -99,8 +101,16 @@ export interface FileReading {
   plain: boolean;
 }
 
+/** What the loader has to know of a column of the files, by its position in the first one. */
+export interface FoundColumn {
+  type: ColumnType;
+  /** Some row has no value. */
+  nullable: boolean;
+}
+
 /** What inference found: the schema that people see and what the loader reads by. */
 export interface Inference {
   schema: InferredSchema;
   files: FileReading[];
+  found: FoundColumn[];
 }
