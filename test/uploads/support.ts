@@ -19,13 +19,18 @@ export const aTable = (count: number): string =>
 export interface Sent {
   /** Variables and bindings that differ for this request. */
   env?: Record<string, unknown>;
+  /** The existing table that the files go into, and how. */
+  into?: string;
+  mode?: string;
 }
 
 /** Posts a form with these files. */
-export function postFiles(company: Company, files: File[], { env: changed }: Sent = {}) {
+export function postFiles(company: Company, files: File[], { env: changed, into, mode }: Sent = {}) {
   const form = new FormData();
+  if (mode !== undefined) form.append('mode', mode);
   for (const file of files) form.append('files', file);
-  return company.as.post('/v1/managed-tables/upload', { body: form, env: changed as Record<string, string> });
+  const path = into === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${into}/upload`;
+  return company.as.post(path, { body: form, env: changed as Record<string, string> });
 }
 
 /** Uploads files and answers the job's id. */
@@ -62,8 +67,8 @@ export const waiting = (company: Company, jobId: string) => jobWhen(company, job
 export const finished = (company: Company, jobId: string) => jobWhen(company, jobId, 'done', 'failed');
 
 /** Uploads files, confirms what was inferred with these changes, and answers the ended job. */
-export async function load(company: Company, files: File[], changes: Record<string, unknown> = {}) {
-  const jobId = await upload(company, files);
+export async function load(company: Company, files: File[], changes: Record<string, unknown> = {}, sent: Sent = {}) {
+  const jobId = await upload(company, files, sent);
   const job = await waiting(company, jobId);
   if (job.status === 'failed') return job;
   const answer = await confirm(company, jobId, {

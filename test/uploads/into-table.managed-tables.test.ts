@@ -1,0 +1,239 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import {
+  aFile,
+  cancel,
+  confirm,
+  finished,
+  jobOf,
+  load,
+  postFiles,
+  rowsOf,
+  storedFiles,
+  tablesOf,
+  upload,
+  waiting,
+} from './support.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+let named = 0;
+const COLUMNS = [
+  column('codigo', 'integer', false),
+  column('nome'),
+  { ...column('valor', 'decimal'), display_name: 'Preço Total' },
+  column('dia', 'date'),
+];
+
+/** A table with two rows. */
+async function aFilledTable(columns = COLUMNS) {
+  const id = await aTable(company.as, `destino_${++named}`, columns);
+  const routes = tableRoutes(company.as, id);
+  await routes.insert([
+    { codigo: 1, nome: 'Ana', valor: 1.5, dia: '2024-01-31' },
+    { codigo: 2, nome: 'Bia', valor: null, dia: null },
+  ]);
+  return { id, routes };
+}
+
+/** The rows without their ids. */
+const valuesOf = async (id: string) => (await rowsOf(company, id)).map(({ id: _, ...values }) => values);
+
+const FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
+
+describe('files for an existing table', () => {
+  it('are matched with its columns by their headers, and joined to its rows', async () => {
+    const { id, routes } = await aFilledTable();
+    const jobId = await upload(company, [aFile('mais.csv', FILE)], { into: id });
+    const job = await waiting(company, jobId);
+    expect(job).toMatchObject({ user_table_id: id, mode: 'append', status: 'waiting_confirm', error: null });
+    expect(job.inferred_schema.columns).toMatchObject([
+      { name: 'codigo', type: 'integer', nullable: false, source_index: 0 },
+      { name: 'nome', type: 'text', source_index: 1 },
+      {
+        name: 'valor',
+        display_name: 'Preço Total',
+        type: 'decimal',
+        source_index: 2,
+        evidence: { format: '1.234,56' },
+      },
+      { name: 'dia', type: 'date', source_index: 4 },
+    ]);
+    expect(job.inferred_schema.ignored_columns).toMatchObject([{ name: 'extra', source_index: 3 }]);
+    expect(job.inferred_schema.sample_rows[0]).toEqual({ codigo: 3, nome: 'Caio', valor: 1234.5, dia: '2024-02-28' });
+
+    const before = await rowsOf(company, id);
+    const answer = await confirm(company, jobId, {
+      display_name: 'NÃO É OLHADO!',
+      columns: job.inferred_schema.columns,
+    });
+    expect(answer).toMatchObject({ status: 200, body: { status: 'inserting' } });
+    const { status, user_table_id, error } = await finished(company, jobId);
+    expect({ status, user_table_id, error }).toEqual({ status: 'done', user_table_id: id, error: null });
+    const rows = await rowsOf(company, id);
+    expect(rows.slice(0, 2)).toEqual(before);
+    expect(rows.slice(2).map(({ id: _, ...values }) => values)).toEqual([
+      { codigo: 3, nome: 'Caio', valor: 1234.5, dia: '2024-02-28' },
+      { codigo: 4, nome: 'Davi; o outro', valor: null, dia: null },
+    ]);
+    expect((await routes.get()).body).toMatchObject({
+      row_count: 4,
+      source: 'manual',
+      display_name: `destino_${named}`,
+    });
+    expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+  });
+
+  it('take the place of its rows when they replace', async () => {
+    const { id, routes } = await aFilledTable();
+    const file = aFile('novo.csv', 'codigo,nome\n7,Gil\n8,Hugo\n9,Iara\n');
+    const job = await load(company, [file], { display_name: undefined }, { into: id, mode: 'replace' });
+    expect(job).toMatchObject({ status: 'done', mode: 'replace', error: null });
+    expect(await valuesOf(id)).toEqual(
+      [
+        [7, 'Gil'],
+        [8, 'Hugo'],
+        [9, 'Iara'],
+      ].map(([codigo, nome]) => ({ codigo, nome, valor: null, dia: null })),
+    );
+    expect((await routes.get()).body.row_count).toBe(3);
+  });
+
+  it('stand after rows that came while they were loaded', async () => {
+    const { id, routes } = await aFilledTable();
+    const jobId = await upload(company, [aFile('mais.csv', 'codigo\n5\n6\n')], { into: id });
+    const { inferred_schema: schema } = await waiting(company, jobId);
+    await routes.insert([{ codigo: 3 }]);
+    await confirm(company, jobId, { columns: schema.columns });
+    await finished(company, jobId);
+    await routes.insert([{ codigo: 7 }]);
+    expect((await rowsOf(company, id)).map(({ codigo }) => codigo)).toEqual([1, 2, 3, 5, 6, 7]);
+  });
+
+  it('may lie beside each other, each with its own dialect and order of columns', async () => {
+    const { id } = await aFilledTable();
+    const files = [
+      aFile('a.csv', 'codigo,nome,dia\n3,Caio,2024-03-01\n'),
+      aFile('b.csv', 'dia;nome;codigo\n2024-03-02;"Davi";4\n'),
+    ];
+    expect(await load(company, files, {}, { into: id })).toMatchObject({ status: 'done' });
+    expect((await valuesOf(id)).slice(2)).toEqual([
+      { codigo: 3, nome: 'Caio', valor: null, dia: '2024-03-01' },
+      { codigo: 4, nome: 'Davi', valor: null, dia: '2024-03-02' },
+    ]);
+  });
+
+  it.each([
+    ['a column that may not be null is missing', 'nome\nCaio\n', { code: 'COLUMN_MISSING', column: 'codigo' }],
+    ['no column is the table’s', 'isto,aquilo\n1,2\n', { code: 'NO_COLUMN_MATCHES', file: 'f.csv' }],
+    [
+      'a value does not fit',
+      'codigo,nome\n3,Caio\ntrês,Davi\n',
+      { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'codigo', value: 'três' },
+    ],
+    [
+      'a value is missing that may not',
+      'codigo,nome\n3,Caio\n,Davi\n',
+      { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'codigo', value: '' },
+    ],
+    [
+      'a decimal stands where whole numbers do',
+      'codigo\n3\n4.5\n',
+      { code: 'VALUE_DOES_NOT_FIT', line: 3, column: 'codigo', value: '4.5' },
+    ],
+  ])('leave it as it was when %s', async (_, content, error) => {
+    const { id, routes } = await aFilledTable();
+    const before = await rowsOf(company, id);
+    for (const mode of ['append', 'replace']) {
+      const job = await load(company, [aFile('f.csv', content)], {}, { into: id, mode });
+      expect(job).toMatchObject({ status: 'failed', error });
+    }
+    expect(await rowsOf(company, id)).toEqual(before);
+    expect((await routes.get()).body.row_count).toBe(2);
+    expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+  });
+
+  it('are refused with another mode, for a table that is not there, and before provisioning', async () => {
+    const { id } = await aFilledTable();
+    const file = aFile('f.csv', 'codigo\n3\n');
+    const stored = (await storedFiles(company)).length;
+    const answer = await postFiles(company, [file], { into: id, mode: 'merge' });
+    expect(answer).toMatchObject({ status: 422, body: { details: [{ field: 'mode' }] } });
+    const other = await aProvisionedCompany();
+    for (const [caller, table] of [
+      [company, 'ffffffffffffffffffffffff'],
+      [company, 'nenhuma'],
+      [other, id],
+    ] as const) {
+      expect((await postFiles(caller, [file], { into: table })).status).toBe(404);
+    }
+    expect(await storedFiles(company)).toHaveLength(stored);
+
+    expect((await postFiles(await aCompany(), [file], { into: id })).body.error_code).toBe(
+      'MANAGED_DATABASE_NOT_PROVISIONED',
+    );
+  });
+});
+
+describe('the confirm of rows for an existing table', () => {
+  async function aWaitingJob(content = FILE) {
+    const { id, routes } = await aFilledTable();
+    const jobId = await upload(company, [aFile('f.csv', content)], { into: id });
+    const { inferred_schema: schema } = await waiting(company, jobId);
+    return { id, routes, jobId, schema, columns: schema.columns as Record<string, unknown>[] };
+  }
+
+  it.each<[string, (columns: Record<string, unknown>[]) => unknown[], string]>([
+    ['another type', (columns) => columns.map((column) => ({ ...column, type: 'text' })), 'columns.0.type'],
+    ['a column that is not there', (columns) => [...columns, column('novo')], 'columns.4.name'],
+    ['leaving out one that may not be null', (columns) => columns.slice(1), 'columns'],
+    ['nulls where none may be', ([first, ...rest]) => [{ ...first, source_index: null }, ...rest], 'columns'],
+    [
+      'a place that no file has',
+      ([first, ...rest]) => [{ ...first, source_index: 9 }, ...rest],
+      'columns.0.source_index',
+    ],
+    ['one place twice', ([a, b, ...rest]) => [a, { ...b, source_index: 0 }, ...rest], 'columns.1.source_index'],
+  ])('is refused for %s, and the job still waits', async (_, change, field) => {
+    const { jobId, columns } = await aWaitingJob();
+    const { status, body } = await confirm(company, jobId, { columns: change(columns) });
+    expect({ status, fields: body.details?.map((problem: { field: string }) => problem.field) }).toEqual({
+      status: 422,
+      fields: expect.arrayContaining([field]),
+    });
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+    await cancel(company, jobId);
+  });
+
+  it('may leave out columns, and fill one from another of the files', async () => {
+    const { id, jobId, columns } = await aWaitingJob();
+    const [codigo, nome] = columns;
+    await confirm(company, jobId, { columns: [codigo, { ...nome, source_index: 3 }] });
+    expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
+    expect((await valuesOf(id)).slice(2)).toEqual([
+      { codigo: 3, nome: 'x', valor: null, dia: null },
+      { codigo: 4, nome: 'y', valor: null, dia: null },
+    ]);
+  });
+
+  it('finds the table as it was: it is locked until the job ends', async () => {
+    const { id, routes, jobId } = await aWaitingJob();
+    const code = ({ status, body }: { status: number; body: { error_code?: string } }) => [status, body.error_code];
+    expect(code(await routes.truncate())).toEqual([409, 'MANAGED_TABLE_TRUNCATE_LOCKED']);
+    expect(code(await routes.delete())).toEqual([409, 'MANAGED_TABLE_LOCKED']);
+    expect(code(await routes.put({ display_name: 'outro_nome' }))).toEqual([409, 'MANAGED_TABLE_LOCKED']);
+    expect(code(await routes.put({ columns: [column('codigo', 'text', false)] }))).toEqual([
+      409,
+      'MANAGED_TABLE_LOCKED',
+    ]);
+    expect((await routes.insert([{ codigo: 5 }])).status).toBe(201);
+    await cancel(company, jobId);
+    expect((await routes.truncate()).status).toBe(200);
+    expect((await routes.delete()).status).toBe(204);
+    expect((await postFiles(company, [aFile('f.csv', FILE)], { into: id })).status).toBe(404);
+  });
+});

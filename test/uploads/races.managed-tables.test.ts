@@ -1,0 +1,208 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import {
+  aFile,
+  aHeldQueue,
+  confirm,
+  deliver,
+  deliverAll,
+  finished,
+  inDatabase,
+  jobOf,
+  postFiles,
+  rowsOf,
+  tablesOf,
+  upload,
+  waiting,
+} from './support.ts';
+
+/** Each race is run so often: which side comes first differs from time to time. */
+const ROUNDS = 4;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+let named = 0;
+
+/** A table with the numbers from 0 below `count`. */
+async function aTableOf(count: number) {
+  const id = await aTable(company.as, `corrida_${++named}`, [column('n', 'integer', false)]);
+  const routes = tableRoutes(company.as, id);
+  const rows = Array.from({ length: count }, (_, n) => ({ n }));
+  for (let at = 0; at < count; at += 10_000) await routes.insert(rows.slice(at, at + 10_000));
+  return { id, routes };
+}
+
+const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
+const aFileOf = (values: number[]): File => aFile('n.csv', `n\n${values.join('\n')}\n`);
+const inTable = async (id: string) => (await rowsOf(company, id)).map(({ n }) => n as number);
+
+/** A confirmed job whose rows are staged: its next delivery brings them into the table. */
+async function aStagedJob(id: string, values: number[], mode: string) {
+  const queue = aHeldQueue();
+  const jobId = await upload(company, [aFileOf(values)], { ...queue, into: id, mode });
+  await deliverAll(queue);
+  const { columns } = (await jobOf(company, jobId)).inferred_schema;
+  await confirm(company, jobId, { columns }, queue);
+  const message = queue.messages.shift();
+  if (!message) throw new Error('a confirm sends a message');
+  // A message of one byte takes in one block and leaves the rest to the next.
+  await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '1' });
+  while (queue.messages.length > 0 && (await jobOf(company, jobId)).progress.rows_processed < values.length) {
+    await deliver(queue.messages.shift() ?? message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '4096' });
+  }
+  return { jobId, publish: () => deliver(message, queue.env) };
+}
+
+/** The table's number of rows is exact, and nothing is left of any load. */
+async function isWhole(id: string): Promise<void> {
+  const rows = await inTable(id);
+  expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(rows.length);
+  expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
+}
+
+describe('a reader who polls while rows are replaced', () => {
+  it('sees the old rows or the new ones, never fewer', async () => {
+    const [OLD, NEW] = [6_000, 9_000];
+    const { id, routes } = await aTableOf(OLD);
+    const job = await aStagedJob(id, numbers(1_000_000, NEW), 'replace');
+    let published = false;
+    const totals: number[] = [];
+    const poll = async () => {
+      for (;;) {
+        const isLast = published;
+        const page = 1 + (totals.length % 6);
+        const { status, body } = await routes.rows(`?per_page=1000&page=${page}`);
+        expect(status).toBe(200);
+        totals.push(body.total);
+        const first = (body.total === OLD ? 0 : 1_000_000) + (page - 1) * 1000;
+        expect(body.records.map((row: { n: number }) => row.n)).toEqual(numbers(first, 1000));
+        if (isLast) return;
+      }
+    };
+    const count = async () => {
+      while (!published) {
+        const [row] = await inDatabase(company, (database) =>
+          database.query<{ count: string }>(`SELECT count(*) FROM public."corrida_${named}"`),
+        );
+        expect([OLD, NEW]).toContain(Number(row?.count));
+      }
+    };
+    const readers = [poll(), poll(), count()];
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await job.publish();
+    published = true;
+    await Promise.all(readers);
+    expect(totals[0]).toBe(OLD);
+    expect(totals.at(-1)).toBe(NEW);
+    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done' });
+    await isWhole(id);
+  });
+});
+
+describe('two loads into one table', () => {
+  const A = numbers(1000, 500);
+  const B = numbers(2000, 500);
+  const OLD = numbers(0, 10);
+
+  it.each([
+    ['append', 'append', [[...OLD, ...A, ...B], [...OLD, ...B, ...A]]],
+    ['append', 'replace', [B, [...B, ...A]]],
+    ['replace', 'replace', [A, B]],
+  ])('%s and %s: one after the other, whichever comes first', async (first, second, outcomes) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { id } = await aTableOf(OLD.length);
+      const jobs = [await aStagedJob(id, A, first), await aStagedJob(id, B, second)];
+      await Promise.all(jobs.map((job) => job.publish()));
+      for (const { jobId } of jobs) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
+      expect(outcomes).toContainEqual(await inTable(id));
+      await isWhole(id);
+    }
+  });
+
+  it('run side by side from upload to end', async () => {
+    const { id } = await aTableOf(OLD.length);
+    const jobs = await Promise.all(
+      [A, B].map(async (values) => {
+        const jobId = await upload(company, [aFileOf(values)], { into: id });
+        const { inferred_schema: schema } = await waiting(company, jobId);
+        await confirm(company, jobId, { columns: schema.columns });
+        return finished(company, jobId);
+      }),
+    );
+    expect(jobs).toMatchObject([{ status: 'done' }, { status: 'done' }]);
+    expect([
+      [...OLD, ...A, ...B],
+      [...OLD, ...B, ...A],
+    ]).toContainEqual(await inTable(id));
+    await isWhole(id);
+  });
+});
+
+describe('a load beside changes of the same rows', () => {
+  it.each(['append', 'replace'])('%s: every write is before it or after it', async (mode) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { id, routes } = await aTableOf(4);
+      const [zero, one] = await rowsOf(company, id);
+      const loaded = numbers(1000, 2000);
+      const job = await aStagedJob(id, loaded, mode);
+      const [, inserted, updated, deleted] = await Promise.all([
+        job.publish(),
+        routes.insert([{ n: 77 }, { n: 78 }]),
+        routes.updateRow(zero?.id as string, { n: 99 }),
+        routes.deleteRow(one?.id as string),
+      ]);
+      expect(inserted.status).toBe(201);
+      expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done' });
+      const rows = await inTable(id);
+      if (mode === 'append') {
+        expect([updated.status, deleted.status]).toEqual([200, 204]);
+        const old = [99, 2, 3];
+        expect([
+          [...old, 77, 78, ...loaded],
+          [...old, ...loaded, 77, 78],
+        ]).toContainEqual(rows);
+      } else {
+        // What was changed before went with the rest; what comes after finds the row gone.
+        expect([200, 404]).toContain(updated.status);
+        expect([204, 404]).toContain(deleted.status);
+        expect([loaded, [...loaded, 77, 78]]).toContainEqual(rows);
+      }
+      await isWhole(id);
+    }
+  });
+});
+
+describe('an upload beside changes of its table', () => {
+  it.each(['truncate', 'delete', 'rename'])('%s comes before it, or is refused', async (operation) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { id, routes } = await aTableOf(3);
+      const change = {
+        truncate: () => routes.truncate(),
+        delete: () => routes.delete(),
+        rename: () => routes.put({ display_name: `outra_${named}` }),
+      }[operation] as () => Promise<{ status: number }>;
+      const upload = postFiles(company, [aFileOf([10, 11])], { into: id });
+      await new Promise((resolve) => setTimeout(resolve, round * 15));
+      const [started, changed] = await Promise.all([upload, change()]);
+      if (operation === 'delete' && changed.status === 204) {
+        expect(started.status).toBe(404);
+        expect((await routes.get()).status).toBe(404);
+        continue;
+      }
+      expect(started.status).toBe(201);
+      expect([200, 409]).toContain(changed.status);
+      const { inferred_schema: schema } = await waiting(company, started.body.job_id);
+      await confirm(company, started.body.job_id, { columns: schema.columns });
+      expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
+      const emptied = operation === 'truncate' && changed.status === 200;
+      expect(await inTable(id)).toEqual(emptied ? [10, 11] : [0, 1, 2, 10, 11]);
+      const renamed = operation === 'rename' && changed.status === 200;
+      expect((await routes.get()).body.display_name).toBe(renamed ? `outra_${named}` : `corrida_${named}`);
+      await isWhole(id);
+    }
+  });
+});
