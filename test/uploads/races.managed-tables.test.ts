@@ -92,7 +92,7 @@ describe('a reader who polls while rows are replaced', () => {
       }
     };
     const readers = [poll(), poll(), count()];
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    while (totals.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
     await job.publish();
     published = true;
     await Promise.all(readers);
@@ -109,7 +109,14 @@ describe('two loads into one table', () => {
   const OLD = numbers(0, 10);
 
   it.each([
-    ['append', 'append', [[...OLD, ...A, ...B], [...OLD, ...B, ...A]]],
+    [
+      'append',
+      'append',
+      [
+        [...OLD, ...A, ...B],
+        [...OLD, ...B, ...A],
+      ],
+    ],
     ['append', 'replace', [B, [...B, ...A]]],
     ['replace', 'replace', [A, B]],
   ])('%s and %s: one after the other, whichever comes first', async (first, second, outcomes) => {
