@@ -1,12 +1,12 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import type { Bindings } from '../config.ts';
 import { type AnonymousActor, type Origin, openContext } from '../context.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { resourceIdOf, resourceParameter } from './audit.ts';
+import { limitBody } from './body-limit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
 import { type Doors, guard, type Seen } from './guard.ts';
 import type { Surface } from './surface.ts';
@@ -47,16 +47,11 @@ const specificity = (path: string): string =>
     .join('');
 
 function middlewares(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv>[] {
-  const limitBody = bodyLimit({
-    maxSize: contract.bodyLimit ?? STANDARD_BODY_LIMIT,
-    onError: () => {
-      throw tooLarge(contract.bodyLimit ?? STANDARD_BODY_LIMIT);
-    },
-  });
+  const bounded = limitBody(contract.bodyLimit ?? STANDARD_BODY_LIMIT);
   const enter = entrance(contract, surface, doors);
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
   const doorAndBody =
-    surface.credential === 'signature' ? [limitBody, enter] : contract.body ? [enter, limitBody] : [enter];
+    surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, bounded] : [enter];
   const chain: MiddlewareHandler<HttpEnv>[] = [note(contract), ...doorAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
   if (contract.body) {
@@ -153,10 +148,6 @@ function refuseProblems(result: {
 }) {
   if (result.success) return;
   throw invalid(result.error?.issues.map(({ path, message }) => ({ field: path.join('.'), message })) ?? []);
-}
-
-function tooLarge(limit: number): Failure {
-  return new Failure('too_large', 'request.too_large', { message: `The body is larger than ${limit} bytes.`, limit });
 }
 
 /** The domain failure behind an error, or undefined when it is one of ours to fix. */

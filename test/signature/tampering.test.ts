@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Answer } from '../support/api.ts';
+import { type Answer, call } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { send, signedWire, type Wire } from './support.ts';
 
@@ -138,6 +138,19 @@ describe('a hostile request', () => {
       await signedWire(company.apiKey, { method: 'POST', path: PATH, body: 'x'.repeat(1024 * 1024 + 1) }),
     );
     expect([status, body.error]).toEqual([413, 'PayloadTooLarge']);
+  });
+
+  it('with a body that says nothing of its length is read, up to the limit', async () => {
+    const stream = (text: string) => new Blob([text]).stream();
+    const sendStream = async (wire: Wire, text: string) =>
+      call(wire.method, wire.path, { headers: Object.fromEntries(wire.headers), body: stream(text) });
+    const name = JSON.stringify({ name: 'Streamed' });
+    expect(
+      (await sendStream(await signedWire(company.apiKey, { method: 'POST', path: PATH, body: name }), name)).status,
+    ).toBe(201);
+    expect((await sendStream(await fresh(), name)).body.details.reason).toBe('body_digest_mismatch');
+    const long = 'x'.repeat(1024 * 1024 + 1);
+    expect((await sendStream(await fresh(), long)).status).toBe(413);
   });
 
   it('with a session token is refused', async () => {
