@@ -10,6 +10,7 @@ import type { SurfaceEndpoints } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
 import { countByIp, limitHeaders, rateLimited } from './http/rate-limits.ts';
 import * as console from './http/surfaces/console.ts';
+import * as knowledge from './http/surfaces/knowledge.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
@@ -25,6 +26,11 @@ import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
 import { organizationGroupEndpoints } from './modules/groups/organization.ts';
 import { invitationEndpoints } from './modules/invitations/console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/console.ts';
+import { businessDomainEndpoints } from './modules/knowledge/business-domains/console.ts';
+import { conceptEndpoints } from './modules/knowledge/concepts/console.ts';
+import { ontologyNodeEndpoints } from './modules/knowledge/ontology/nodes.console.ts';
+import { ontologyRelationEndpoints } from './modules/knowledge/ontology/relations.console.ts';
+import { semanticEndpoints } from './modules/knowledge/semantic/console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
 import { passwordResetEndpoints } from './modules/password-reset/console.ts';
 import { policyEndpoints } from './modules/policies/console.ts';
@@ -78,6 +84,16 @@ export const SURFACES: SurfaceEndpoints[] = [
     ],
   },
   { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },
+  {
+    surface: knowledge.surface,
+    endpoints: [
+      ...businessDomainEndpoints,
+      ...conceptEndpoints,
+      ...semanticEndpoints,
+      ...ontologyNodeEndpoints,
+      ...ontologyRelationEndpoints,
+    ],
+  },
   { surface: sharing.surface, endpoints: [] },
 ];
 
@@ -86,7 +102,7 @@ const SURFACE_OF_PREFIX = [
   ['/v1/managed-tables', managedTables.surface],
   ['/v1', console.surface],
   ['/.well-known', console.surface],
-  ['/api/v1/domain-knowledge', console.surface],
+  ['/api/v1/domain-knowledge', knowledge.surface],
   ['/api', sharing.surface],
   ['', organization.surface],
 ] as const;

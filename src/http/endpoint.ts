@@ -1,6 +1,6 @@
 import type { ZodType, z } from 'zod';
 import type { AnonymousActor, Context, OperatorActor, Principal, PrincipalContext } from '../context.ts';
-import { type Action, isAction } from '../kernel/actions.ts';
+import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -71,13 +71,21 @@ export interface Contract {
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
   access: Access;
+  /**
+   * What the path's `{id}` names, where that is not the first resource type of the action's service: another type of it,
+   * or `none` when it is something of another service, so that the action is checked on all resources of the type.
+   */
+  resource?: ResourceType | 'none';
   /** One line for the reader of the API's description. */
   summary: string;
   description?: string;
   query?: ZodType;
   /** The JSON body. */
   body?: ZodType;
-  /** The members of a multipart body, for the description only: the handler reads the stream itself. */
+  /**
+   * The members of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
+   * caller chooses by the content type; the handler of a form is given no body.
+   */
   form?: ZodType;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
@@ -91,7 +99,7 @@ export interface Call<C extends Contract, P extends Principal> {
   ctx: Context<ActorOf<C['access'], P>>;
   params: Record<PathParameter<C['path']>, string>;
   query: Parsed<C['query']>;
-  body: Parsed<C['body']>;
+  body: C extends { body: ZodType; form: ZodType } ? Parsed<C['body']> | undefined : Parsed<C['body']>;
   /** Headers and, for multipart bodies, the stream. */
   request: Request;
 }

@@ -1,6 +1,6 @@
 import type { HonoRequest } from 'hono';
 import type { Actor, AnonymousActor, Context, Principal, PrincipalContext } from '../context.ts';
-import type { Action } from '../kernel/actions.ts';
+import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
@@ -72,7 +72,7 @@ export async function guard(
   seen.limits.push(...states);
   const exceeded = states.find((state) => !state.allowed);
   if (exceeded) throw rateLimited(exceeded, ctx.now());
-  await authorize(contract.access, { ...ctx, actor }, request.param('id'));
+  await authorize(contract, { ...ctx, actor }, request.param('id'));
   return actor;
 }
 
@@ -92,12 +92,13 @@ async function authenticate(
   return doors.authenticators[credential](ctx, request);
 }
 
-async function authorize(access: Access, ctx: PrincipalContext, id: string | undefined): Promise<void> {
+async function authorize({ access, resource }: Contract, ctx: PrincipalContext, id: string | undefined): Promise<void> {
   const { actor } = ctx;
   if (access === 'administrator') return requireAdministrator(actor);
   const action = actionOf(access);
   if (action === null) return;
-  if (typeof access !== 'object' || !('on' in access)) return requireAction(actor, action, id ?? '*');
+  if (resource === 'none') return requireAction(actor, action, '*');
+  if (typeof access !== 'object' || !('on' in access)) return requireAction(actor, action, id ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
@@ -112,10 +113,11 @@ export function requireAdministrator(actor: Principal): void {
 /**
  * The check behind every route that names an action, for services whose requirement depends on the data.
  * @param resourceId id of the resource, or `*` for listing and creating
+ * @param type where the service has several types of resources and its first is not meant
  * @throws Failure `access.denied` that names the missing action
  */
-export function requireAction(actor: Principal, action: Action, resourceId: string): void {
-  requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId));
+export function requireAction(actor: Principal, action: Action, resourceId: string, type?: ResourceType): void {
+  requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
 }
 
 /** The same for a resource whose ARN is known. @throws Failure `access.denied` */

@@ -49,14 +49,16 @@ const specificity = (path: string): string =>
 function middlewares(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv>[] {
   const bounded = limitBody(contract.bodyLimit ?? STANDARD_BODY_LIMIT);
   const enter = entrance(contract, surface, doors);
+  const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
   const doorAndBody =
-    surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, bounded] : [enter];
+    surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, ofJson(bounded)] : [enter];
   const chain: MiddlewareHandler<HttpEnv>[] = [note(contract), ...doorAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
   if (contract.body) {
     if (contract.exactNumbers) chain.push(parseExactly);
-    chain.push(requireJson, zValidator('json', contract.body, refuseProblems) as MiddlewareHandler);
+    const validateJson = zValidator('json', contract.body, refuseProblems) as MiddlewareHandler;
+    chain.push(ofJson(requireJson), ofJson(validateJson));
   }
   return chain;
 }
@@ -130,6 +132,12 @@ const parseExactly: MiddlewareHandler<HttpEnv> = async (c, next) => {
   }
   await next();
 };
+
+/** For routes that take JSON or a form: a form passes, and its handler reads it. */
+const unlessForm =
+  (middleware: MiddlewareHandler): MiddlewareHandler =>
+  (c, next) =>
+    /^multipart\/form-data\b/i.test(c.req.header('content-type') ?? '') ? next() : middleware(c, next);
 
 const requireJson: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const type = c.req.header('content-type');

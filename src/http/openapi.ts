@@ -58,11 +58,14 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(contract.query && { query: contract.query as z.ZodObject }),
     },
-    ...(contract.body && {
-      requestBody: { required: true, content: { 'application/json': { schema: contract.body } } },
-    }),
-    ...(contract.form && {
-      requestBody: { required: true, content: { 'multipart/form-data': { schema: contract.form } } },
+    ...((contract.body ?? contract.form) && {
+      requestBody: {
+        required: true,
+        content: {
+          ...(contract.body && { 'application/json': { schema: contract.body } }),
+          ...(contract.form && { 'multipart/form-data': { schema: contract.form } }),
+        },
+      },
     }),
     responses: {
       [String(contract.returns.status)]: success(contract),

@@ -11,6 +11,13 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('upload.analyse'), ...upload }),
   /** Read on in the files of a confirmed upload job and load their rows. */
   z.object({ type: z.literal('upload.load'), ...upload }),
+  /** Check again what the knowledge says about tables, given by ids and names; none means all. `after` pages. */
+  z.object({
+    type: z.literal('knowledge.recheck'),
+    companyId: z.string(),
+    tables: z.array(z.string()),
+    after: z.string(),
+  }),
 ]);
 
 export type JobMessage = z.output<typeof jobMessage>;

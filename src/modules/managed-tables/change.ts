@@ -7,7 +7,7 @@ import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable 
 import { quoted } from '../../tenant-sql/identifiers.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, locked, nameIsTaken } from './failures.ts';
-import { change, databaseOfTables, keyOf, lockTable } from './service.ts';
+import { announceChange, change, databaseOfTables, keyOf, lockTable } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 
@@ -39,6 +39,7 @@ const CHANGE_TIMEOUT_MS = 120_000;
  * on it, or `request.invalid` that names the columns whose values the change would lose
  */
 export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
+  let before: string | undefined;
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id);
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
@@ -49,9 +50,12 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     const changed = await claimName(tx, ctx, table, displayName, plan);
     if (plan.changes) await applyPlan(tx, table, plan);
     if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
+    before = table.displayName;
     return changed;
   };
-  return change(await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
+  const table = await change(await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
+  if (before !== undefined) await announceChange(ctx, [id, before, table.displayName]);
+  return table;
 }
 
 async function claimName(

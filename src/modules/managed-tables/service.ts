@@ -1,5 +1,6 @@
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
@@ -51,6 +52,25 @@ export async function listTables(
   });
 }
 
+/** The company's living tables that an id or a name of the list means. None before provisioning. */
+export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Promise<ManagedTable[]> {
+  const database = await databaseOf(ctx);
+  return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
+}
+
+/**
+ * Tells those who built on tables that these are not what they were: `tables` are ids and names, old and new. The change
+ * itself is done, so a queue that cannot be reached does not undo it.
+ */
+export async function announceChange(ctx: CompanyContext, tables: string[]): Promise<void> {
+  const { companyId } = ctx.actor;
+  try {
+    await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables: [...new Set(tables)], after: '' });
+  } catch (error) {
+    logError('table_change_not_announced', error, { company_id: companyId });
+  }
+}
+
 /** @throws Failure `managed_table.not_found` */
 export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const table = await store.readTable(await databaseOfTables(ctx), keyOf(ctx, id));
@@ -65,7 +85,7 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: UserContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  return change(database, async (tx) => {
+  const made = await change(database, async (tx) => {
     const table = await registerTable(tx, ctx, {
       id,
       displayName: display_name,
@@ -77,6 +97,8 @@ export async function createTable(ctx: UserContext, { display_name, columns }: N
     await tx.execute(createTableSql({ schema: 'public', name: display_name, id }, columns));
     return table;
   });
+  await announceChange(ctx, [id, display_name]);
+  return made;
 }
 
 /**
@@ -130,12 +152,14 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
  * @throws Failure `managed_table.not_found`, `managed_table.locked` while an upload job works on it
  */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
-  await change(await databaseOfTables(ctx), async (tx) => {
+  const name = await change(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id);
     if (await store.hasUploadInWork(tx, id)) throw locked();
     await store.markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
     for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);
+    return table.displayName;
   });
+  await announceChange(ctx, [id, name]);
 }
 
 /**

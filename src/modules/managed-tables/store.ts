@@ -110,6 +110,16 @@ export async function readTables(
   };
 }
 
+/** The living tables that an id or a name of the list means. */
+export async function findTables(tx: TenantTx, companyId: string, idsOrNames: string[]): Promise<ManagedTable[]> {
+  const rows = await tx.query<CatalogueRow>(
+    `SELECT ${MEMBERS} FROM console.managed_tables
+     WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
+    [companyId, idsOrNames],
+  );
+  return rows.map(tableOf);
+}
+
 type Nullable<T> = { [K in keyof T]: T[K] | null };
 
 /** Enters a new table into the catalogue. A taken name violates `managed_tables_display_name`. */

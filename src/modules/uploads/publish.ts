@@ -2,7 +2,7 @@ import { Failure } from '../../kernel/failure.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { appendRows, deleteRows } from '../../tenant-sql/staging.ts';
-import { lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
+import { announceChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
 import { confirmedOf, type LoadState, loadedColumns } from './chunks.ts';
 import { stagingTable } from './ending.ts';
 import type { JobProgress } from './job.ts';
@@ -31,6 +31,7 @@ export async function publish(turn: Turn<LoadState>, state: LoadState, progress:
     },
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
+  if (job.mode === 'create') await announceChange(ctx, [state.table_id, confirmedOf(job).display_name]);
 }
 
 const keyOf = ({ job }: Turn<LoadState>): store.JobKey => ({ id: job.id, companyId: job.companyId });

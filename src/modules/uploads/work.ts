@@ -26,7 +26,7 @@ export interface Turn<State> {
  */
 export async function takeTurn<State>(
   ctx: CompanyContext,
-  message: { type: JobMessage['type']; jobId: string },
+  message: { type: Extract<JobMessage, { jobId: string }>['type']; jobId: string },
   phase: 'analisando' | 'inserting',
   run: (turn: Turn<State>) => Promise<boolean>,
 ): Promise<void> {

@@ -1,0 +1,13 @@
+import { eq } from 'drizzle-orm';
+import type { ControlDb } from '../../../db/client.ts';
+import { type BusinessDomain, businessDomains } from './tables.ts';
+
+export const selectDomains = (db: ControlDb, companyId: string) =>
+  db.select().from(businessDomains).where(eq(businessDomains.companyId, companyId));
+
+/** Sets all domains of a company, in place of those before. */
+export const putDomains = (db: ControlDb, companyId: string, domains: BusinessDomain[], now: number) =>
+  db
+    .insert(businessDomains)
+    .values({ companyId, domains, updatedAt: now })
+    .onConflictDoUpdate({ target: businessDomains.companyId, set: { domains, updatedAt: now } });

@@ -1,0 +1,1 @@
+export { CONCEPT_TYPES, type Concept, concept, conceptMembers } from './concept.ts';

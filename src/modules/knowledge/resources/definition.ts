@@ -1,0 +1,80 @@
+import type { ZodType } from 'zod';
+import type { CompanyContext, UserActor } from '../../../context.ts';
+import type { Action } from '../../../kernel/actions.ts';
+import type { FieldProblem } from '../../../kernel/failure.ts';
+
+export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
+export type ResourceType = (typeof RESOURCE_TYPES)[number];
+
+export const STATUSES = ['draft', 'active', 'archived'] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** How a version came about. */
+export const CHANGES = ['created', 'updated', 'archived', 'restored'] as const;
+export type Change = (typeof CHANGES)[number];
+
+/** The members of a resource that people and models write, under the names of the API. */
+export type Content = Record<string, unknown>;
+
+/** Something that is wrong with a resource although it could be stored. */
+export interface ValidationError {
+  /** The member at fault, such as `filters.1`. */
+  field: string;
+  code: 'unknown_table' | 'unknown_column' | 'does_not_compile' | 'nothing_to_compile_on' | 'not_checked';
+  message: string;
+}
+
+/** That a member names another resource, which must exist in the company. */
+export interface Reference {
+  field: string;
+  id: string;
+  type: ResourceType;
+  /** The facet it must have: a metric, an entity. */
+  facet?: string;
+}
+
+/** What one type of resource is. The lifecycle of all types is the same: see `service.ts`. */
+export interface Definition<C extends Content = Content> {
+  type: ResourceType;
+  /** How failures call it: `concept` gives `concept.not_found`. */
+  noun: 'concept' | 'semantic_item' | 'ontology_node' | 'ontology_relation';
+  /** What creating takes; members that have defaults may be left out. */
+  create: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
+  /** What changing takes: any of the members. */
+  changes: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
+  /** Members that were not sent. */
+  defaults: Partial<C>;
+  permissions: {
+    /** @throws Failure `access.denied` */
+    requireCreate(actor: UserActor): void;
+    /** @throws Failure `access.denied` */
+    requireUpdate(actor: UserActor, id: string): void;
+    /** For descriptions of the API. */
+    names: readonly [create: Action, update: Action];
+  };
+  nameOf(content: C): string;
+  /** What no two living resources of the type may share. */
+  keyOf(content: C): string;
+  facetOf(content: C): string;
+  /** Texts that a search looks into, the name included. */
+  textsOf(content: C): (string | null)[];
+  /** Nodes that a relation connects. */
+  endsOf?(content: C): { subjectId: string; objectId: string };
+  referencesOf(content: C): Reference[];
+  /** Members that hold ids of the same type and must form no cycle. */
+  acyclic: readonly (keyof C & string)[];
+  /** Rules between members. */
+  problemsOf?(content: C): FieldProblem[];
+  /** What is wrong with it as the company's tables are now. */
+  check?(ctx: CompanyContext, content: C): Promise<ValidationError[]>;
+}
+
+/** A name as it is compared: whatever its case, its spaces and its form in Unicode. */
+export const normalized = (name: string): string => name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
+
+/** Parts of a key, kept apart by a character that no name holds. */
+export const keyFrom = (...parts: string[]): string => parts.map(normalized).join('\n');
+
+/** Every id in a list member, as a reference. */
+export const referencesIn = (field: string, ids: readonly string[], type: ResourceType, facet?: string): Reference[] =>
+  ids.map((id, index) => ({ field: `${field}.${index}`, id, type, ...(facet !== undefined && { facet }) }));

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/** Most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
+export const MAX_ITEMS = 20;
+/** Most items of every other list. */
+export const MAX_LONG_ITEMS = 100;
+export const MAX_DESCRIPTION = 4096;
+
+/** A text that is not blank. */
+export const textOf = (max: number) => z.string().trim().min(1).max(max);
+
+export const name = textOf(200);
+export const description = textOf(MAX_DESCRIPTION);
+export const textList = (maxItems: number, maxLength = 200) => z.array(textOf(maxLength)).max(maxItems);
+
+/** Ids of other resources; whether they exist is checked when the whole is known. */
+export const idList = (maxItems: number) =>
+  z.array(z.string().regex(/^[a-f0-9]{24}$/, 'must be 24 lower-case hexadecimal characters')).max(maxItems);
+
+export const oneId = z.string().regex(/^[a-f0-9]{24}$/, 'must be 24 lower-case hexadecimal characters');
+
+/** How sure somebody is: 0 to 1. */
+export const confidence = z.number().min(0).max(1);
+
+/** The statuses that people may give; archiving is a request of its own. */
+export const givenStatus = z.enum(['draft', 'active'], {
+  error: 'must be draft or active; an item is archived with DELETE',
+});
+
+/** What a statement rests on: words of a text, or a table and column. */
+export const evidence = z
+  .object({
+    source: z.enum(['text', 'catalog', 'concept', 'business_domain']),
+    quote: z.string().max(1000).nullable().default(null).meta({ description: 'The words it rests on.' }),
+    table: z.string().max(63).nullable().default(null),
+    column: z.string().max(63).nullable().default(null),
+  })
+  .meta({ id: 'KnowledgeEvidence' });
+
+export type Evidence = z.output<typeof evidence>;

@@ -1,0 +1,166 @@
+import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../../db/client.ts';
+import { insertWhen } from '../../../db/insert-when.ts';
+import { type Part, readPage } from '../../../db/page.ts';
+import type { ResourceType, Status, ValidationError } from './definition.ts';
+import { resources, versions } from './tables.ts';
+
+export type ResourceRow = typeof resources.$inferSelect;
+export type VersionRow = typeof versions.$inferSelect;
+
+/** What must hold at the moment of a write. Made by the store that knows. */
+export type WriteCondition = SQL;
+
+/** Which resource of which company. */
+export interface ResourceKey {
+  companyId: string;
+  resourceType: ResourceType;
+  id: string;
+}
+
+const one = ({ companyId, resourceType, id }: ResourceKey): SQL =>
+  and(eq(resources.companyId, companyId), eq(resources.resourceType, resourceType), eq(resources.id, id)) as SQL;
+
+/** The resource of an id, archived or not. */
+export const selectResource = (db: ControlDb, key: ResourceKey) => db.select().from(resources).where(one(key));
+
+/** Several resources of a company, of whatever type, archived or not. */
+export const selectResources = (db: ControlDb, companyId: string, ids: readonly string[]) =>
+  db
+    .select()
+    .from(resources)
+    .where(
+      and(
+        eq(resources.companyId, companyId),
+        sql`${resources.id} in (select value from json_each(${JSON.stringify(ids)}))`,
+      ),
+    );
+
+/** The living resources of a type, those changed last first. */
+export const selectLiving = (
+  db: ControlDb,
+  of: { companyId: string; resourceType: ResourceType; facet?: string },
+  limit: number,
+) =>
+  db
+    .select()
+    .from(resources)
+    .where(
+      and(
+        eq(resources.companyId, of.companyId),
+        eq(resources.resourceType, of.resourceType),
+        ne(resources.status, 'archived'),
+        of.facet === undefined ? undefined : eq(resources.facet, of.facet),
+      ),
+    )
+    .orderBy(sql`${resources.updatedAt} desc, ${resources.id} desc`)
+    .limit(limit);
+
+/** How many living resources of a type and facet there are. */
+export const countLiving = (db: ControlDb, companyId: string, resourceType: ResourceType, facet: string) =>
+  db
+    .select({ count: sql<number>`count(*)` })
+    .from(resources)
+    .where(
+      and(
+        eq(resources.companyId, companyId),
+        eq(resources.resourceType, resourceType),
+        ne(resources.status, 'archived'),
+        eq(resources.facet, facet),
+      ),
+    );
+
+/** What a list of resources leaves out. Without a status, archived ones. `search` is lower-case. */
+export interface ResourceFilter {
+  status?: Status;
+  facet?: string;
+  search?: string;
+  subjectId?: string;
+  objectId?: string;
+}
+
+/** A page of a company's resources of one type, newest first. */
+export function readResources(
+  db: ControlDb,
+  of: { companyId: string; resourceType: ResourceType },
+  { status, facet, search, subjectId, objectId }: ResourceFilter,
+  part: Pick<Part, 'page' | 'perPage'>,
+) {
+  const filter = and(
+    eq(resources.companyId, of.companyId),
+    eq(resources.resourceType, of.resourceType),
+    status === undefined ? ne(resources.status, 'archived') : eq(resources.status, status),
+    facet === undefined ? undefined : eq(resources.facet, facet),
+    search === undefined ? undefined : sql`instr(${resources.searchText}, ${search}) > 0`,
+    subjectId === undefined ? undefined : eq(resources.subjectId, subjectId),
+    objectId === undefined ? undefined : eq(resources.objectId, objectId),
+  ) as SQL;
+  return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
+}
+
+/** Stores a new resource, if `condition` holds. */
+export const insertResource = (db: ControlDb, row: ResourceRow, condition: WriteCondition = sql`true`) =>
+  insertWhen(db, resources, row, condition).returning();
+
+/** Replaces the version before `row.version`, if that is still the present one and all conditions hold. */
+export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: readonly WriteCondition[]) => {
+  const { id: _id, companyId: _companyId, resourceType: _type, createdAt: _at, createdByUserId: _by, ...changes } = row;
+  return db
+    .update(resources)
+    .set(changes)
+    .where(and(one(row), eq(resources.version, row.version - 1), ...conditions))
+    .returning();
+};
+
+/** Keeps a version, if the write before it in the batch took place. */
+export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, sql`changes() > 0`);
+
+/**
+ * Holds unless a resource is reached from those that one of its members names, by way of the same member.
+ * @param ids what the member is about to hold
+ */
+export const formsNoCycle = (
+  key: ResourceKey,
+  member: string,
+  ids: readonly string[],
+): WriteCondition => sql`not exists (
+    with recursive reached(id) as (
+      select value from json_each(${JSON.stringify(ids)})
+      union
+      select named.value from reached
+        join knowledge_resources as via on via.id = reached.id and via.company_id = ${key.companyId}
+        join json_each(via.content, ${`$.${member}`}) as named
+    )
+    select 1 from reached where id = ${key.id})`;
+
+/** Whether `formsNoCycle` holds right now. */
+export const selectFormsNoCycle = (db: ControlDb, key: ResourceKey, member: string, ids: readonly string[]) =>
+  db.select({ holds: sql<number>`${formsNoCycle(key, member, ids)}` }).from(sql`(select 1)`);
+
+/** A page of a resource's versions, newest first. */
+export const readVersions = (
+  db: ControlDb,
+  of: { companyId: string; resourceId: string },
+  part: Pick<Part, 'page' | 'perPage'>,
+) =>
+  readPage(
+    db,
+    {
+      table: versions,
+      filter: and(eq(versions.companyId, of.companyId), eq(versions.resourceId, of.resourceId)) as SQL,
+    },
+    { ...part, by: versions.version, descending: true },
+  );
+
+export const selectVersion = (db: ControlDb, companyId: string, resourceId: string, version: number) =>
+  db
+    .select()
+    .from(versions)
+    .where(and(eq(versions.companyId, companyId), eq(versions.resourceId, resourceId), eq(versions.version, version)));
+
+/** Notes what a check of this very version found. */
+export const setValidationErrors = (db: ControlDb, row: ResourceRow, errors: ValidationError[]) =>
+  db
+    .update(resources)
+    .set({ validationErrors: errors })
+    .where(and(one(row), eq(resources.version, row.version)));

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { isoMoment, timestamp } from '../../../http/fields.ts';
+import { CHANGES, type Content, type Resource, STATUSES, type VersionRow } from './service.ts';
+
+const validationError = z
+  .object({
+    field: z.string(),
+    code: z.enum(['unknown_table', 'unknown_column', 'does_not_compile', 'nothing_to_compile_on', 'not_checked']),
+    message: z.string(),
+  })
+  .meta({ id: 'KnowledgeValidationError' });
+
+/** What every resource shows beside its own members. */
+const common = {
+  _id: z.string(),
+  company_id: z.string(),
+  status: z.enum(STATUSES),
+  version: z.int().meta({ description: 'Counts the changes; 1 when new.' }),
+  suggestion_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The suggestion that the present version came from; null when a person wrote it.' }),
+  created_by_user_id: z.string(),
+  updated_by_user_id: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+
+/** Schema of a resource with these members of its own. */
+export const recordOf = <M extends z.ZodRawShape>(members: M) => z.object({ ...members, ...common });
+
+/** What is wrong with a semantic item as the tables are now. */
+export const validationErrors = z.array(validationError).meta({
+  description: 'What is wrong with it as the tables are now. Checked again whenever one of them changes.',
+});
+
+/** A resource as the API shows it. */
+export const viewResource = <C extends Content>(resource: Resource<C>) => ({
+  ...resource.content,
+  _id: resource.id,
+  company_id: resource.companyId,
+  status: resource.status,
+  version: resource.version,
+  suggestion_id: resource.suggestionId,
+  created_by_user_id: resource.createdByUserId,
+  updated_by_user_id: resource.updatedByUserId,
+  created_at: isoMoment(resource.createdAt),
+  updated_at: isoMoment(resource.updatedAt),
+});
+
+/** Schema of one version of a resource. */
+export const versionRecord = z
+  .object({
+    version: z.int(),
+    change: z.enum(CHANGES),
+    changed_by_user_id: z.string(),
+    changed_at: timestamp,
+    suggestion_id: z.string().nullable().meta({ description: 'The suggestion it came from.' }),
+    resource: z.record(z.string(), z.unknown()).meta({ description: 'All members as they were from then on.' }),
+  })
+  .meta({ id: 'KnowledgeVersion' });
+
+/** One version of a resource as the API shows it. */
+export const viewVersion = (row: VersionRow): z.input<typeof versionRecord> => ({
+  version: row.version,
+  change: row.change,
+  changed_by_user_id: row.changedByUserId,
+  changed_at: isoMoment(row.changedAt),
+  suggestion_id: row.suggestionId,
+  resource: { ...row.content, status: row.status },
+});

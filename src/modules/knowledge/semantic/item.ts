@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { requireAction } from '../../../http/guard.ts';
+import {
+  description,
+  givenStatus,
+  idList,
+  MAX_ITEMS,
+  MAX_LONG_ITEMS,
+  name,
+  textList,
+  textOf,
+} from '../resources/members.ts';
+import { type Definition, keyFrom, referencesIn } from '../resources/service.ts';
+import { checkItem } from './check.ts';
+
+export const SEMANTIC_KINDS = ['entity', 'metric', 'dimension', 'mapping'] as const;
+
+/** Most conditions of one item: each is compiled on its own. */
+const MAX_FILTERS = 20;
+const MAX_SQL = 4096;
+
+/** A semantic item's own members. */
+export const semanticMembers = {
+  kind: z.enum(SEMANTIC_KINDS),
+  name,
+  description,
+  formula: textOf(MAX_SQL)
+    .nullable()
+    .meta({ description: 'An SQL expression over the mapped tables.', examples: ['sum(orders.total)'] }),
+  grain: textOf(200).nullable(),
+  filters: textList(MAX_FILTERS, MAX_SQL).meta({ description: 'SQL conditions over the mapped tables.' }),
+  aggregation: textOf(100).nullable(),
+  mapped_tables: textList(MAX_ITEMS).meta({ description: 'Managed tables, by id or by name.' }),
+  mapped_columns: textList(MAX_LONG_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
+  mapped_relations: textList(MAX_LONG_ITEMS, 500).meta({
+    description: 'How the tables belong together, as `table.column = table.column`.',
+  }),
+  source_concept_ids: idList(MAX_ITEMS),
+  depends_on_concepts: idList(MAX_LONG_ITEMS),
+  depends_on_metrics: idList(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `metric`.' }),
+  depends_on_entities: idList(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `entity`.' }),
+};
+
+export type SemanticItem = z.output<z.ZodObject<typeof semanticMembers>>;
+
+const input = z.object({ ...semanticMembers, status: givenStatus }).partial();
+
+/** What tables and columns mean: an entity, a metric, a dimension, or how they map to one another. */
+export const semanticItem: Definition<SemanticItem> = {
+  type: 'semantic',
+  noun: 'semantic_item',
+  create: input.required({ kind: true, name: true, description: true }).meta({ id: 'NewSemanticItem' }),
+  changes: input.meta({ id: 'SemanticItemChanges' }),
+  defaults: {
+    formula: null,
+    grain: null,
+    filters: [],
+    aggregation: null,
+    mapped_tables: [],
+    mapped_columns: [],
+    mapped_relations: [],
+    source_concept_ids: [],
+    depends_on_concepts: [],
+    depends_on_metrics: [],
+    depends_on_entities: [],
+  },
+  permissions: {
+    names: ['semantic:create', 'semantic:update'],
+    requireCreate: (actor) => requireAction(actor, 'semantic:create', '*'),
+    requireUpdate: (actor, id) => requireAction(actor, 'semantic:update', id),
+  },
+  nameOf: (content) => content.name,
+  keyOf: (content) => keyFrom(content.kind, content.name),
+  facetOf: (content) => content.kind,
+  textsOf: (content) => [content.name, content.description],
+  referencesOf: (content) => [
+    ...referencesIn('source_concept_ids', content.source_concept_ids, 'concept'),
+    ...referencesIn('depends_on_concepts', content.depends_on_concepts, 'concept'),
+    ...referencesIn('depends_on_metrics', content.depends_on_metrics, 'semantic', 'metric'),
+    ...referencesIn('depends_on_entities', content.depends_on_entities, 'semantic', 'entity'),
+  ],
+  acyclic: ['depends_on_metrics', 'depends_on_entities'],
+  problemsOf: ({ kind, source_concept_ids }) =>
+    kind !== 'mapping' && source_concept_ids.length === 0
+      ? [{ field: 'source_concept_ids', message: `must name at least one concept, for an item of kind ${kind}` }]
+      : [],
+  check: checkItem,
+};

@@ -1,0 +1,1 @@
+export { SEMANTIC_KINDS, type SemanticItem, semanticItem, semanticMembers } from './item.ts';
