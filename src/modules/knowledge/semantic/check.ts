@@ -2,8 +2,9 @@ import type { CompanyContext } from '../../../context.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { sqlTokens } from '../../../kernel/sql-lexer.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
-import { databaseMessage, runPeopleSql } from '../../../tenant-sql/people-sql.ts';
-import { databaseOf, requireReadonlyDatabase } from '../../managed-database/service.ts';
+import { runPeopleSql } from '../../../tenant-sql/people-sql.ts';
+import { databaseMessage } from '../../../tenant-sql/people-sql-failures.ts';
+import { databaseOf, openReadonlyDatabase } from '../../managed-database/service.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { ValidationError } from '../resources/service.ts';
 import type { SemanticItem } from './item.ts';
@@ -91,23 +92,37 @@ async function compile(
   }
   const from = ` FROM ${tables.map(({ displayName }) => quoted(displayName)).join(', ')}`;
   const problems: ValidationError[] = [];
-  const database = await requireReadonlyDatabase(ctx);
-  for (const { field, sql, statement } of expressions) {
-    const message = isOneExpression(sql)
-      ? await refusalOf(() => runPeopleSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS))
-      : 'must be one SQL expression';
-    if (message !== undefined) problems.push({ field, code: 'does_not_compile', message });
+  let database = await openReadonlyDatabase(ctx);
+  try {
+    for (const { field, sql, statement } of expressions) {
+      if (!isOneExpression(sql)) {
+        problems.push({ field, code: 'does_not_compile', message: 'must be one SQL expression' });
+        continue;
+      }
+      const failure = await failureOf(() =>
+        runPeopleSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS),
+      );
+      if (!failure) continue;
+      problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });
+      // A statement that passed a limit took its connection with it.
+      if (PASSED_A_LIMIT.has(failure.reason)) database = await openReadonlyDatabase(ctx);
+    }
+    return problems;
+  } finally {
+    await database.close();
   }
-  return problems;
 }
 
-async function refusalOf(run: () => Promise<unknown>): Promise<string | undefined> {
+const PASSED_A_LIMIT = new Set(['people_sql.timeout', 'people_sql.too_large']);
+
+/** How a statement was refused; undefined when it was not. */
+async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefined> {
   try {
     await run();
     return undefined;
   } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'invalid') throw error;
-    return databaseMessage(error) ?? error.message;
+    if (error instanceof Failure && error.kind === 'invalid') return error;
+    throw error;
   }
 }
 

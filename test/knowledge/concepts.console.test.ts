@@ -1,0 +1,230 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aConcept, aName, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+
+const PATH = `${PREFIX}/concepts`;
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+});
+
+const create = (json: unknown) => as.post(PATH, { json });
+const minimal = (members: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...members });
+const strings = (count: number) => Array.from({ length: count }, (_, index) => `item ${index}`);
+
+describe('making a concept', () => {
+  it('answers every member, with defaults for what was not sent', async () => {
+    const { status, body } = await create({ name: 'Churn', description: 'Customers who leave.' });
+    expect(status).toBe(201);
+    expect(body).toStrictEqual({
+      _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      company_id: company.id,
+      name: 'Churn',
+      description: 'Customers who leave.',
+      status: 'draft',
+      type: 'term',
+      aliases: [],
+      tags: [],
+      source: null,
+      confidence: null,
+      related_catalog_assets: [],
+      version: 1,
+      suggestion_id: null,
+      created_by_user_id: company.owner.id,
+      updated_by_user_id: company.owner.id,
+      created_at: expect.any(String),
+      updated_at: body.created_at,
+    });
+    expect((await as.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
+  });
+
+  it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('takes the type %s', async (type) => {
+    expect((await create(minimal({ type, status: 'active' }))).body).toMatchObject({ type, status: 'active' });
+  });
+
+  it.each([
+    ['description', 'x'.repeat(4096), 'x'.repeat(4097)],
+    ['name', 'n'.repeat(200), 'n'.repeat(201)],
+    ['aliases', strings(20), strings(21)],
+    ['tags', strings(20), strings(21)],
+    ['related_catalog_assets', strings(20), strings(21)],
+    ['confidence', 1, 1.01],
+    ['confidence', 0, -0.01],
+    ['status', 'draft', 'archived'],
+    ['status', 'active', 'published'],
+    ['type', 'rule', 'entity'],
+  ])('takes %s up to its limit and no further', async (member, good, bad) => {
+    expect((await create(minimal({ [member]: good }))).status).toBe(201);
+    expect(fieldsOf(await create(minimal({ [member]: bad })))).toEqual([member]);
+  });
+
+  it.each([{ name: '' }, { name: '   ' }, { name: undefined }, { description: '' }, { description: undefined }])(
+    'needs a name and a description: %j',
+    async (member) => {
+      expect(fieldsOf(await create(minimal(member)))).toEqual(Object.keys(member));
+    },
+  );
+
+  it('keeps names unique in any case among the living', async () => {
+    const name = aName('Ticket Médio');
+    const id = await aConcept(as, { name });
+    const again = await create(minimal({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
+    expect(refusal(again)).toEqual([409, 'CONCEPT_DUPLICATE']);
+    const other = await aCompany();
+    expect((await other.as.post(PATH, { json: minimal({ name }) })).status).toBe(201);
+    expect((await as.delete(`${PATH}/${id}`)).status).toBe(204);
+    const successor = await aConcept(as, { name });
+    expect(refusal(await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } }))).toEqual([409, 'CONCEPT_DUPLICATE']);
+    await as.delete(`${PATH}/${successor}`);
+    expect((await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
+  });
+
+  it('lets one of several with one name win', async () => {
+    const name = aName('race');
+    const answers = await Promise.all(Array.from({ length: 5 }, () => create(minimal({ name }))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+  });
+});
+
+describe('listing concepts', () => {
+  it('pages, searches and filters', async () => {
+    const { as } = await aCompany();
+    for (let index = 0; index < 3; index += 1) await aConcept(as, { name: `Receita ${index}`, type: 'rule' });
+    const late = await aConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
+    const all = await as.get(`${PATH}?per_page=2`);
+    expect(all.body).toMatchObject({ total: 4, page: 1, per_page: 2 });
+    expect(all.body.records.map(({ name }: { name: string }) => name)).toEqual(['Cliente', 'Receita 2']);
+    const total = async (query: string) => (await as.get(`${PATH}?${query}`)).body.total;
+    expect(await total('search=receita')).toBe(3);
+    expect(await total(`search=${encodeURIComponent('freguês')}`)).toBe(1);
+    expect(await total('search=%25')).toBe(0);
+    expect(await total('type=rule')).toBe(3);
+    expect(await total('status=active')).toBe(1);
+    await as.delete(`${PATH}/${late}`);
+    expect(await total('')).toBe(3);
+    expect(await total('status=archived')).toBe(1);
+  });
+
+  it.each(['page=0', 'per_page=0', 'per_page=101', 'per_page=x', 'status=gone', 'type=verb', 'search='])(
+    'refuses %s',
+    async (query) => {
+      expect(fieldsOf(await as.get(`${PATH}?${query}`))).toEqual([query.split('=')[0]]);
+    },
+  );
+
+  it('takes 100 on a page', async () => {
+    expect((await as.get(`${PATH}?per_page=100`)).status).toBe(200);
+  });
+});
+
+describe('changing a concept', () => {
+  it('changes what is sent and keeps every version, with who and when', async () => {
+    const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update'] });
+    const id = await aConcept(as, { description: 'first', tags: ['a'] });
+    const changed = await editor.patch(`${PATH}/${id}`, { json: { description: 'second' } });
+    expect(changed.body).toMatchObject({
+      description: 'second',
+      tags: ['a'],
+      version: 2,
+      created_by_user_id: company.owner.id,
+      updated_by_user_id: editorId,
+    });
+    await as.delete(`${PATH}/${id}`);
+    await as.patch(`${PATH}/${id}`, { json: { status: 'active' } });
+    const { body } = await as.get(`${PATH}/${id}/versions`);
+    expect(body.total).toBe(4);
+    const told = body.records.map((record: Record<string, unknown> & { resource: Record<string, unknown> }) => [
+      record.version,
+      record.change,
+      record.changed_by_user_id,
+      record.resource.description,
+      record.resource.status,
+    ]);
+    expect(told).toEqual([
+      [4, 'restored', company.owner.id, 'second', 'active'],
+      [3, 'archived', company.owner.id, 'second', 'archived'],
+      [2, 'updated', editorId, 'second', 'draft'],
+      [1, 'created', company.owner.id, 'first', 'draft'],
+    ]);
+    expect((await as.get(`${PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
+  });
+
+  it('loses nothing when several change it at once', async () => {
+    const id = await aConcept(as);
+    const changes = [{ tags: ['t'] }, { aliases: ['a'] }, { confidence: 0.5 }];
+    const answers = await Promise.all(changes.map((json) => as.patch(`${PATH}/${id}`, { json })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const { body } = await as.get(`${PATH}/${id}`);
+    expect(body).toMatchObject({ tags: ['t'], aliases: ['a'], confidence: 0.5, version: 4 });
+    expect((await as.get(`${PATH}/${id}/versions`)).body.total).toBe(4);
+  });
+
+  it('leaves what is archived alone, unless it is brought back', async () => {
+    const id = await aConcept(as);
+    await as.delete(`${PATH}/${id}`);
+    expect((await as.get(`${PATH}/${id}`)).body.status).toBe('archived');
+    expect(refusal(await as.patch(`${PATH}/${id}`, { json: { tags: [] } }))).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(refusal(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+  });
+});
+
+describe('access to concepts', () => {
+  it('hides other companies', async () => {
+    const other = await aCompany();
+    const id = await aConcept(other.as);
+    for (const answer of [
+      await as.get(`${PATH}/${id}`),
+      await as.patch(`${PATH}/${id}`, { json: { tags: [] } }),
+      await as.delete(`${PATH}/${id}`),
+      await as.get(`${PATH}/${id}/versions`),
+      await as.get(`${PATH}/${NOBODY}`),
+      await as.get(`${PATH}/nothing`),
+    ]) {
+      expect(refusal(answer)).toEqual([404, 'CONCEPT_NOT_FOUND']);
+    }
+  });
+
+  it('asks the permission of each route, on the concept it names', async () => {
+    const id = await aConcept(as);
+    const arn = `arn:svc:concepts::${company.id}:concept/${id}`;
+    const { as: one } = await aUser(company, { can: ['concepts:get', 'concepts:update'], on: [arn] });
+    expect((await one.get(`${PATH}/${id}`)).status).toBe(200);
+    expect((await one.patch(`${PATH}/${id}`, { json: { tags: ['x'] } })).status).toBe(200);
+    expect((await one.get(`${PATH}/${await aConcept(as)}`)).status).toBe(403);
+    expect((await one.get(PATH)).status).toBe(403);
+    expect((await one.post(PATH, { json: {} })).status).toBe(403);
+    expect((await one.delete(`${PATH}/${id}`)).status).toBe(403);
+  });
+});
+
+describe('business domains', () => {
+  const DOMAINS = `${PREFIX}/business-domains`;
+
+  it('are empty at first, and replaced as a whole', async () => {
+    const { as } = await aCompany();
+    expect((await as.get(DOMAINS)).body).toEqual({ business_domains: [] });
+    const business_domains = [{ key: 'sales', name: 'Vendas', description: 'What we sell.' }];
+    expect((await as.put(DOMAINS, { json: { business_domains } })).body).toEqual({ business_domains });
+    const next = [{ key: 'log-2', name: 'Logística', description: '' }];
+    await as.put(DOMAINS, { json: { business_domains: [{ key: 'log-2', name: 'Logística' }] } });
+    expect((await as.get(DOMAINS)).body).toEqual({ business_domains: next });
+  });
+
+  it('have slugs for keys, each once, at most 100', async () => {
+    const put = (business_domains: unknown) => as.put(DOMAINS, { json: { business_domains } });
+    const domains = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `d-${index}`, name: 'D' }));
+    expect(fieldsOf(await put([{ key: 'Not a slug', name: 'x' }]))).toEqual(['business_domains.0.key']);
+    expect(fieldsOf(await put([...domains(2), ...domains(1)]))).toEqual(['business_domains.2.key']);
+    expect(fieldsOf(await put(domains(101)))).toEqual(['business_domains']);
+    expect((await put(domains(100))).status).toBe(200);
+  });
+
+  it('are set by those who may change the company', async () => {
+    const { as: reader } = await aUser(company, { can: ['concepts:*'] });
+    expect((await reader.get(DOMAINS)).status).toBe(200);
+    expect((await reader.put(DOMAINS, { json: { business_domains: [] } })).status).toBe(403);
+  });
+});

@@ -1,0 +1,174 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aConcept, aName, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+
+const NODES = `${PREFIX}/ontology/nodes`;
+const RELATIONS = `${PREFIX}/ontology/relations`;
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+});
+
+const node = (members: Record<string, unknown> = {}) =>
+  as.post(NODES, { json: { name: aName('node'), description: 'x', node_type: 'class', ...members } });
+const relation = (members: Record<string, unknown>) =>
+  as.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...members } });
+const setParent = (id: string, parent: string | null) =>
+  as.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
+
+describe('nodes', () => {
+  it('answer every member', async () => {
+    const concept = await aConcept(as);
+    const entity = await anItem(as, { kind: 'entity' });
+    const members = {
+      name: 'Order',
+      description: 'What a customer asks for.',
+      node_type: 'object',
+      parent_node_id: await aNode(as),
+      aliases: ['Pedido'],
+      attributes: ['total'],
+      constraints: ['total >= 0'],
+      source_concepts: [concept],
+      mapped_semantic_entities: [entity],
+      mapped_catalog_assets: ['orders'],
+      status: 'active',
+    };
+    const { status, body } = await as.post(NODES, { json: members });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ ...members, version: 1, company_id: company.id });
+  });
+
+  it.each(['class', 'role', 'event', 'object', 'state'])('have the type %s', async (node_type) => {
+    expect((await node({ node_type })).body.node_type).toBe(node_type);
+  });
+
+  it('have no other type, and at most 20 aliases', async () => {
+    expect(fieldsOf(await node({ node_type: 'thing' }))).toEqual(['node_type']);
+    expect(fieldsOf(await node({ aliases: Array.from({ length: 21 }, String) }))).toEqual(['aliases']);
+    expect((await node({ aliases: Array.from({ length: 20 }, String) })).status).toBe(201);
+  });
+
+  it('refer to what exists in the company, each as what it is', async () => {
+    const other = await aCompany();
+    const concept = await aConcept(as);
+    const metric = await anItem(as, { kind: 'metric' });
+    expect(fieldsOf(await node({ parent_node_id: NOBODY }))).toEqual(['parent_node_id']);
+    expect(fieldsOf(await node({ parent_node_id: await aNode(other.as) }))).toEqual(['parent_node_id']);
+    expect(fieldsOf(await node({ parent_node_id: concept }))).toEqual(['parent_node_id']);
+    expect(fieldsOf(await node({ source_concepts: [concept, NOBODY] }))).toEqual(['source_concepts.1']);
+    expect(fieldsOf(await node({ mapped_semantic_entities: [metric] }))).toEqual(['mapped_semantic_entities.0']);
+    expect(fieldsOf(await node({ parent_node_id: 'not-an-id' }))).toEqual(['parent_node_id']);
+  });
+
+  it('are unique by type and name', async () => {
+    const name = aName('Stage');
+    expect((await node({ name, node_type: 'state' })).status).toBe(201);
+    expect((await node({ name, node_type: 'event' })).status).toBe(201);
+    const again = await node({ name: name.toLowerCase(), node_type: 'state' });
+    expect(refusal(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
+  });
+
+  it('never are their own ancestors', async () => {
+    const [a, b, c] = [await aNode(as), await aNode(as), await aNode(as)];
+    expect(fieldsOf(await setParent(a, a))).toEqual(['parent_node_id']);
+    expect((await setParent(b, a)).status).toBe(200);
+    expect((await setParent(c, b)).status).toBe(200);
+    expect(fieldsOf(await setParent(a, c))).toEqual(['parent_node_id']);
+    expect((await setParent(b, null)).status).toBe(200);
+    expect((await setParent(a, c)).status).toBe(200);
+  });
+
+  it('form no cycle when several are moved at once', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => aNode(as)));
+    // Each below the next, the last below the first: all but one can be done.
+    const answers = await Promise.all(ids.map((id, index) => setParent(id, ids[(index + 1) % ids.length] as string)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 422]);
+  });
+
+  it('stay where they are when a parent is archived', async () => {
+    const parent = await aNode(as);
+    const child = await aNode(as, { parent_node_id: parent });
+    await as.delete(`${NODES}/${parent}`);
+    const changed = await as.patch(`${NODES}/${child}`, { json: { aliases: ['x'], parent_node_id: parent } });
+    expect(changed.body).toMatchObject({ parent_node_id: parent, aliases: ['x'] });
+  });
+
+  it('are listed by type, status and search', async () => {
+    const { as } = await aCompany();
+    await aNode(as, { name: 'Invoice', node_type: 'object' });
+    await aNode(as, { name: 'Payment', node_type: 'event', status: 'active' });
+    const total = async (query: string) => (await as.get(`${NODES}?${query}`)).body.total;
+    expect(await total('node_type=event')).toBe(1);
+    expect(await total('status=draft')).toBe(1);
+    expect(await total('search=INVO')).toBe(1);
+    expect(fieldsOf(await as.get(`${NODES}?node_type=x`))).toEqual(['node_type']);
+  });
+});
+
+describe('relations', () => {
+  it('need a predicate and two nodes that exist, and no name', async () => {
+    const other = await aCompany();
+    const [a, b] = [await aNode(as), await aNode(as)];
+    const members = {
+      subject_node_id: a,
+      predicate: 'places',
+      object_node_id: b,
+      description: 'Who orders.',
+      cardinality: '1:N',
+      relation_type: 'association',
+      confidence: 0.9,
+      evidence: ['The contract says so.', { source: 'catalog', table: 'orders', column: 'customer_id', quote: null }],
+      status: 'active',
+    };
+    const { status, body } = await as.post(RELATIONS, { json: members });
+    expect([status, body]).toEqual([201, expect.objectContaining(members)]);
+    const ends = { subject_node_id: a, object_node_id: b };
+    expect(fieldsOf(await relation({ ...ends, predicate: undefined }))).toEqual(['predicate']);
+    expect(fieldsOf(await relation({ ...ends, description: undefined }))).toEqual(['description']);
+    expect(fieldsOf(await relation({ ...ends, subject_node_id: NOBODY }))).toEqual(['subject_node_id']);
+    expect(fieldsOf(await relation({ ...ends, object_node_id: await aNode(other.as) }))).toEqual(['object_node_id']);
+    expect(fieldsOf(await relation({ ...ends, object_node_id: await aConcept(as) }))).toEqual(['object_node_id']);
+    expect(refusal(await relation({ ...ends, predicate: 'PLACES' }))).toEqual([409, 'ONTOLOGY_RELATION_DUPLICATE']);
+    expect((await relation({ subject_node_id: b, object_node_id: a, predicate: 'places' })).status).toBe(201);
+  });
+
+  it('are listed by predicate, ends and status', async () => {
+    const { as } = await aCompany();
+    const [a, b, c] = [await aNode(as), await aNode(as), await aNode(as)];
+    await aRelation(as, a, 'Owns', b);
+    await aRelation(as, b, 'owns', c);
+    await aRelation(as, a, 'sees', c);
+    const total = async (query: string) => (await as.get(`${RELATIONS}?${query}`)).body.total;
+    expect(await total('')).toBe(3);
+    expect(await total('predicate=OWNS')).toBe(2);
+    expect(await total(`subject_node_id=${a}`)).toBe(2);
+    expect(await total(`subject_node_id=${a}&predicate=owns`)).toBe(1);
+    expect(await total(`object_node_id=${c}`)).toBe(2);
+    expect(await total('status=active')).toBe(0);
+    expect(await total(`subject_node_id=${NOBODY}`)).toBe(0);
+  });
+});
+
+describe('access to the ontology', () => {
+  it('tells nodes and relations apart', async () => {
+    const [a, b] = [await aNode(as), await aNode(as)];
+    const id = await aRelation(as, a, 'knows', b);
+    const reach = (type: string) => `arn:svc:ontology::${company.id}:${type}/*`;
+    const { as: ofNodes } = await aUser(company, { can: ['ontology:*'], on: [reach('node')] });
+    const { as: ofRelations } = await aUser(company, { can: ['ontology:*'], on: [reach('relation')] });
+    const statuses = async (caller: Company['as']) => [
+      (await caller.get(NODES)).status,
+      (await caller.patch(`${NODES}/${a}`, { json: { aliases: ['k'] } })).status,
+      (await caller.get(RELATIONS)).status,
+      (await caller.patch(`${RELATIONS}/${id}`, { json: { cardinality: '1:1' } })).status,
+      (await caller.get(`${RELATIONS}/${id}/versions`)).status,
+    ];
+    expect(await statuses(ofNodes)).toEqual([200, 200, 403, 403, 403]);
+    expect(await statuses(ofRelations)).toEqual([403, 403, 200, 200, 200]);
+    expect((await ofRelations.delete(`${RELATIONS}/${id}`)).status).toBe(204);
+    expect((await ofRelations.post(NODES, { json: {} })).status).toBe(403);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Answer, Caller } from '../support/api.ts';
+
+export const PREFIX = '/api/v1/domain-knowledge';
+
+let made = 0;
+
+/** A name that nothing else in the run has. */
+export const aName = (what: string): string => {
+  made += 1;
+  return `${what} ${made}`;
+};
+
+/** An id of the right shape that nothing has. */
+export const NOBODY = 'f'.repeat(24);
+
+async function make(as: Caller, path: string, json: Record<string, unknown>): Promise<string> {
+  const { status, body } = await as.post(`${PREFIX}${path}`, { json });
+  if (status !== 201) throw new Error(`Making ${path} answered ${status}: ${JSON.stringify(body)}`);
+  return body._id;
+}
+
+const described = (what: string) => ({ name: aName(what), description: `What a ${what} is.` });
+
+export const aConcept = (as: Caller, members: Record<string, unknown> = {}): Promise<string> =>
+  make(as, '/concepts', { ...described('concept'), ...members });
+
+/** A semantic item, by default an entity of a concept of its own. */
+export const anItem = async (as: Caller, members: Record<string, unknown> = {}): Promise<string> =>
+  make(as, '/semantic', {
+    kind: 'entity',
+    ...described('item'),
+    ...(members.source_concept_ids === undefined && { source_concept_ids: [await aConcept(as)] }),
+    ...members,
+  });
+
+export const aNode = (as: Caller, members: Record<string, unknown> = {}): Promise<string> =>
+  make(as, '/ontology/nodes', { ...described('node'), node_type: 'class', ...members });
+
+export const aRelation = (as: Caller, subject: string, predicate: string, object: string): Promise<string> =>
+  make(as, '/ontology/relations', {
+    subject_node_id: subject,
+    predicate,
+    object_node_id: object,
+    description: 'How they belong together.',
+  });
+
+/** The members at fault of a 422. */
+export const fieldsOf = ({ status, body }: Answer): string[] => {
+  if (status !== 422) throw new Error(`Answered ${status} and not 422: ${JSON.stringify(body)}`);
+  return body.details.map(({ field }: { field: string }) => field);
+};
+
+/** Status and code of a refusal. */
+export const refusal = ({ status, body }: Answer): [number, string] => [status, body.error];
