@@ -20,7 +20,7 @@ export function appendRows(table: string, stagingId: string, columns: string[]):
     FROM ${qualified('console', stagingId)} AS staged CROSS JOIN drawn ORDER BY staged."id"`;
 }
 
-/** Frees what deleted rows took, so that reading need not step over them. Not within a transaction. */
+/** Frees what deleted rows took, so that reading need not step over them, unless somebody holds the table. Not within a transaction. */
 export function vacuum(table: string): string {
-  return `VACUUM (ANALYZE) ${qualified('public', table)}`;
+  return `VACUUM (ANALYZE, SKIP_LOCKED) ${qualified('public', table)}`;
 }

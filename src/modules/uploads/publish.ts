@@ -1,7 +1,8 @@
 import { Failure } from '../../kernel/failure.ts';
+import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
-import { appendRows, deleteRows } from '../../tenant-sql/staging.ts';
+import { appendRows, deleteRows, vacuum } from '../../tenant-sql/staging.ts';
 import { announceChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
 import { confirmedOf, type LoadState, loadedColumns } from './chunks.ts';
 import { stagingTable } from './ending.ts';
@@ -32,6 +33,11 @@ export async function publish(turn: Turn<LoadState>, state: LoadState, progress:
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
   if (job.mode === 'create') await announceChange(ctx, [state.table_id, confirmedOf(job).display_name]);
+  if (job.mode !== 'replace') return;
+  // What is left undone here, Postgres does by itself later.
+  await database.execute(vacuum(confirmedOf(job).display_name)).catch((error: unknown) => {
+    logError('vacuum_failed', error, { company_id: job.companyId });
+  });
 }
 
 const keyOf = ({ job }: Turn<LoadState>): store.JobKey => ({ id: job.id, companyId: job.companyId });
