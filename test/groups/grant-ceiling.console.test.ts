@@ -1,0 +1,260 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import type { Answer, Caller } from '../support/api.ts';
+import {
+  aConsoleGroup,
+  aPermission,
+  enter,
+  globalGroups,
+  groupInput,
+  permissionInput,
+  policyInput,
+  statusAndCode,
+} from '../support/console.ts';
+import { mailsTo } from '../support/mail.ts';
+import { allow, aPolicy, deny, must, aUser as unboundUser } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+/** Nobody gives what they lack: somebody who manages all people, groups and permissions, and may see nothing else. */
+const MANAGES = ['users:*', 'groups:*', 'permissions:*', 'policies:*'];
+const WIDER = 'visualizations:get';
+
+let company: Company;
+let manager: { id: string; as: Caller };
+beforeAll(async () => {
+  company = await aCompany();
+  manager = await aUser(company, { can: MANAGES });
+});
+
+function expectRefused(answer: Answer, action?: string): void {
+  expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+  expect(answer.body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
+}
+
+/** A group that these statements say it all about. */
+async function groupThat(...statements: Parameters<typeof aPolicy>[1]): Promise<string> {
+  const { _id } = await aConsoleGroup(company);
+  await must(company.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, statements)}`));
+  return _id;
+}
+
+const put = (as: Caller, method: 'post' | 'put' | 'delete', userId: string, ...group_ids: string[]) =>
+  as[method](`/v1/users/${userId}/groups`, { json: { group_ids } });
+const groupsOf = async (id: string): Promise<string[]> => (await must(company.as.get(`/v1/users/${id}`))).group_ids;
+
+/** One group for each source of access that is wider than the manager's. */
+const widerGroups = async (): Promise<string[]> => [
+  (await globalGroups(company)).administrators,
+  (await globalGroups(company)).viewers,
+  await groupThat(allow(WIDER)),
+  (await aConsoleGroup(company, { roles: [{ name: 'R', target: 'visualizations', actions: ['read'] }] }))._id,
+  (await aConsoleGroup(company, { roles: [{ name: 'R', target: '*', actions: ['read'] }] }))._id,
+  (await aConsoleGroup(company, { permissionIds: [await aPermission(company, WIDE_PERMISSION())] }))._id,
+];
+const WIDE_PERMISSION = () => ({ target: { company_id: company.id, service_name: 'visualizations' } });
+
+describe('joining a group that may do more', () => {
+  it('is refused by every source of access, for others and oneself', async () => {
+    const { id } = await unboundUser(company);
+    const before = await groupsOf(manager.id);
+    for (const group of await widerGroups()) {
+      for (const method of ['post', 'put'] as const) {
+        expectRefused(await put(manager.as, method, id, group));
+        expectRefused(await put(manager.as, method, manager.id, ...before, group));
+      }
+    }
+    expect([await groupsOf(id), await groupsOf(manager.id)]).toEqual([[], before]);
+  });
+
+  it('is refused beside one that is no wider', async () => {
+    const { id } = await unboundUser(company);
+    const narrow = await groupThat(allow('users:list'));
+    expectRefused(await put(manager.as, 'post', id, narrow, await groupThat(allow(WIDER))), WIDER);
+    expect(await groupsOf(id)).toEqual([]);
+  });
+
+  it('is allowed where it gives no more, and to administrators', async () => {
+    const { id } = await unboundUser(company);
+    const narrow = await groupThat(allow('users:list', 'groups:*'), deny('visualizations:*'));
+    expect((await put(manager.as, 'post', id, narrow)).status).toBe(200);
+    const admin = await aUser(company, { can: ['*'] });
+    for (const group of await widerGroups()) expect((await put(admin.as, 'post', id, group)).status).toBe(200);
+  });
+
+  it('leaves those in it who are', async () => {
+    const { id } = await unboundUser(company);
+    const wide = await groupThat(allow(WIDER));
+    const narrow = await groupThat(allow('users:list'));
+    await enter(company, id, wide);
+    expect((await put(manager.as, 'put', id, wide, narrow)).body.group_ids).toEqual([wide, narrow].toSorted());
+    expect((await put(manager.as, 'post', id, wide)).status).toBe(200);
+    expect((await put(manager.as, 'put', id, narrow)).body.group_ids).toEqual([narrow]);
+    expectRefused(await put(manager.as, 'post', id, wide), WIDER);
+  });
+
+  it('by invitation is refused, and nobody is invited', async () => {
+    const invite = (as: Caller, email: string, ...group_ids: string[]) =>
+      as.post('/v1/users/invite', { json: { email, group_ids } });
+    let count = 0;
+    for (const group of await widerGroups()) {
+      count += 1;
+      const email = `climber-${count}@${company.slug}.test`;
+      expectRefused(await invite(manager.as, email, await groupThat(allow('users:list')), group));
+      expect(mailsTo(email)).toEqual([]);
+      expect(statusAndCode(await invite(manager.as, email))).toEqual([201, undefined]);
+      expectRefused(await invite(manager.as, email, group));
+      expect(mailsTo(email)).toHaveLength(1);
+    }
+  });
+});
+
+describe('taking a Deny away', () => {
+  it('by leaving a group is refused to those who may not do what it denies', async () => {
+    const denying = await groupThat(allow('users:list'), deny(WIDER));
+    const { id } = await unboundUser(company);
+    await enter(company, id, denying);
+    for (const answer of [
+      await put(manager.as, 'delete', id, denying),
+      await put(manager.as, 'put', id),
+      await manager.as.delete(`/v1/groups/${denying}`),
+    ]) {
+      expectRefused(answer, WIDER);
+    }
+    expect(await groupsOf(id)).toEqual([denying]);
+    expect((await put(company.as, 'put', id)).body.group_ids).toEqual([]);
+  });
+
+  it('is refused to the one it binds', async () => {
+    const bound = await aUser(company, { can: [...MANAGES, WIDER] });
+    const denying = await groupThat(deny(WIDER));
+    await enter(company, bound.id, denying);
+    const own = (await groupsOf(bound.id)).filter((id) => id !== denying);
+    const [policy] = (await must(company.as.get(`/v1/groups/${denying}`))).attached_policies;
+    for (const answer of [
+      await put(bound.as, 'delete', bound.id, denying),
+      await put(bound.as, 'put', bound.id, ...own),
+      await bound.as.delete(`/v1/groups/${denying}`),
+      await bound.as.delete(`/v1/groups/${denying}/policies/${policy}`),
+    ]) {
+      expectRefused(answer, WIDER);
+    }
+    expect((await bound.as.get('/v1/visualizations/x')).status).toBe(403);
+  });
+
+  it('is allowed where the caller may do what is denied', async () => {
+    const denying = await groupThat(deny('users:list'));
+    const { id } = await unboundUser(company);
+    await enter(company, id, denying);
+    expect((await put(manager.as, 'delete', id, denying)).body.group_ids).toEqual([]);
+  });
+});
+
+describe('roles and legacy permissions that allow more', () => {
+  const wideTargets = () => [
+    { target: { company_id: company.id }, actions: ['read'] },
+    { target: { company_id: company.id, service_name: 'visualizations' }, actions: ['read'] },
+    { target: { company_id: company.id, service_name: 'accounts', service_id: '*' }, actions: ['*'] },
+  ];
+
+  it('are not given to a new group', async () => {
+    const wide = await aPermission(company, WIDE_PERMISSION());
+    const create = (json: object) =>
+      manager.as.post('/v1/groups', { json: groupInput(json as Record<string, unknown>) });
+    for (const target of ['visualizations', '*']) {
+      expectRefused(await create({ roles: [{ name: 'R', target, actions: ['read'] }] }));
+    }
+    expectRefused(await create({ permissionIds: [wide] }), WIDER.replace('get', 'list'));
+    expect((await create({ roles: [{ name: 'R', target: 'users', actions: ['*'] }] })).status).toBe(201);
+  });
+
+  it('are not put on a group, and stay where they are', async () => {
+    const wide = await aPermission(company, WIDE_PERMISSION());
+    const narrow = await aPermission(company);
+    const { _id } = await aConsoleGroup(company, { permissionIds: [wide] });
+    const { _id: other } = await aConsoleGroup(company);
+    const change = (method: 'post' | 'put', id: string, ...permissionIds: string[]) =>
+      manager.as[method](`/v1/groups/${id}/permissions`, { json: { permissionIds } });
+    for (const method of ['post', 'put'] as const) {
+      expectRefused(await change(method, other, narrow, wide));
+      expect((await change(method, _id, narrow, wide)).body.permissionIds).toEqual([wide, narrow].toSorted());
+    }
+    expect((await must(company.as.get(`/v1/groups/${other}`))).permissionIds).toEqual([]);
+  });
+
+  it('are not made', async () => {
+    for (const rest of wideTargets()) {
+      expectRefused(await manager.as.post('/v1/permissions', { json: permissionInput(company, rest) }));
+    }
+    expect((await manager.as.post('/v1/permissions', { json: permissionInput(company) })).status).toBe(201);
+  });
+
+  it('are not made of others, which can be kept and narrowed', async () => {
+    const narrow = await aPermission(company);
+    for (const json of wideTargets()) expectRefused(await manager.as.put(`/v1/permissions/${narrow}`, { json }));
+    const wide = await aPermission(company, { ...WIDE_PERMISSION(), actions: ['read', 'update'] });
+    const change = (json: object) => manager.as.put(`/v1/permissions/${wide}`, { json });
+    expect((await change({ name: 'Another name' })).status).toBe(200);
+    expectRefused(await change({ actions: ['read', 'update', 'delete'] }), 'visualizations:delete');
+    expect((await change({ actions: ['read'] })).status).toBe(200);
+    expectRefused(await change({ actions: ['update'] }), 'visualizations:update');
+  });
+});
+
+describe('policies that allow more', () => {
+  const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
+  const create = (as: Caller, ...statements: Parameters<typeof aPolicy>[1]) =>
+    as.post('/v1/policies', { json: policyInput(statements) });
+
+  it('are not attached', async () => {
+    const { _id } = await aConsoleGroup(company);
+    expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${FULL_ADMIN}`));
+    expectRefused(await manager.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, [allow(WIDER)])}`), WIDER);
+    expect((await must(company.as.get(`/v1/groups/${_id}`))).attached_policies).toEqual([]);
+  });
+
+  it('are not made, nor cloned', async () => {
+    expectRefused(await create(manager.as, allow('*')));
+    expectRefused(await create(manager.as, allow('users:list'), allow(WIDER)), WIDER);
+    for (const id of [FULL_ADMIN, await aPolicy(company, [allow(WIDER)])]) {
+      expectRefused(await manager.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Mine' } }));
+    }
+    expect((await create(manager.as, allow('users:*'), deny('*'))).status).toBe(201);
+    const { id } = managedPolicyNamed('UserManager');
+    expect((await manager.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Mine' } })).status).toBe(201);
+    expect((await manager.as.get('/v1/policies?per_page=100')).body.records).not.toContainEqual(
+      expect.objectContaining({ name: 'FullAdmin', type: 'inline' }),
+    );
+  });
+
+  it('are not made of others, attached or not', async () => {
+    const groupId = await groupThat(allow('users:list'));
+    const [attached] = (await must(company.as.get(`/v1/groups/${groupId}`))).attached_policies;
+    const detached = await aPolicy(company, [allow('users:list')]);
+    for (const id of [attached, detached]) {
+      const change = (...statements: Parameters<typeof aPolicy>[1]) =>
+        manager.as.put(`/v1/policies/${id}`, { json: { document: policyInput(statements).document } });
+      expectRefused(await change(allow('*')));
+      expectRefused(await change(allow('users:list'), allow(WIDER)), WIDER);
+      expect((await change(allow('users:list', 'groups:get'))).status).toBe(200);
+    }
+  });
+
+  it('can be kept and narrowed, but not what they deny', async () => {
+    const id = await aPolicy(company, [allow('visualizations:*'), deny('visualizations:delete')]);
+    const change = (json: object) => manager.as.put(`/v1/policies/${id}`, { json });
+    const document = (...statements: Parameters<typeof aPolicy>[1]) => policyInput(statements).document;
+    expect((await change({ description: 'Seen by the manager.' })).status).toBe(200);
+    expectRefused(await change({ document: document(allow('visualizations:*')) }), 'visualizations:delete');
+    expectRefused(await change({ document: document(deny('visualizations:share')) }), 'visualizations:delete');
+    const narrowed = document(allow(WIDER), deny('visualizations:*'));
+    expect((await change({ document: narrowed })).body.document).toEqual(narrowed);
+    expectRefused(await change({ document: document(allow(WIDER)) }));
+    expectRefused(await change({ document: document(allow('users:list')) }));
+  });
+
+  it('are made by administrators', async () => {
+    const { as } = await aUser(company, { can: ['*'] });
+    expect((await create(as, allow('*'))).status).toBe(201);
+    expect((await as.post(`/v1/policies/${FULL_ADMIN}/clone`, { json: { name: 'Admin too' } })).status).toBe(201);
+  });
+});
