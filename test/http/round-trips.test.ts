@@ -46,14 +46,18 @@ describe('an authenticated request, before its handler', () => {
     company = await aCompany();
   });
 
-  it('takes one D1 batch, one call of the gate and one of the IP limiter beside it', async () => {
-    const { counts, bindings } = counted();
-    // Refused by authorization: everything before the handler has run, and nothing of it.
-    const { as } = await aUser(company, { can: ['users:list'] });
-    const { status } = await as.get('/v1/managed-tables', { env: bindings });
-    expect(status).toBe(403);
-    expect(counts).toEqual({ d1: 1, gate: 1, ip: 1 });
-  });
+  // A policy is addressed by its name: most callers may do the same with all of them, and none is looked up.
+  it.each(['/v1/managed-tables', `/v1/policies/${'0'.repeat(24)}`])(
+    'takes one D1 batch, one call of the gate and one of the IP limiter beside it: %s',
+    async (path) => {
+      const { counts, bindings } = counted();
+      // Refused by authorization: everything before the handler has run, and nothing of it.
+      const { as } = await aUser(company, { can: ['users:list'] });
+      const { status } = await as.get(path, { env: bindings });
+      expect(status).toBe(403);
+      expect(counts).toEqual({ d1: 1, gate: 1, ip: 1 });
+    },
+  );
 
   it('asks no gate when the token is not good', async () => {
     const { counts, bindings } = counted();

@@ -33,6 +33,54 @@ const oneUser: Partial<GroupGrants> = {
 const ceiling = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
   exceeds(compileAccess({ companyId: COMPANY, isOwner, groups: [granter] }), { companyId: COMPANY, groups: [granted] });
 
+describe('what takes the place of something', () => {
+  const replaced = (granter: GroupGrants, held: GroupGrants, granted: GroupGrants) =>
+    exceeds(
+      compileAccess({ companyId: COMPANY, isOwner: false, groups: [granter] }),
+      { companyId: COMPANY, groups: [granted] },
+      { companyId: COMPANY, groups: [held] },
+    );
+
+  test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
+    ['may stay as it is', group([]), group([allow('*')]), group([allow('*')])],
+    ['may be narrowed', group([]), group([allow('users:*')]), group([allow('users:get', `${USERS}*`)])],
+    ['may be one of the former model', group([]), group([], reader), group([allow('users:list')])],
+    [
+      'may grow by what the granter has',
+      group([allow('groups:list')]),
+      group([allow('users:*')]),
+      group([allow('users:* groups:list')]),
+    ],
+    [
+      'may stay where the granter is denied it',
+      group([allow('groups:list'), deny('users:*')]),
+      group([allow('users:*')]),
+      group([allow('users:*')]),
+    ],
+  ])('%s', (_what, granter, held, granted) => {
+    expect(replaced(granter, held, granted)).toBeNull();
+  });
+
+  test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
+    ['by another action', group([]), group([allow('users:get')]), group([allow('users:get users:list')])],
+    [
+      'by other resources',
+      group([]),
+      group([allow('users:get', `${USERS}1`)]),
+      group([allow('users:get', `${USERS}*`)]),
+    ],
+    [
+      'by a pattern that only both together cover',
+      group([allow('users:get', `${USERS}a*`)]),
+      group([allow('users:get', `${USERS}b*`)]),
+      group([allow('users:get', `${USERS}*`)]),
+    ],
+    ['by what it denied only', group([]), group([deny('users:*')]), group([allow('users:get')])],
+  ])('may not grow %s', (_what, granter, held, granted) => {
+    expect(replaced(granter, held, granted)).not.toBeNull();
+  });
+});
+
 describe('what may be granted', () => {
   test.each<[string, GroupGrants, GroupGrants]>([
     ['nothing, by nobody', group([]), group([])],

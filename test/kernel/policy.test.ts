@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Action } from '../../src/kernel/actions.ts';
 import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
 import type { AccessSources, GroupGrants } from '../../src/kernel/policy.ts';
-import { allowedActions, compileAccess, decide, isAdministrator } from '../../src/kernel/policy.ts';
+import { allowedActions, compileAccess, decide, dependsOnResource, isAdministrator } from '../../src/kernel/policy.ts';
 import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
 import { COMPANY, documentOf } from './arbitrary.ts';
 
@@ -247,5 +247,22 @@ describe('administrators', () => {
     const legacy = group('g', {}, { roles: [{ name: 'r', target: '*', actions: ['*'] }] });
     expect(isAdministrator(access(legacy))).toBe(false);
     expect(isAdministrator(compileAccess({ companyId: COMPANY, isOwner: true, groups: [] }))).toBe(true);
+  });
+});
+
+describe('a decision depends on the resource', () => {
+  test.each<[string, GroupGrants[], boolean]>([
+    ['never where nothing is said', [], false],
+    ['not where all is said about everything', [group('g', { p: [allow('users:*'), deny('users:get')] })], false],
+    ['not for what is said about other actions', [group('g', { p: [allow('users:list', `${USERS}1`)] })], false],
+    ['where it is allowed on some', [group('g', { p: [allow('users:*', `${USERS}*`)] })], true],
+    ['where it is denied on some', [group('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
+  ])('%s', (_when, groups, depends) => {
+    expect(dependsOnResource(access(...groups), 'users:get')).toBe(depends);
+  });
+
+  test('not for the owner', () => {
+    const groups = [group('g', { p: [deny('*', `${USERS}1`)] })];
+    expect(dependsOnResource(compileAccess({ companyId: COMPANY, isOwner: true, groups }), 'users:get')).toBe(false);
   });
 });
