@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
+import { buildPages } from './src/web/build.ts';
 
 /** Pure things and the offline stand-ins run in Node; everything else runs in workerd, against real bindings. */
 const IN_NODE = [
@@ -8,7 +9,14 @@ const IN_NODE = [
   'test/uploads/inference/**/*.test.ts',
   'test/local/**/*.test.ts',
   'test/examples/**/*.test.ts',
+  'test/web/**/*.test.ts',
 ];
+
+/** Pages, in a real browser against the Worker as `npm start` runs it. */
+const IN_BROWSER = ['test/pages/**/*.browser.test.ts'];
+
+// The Worker that is tested serves them.
+await buildPages();
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const random = () => randomBytes(32).toString('base64');
@@ -19,9 +27,18 @@ export default defineConfig({
       { test: { name: 'node', include: IN_NODE, testTimeout: 60_000 } },
       {
         test: {
+          name: 'browser',
+          include: IN_BROWSER,
+          globalSetup: ['test/pages/browser-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
           name: 'worker',
           include: ['test/**/*.test.ts'],
-          exclude: IN_NODE,
+          exclude: [...IN_NODE, ...IN_BROWSER],
           setupFiles: ['test/support/migrate.ts'],
           globalSetup: ['test/support/global-setup.ts', 'test/support/oidc-provider.ts'],
           testTimeout: 60_000,

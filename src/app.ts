@@ -32,6 +32,7 @@ import { ontologyRelationEndpoints } from './modules/knowledge/ontology/relation
 import { semanticEndpoints } from './modules/knowledge/semantic/console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
+import { type Framing, pageEndpoints } from './modules/pages/sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/console.ts';
 import { policyEndpoints } from './modules/policies/console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/keys.organization.ts';
@@ -48,6 +49,9 @@ import { consoleUserEndpoints } from './modules/users/console.ts';
 import { organizationUserEndpoints } from './modules/users/organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/console.ts';
 import { logError } from './platform/log.ts';
+
+/** Who may show token pages inside theirs: nobody, as long as no module knows what the tokens open. */
+const FRAMING: Framing = { ofEmbed: async () => [], ofShare: async () => [] };
 
 /** Every surface with its endpoints. */
 export const SURFACES: SurfaceEndpoints[] = [
@@ -94,7 +98,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...ontologyRelationEndpoints,
     ],
   },
-  { surface: sharing.surface, endpoints: [] },
+  { surface: sharing.surface, endpoints: [...pageEndpoints(FRAMING)] },
 ];
 
 /** Who words a failure before an endpoint is found: the first prefix that fits. */

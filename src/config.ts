@@ -14,6 +14,8 @@ export interface Bindings {
   IP_LIMITER: DurableObjectNamespace<IpLimiter>;
   ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;
   EMAIL: SendEmail;
+  /** What `src/web/build.ts` wrote. */
+  PAGES: Fetcher;
 }
 
 /** A map from version to secret, as JSON: `{"1":"…"}`. The highest version is used for what is new; older ones keep working. */

@@ -1,0 +1,45 @@
+/** The pages that `src/web` builds. */
+export type PageName = 'view' | 'portal' | 'docs';
+
+/** Which origins may show a page inside theirs: any, or those of a list. Nobody may where it is empty. */
+export type FrameAncestors = 'anywhere' | readonly string[];
+
+/**
+ * A built page, with the headers that make it safe to open: nothing runs or loads on it but what this API itself serves,
+ * no address that holds a token is passed on, and no cache that others share keeps it.
+ * @param assets the binding that holds what `src/web/build.ts` wrote
+ */
+export async function pageResponse(assets: Fetcher, name: PageName, frames: FrameAncestors): Promise<Response> {
+  const page = await assets.fetch(`https://assets.invalid/pages/${name}.html`);
+  if (!page.ok) throw new Error(`The page ${name} is not among the assets (${page.status}).`);
+  return new Response(page.body, {
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': contentSecurityPolicy(name, frames),
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'private',
+      'X-Robots-Tag': 'noindex',
+    },
+  });
+}
+
+/** An origin as CSP can name it: no separator that would end the directive, no wildcard. */
+const ORIGIN = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$|^https?:\/\/\[[0-9a-f:]+\](:\d{1,5})?$/i;
+
+/** The policy of a page. `frame-ancestors` names only what is an origin: anything else allows nobody. */
+export function contentSecurityPolicy(name: PageName, frames: FrameAncestors): string {
+  const origins = frames === 'anywhere' ? ['*'] : frames.filter((origin) => ORIGIN.test(origin));
+  return [
+    `default-src 'none'`,
+    `script-src 'self'`,
+    `style-src 'self'`,
+    `img-src 'self' data:`,
+    `connect-src 'self'`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors ${origins.length > 0 ? origins.join(' ') : "'none'"}`,
+    // Text never becomes HTML on our own pages. The viewer of the description is not ours.
+    ...(name === 'docs' ? [] : [`require-trusted-types-for 'script'`, `trusted-types 'none'`]),
+  ].join('; ');
+}

@@ -1,0 +1,55 @@
+import { TEXTS } from './texts.ts';
+
+/** Why a call failed. `message` can be shown to the person at the page. */
+export class ApiProblem extends Error {
+  /** HTTP status; 0 when no answer came. */
+  readonly status: number;
+  readonly code: string;
+  /** Seconds to wait before another try, when the server says so. */
+  readonly retryAfter: number | null;
+
+  constructor(status: number, code: string, message: string, retryAfter: number | null = null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+}
+
+interface Call {
+  body?: unknown;
+  /** Bearer token. */
+  token?: string;
+  signal?: AbortSignal;
+}
+
+/**
+ * Calls the API that served this page. With a body it is a POST.
+ * @throws ApiProblem; the signal's reason when aborted
+ */
+export async function call<T>(path: string, { body, token, signal }: Call = {}): Promise<T> {
+  const headers = new Headers();
+  if (token) headers.set('Authorization', `Bearer ${token}`);
+  if (body !== undefined) headers.set('Content-Type', 'application/json');
+  const request: RequestInit = { headers, signal, credentials: 'omit' };
+  if (body !== undefined) Object.assign(request, { method: 'POST', body: JSON.stringify(body) });
+  const response = await fetch(path, request).catch((cause: unknown) => {
+    throw signal?.aborted ? cause : new ApiProblem(0, 'NETWORK', TEXTS.offline);
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok && answer !== undefined) return answer as T;
+  signal?.throwIfAborted();
+  throw problemOf(response, answer);
+}
+
+/** Which words fit what went wrong; the server's own where they are about what the person did. */
+function problemOf({ status, headers }: Response, answer: unknown): ApiProblem {
+  const { error_code, error, message } = (answer ?? {}) as Record<string, unknown>;
+  const code = String(error_code ?? error ?? 'UNKNOWN');
+  const own = typeof message === 'string' ? message : TEXTS.broken;
+  if (status === 429) return new ApiProblem(status, code, TEXTS.busy, Number(headers.get('Retry-After')) || 1);
+  if (code === 'TOKEN_INVALID') return new ApiProblem(status, code, TEXTS.tokenInvalid);
+  if (code === 'ORIGIN_NOT_ALLOWED') return new ApiProblem(status, code, TEXTS.originRefused);
+  if (status === 404) return new ApiProblem(status, code, TEXTS.notFound);
+  return new ApiProblem(status, code, status >= 500 && code === 'UNKNOWN' ? TEXTS.broken : own);
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { build, type Metafile } from 'esbuild';
+
+const SOURCE = import.meta.dirname;
+const PROJECT = join(SOURCE, '..', '..');
+
+/** Where wrangler.toml takes the pages from. */
+const OUTPUT = join(PROJECT, 'dist', 'web');
+
+/** Each page, and the chunks that it is sure to need before it can show anything. */
+const PAGES = {
+  view: { preload: ['src/web/charts/draw.ts'] },
+  portal: { preload: [] },
+  docs: { preload: [] },
+} satisfies Record<string, { preload: string[] }>;
+
+/**
+ * The names of assets change with their content. A day, not for ever: headers stand on a 404 as well, and what is missing
+ * for a moment while a version is rolled out must not stay so.
+ */
+const HEADERS = `/assets/*
+  Cache-Control: public, max-age=86400
+  X-Content-Type-Options: nosniff
+`;
+
+/**
+ * Builds the pages for the browser into `dist/web`: scripts and styles with content-hashed names under `assets/`, and the
+ * pages that name them under `pages/`. Builds of the same sources may run at once: files are written under names that tell
+ * their content, and only then are old ones removed.
+ */
+export async function buildPages(): Promise<void> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: PROJECT,
+    entryPoints: Object.keys(PAGES).map((page) => `src/web/${page}/main.ts`),
+    outdir: 'dist/web/assets',
+    entryNames: '[dir]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    metafile: true,
+    write: false,
+    legalComments: 'none',
+    logLevel: 'silent',
+    tsconfig: 'src/web/tsconfig.json',
+  });
+  const icon = await readFile(join(SOURCE, 'pages', 'icon.svg'));
+  const iconPath = `assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
+  const files = new Map<string, Uint8Array | string>([
+    ...outputFiles.map(({ path, contents }) => [relative(OUTPUT, path), contents] as const),
+    [iconPath, icon],
+    ['_headers', HEADERS],
+  ]);
+  for (const page of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
+    const template = await readFile(join(SOURCE, 'pages', `${page}.html`), 'utf8');
+    const html = template.replace('{{icon}}', `/${iconPath}`).replace('{{head}}', headOf(page, metafile));
+    files.set(`pages/${page}.html`, html);
+  }
+  await write(files);
+}
+
+/** The links to a page's own script, its styles, and what it will ask for next. */
+function headOf(page: keyof typeof PAGES, { outputs }: Metafile): string {
+  const made = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
+  const [script, output] = made(`src/web/${page}/main.ts`) ?? [];
+  if (!script || !output) throw new Error(`The page ${page} was not built.`);
+  const url = (path: string) => `/${relative('dist/web', path)}`;
+  const preloaded = [
+    ...output.imports.flatMap(({ path, kind }) => (kind === 'import-statement' ? [path] : [])),
+    ...PAGES[page].preload.flatMap((entry) => made(entry)?.[0] ?? []),
+  ];
+  return [
+    ...(output.cssBundle ? [`<link rel="stylesheet" href="${url(output.cssBundle)}">`] : []),
+    ...preloaded.map((path) => `<link rel="modulepreload" href="${url(path)}">`),
+    `<script type="module" src="${url(script)}"></script>`,
+  ].join('\n');
+}
+
+async function write(files: Map<string, Uint8Array | string>): Promise<void> {
+  for (const [path, content] of files) {
+    const target = join(OUTPUT, path);
+    const known = await readFile(target).catch(() => undefined);
+    if (known && Buffer.compare(known, Buffer.from(content)) === 0) continue;
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, content);
+  }
+  for (const entry of await readdir(OUTPUT, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !files.has(relative(OUTPUT, path))) await rm(path, { force: true });
+  }
+}
+
+if (import.meta.main) await buildPages();

@@ -1,0 +1,142 @@
+import type { ViewCell, ViewChart, ViewColumn } from '../../kernel/viewing.ts';
+import { TEXTS } from '../texts.ts';
+import { axisTextOf, cellTextOf, labelText, type NumberStyle, numberStyleOf, toNumber } from './format.ts';
+
+/** Columns and rows of a result that has no error. */
+export interface Data {
+  columns: ViewColumn[];
+  rows: ViewCell[][];
+}
+
+/** One line, set of bars or cloud of points. */
+export interface Series {
+  label: string;
+  /** One for each label of the plot; null where there is none. */
+  values: (number | null)[];
+}
+
+/** What a chart of categories draws: line, bar, area, pie. */
+export interface Plot {
+  xLabel: string;
+  labels: string[];
+  series: Series[];
+  style: NumberStyle;
+}
+
+/** What a scatter chart draws. */
+export interface Clouds {
+  xLabel: string;
+  yLabel: string;
+  clouds: { label: string; points: { x: number; y: number }[] }[];
+  style: NumberStyle;
+}
+
+/** More series than anyone can tell apart: the rest is left out, and said so. */
+export const MAX_SERIES = 20;
+export const MAX_SLICES = 10;
+
+/** Columns by what they are for; a chart that shows numbers alone needs no x. */
+export interface Roles {
+  x: number;
+  y: number[];
+  series: number | null;
+}
+
+const isNumber = ({ type }: ViewColumn): boolean => type === 'integer' || type === 'decimal';
+
+/**
+ * Which columns play which role: those that the chart names, else the first that is not a number for x and every other
+ * number for y.
+ * @returns undefined when the chart names a column that the result lacks, or there is nothing to draw
+ */
+export function rolesOf({ columns }: Data, { x, y, series, type }: ViewChart['chart']): Roles | undefined {
+  const index = (name: string | null) => columns.findIndex((column) => column.name === name);
+  const named = [x, series, ...y].filter((name) => name !== null).map(index);
+  if (named.includes(-1)) return undefined;
+  const seriesIndex = series === null ? null : index(series);
+  const free = columns
+    .map((_column, at) => at)
+    .filter((at) => at !== seriesIndex && !y.includes(columns[at]?.name ?? ''));
+  const fits = (at: number) => isNumber(columns[at] as ViewColumn) === (type === 'scatter');
+  const xIndex = type === 'number' ? -1 : x === null ? (free.find(fits) ?? free[0] ?? -1) : index(x);
+  const numbers = free.filter((at) => at !== xIndex && isNumber(columns[at] as ViewColumn));
+  const yIndexes = y.length > 0 ? y.map(index) : numbers;
+  const lacksX = xIndex < 0 && type !== 'number';
+  return lacksX || yIndexes.length === 0 ? undefined : { x: xIndex, y: yIndexes, series: seriesIndex };
+}
+
+/** The plot of a chart of categories, or undefined when the result does not fit the chart. */
+export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined {
+  const roles = rolesOf(data, chart);
+  if (!roles) return undefined;
+  const style = numberStyleOf(chart.options);
+  const x = data.columns[roles.x] as ViewColumn;
+  const cells = data.rows.map((row) => row[roles.x] ?? null);
+  const text = axisTextOf(x, cells);
+  if (roles.series === null) {
+    const series = roles.y.map((at) => ({
+      label: data.columns[at]?.name ?? '',
+      values: data.rows.map((row) => toNumber(row[at])),
+    }));
+    return { xLabel: x.name, labels: cells.map((cell) => labelText(text, cell)), series, style };
+  }
+  const places = new Map<ViewCell, number>();
+  for (const cell of cells) if (!places.has(cell)) places.set(cell, places.size);
+  const series = split(data, roles).map(([label, y, rows]) => {
+    const values: (number | null)[] = Array(places.size).fill(null);
+    for (const row of rows) {
+      const place = places.get(row[roles.x] ?? null) as number;
+      const value = toNumber(row[y]);
+      if (value !== null) values[place] = (values[place] ?? 0) + value;
+    }
+    return { label, values };
+  });
+  return { xLabel: x.name, labels: [...places.keys()].map((cell) => labelText(text, cell)), series, style };
+}
+
+/** The points of a scatter chart, or undefined when the result does not fit the chart. */
+export function cloudsOf(data: Data, chart: ViewChart['chart']): Clouds | undefined {
+  const roles = rolesOf(data, chart);
+  if (!roles) return undefined;
+  const clouds = split(data, roles).map(([label, y, rows]) => ({
+    label,
+    points: rows.flatMap((row) => {
+      const [px, py] = [toNumber(row[roles.x]), toNumber(row[y])];
+      return px === null || py === null ? [] : [{ x: px, y: py }];
+    }),
+  }));
+  const name = (at: number) => data.columns[at]?.name ?? '';
+  return {
+    xLabel: name(roles.x),
+    yLabel: roles.y.map(name).join(', '),
+    clouds,
+    style: numberStyleOf(chart.options),
+  };
+}
+
+/** The rows of each series, one for each of its values and each y, in the order in which they come. */
+function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y: number, rows: ViewCell[][]][] {
+  if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
+  const text = cellTextOf(
+    columns[series] as ViewColumn,
+    rows.map((row) => row[series] ?? null),
+  );
+  const groups = Map.groupBy(rows, (row) => row[series] ?? null);
+  return [...groups].flatMap(([value, group]) =>
+    y.map((at): [string, number, ViewCell[][]] => {
+      const label = labelText(text, value);
+      return [y.length > 1 ? `${label} · ${columns[at]?.name}` : label, at, group];
+    }),
+  );
+}
+
+/** The slices of a pie, largest first; all beyond the tenth are one. Nothing that is not above zero has a slice. */
+export function slicesOf({ labels, series }: Plot): { label: string; value: number }[] {
+  const slices = labels
+    .map((label, at) => ({ label, value: series[0]?.values[at] ?? 0 }))
+    .filter(({ value }) => value > 0)
+    .sort((a, b) => b.value - a.value);
+  if (slices.length <= MAX_SLICES) return slices;
+  const rest = slices.slice(MAX_SLICES - 1).reduce((sum, { value }) => sum + value, 0);
+  return [...slices.slice(0, MAX_SLICES - 1), { label: TEXTS.other, value: rest }];
+}

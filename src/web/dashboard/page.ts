@@ -1,0 +1,119 @@
+import type { EmbedOptions, ViewSubject } from '../../kernel/viewing.ts';
+import { ApiProblem } from '../api.ts';
+import { h } from '../dom.ts';
+import { type FilterBar, filterBar } from '../filters/bar.ts';
+import { problemPanel } from '../panel.ts';
+import type { Source } from '../source.ts';
+import { TEXTS } from '../texts.ts';
+import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
+import { gridOf } from './grid.ts';
+import { type Widget, widgetOf } from './widget.ts';
+
+/** A dashboard, or a visualization alone, with its filters. */
+export interface SubjectPage {
+  element: HTMLElement;
+  /** Sets values from outside; slugs that are no filters of the page are ignored. */
+  setParameters(parameters: ParameterValues): void;
+  /** Draws the charts again, in other colours. */
+  repaint(): void;
+  /** Ends what is under way. */
+  end(): void;
+}
+
+/**
+ * Shows a subject and runs it.
+ * @param query what the address says about filters
+ * @param changed called with what the address should say from now on
+ */
+export function subjectPage(
+  subject: ViewSubject,
+  { hide_header, hide_controls }: EmbedOptions,
+  source: Source,
+  query: URLSearchParams,
+  changed: (query: URLSearchParams) => void,
+): SubjectPage {
+  const { name, description, filters, charts, layout } = subject;
+  let values = initialValues(filters, query);
+  let running = new AbortController();
+
+  const alone = charts.length === 1 && charts[0]?.name === name;
+  const widgets = new Map<string, Widget>(charts.map((chart) => [chart.visualization_id, widgetOf(chart, alone)]));
+  const status = h('p', { class: 'unseen', role: 'status' });
+  const trouble = h('div', { class: 'trouble' });
+  const bar: FilterBar | undefined =
+    filters.length > 0 && !hide_controls ? filterBar(filters, source, choose, reset) : undefined;
+  const grid = gridOf(layout, new Map([...widgets].map(([id, { element }]) => [id, element])));
+  const element = h(
+    'main',
+    { class: 'subject' },
+    h(
+      'header',
+      { class: hide_header ? 'unseen' : 'title' },
+      h('h1', {}, name),
+      description !== '' && h('p', {}, description),
+    ),
+    bar?.element,
+    trouble,
+    charts.length === 0 ? h('p', { class: 'empty' }, TEXTS.emptyDashboard) : grid,
+    status,
+  );
+
+  function choose(slug: string, value: unknown): void {
+    values = { ...values, [slug]: value };
+    apply();
+  }
+
+  function reset(): void {
+    values = initialValues(filters, new URLSearchParams());
+    bar?.set(values);
+    apply();
+  }
+
+  function apply(): void {
+    changed(toQuery(filters, values));
+    void run();
+  }
+
+  async function run(): Promise<void> {
+    running.abort();
+    running = new AbortController();
+    const { signal } = running;
+    bar?.demand(values);
+    trouble.replaceChildren();
+    const [missing] = unmet(filters, values);
+    if (missing) return failAll(`${missing.label}: ${TEXTS.required}`);
+    for (const widget of widgets.values()) widget.wait();
+    status.textContent = TEXTS.loading;
+    try {
+      const results = await source.execute(toParameters(filters, values), signal);
+      if (signal.aborted) return;
+      for (const result of results) widgets.get(result.visualization_id)?.show(result);
+      status.textContent = '';
+    } catch (error) {
+      if (signal.aborted) return;
+      failAll('');
+      trouble.replaceChildren(problemPanel(error instanceof ApiProblem ? error : undefined, () => void run()));
+    }
+  }
+
+  function failAll(message: string): void {
+    status.textContent = message;
+    for (const widget of widgets.values()) widget.fail(message);
+  }
+
+  bar?.set(values);
+  if (charts.length > 0) void run();
+  return {
+    element,
+    setParameters(parameters) {
+      const known = filters.filter(({ slug }) => Object.hasOwn(parameters, slug));
+      values = { ...values, ...Object.fromEntries(known.map(({ slug }) => [slug, parameters[slug] ?? null])) };
+      bar?.set(values);
+      apply();
+    },
+    repaint() {
+      for (const widget of widgets.values()) widget.repaint();
+    },
+    end: () => running.abort(),
+  };
+}

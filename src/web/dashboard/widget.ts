@@ -1,0 +1,118 @@
+import type { ViewChart, ViewResult } from '../../kernel/viewing.ts';
+import type { Drawing } from '../charts/draw.ts';
+import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
+import { type Data, rolesOf } from '../charts/plot.ts';
+import { h, uniqueId } from '../dom.ts';
+import { tableOf } from '../table.ts';
+import { count, TEXTS } from '../texts.ts';
+
+/** A card that shows the result of one visualization. */
+export interface Widget {
+  element: HTMLElement;
+  /** While results are on their way; what was shown stays, dimmed. */
+  wait(): void;
+  show(result: ViewResult): void;
+  /** Says why there is nothing. */
+  fail(message: string): void;
+  /** Draws again what it shows, in other colours. */
+  repaint(): void;
+}
+
+/** The card of a visualization. `bare` leaves its name out, where the page says it already. */
+export function widgetOf({ name, description, chart }: ViewChart, bare: boolean): Widget {
+  let result: ViewResult | undefined;
+  let drawing: Drawing | undefined;
+  let asTable = false;
+
+  const titleId = uniqueId('widget');
+  const title = h('h2', { id: titleId, class: bare && 'unseen' }, name);
+  const toggle = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: toggleTable });
+  const body = h('div', { class: 'body' });
+  const note = h('p', { class: 'note', hidden: true });
+  const element = h(
+    'section',
+    { class: `widget ${chart.type}`, 'aria-labelledby': titleId, 'aria-busy': 'true' },
+    h('header', {}, h('div', {}, title, !bare && description !== '' && h('p', {}, description)), toggle),
+    body,
+    note,
+  );
+
+  function toggleTable(): void {
+    asTable = !asTable;
+    if (result) void render(result);
+  }
+
+  function put(...content: Node[]): void {
+    drawing?.end();
+    drawing = undefined;
+    body.replaceChildren(...content);
+  }
+
+  function say(message: string, kind: 'empty' | 'error'): void {
+    toggle.hidden = note.hidden = true;
+    put(h('p', { class: kind, role: kind === 'error' && 'alert' }, message));
+  }
+
+  async function render(shown: ViewResult): Promise<void> {
+    const { columns = [], rows = [], error, truncated } = shown;
+    if (error) return say(error.message, 'error');
+    if (rows.length === 0) return say(TEXTS.noRows, 'empty');
+    const data = { columns, rows };
+    const drawable = chart.type === 'table' || rolesOf(data, chart) !== undefined;
+    const notes = [
+      !drawable && TEXTS.missingColumn,
+      truncated && `${count(rows.length, 'row', 'rows')}. ${TEXTS.truncated}`,
+    ];
+    note.textContent = notes.filter((each) => each !== false && each !== undefined).join(' ');
+    note.hidden = note.textContent === '';
+    toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
+    toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
+    if (chart.type === 'table' || asTable || !drawable) put(tableOf(data, name, numberStyleOf(chart.options)));
+    else if (chart.type === 'number') put(numbersOf(data, chart));
+    else await drawChart(shown, data);
+  }
+
+  async function drawChart(shown: ViewResult, data: Data): Promise<void> {
+    const { draw } = await import('../charts/draw.ts');
+    if (result !== shown || asTable) return;
+    const canvas = h('canvas', { role: 'img' });
+    put(h('div', { class: 'canvas' }, canvas));
+    drawing = draw(canvas, data, chart);
+    canvas.setAttribute('aria-label', `${name}: ${chart.type} chart. ${drawing?.summary ?? ''}`);
+  }
+
+  return {
+    element,
+    wait: () => element.setAttribute('aria-busy', 'true'),
+    show(next) {
+      result = next;
+      element.setAttribute('aria-busy', 'false');
+      void render(next);
+    },
+    fail(message) {
+      result = undefined;
+      element.setAttribute('aria-busy', 'false');
+      say(message, 'error');
+    },
+    repaint() {
+      if (result && drawing) void render(result);
+    },
+  };
+}
+
+/** The first row as large numbers, each with its column's name where there are several. */
+function numbersOf(data: Data, chart: ViewChart['chart']): HTMLElement {
+  const { y } = rolesOf(data, chart) ?? { y: [] };
+  const style = numberStyleOf(chart.options);
+  const [row = []] = data.rows;
+  return h(
+    'dl',
+    { class: 'numbers' },
+    ...y.map((at) => {
+      const cell = row[at] ?? null;
+      const label = data.columns[at]?.name ?? '';
+      const text = toNumber(cell) === null ? String(cell ?? '–') : numberText(cell as number | string, style);
+      return h('div', {}, h('dt', { class: y.length === 1 && 'unseen' }, label), h('dd', {}, text));
+    }),
+  );
+}

@@ -1,0 +1,4 @@
+declare module 'swagger-ui-dist/swagger-ui-es-bundle.js' {
+  /** Shows an OpenAPI document. Options: https://swagger.io/docs/open-source-tools/swagger-ui/usage/configuration/ */
+  export default function SwaggerUi(options: Record<string, unknown>): void;
+}

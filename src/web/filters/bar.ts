@@ -1,0 +1,57 @@
+import type { ViewFilter } from '../../kernel/viewing.ts';
+import { h } from '../dom.ts';
+import type { Source } from '../source.ts';
+import { TEXTS } from '../texts.ts';
+import { type ParameterValues, unmet } from '../values.ts';
+import type { Control } from './control.ts';
+import { dateRangeControl, inputControl } from './inputs.ts';
+import { pickerControl } from './picker.ts';
+
+/** The filters on top of a page. */
+export interface FilterBar {
+  element: HTMLElement;
+  set(values: ParameterValues): void;
+  /** Marks the filters that must be filled first. */
+  demand(values: ParameterValues): void;
+}
+
+/**
+ * @param choose called with the slug and the value that the viewer chose
+ * @param reset called when the viewer wants the defaults back
+ */
+export function filterBar(
+  filters: readonly ViewFilter[],
+  source: Source,
+  choose: (slug: string, value: unknown) => void,
+  reset: () => void,
+): FilterBar {
+  const controls = filters.map((filter) => [filter.slug, controlOf(filter, source, choose)] as const);
+  return {
+    element: h(
+      'form',
+      { class: 'filters', 'aria-label': TEXTS.filters, onsubmit: (event: Event) => event.preventDefault() },
+      ...controls.map(([, { element }]) => element),
+      h('button', { type: 'button', class: 'quiet', onclick: reset }, TEXTS.reset),
+    ),
+    set(values) {
+      for (const [slug, control] of controls) control.set(values[slug]);
+    },
+    demand(values) {
+      const missing = new Set(unmet(filters, values).map(({ slug }) => slug));
+      for (const [slug, control] of controls) control.demand(missing.has(slug));
+    },
+  };
+}
+
+function controlOf(filter: ViewFilter, source: Source, choose: (slug: string, value: unknown) => void): Control {
+  const take = (value: unknown) => choose(filter.slug, value);
+  switch (filter.kind) {
+    case 'select':
+    case 'multi_select':
+      return pickerControl(filter, (search, signal) => source.options(filter.slug, search, signal), take);
+    case 'date_range':
+      return dateRangeControl(filter, take);
+    default:
+      return inputControl(filter, take);
+  }
+}

@@ -1,0 +1,31 @@
+import type { ApiProblem } from './api.ts';
+import { h } from './dom.ts';
+import { TEXTS } from './texts.ts';
+
+/** Says what went wrong, with a way to try again where that can help. It tries by itself when the server says when. */
+export function problemPanel(problem: ApiProblem | undefined, retry: () => void): HTMLElement {
+  const status = problem?.status ?? 500;
+  const canRetry = status === 0 || status === 429 || status >= 500;
+  if (problem?.retryAfter) setTimeout(() => panel.isConnected && retry(), problem.retryAfter * 1000);
+  const panel = h(
+    'div',
+    { class: 'panel-problem', role: 'alert' },
+    h('p', {}, problem?.message ?? TEXTS.broken),
+    canRetry && h('button', { type: 'button', onclick: retry }, TEXTS.retry),
+  );
+  return panel;
+}
+
+/** A page with nothing to show but a few words. */
+export const messagePage = (title: string, ...content: (Node | string)[]): HTMLElement =>
+  h('main', { class: 'message' }, h('div', { class: 'card' }, h('h1', {}, title), ...content));
+
+/** What stands on a page until there is something to show. */
+export const loadingPage = (): HTMLElement =>
+  h(
+    'main',
+    { class: 'subject loading', 'aria-busy': 'true' },
+    h('p', { class: 'unseen', role: 'status' }, TEXTS.loading),
+    h('div', { class: 'bone head' }),
+    h('div', { class: 'bones' }, h('div', { class: 'bone' }), h('div', { class: 'bone' }), h('div', { class: 'bone' })),
+  );

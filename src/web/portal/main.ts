@@ -1,0 +1,95 @@
+import '../styles/main.css';
+import { ApiProblem } from '../api.ts';
+import { type SubjectPage, subjectPage } from '../dashboard/page.ts';
+import { h } from '../dom.ts';
+import { loadingPage, messagePage, problemPanel } from '../panel.ts';
+import { TEXTS } from '../texts.ts';
+import { followScheme } from '../theme.ts';
+import { addressOf, type Place, placeOf } from './address.ts';
+import { listPage } from './list.ts';
+import { restoreSession, type Session } from './session.ts';
+import { signInPage } from './sign-in.ts';
+import { portalDashboard } from './source.ts';
+
+/** The page of `/portal/{company_slug}`: sign in with a mailed code, then choose among what is shared. */
+const page = document.getElementById('page') as HTMLElement;
+const companySlug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
+let session: Session | undefined;
+let open: SubjectPage | undefined;
+/** Counts navigations: what was asked for before the last one is not shown any more. */
+let navigation = 0;
+
+function use(next: Session | undefined): void {
+  session = next;
+  if (next) next.onEnded = () => askToSignIn('Your session has ended: sign in again.');
+}
+
+function askToSignIn(reason: string): void {
+  navigation++;
+  open?.end();
+  use(undefined);
+  page.replaceChildren(
+    signInPage(companySlug, reason, (signedIn) => {
+      use(signedIn);
+      void show();
+    }),
+  );
+}
+
+/** Shows what the address says, or the sign-in where nobody has signed in. */
+async function show(): Promise<void> {
+  const own = ++navigation;
+  open?.end();
+  open = undefined;
+  document.title = 'Shared dashboards';
+  if (!session) return askToSignIn('');
+  const place = placeOf(location.hash);
+  page.replaceChildren(bannerOf(session, place), loadingPage());
+  try {
+    const main = place ? await dashboardOf(session, place) : await listPage(session, companySlug);
+    if (own === navigation) page.replaceChildren(bannerOf(session, place), main);
+  } catch (error) {
+    if (own !== navigation) return;
+    const problem = error instanceof ApiProblem ? error : undefined;
+    page.replaceChildren(
+      bannerOf(session, place),
+      messagePage(
+        TEXTS.unavailable,
+        problemPanel(problem, () => void show()),
+      ),
+    );
+    if (!problem) throw error;
+  }
+}
+
+async function dashboardOf(signedIn: Session, place: Place): Promise<HTMLElement> {
+  const source = portalDashboard(signedIn, place.id, place.contextId);
+  const opened = await source.open();
+  if (opened.kind !== 'subject') throw new Error('The portal gave no dashboard.');
+  document.title = opened.subject.name;
+  open = subjectPage(opened.subject, opened.options, source, place.query, (query) => {
+    history.replaceState(null, '', addressOf({ ...place, query }));
+  });
+  return open.element;
+}
+
+/** The way back to the list, who is signed in, and the way out. */
+function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
+  const leave = async () => {
+    await signedIn.signOut();
+    history.replaceState(null, '', location.pathname);
+    askToSignIn('');
+  };
+  return h(
+    'header',
+    { class: 'banner' },
+    place ? h('a', { href: '#' }, '← All dashboards') : h('span', {}),
+    h('span', { class: 'who' }, signedIn.email),
+    h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, 'Sign out'),
+  );
+}
+
+addEventListener('hashchange', () => void show());
+use(restoreSession(companySlug));
+followScheme(() => open?.repaint());
+void show();

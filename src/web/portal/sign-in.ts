@@ -1,0 +1,102 @@
+import { ApiProblem } from '../api.ts';
+import { h, uniqueId } from '../dom.ts';
+import { TEXTS } from '../texts.ts';
+import { requestCode, type Session, signIn } from './session.ts';
+
+/**
+ * Asks for an e-mail address, then for the code that was sent there.
+ * @param reason why the viewer must sign in again; empty the first time
+ */
+export function signInPage(companySlug: string, reason: string, done: (session: Session) => void): HTMLElement {
+  const card = h('div', { class: 'card sign-in' });
+
+  function askEmail(email: string, message: string): void {
+    const field = fieldOf('E-mail', { type: 'email', autocomplete: 'email', maxlength: 254, value: email });
+    const form = formOf('Send me a code', message, [field.element], async () => {
+      const address = field.input.value.trim();
+      await requestCode(companySlug, address);
+      askCode(address, '');
+    });
+    card.replaceChildren(
+      h('h1', {}, 'Shared dashboards'),
+      h('p', {}, 'Dashboards that were shared with you open with a code that we send to your e-mail address.'),
+      form,
+    );
+    field.input.focus();
+  }
+
+  function askCode(email: string, message: string): void {
+    const field = fieldOf('Code', {
+      type: 'text',
+      inputmode: 'numeric',
+      autocomplete: 'one-time-code',
+      placeholder: '1234-5678',
+      maxlength: 9,
+      oninput: () => {
+        const digits = field.input.value.replaceAll(/\D/g, '').slice(0, 8);
+        field.input.value = digits.length > 4 ? `${digits.slice(0, 4)}-${digits.slice(4)}` : digits;
+      },
+    });
+    const form = formOf(TEXTS.signIn, message, [field.element], async () => {
+      done(await signIn(companySlug, email, field.input.value));
+    });
+    card.replaceChildren(
+      h('h1', {}, 'Enter the code'),
+      h(
+        'p',
+        {},
+        'If dashboards are shared with ',
+        h('strong', {}, email),
+        ', a code is on its way there. It is good for ten minutes.',
+      ),
+      form,
+      h(
+        'p',
+        { class: 'links' },
+        linkOf('Send another code', () => void again(email)),
+        linkOf('Use another address', () => askEmail(email, '')),
+      ),
+    );
+    field.input.focus();
+  }
+
+  async function again(email: string): Promise<void> {
+    const message = await requestCode(companySlug, email).then(() => 'Another code is on its way.', messageOf);
+    askCode(email, message);
+  }
+
+  askEmail('', reason);
+  return h('main', { class: 'message' }, card);
+}
+
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof ApiProblem)) return TEXTS.broken;
+  return error.code === 'INVALID_CODE' ? 'This code is wrong, or no longer good.' : error.message;
+};
+
+const linkOf = (text: string, onclick: () => void): HTMLElement =>
+  h('button', { type: 'button', class: 'quiet', onclick }, text);
+
+function fieldOf(label: string, attributes: Parameters<typeof h>[1]) {
+  const id = uniqueId('field');
+  const input = h('input', { id, required: true, ...attributes });
+  return { input, element: h('div', { class: 'field' }, h('label', { for: id }, label), input) };
+}
+
+/** A form that says what went wrong below its fields, and cannot be sent twice at once. */
+function formOf(action: string, message: string, fields: HTMLElement[], submit: () => Promise<void>): HTMLFormElement {
+  const alert = h('p', { class: 'error', role: 'alert' }, message);
+  const button = h('button', { type: 'submit', class: 'primary' }, action);
+  const form = h('form', { onsubmit: send }, ...fields, button, alert);
+  async function send(event: Event): Promise<void> {
+    event.preventDefault();
+    if (button.disabled) return;
+    button.disabled = true;
+    alert.textContent = '';
+    await submit().catch((error: unknown) => {
+      alert.textContent = messageOf(error);
+    });
+    button.disabled = false;
+  }
+  return form;
+}

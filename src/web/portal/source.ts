@@ -1,0 +1,46 @@
+import type { ViewOptions, ViewSubject } from '../../kernel/viewing.ts';
+import { optionsPath, resultsOf, type Source } from '../source.ts';
+import type { Session } from './session.ts';
+
+/** A dashboard as the portal lists it: by the context that grants it. */
+export interface Listed {
+  id: string;
+  name: string;
+  slug: string;
+  description: string;
+  context_id: string;
+}
+
+export interface ListPage<T> {
+  total: number;
+  records: T[];
+}
+
+const API = '/api/v1/share-portal';
+const PER_PAGE = 100;
+
+/** A page of the dashboards that are shared with whoever signed in. @throws ApiProblem */
+export function listDashboards(session: Session, companySlug: string, page: number): Promise<ListPage<Listed>> {
+  const query = new URLSearchParams({ page: String(page), per_page: String(PER_PAGE) });
+  return session.call(`${API}/${encodeURIComponent(companySlug)}/dashboards?${query}`);
+}
+
+/** One of them, with what it takes to show it. */
+export function portalDashboard(session: Session, id: string, contextId: string): Source {
+  const base = `${API}/dashboards/${encodeURIComponent(id)}`;
+  const inContext = new URLSearchParams({ context_id: contextId });
+  return {
+    async open() {
+      return { kind: 'subject', subject: await session.call<ViewSubject>(`${base}?${inContext}`), options: {} };
+    },
+    options(slug, search, signal) {
+      const path = optionsPath(slug, search);
+      return session.call<ViewOptions>(`${base}/filters/${path}${path.includes('?') ? '&' : '?'}${inContext}`, {
+        signal,
+      });
+    },
+    async execute(parameters, signal) {
+      return resultsOf(await session.call(`${base}/execute`, { body: { context_id: contextId, parameters }, signal }));
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { EmbedOptions, TokenView, ViewOptions, ViewResult, ViewSubject } from '../kernel/viewing.ts';
+import { ApiProblem, call } from './api.ts';
+import { TEXTS } from './texts.ts';
+import type { ParameterValues } from './values.ts';
+
+/** What a page shows, or who must sign in first. */
+export type Opened =
+  | { kind: 'subject'; subject: ViewSubject; options: EmbedOptions }
+  | { kind: 'sign_in'; companySlug: string };
+
+/** Where a page has its data from. All may throw `ApiProblem`. */
+export interface Source {
+  open(): Promise<Opened>;
+  options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
+  execute(parameters: ParameterValues, signal: AbortSignal): Promise<ViewResult[]>;
+}
+
+/** The API below a token's address: `info` is the name of the route that tells what it opens. */
+function tokenSource(base: string, info: 'info' | 'resolve'): Source {
+  return {
+    async open() {
+      const view = await call<TokenView>(`${base}/${info}`);
+      if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
+      const subject = view.dashboard ?? view.visualization;
+      if (!subject) throw new ApiProblem(200, 'UNKNOWN', 'The answer holds nothing to show.');
+      return { kind: 'subject', subject, options: view.embed_options ?? {} };
+    },
+    options: (slug, search, signal) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal }),
+    execute: async (parameters, signal) => resultsOf(await call(`${base}/execute`, { body: { parameters }, signal })),
+  };
+}
+
+export const embeddedDashboard = (token: string): Source => tokenSource(`/api/embed/d/${token}`, 'info');
+export const embeddedVisualization = (token: string): Source => ({
+  ...tokenSource(`/api/embed/v/${token}`, 'info'),
+  // A visualization alone has parameters, whose values nobody lists.
+  options: async () => {
+    throw new ApiProblem(404, 'NOT_FOUND', TEXTS.noOptions);
+  },
+});
+export const publicShare = (token: string): Source => tokenSource(`/api/v1/public/shares/${token}`, 'resolve');
+
+/** The source behind the path of a page: `/embed/d/{token}`, `/embed/v/{token}` or `/p/{token}`. */
+export function sourceOfPath(path: string): Source | undefined {
+  const [, kind, token] = /^\/(embed\/d|embed\/v|p)\/([^/]+)$/.exec(path) ?? [];
+  if (token === undefined) return undefined;
+  return { 'embed/d': embeddedDashboard, 'embed/v': embeddedVisualization, p: publicShare }[kind as 'p'](token);
+}
+
+export const optionsPath = (slug: string, search: string): string =>
+  `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
+
+/** A dashboard answers `results`, a visualization alone `result`. */
+export function resultsOf(answer: { results: ViewResult[] } | { result: ViewResult }): ViewResult[] {
+  return 'results' in answer ? answer.results : [answer.result];
+}

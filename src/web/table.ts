@@ -1,0 +1,80 @@
+import type { ViewCell, ViewColumn } from '../kernel/viewing.ts';
+import { cellTextOf, isNumeric, type NumberStyle } from './charts/format.ts';
+import type { Data } from './charts/plot.ts';
+import { h } from './dom.ts';
+import { count } from './texts.ts';
+
+const ROWS_AT_ONCE = 100;
+
+type Order = { column: number; descending: boolean } | undefined;
+
+/** A result as a table that sorts by the column whose head is pressed, a hundred rows at a time. */
+export function tableOf(data: Data, caption: string, style?: NumberStyle): HTMLElement {
+  const texts = data.columns.map((column, at) =>
+    cellTextOf(
+      column,
+      data.rows.map((row) => row[at] ?? null),
+      style,
+    ),
+  );
+  let order: Order;
+  let shown = ROWS_AT_ONCE;
+
+  const body = h('tbody');
+  const more = h('button', { type: 'button', class: 'quiet more', onclick: () => show(shown + ROWS_AT_ONCE) });
+  const heads = data.columns.map((column, at) => headOf(column, () => sortBy(at)));
+  const table = h('table', {}, h('caption', { class: 'unseen' }, caption), h('thead', {}, h('tr', {}, ...heads)), body);
+
+  function sortBy(column: number): void {
+    order = { column, descending: order?.column === column && !order.descending };
+    heads.forEach((head, at) => {
+      head.setAttribute('aria-sort', at !== column ? 'none' : order?.descending ? 'descending' : 'ascending');
+    });
+    show(ROWS_AT_ONCE);
+  }
+
+  function show(rows: number): void {
+    shown = rows;
+    const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
+    body.replaceChildren(...sorted.slice(0, shown).map((row) => rowOf(row, data.columns, texts)));
+    more.hidden = sorted.length <= shown;
+    more.textContent = `Show more (${count(sorted.length - shown, 'row', 'rows')} left)`;
+  }
+
+  show(ROWS_AT_ONCE);
+  return h('div', { class: 'rows', tabindex: 0, role: 'group', 'aria-label': caption }, table, more);
+}
+
+const CLASSES: Partial<Record<ViewColumn['type'], string>> = {
+  integer: 'number',
+  decimal: 'number',
+  date: 'moment',
+  datetime: 'moment',
+};
+
+const headOf = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =>
+  h(
+    'th',
+    { scope: 'col', 'aria-sort': 'none', class: CLASSES[column.type] },
+    h('button', { type: 'button', onclick }, column.name),
+  );
+
+function rowOf(row: ViewCell[], columns: ViewColumn[], texts: ((cell: ViewCell) => string)[]): HTMLElement {
+  return h(
+    'tr',
+    {},
+    ...columns.map((column, at) => h('td', { class: CLASSES[column.type] }, texts[at]?.(row[at] ?? null))),
+  );
+}
+
+/** Numbers by value, all else as text of the viewer's language; what is empty comes last either way. */
+const comparing =
+  ({ column, descending }: NonNullable<Order>) =>
+  (first: ViewCell[], second: ViewCell[]): number => {
+    const [a, b] = [first[column] ?? null, second[column] ?? null];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    const ascending = isNumeric(a) && isNumeric(b) ? Number(a) - Number(b) : COLLATOR.compare(String(a), String(b));
+    return descending ? -ascending : ascending;
+  };
+
+const COLLATOR = new Intl.Collator();

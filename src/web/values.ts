@@ -1,0 +1,69 @@
+import type { ViewFilter } from '../kernel/viewing.ts';
+
+/** Values of filters by their slug, as the API takes them. */
+export type ParameterValues = Record<string, unknown>;
+
+/** Whether a value is none: absent, null, `""`, `[]` or a range without ends. */
+export function isNone(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === 'object' && Object.values(value).every(isNone);
+}
+
+/** What every filter starts with: its default, or what the address says. */
+export function initialValues(filters: readonly ViewFilter[], query: URLSearchParams): ParameterValues {
+  const startOf = (filter: ViewFilter) => {
+    const said = fromQuery(filter, query);
+    return said === undefined ? (filter.default ?? null) : said;
+  };
+  return Object.fromEntries(filters.map((filter) => [filter.slug, startOf(filter)]));
+}
+
+/** What the address says about a filter; undefined when it says nothing. */
+function fromQuery({ slug, kind }: ViewFilter, query: URLSearchParams): unknown {
+  if (kind === 'date_range') {
+    const [from, to] = [query.get(`${slug}.from`), query.get(`${slug}.to`)];
+    return from === null && to === null ? undefined : rangeOf(from, to);
+  }
+  if (!query.has(slug)) return undefined;
+  return kind === 'multi_select' ? query.getAll(slug).filter((value) => value !== '') : query.get(slug);
+}
+
+export function rangeOf(from: string | null, to: string | null): unknown {
+  const range = { ...(from && { from }), ...(to && { to }) };
+  return isNone(range) ? null : range;
+}
+
+/** The values that differ from their defaults, for the address of the page. An empty one stands for none at all. */
+export function toQuery(filters: readonly ViewFilter[], values: ParameterValues): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const { slug, kind, default: standing } of filters) {
+    const value = values[slug];
+    if (same(value, standing)) continue;
+    if (kind === 'date_range') {
+      const { from = '', to = '' } = (value ?? {}) as { from?: string; to?: string };
+      query.set(`${slug}.from`, from);
+      if (to !== '') query.set(`${slug}.to`, to);
+    } else if (isNone(value)) query.set(slug, '');
+    else for (const each of Array.isArray(value) ? value : [value]) query.append(slug, String(each));
+  }
+  return query;
+}
+
+const same = (a: unknown, b: unknown): boolean =>
+  isNone(a) || isNone(b) ? isNone(a) && isNone(b) : JSON.stringify(a) === JSON.stringify(b);
+
+/** The parameters of a request. A default that was taken away is sent as null; what never had a value is left out. */
+export function toParameters(filters: readonly ViewFilter[], values: ParameterValues): ParameterValues {
+  return Object.fromEntries(
+    filters.flatMap(({ slug, default: standing }) => {
+      const value = values[slug];
+      if (!isNone(value)) return [[slug, value]];
+      return isNone(standing) ? [] : [[slug, null]];
+    }),
+  );
+}
+
+/** Filters that must have a value and have none. One with a default falls back to it. */
+export const unmet = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
+  filters.filter(({ slug, required, default: standing }) => required && isNone(standing) && isNone(values[slug]));

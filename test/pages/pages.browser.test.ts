@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { installed, url, useBrowser } from './browser.ts';
+
+describe.skipIf(!installed)('the pages', () => {
+  const open = useBrowser();
+
+  it.each(['/p/t', '/embed/d/t', '/embed/v/t', '/portal/acme', '/docs'])(
+    'are served with a strict policy: %s',
+    async (path) => {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(200);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      for (const directive of [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "frame-ancestors 'none'",
+      ]) {
+        expect(policy.split('; ')).toContain(directive);
+      }
+      expect(policy).not.toMatch(/unsafe|https?:/);
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'private',
+      });
+      const html = await response.text();
+      expect(html).not.toMatch(/<script>|<style|style=|https?:\/\//);
+      for (const [, asset] of html.matchAll(/(?:href|src)="([^"]+)"/g)) {
+        const served = await fetch(url + asset);
+        expect(served.status, asset).toBe(200);
+        expect(served.headers.get('x-content-type-options')).toBe('nosniff');
+      }
+    },
+  );
+
+  it('are not served by another path than their own', async () => {
+    expect((await fetch(`${url}/pages/view.html`)).status).toBe(404);
+    expect((await fetch(`${url}/assets/none.js`)).status).toBe(404);
+  });
+
+  it('show the description of the API grouped by surface, without a foreign host', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page, problems } = await open('/docs', () => undefined, { colorScheme });
+      for (const surface of ['Organization API', 'Console API', 'Managed tables', 'Sharing and embedding']) {
+        await page.locator(`[data-tag="${surface}"]`).waitFor();
+      }
+      await page.locator('[data-tag="Managed tables"]').click();
+      await page.locator('#operations-Managed_tables-get_v1_managed_tables .opblock-summary-control').click();
+      await page.getByRole('button', { name: 'Try it out' }).click();
+      await page.getByRole('button', { name: 'Execute' }).click();
+      await page.getByText('Server response').waitFor();
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+});

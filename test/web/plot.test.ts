@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { ViewCell, ViewChart, ViewColumn } from '../../src/kernel/viewing.ts';
+import { axisTextOf, cellTextOf, numberStyleOf, numberText } from '../../src/web/charts/format.ts';
+import { cloudsOf, type Data, MAX_SLICES, plotOf, slicesOf } from '../../src/web/charts/plot.ts';
+
+const chart = (terms: Partial<ViewChart['chart']>): ViewChart['chart'] => ({
+  type: 'line',
+  x: null,
+  y: [],
+  series: null,
+  options: {},
+  ...terms,
+});
+
+const data = (columns: [string, ViewColumn['type']][], ...rows: ViewCell[][]): Data => ({
+  columns: columns.map(([name, type]) => ({ name, type })),
+  rows,
+});
+
+const SALES = data(
+  [
+    ['day', 'date'],
+    ['region', 'text'],
+    ['amount', 'decimal'],
+    ['pieces', 'integer'],
+  ],
+  ['2024-01-05', 'South', '12345678901234567.5', 3],
+  ['2024-01-05', 'North', 2, null],
+  ['2024-01-06', 'South', 4.5, 1],
+  ['2024-01-06', 'South', 0.5, 1],
+  [null, null, 1, 1],
+);
+
+describe('a plot', () => {
+  it('takes the first column that is no number for x, and every number for y, where the chart names none', () => {
+    const plot = plotOf(SALES, chart({}));
+    expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 5, 2024', 'Jan 6, 2024', 'Jan 6, 2024', '(empty)']);
+    expect(plot?.series.map(({ label }) => label)).toEqual(['amount', 'pieces']);
+    expect(plot?.series[1]?.values).toEqual([3, null, 1, 1, 1]);
+  });
+
+  it('has a place for every x and a line for every series, adding what falls on one place', () => {
+    const plot = plotOf(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
+    expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 6, 2024', '(empty)']);
+    expect(plot?.series).toEqual([
+      { label: 'South', values: [12345678901234568, 5, null] },
+      { label: 'North', values: [2, null, null] },
+      { label: '(empty)', values: [null, null, 1] },
+    ]);
+    const both = plotOf(SALES, chart({ x: 'day', y: ['amount', 'pieces'], series: 'region' }));
+    expect(both?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
+  });
+
+  it('is none when a column that the chart names is missing, or nothing is a number', () => {
+    for (const terms of [{ x: 'month' }, { y: ['amount', 'profit'] }, { series: 'size' }]) {
+      expect(plotOf(SALES, chart(terms))).toBeUndefined();
+    }
+    expect(
+      plotOf(
+        data(
+          [
+            ['a', 'text'],
+            ['b', 'text'],
+          ],
+          ['x', 'y'],
+        ),
+        chart({}),
+      ),
+    ).toBeUndefined();
+    expect(plotOf(data([['a', 'integer']], [1]), chart({ y: ['a'] }))).toBeUndefined();
+  });
+
+  it('of points leaves out what has no place', () => {
+    const points = data(
+      [
+        ['x', 'integer'],
+        ['y', 'integer'],
+      ],
+      [1, 2],
+      [null, 3],
+      [4, '5'],
+    );
+    expect(cloudsOf(points, chart({ type: 'scatter' }))?.clouds).toEqual([
+      {
+        label: 'y',
+        points: [
+          { x: 1, y: 2 },
+          { x: 4, y: 5 },
+        ],
+      },
+    ]);
+  });
+
+  it('of slices shows the largest and puts the rest together', () => {
+    const rows = Array.from({ length: 15 }, (_each, at): ViewCell[] => [`n${at}`, at - 2]);
+    const plot = plotOf(
+      data(
+        [
+          ['name', 'text'],
+          ['n', 'integer'],
+        ],
+        ...rows,
+      ),
+      chart({ type: 'pie' }),
+    );
+    const slices = slicesOf(plot as NonNullable<typeof plot>);
+    expect(slices).toHaveLength(MAX_SLICES);
+    expect(slices[0]).toEqual({ label: 'n14', value: 12 });
+    expect(slices.at(-1)).toEqual({ label: 'Other', value: 1 + 2 + 3 });
+    expect(slices.every(({ value }) => value > 0)).toBe(true);
+  });
+});
+
+describe('cells', () => {
+  const written = (type: ViewColumn['type'], cells: ViewCell[], name = 'column') =>
+    cells.map(cellTextOf({ name, type }, cells));
+
+  it('are written without losing digits that matter, and no year is grouped', () => {
+    expect(written('integer', [1234567, '9007199254740993', null])).toEqual(['1,234,567', '9,007,199,254,740,993', '']);
+    expect(written('decimal', [0.000123456, 1234.5678, '0.1'])).toEqual(['0.0001235', '1,234.57', '0.1']);
+    expect(written('integer', [2024], 'year')).toEqual(['2024']);
+    expect(written('decimal', ['NaN'])).toEqual(['NaN']);
+  });
+
+  it('are moments in UTC, and days where all are midnights', () => {
+    expect(written('datetime', ['2024-03-01T00:00:00Z', null])).toEqual(['Mar 1, 2024', '']);
+    expect(written('datetime', ['2024-03-01T23:30:00Z'])[0]).toMatch(/^Mar 1, 2024, 11:30\sPM$/);
+    const axis = (cells: ViewCell[]) => cells.map(axisTextOf({ name: 'day', type: 'date' }, cells));
+    expect(axis(['2023-01-01', '2024-01-01'])).toEqual(['2023', '2024']);
+    expect(axis(['2023-01-01', '2023-02-01'])).toEqual(['Jan 2023', 'Feb 2023']);
+    expect(axis(['2023-01-01', '2023-02-02'])).toEqual(['Jan 1, 2023', 'Feb 2, 2023']);
+  });
+
+  it('follow the style that the chart asks for, as far as it makes sense', () => {
+    const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, numberStyleOf(options));
+    expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
+    expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');
+    expect(text({ decimals: 3, prefix: '≈', suffix: ' kg' })).toBe('≈1,234.500 kg');
+    for (const nonsense of [
+      { format: 'currency', currency: 'dollars' },
+      { decimals: 1e9, format: {} },
+      { decimals: -3.5 },
+    ]) {
+      expect(text(nonsense)).toMatch(/^1,234\.50*$/);
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ViewFilter } from '../../src/kernel/viewing.ts';
+import { initialValues, isNone, toParameters, toQuery, unmet } from '../../src/web/values.ts';
+
+const filter = (slug: string, kind: ViewFilter['kind'], standing: unknown = null, required = false): ViewFilter => ({
+  slug,
+  label: slug,
+  kind,
+  default: standing,
+  required,
+});
+
+const FILTERS = [
+  filter('state', 'multi_select', ['TX']),
+  filter('name', 'text'),
+  filter('period', 'date_range', { from: '2024-01-01' }),
+];
+const date = fc
+  .date({ min: new Date('1990-01-01'), max: new Date('2050-01-01'), noInvalidDate: true })
+  .map((day) => day.toISOString().slice(0, 10));
+
+describe('values of filters', () => {
+  it('are the same after a way through the address of the page', () => {
+    const values = fc.record({
+      state: fc.oneof(fc.constant([]), fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 5 })),
+      name: fc.oneof(fc.constant(null), fc.string({ minLength: 1 })),
+      period: fc.oneof(
+        fc.constant(null),
+        fc.record({ from: date, to: date }),
+        fc.record({ from: date }),
+        fc.record({ to: date }),
+      ),
+    });
+    fc.assert(
+      fc.property(values, (chosen) => {
+        const address = new URLSearchParams(toQuery(FILTERS, chosen).toString());
+        const read = initialValues(FILTERS, address);
+        expect(toParameters(FILTERS, read)).toEqual(toParameters(FILTERS, chosen));
+      }),
+    );
+  });
+
+  it('leave no trace in the address where they are the defaults', () => {
+    expect(toQuery(FILTERS, initialValues(FILTERS, new URLSearchParams())).size).toBe(0);
+  });
+
+  it('are sent where there are any, and as null where a default was taken away', () => {
+    expect(toParameters(FILTERS, { state: [], name: '', period: {} })).toEqual({ state: null, period: null });
+    expect(toParameters(FILTERS, { state: ['CA'], name: 'x' })).toEqual({ state: ['CA'], name: 'x', period: null });
+  });
+
+  it('are missing where they are required and have no default to fall back to', () => {
+    const filters = [filter('a', 'text', null, true), filter('b', 'text', 'x', true), filter('c', 'text')];
+    expect(unmet(filters, {}).map(({ slug }) => slug)).toEqual(['a']);
+    expect(unmet(filters, { a: 'y' })).toEqual([]);
+  });
+
+  it('are none when nothing is in them', () => {
+    for (const none of [undefined, null, '', [], {}, { from: '', to: null }]) expect(isNone(none)).toBe(true);
+    for (const some of [0, false, ' ', [''], { from: '2024-01-01' }]) expect(isNone(some)).toBe(false);
+  });
+});
