@@ -78,6 +78,8 @@ export async function axeFindings(page: Page): Promise<string[]> {
   const source = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   // Through the debugger, not a script element: the page's policy stands.
   await page.evaluate(source);
+  // What is on its way is dimmed.
+  await page.waitForFunction('document.querySelector("[aria-busy=true]") === null');
   const violations = await page.evaluate(async () => {
     const { violations: found } = await (
       globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }

@@ -1,27 +1,38 @@
-import type { ViewPlace } from '../../kernel/viewing.ts';
+import type { ViewChart, ViewPlace } from '../../kernel/viewing.ts';
 import { h } from '../dom.ts';
+import { arrange } from './arrange.ts';
+import { type Widget, widgetOf } from './widget.ts';
 
-/** Columns of a dashboard, unless something stands further to the right. */
-const COLUMNS = 12;
+/** The cards of a page, and how to reach them. */
+export interface Grid {
+  element: HTMLElement;
+  /** Every card with the visualization that it shows. One visualization may stand in several places. */
+  cards: { visualizationId: string; widget: Widget }[];
+}
 
 /**
  * Cards on a grid. On a narrow page they stand below each other, in the order in which one reads the wide one; what has
  * no place comes last, over the whole width.
+ * @param bare leaves the names of cards out, where the page says them already
  */
-export function gridOf(layout: readonly ViewPlace[], cards: ReadonlyMap<string, HTMLElement>): HTMLElement {
-  const places = layout
-    .filter(({ visualization_id }) => cards.has(visualization_id))
-    .toSorted((a, b) => a.y - b.y || a.x - b.x);
-  const placed = new Set(places.map(({ visualization_id }) => visualization_id));
-  const columns = Math.max(COLUMNS, ...places.map(({ x, w }) => x + w));
-  const grid = h('div', { class: 'grid' });
-  grid.style.setProperty('--columns', String(columns));
-  for (const { visualization_id, x, y, w, h: height } of places) {
-    const card = cards.get(visualization_id) as HTMLElement;
-    card.style.setProperty('--column', `${x + 1} / span ${w}`);
-    card.style.setProperty('--row', `${y + 1} / span ${height}`);
-    grid.append(card);
+export function gridOf(layout: readonly ViewPlace[], charts: readonly ViewChart[], bare: boolean): Grid {
+  const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));
+  const { columns, places } = arrange(layout.filter(({ visualization_id: id }) => byId.has(id)));
+  const placed = new Set(places.map(({ visualization_id: id }) => id));
+  const element = h('div', { class: 'grid' });
+  element.style.setProperty('--columns', String(columns));
+  const cards: Grid['cards'] = [];
+  function add(visualizationId: string): Widget {
+    const widget = widgetOf(byId.get(visualizationId) as ViewChart, bare);
+    cards.push({ visualizationId, widget });
+    element.append(widget.element);
+    return widget;
   }
-  for (const [id, card] of cards) if (!placed.has(id)) grid.append(card);
-  return grid;
+  for (const { visualization_id, x, y, w, h: height } of places) {
+    const { style } = add(visualization_id).element;
+    style.setProperty('--column', `${x + 1} / span ${w}`);
+    style.setProperty('--row', `${y + 1} / span ${height}`);
+  }
+  for (const id of byId.keys()) if (!placed.has(id)) add(id);
+  return { element, cards };
 }

@@ -7,7 +7,6 @@ import type { Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';
 import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
 import { gridOf } from './grid.ts';
-import { type Widget, widgetOf } from './widget.ts';
 
 /** A dashboard, or a visualization alone, with its filters. */
 export interface SubjectPage {
@@ -37,12 +36,11 @@ export function subjectPage(
   let running = new AbortController();
 
   const alone = charts.length === 1 && charts[0]?.name === name;
-  const widgets = new Map<string, Widget>(charts.map((chart) => [chart.visualization_id, widgetOf(chart, alone)]));
+  const grid = gridOf(layout, charts, alone);
   const status = h('p', { class: 'unseen', role: 'status' });
   const trouble = h('div', { class: 'trouble' });
   const bar: FilterBar | undefined =
     filters.length > 0 && !hide_controls ? filterBar(filters, source, choose, reset) : undefined;
-  const grid = gridOf(layout, new Map([...widgets].map(([id, { element }]) => [id, element])));
   const element = h(
     'main',
     { class: 'subject' },
@@ -54,7 +52,7 @@ export function subjectPage(
     ),
     bar?.element,
     trouble,
-    charts.length === 0 ? h('p', { class: 'empty' }, TEXTS.emptyDashboard) : grid,
+    charts.length === 0 ? h('p', { class: 'empty' }, TEXTS.emptyDashboard) : grid.element,
     status,
   );
 
@@ -82,12 +80,17 @@ export function subjectPage(
     trouble.replaceChildren();
     const [missing] = unmet(filters, values);
     if (missing) return failAll(`${missing.label}: ${TEXTS.required}`);
-    for (const widget of widgets.values()) widget.wait();
+    for (const { widget } of grid.cards) widget.wait();
     status.textContent = TEXTS.loading;
     try {
       const results = await source.execute(toParameters(filters, values), signal);
       if (signal.aborted) return;
-      for (const result of results) widgets.get(result.visualization_id)?.show(result);
+      const byId = new Map(results.map((result) => [result.visualization_id, result]));
+      for (const { visualizationId, widget } of grid.cards) {
+        const result = byId.get(visualizationId);
+        if (result) widget.show(result);
+        else widget.fail(TEXTS.broken);
+      }
       status.textContent = '';
     } catch (error) {
       if (signal.aborted) return;
@@ -98,7 +101,7 @@ export function subjectPage(
 
   function failAll(message: string): void {
     status.textContent = message;
-    for (const widget of widgets.values()) widget.fail(message);
+    for (const { widget } of grid.cards) widget.fail(message);
   }
 
   bar?.set(values);
@@ -112,7 +115,7 @@ export function subjectPage(
       apply();
     },
     repaint() {
-      for (const widget of widgets.values()) widget.repaint();
+      for (const { widget } of grid.cards) widget.repaint();
     },
     end: () => running.abort(),
   };
