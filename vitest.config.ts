@@ -40,7 +40,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...IN_NODE, ...IN_BROWSER],
           setupFiles: ['test/support/migrate.ts'],
-          globalSetup: ['test/support/global-setup.ts', 'test/support/oidc-provider.ts'],
+          globalSetup: ['test/support/global-setup.ts', 'test/support/oidc-provider.ts', 'test/support/ai-server.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -30,6 +30,7 @@ import { conceptEndpoints } from './modules/knowledge/concepts/console.ts';
 import { ontologyNodeEndpoints } from './modules/knowledge/ontology/nodes.console.ts';
 import { ontologyRelationEndpoints } from './modules/knowledge/ontology/relations.console.ts';
 import { semanticEndpoints } from './modules/knowledge/semantic/console.ts';
+import { suggestionEndpoints } from './modules/knowledge/suggestions/console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
 import { type Framing, pageEndpoints } from './modules/pages/sharing.ts';
@@ -96,6 +97,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...semanticEndpoints,
       ...ontologyNodeEndpoints,
       ...ontologyRelationEndpoints,
+      ...suggestionEndpoints,
     ],
   },
   { surface: sharing.surface, endpoints: [...pageEndpoints(FRAMING)] },

@@ -47,6 +47,12 @@ const origins = z
     'must be origins such as https://console.example.com, separated by commas',
   );
 
+/** A variable that may be left empty. */
+const optionalText = z
+  .string()
+  .optional()
+  .transform((text) => (text === '' ? undefined : text));
+
 const limit = (standard: number) => z.coerce.number().int().positive().default(standard);
 
 const variables = z
@@ -80,6 +86,15 @@ const variables = z
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
     /** Lets identity providers be on plain http and private addresses: for development on one machine. */
     ALLOW_PRIVATE_ISSUERS: flag,
+    /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */
+    AI_API_KEY: optionalText,
+    /** Any endpoint that speaks OpenAI's chat completions with JSON schemas; ends in `/v1`. */
+    AI_BASE_URL: optionalText.pipe(z.url().default('https://api.openai.com/v1')),
+    AI_MODEL: optionalText.pipe(z.string().default('gpt-5-mini')),
+    /** How long one try of asking the provider may take. */
+    AI_TIMEOUT_MS: limit(60_000),
+    /** Pause before the second try; the one before the third is four times as long. */
+    AI_BACKOFF_MS: limit(2_000),
     /** Bytes of uploaded files that one queue message works through before the next goes on: sized for 30 s of CPU. */
     UPLOAD_MESSAGE_BYTES: limit(32 * 1024 * 1024),
   })

@@ -32,6 +32,7 @@ const REASONS: Record<string, Wording> = {
   'ai.unavailable': [503, 'AI_PROVIDER_UNAVAILABLE'],
   'ai.refused': [502, 'AI_PROVIDER_REFUSED'],
   'ai.invalid_output': [502, 'AI_OUTPUT_INVALID'],
+  'ai.nothing_proposed': [502, 'AI_OUTPUT_INVALID'],
 };
 
 export const surface: Surface = {

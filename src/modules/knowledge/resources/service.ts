@@ -83,10 +83,10 @@ export async function listVersions(
   return store.readVersions(ctx.db, { companyId: ctx.actor.companyId, resourceId: id }, part);
 }
 
-/** What a resource held at a version; undefined for one that it never had. */
-export async function contentAt(ctx: CompanyContext, id: string, version: number): Promise<Content | undefined> {
+/** What a resource was at a version, its status included; undefined for a version that it never had. */
+export async function membersAt(ctx: CompanyContext, id: string, version: number): Promise<Content | undefined> {
   const [row] = await store.selectVersion(ctx.db, ctx.actor.companyId, id, version);
-  return row?.content;
+  return row && { ...row.content, status: row.status };
 }
 
 /** What a caller sends of a resource. */

@@ -1,0 +1,40 @@
+import { inject } from 'vitest';
+import type { Asked, Step } from '../support/ai-server.ts';
+
+let made = 0;
+
+/** A provider of a test's own, on a socket: what it answers, in this order, and what it was asked. */
+export async function aModel(...steps: Step[]) {
+  made += 1;
+  const base = `${inject('aiServerUrl')}/script-${Date.now()}-${made}`;
+  const follow = async (...next: Step[]): Promise<void> => {
+    await fetch(`${base}/_script`, { method: 'POST', body: JSON.stringify(next) });
+  };
+  await follow(...steps);
+  return {
+    /** Variables of requests that are to ask this provider. It is given little time. */
+    env: {
+      AI_API_KEY: 'key-of-the-tests',
+      AI_BASE_URL: `${base}/v1`,
+      AI_MODEL: 'model-of-the-tests',
+      AI_BACKOFF_MS: '5',
+      AI_TIMEOUT_MS: '2000',
+    },
+    follow,
+    asked: async (): Promise<Asked[]> => (await fetch(`${base}/_asked`)).json(),
+  };
+}
+
+/** Requests with this in their environment reach no provider. */
+export const NO_MODEL = { AI_API_KEY: '' };
+
+/** An answer about one resource. */
+export const proposal = (payload: Record<string, unknown>, members: Record<string, unknown> = {}) => ({
+  answer: {
+    payload,
+    explanation: 'Because the material says so.',
+    evidence: [{ source: 'concept', quote: 'the words', table: null, column: null }],
+    confidence: 0.8,
+    ...members,
+  },
+});
