@@ -99,7 +99,7 @@ async function start(): Promise<void> {
   console.log(`
 Data Console API is ready.
   API         ${baseUrl}
-  Description ${baseUrl}/openapi.json
+  Description ${baseUrl}/docs
   Company     ${demo.company.slug}, owner ${demo.owner.email}, password ${demo.owner.password}
   Postgres    ${demo.postgres_url}
   Mailbox     ${mailbox.url}?to=ADDRESS

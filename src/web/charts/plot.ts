@@ -1,6 +1,7 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../kernel/viewing.ts';
 import { TEXTS } from '../texts.ts';
 import { axisTextOf, cellTextOf, labelText, type NumberStyle, numberStyleOf, toNumber } from './format.ts';
+import { momentsOf } from './moments.ts';
 
 /** Columns and rows of a result that has no error. */
 export interface Data {
@@ -19,6 +20,8 @@ export interface Series {
 export interface Plot {
   xLabel: string;
   labels: string[];
+  /** Milliseconds since the epoch for each label, where all are moments. */
+  moments: number[] | undefined;
   series: Series[];
   style: NumberStyle;
 }
@@ -31,7 +34,7 @@ export interface Clouds {
   style: NumberStyle;
 }
 
-/** More series than anyone can tell apart: the rest is left out, and said so. */
+/** More series than anyone can tell apart: the rest is left out, and that is said. */
 export const MAX_SERIES = 20;
 export const MAX_SLICES = 10;
 
@@ -78,7 +81,13 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
       label: data.columns[at]?.name ?? '',
       values: data.rows.map((row) => toNumber(row[at])),
     }));
-    return { xLabel: x.name, labels: cells.map((cell) => labelText(text, cell)), series, style };
+    return {
+      xLabel: x.name,
+      labels: cells.map((cell) => labelText(text, cell)),
+      moments: momentsOf(x, cells),
+      series,
+      style,
+    };
   }
   const places = new Map<ViewCell, number>();
   for (const cell of cells) if (!places.has(cell)) places.set(cell, places.size);
@@ -91,7 +100,14 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
     }
     return { label, values };
   });
-  return { xLabel: x.name, labels: [...places.keys()].map((cell) => labelText(text, cell)), series, style };
+  const values = [...places.keys()];
+  return {
+    xLabel: x.name,
+    labels: values.map((cell) => labelText(text, cell)),
+    moments: momentsOf(x, values),
+    series,
+    style,
+  };
 }
 
 /** The points of a scatter chart, or undefined when the result does not fit the chart. */

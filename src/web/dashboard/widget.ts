@@ -53,6 +53,11 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
     put(h('p', { class: kind, role: kind === 'error' && 'alert' }, message));
   }
 
+  function tell(text: string): void {
+    note.textContent = text;
+    note.hidden = text === '';
+  }
+
   async function render(shown: ViewResult): Promise<void> {
     const { columns = [], rows = [], error, truncated } = shown;
     if (error) return say(error.message, 'error');
@@ -63,8 +68,7 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
       !drawable && TEXTS.missingColumn,
       truncated && `${count(rows.length, 'row', 'rows')}. ${TEXTS.truncated}`,
     ];
-    note.textContent = notes.filter((each) => each !== false && each !== undefined).join(' ');
-    note.hidden = note.textContent === '';
+    tell(notes.filter((each) => each !== false && each !== undefined).join(' '));
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
     toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
     if (chart.type === 'table' || asTable || !drawable) put(tableOf(data, name, numberStyleOf(chart.options)));
@@ -78,6 +82,7 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
     const canvas = h('canvas', { role: 'img' });
     put(h('div', { class: 'canvas' }, canvas));
     drawing = draw(canvas, data, chart);
+    if (drawing?.note) tell([note.textContent, drawing.note].join(' ').trim());
     canvas.setAttribute('aria-label', `${name}: ${chart.type} chart. ${drawing?.summary ?? ''}`);
   }
 

@@ -1,0 +1,97 @@
+import type { ChartConfiguration, ChartOptions } from 'chart.js';
+import type { ViewChart } from '../../kernel/viewing.ts';
+import { axis, common, titleOf } from './common.ts';
+import { momentTicks, type Tick } from './moments.ts';
+import { faded, palette, pointShape, seriesColour } from './palette.ts';
+import { MAX_SERIES, type Plot } from './plot.ts';
+
+/** Points closer than this many are drawn as dots too. */
+const DOTTED_POINTS = 60;
+/** What a moment takes along an axis, in pixels. */
+const TICK_WIDTH = 90;
+
+/** Lines, areas and bars. Where x is time, lines and areas stand on an axis of time. */
+export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): ChartConfiguration {
+  const stacked = options.stacked === true;
+  const horizontal = type === 'bar' && options.horizontal === true;
+  const timeline = type === 'bar' ? undefined : timelineOf(plot);
+  const shared = common(plot.style, plot.series.length > 1);
+  const { tooltip } = shared.plugins;
+  const title = (items: { dataIndex: number }[]) => timeline?.labels[items[0]?.dataIndex ?? -1] ?? '';
+  return {
+    type: type === 'bar' ? 'bar' : 'line',
+    data: {
+      labels: timeline ? undefined : plot.labels,
+      datasets: plot.series.slice(0, MAX_SERIES).map(({ label, values }, index) => ({
+        label,
+        data: timeline ? timeline.points(values) : values,
+        ...(type === 'bar' ? barStyle(index) : lineStyle(index, type === 'area', stacked, plot.labels.length)),
+      })),
+    },
+    options: {
+      ...shared,
+      plugins: timeline
+        ? { ...shared.plugins, tooltip: { callbacks: { ...tooltip.callbacks, title } } }
+        : shared.plugins,
+      indexAxis: horizontal ? 'y' : 'x',
+      interaction: { mode: 'index', intersect: false, axis: horizontal ? 'y' : 'x' },
+      scales: {
+        [horizontal ? 'y' : 'x']: {
+          ...axis(titleOf(options.x_label)),
+          ...timeline?.scale,
+          stacked: timeline ? false : stacked,
+          grid: { display: false },
+        },
+        [horizontal ? 'x' : 'y']: {
+          ...axis(titleOf(options.y_label), plot.style),
+          stacked,
+          beginAtZero: type !== 'line',
+        },
+      },
+    } as ChartOptions,
+  };
+}
+
+const barStyle = (index: number) => ({ backgroundColor: seriesColour(index), borderRadius: 3, maxBarThickness: 56 });
+
+function lineStyle(index: number, area: boolean, stacked: boolean, points: number) {
+  const colour = seriesColour(index);
+  return {
+    borderColor: colour,
+    backgroundColor: area ? faded(colour, 0.25) : colour,
+    fill: area && (stacked && index > 0 ? '-1' : 'origin'),
+    borderWidth: 2,
+    // Dots at the ends stand out of the area of the chart.
+    clip: 8,
+    pointRadius: points <= DOTTED_POINTS ? 3 : 0,
+    pointHoverRadius: 5,
+    pointBackgroundColor: colour,
+    pointStyle: pointShape(index),
+    // A series need not have a value wherever another has one.
+    spanGaps: true,
+  };
+}
+
+/** Points at their moments, in order, and the axis that they stand on; undefined where x is no time. */
+function timelineOf({ moments, labels }: Plot) {
+  if (!moments) return undefined;
+  const order = moments.map((_moment, at) => at).sort((a, b) => (moments[a] as number) - (moments[b] as number));
+  const [min, max] = [moments[order[0] as number], moments[order.at(-1) as number]] as [number, number];
+  return {
+    labels: order.map((at) => labels[at]),
+    points: (values: (number | null)[]) => order.map((at) => ({ x: moments[at] as number, y: values[at] ?? null })),
+    scale: {
+      type: 'linear',
+      min,
+      max,
+      afterBuildTicks: (scale: { ticks: Tick[]; width: number }) => {
+        scale.ticks = momentTicks(min, max, Math.max(2, Math.floor(scale.width / TICK_WIDTH)));
+      },
+      ticks: {
+        color: palette().text,
+        maxRotation: 0,
+        callback: (_value: unknown, at: number, ticks: Tick[]) => ticks[at]?.label,
+      },
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { type NumberStyle, numberText } from './format.ts';
+import { palette } from './palette.ts';
+
+/** The title that a chart's options give an axis. */
+export const titleOf = (option: unknown): string | undefined =>
+  typeof option === 'string' && option !== '' ? option : undefined;
+
+/** What all charts have in common. Nothing moves: data is there at once. */
+export function common(style: NumberStyle, legend: boolean, position: 'top' | 'right' = 'top') {
+  const { text } = palette();
+  return {
+    animation: false,
+    responsive: true,
+    layout: { padding: { right: 8 } },
+    maintainAspectRatio: false,
+    color: text,
+    plugins: {
+      legend: {
+        display: legend,
+        position,
+        align: 'start',
+        labels: { color: text, usePointStyle: true, boxHeight: 8, boxWidth: 8 },
+      },
+      tooltip: {
+        callbacks: {
+          label: ({
+            dataset,
+            parsed,
+            raw,
+          }: {
+            dataset: { label?: string };
+            parsed: { x: number; y: number };
+            raw: unknown;
+          }) => {
+            const value = typeof raw === 'object' && raw !== null ? parsed.y : (raw as number);
+            return ` ${dataset.label}: ${numberText(value, style)}`;
+          },
+        },
+      },
+    },
+  } as const;
+}
+
+/** An axis with the numbers of a style, or with whatever stands along it. */
+export function axis(title?: string, style?: NumberStyle) {
+  const { text, grid } = palette();
+  return {
+    title: { display: title !== undefined, text: title, color: text },
+    grid: { color: grid },
+    border: { display: false },
+    ticks: {
+      color: text,
+      maxRotation: 30,
+      autoSkipPadding: style ? 14 : 6,
+      ...(style && { callback: (value: number | string) => numberText(Number(value), shortened(style)) }),
+    },
+  };
+}
+
+/** Ticks need no more digits than they have. */
+const shortened = (style: NumberStyle): NumberStyle =>
+  style.format === 'currency' ? { ...style, decimals: style.decimals ?? 0 } : { ...style, decimals: undefined };

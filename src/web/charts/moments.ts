@@ -1,0 +1,76 @@
+import type { ViewCell, ViewColumn } from '../../kernel/viewing.ts';
+
+/** Time along an axis: where its ticks stand and what they say. All in UTC, as the data is. */
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** How far ticks may be apart, finest first: a number of hours, days or months. */
+const STEPS: [unit: 'hour' | 'day' | 'month', size: number][] = [
+  ...[1, 3, 6, 12].map((size): ['hour', number] => ['hour', size]),
+  ...[1, 2, 7].map((size): ['day', number] => ['day', size]),
+  ...[1, 3, 6, 12, 24, 60, 120, 240, 600, 1200].map((size): ['month', number] => ['month', size]),
+];
+
+const LENGTH = { hour: HOUR, day: DAY, month: 30.4375 * DAY };
+
+const text = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat(undefined, { ...options, timeZone: 'UTC' });
+const TEXTS = {
+  hour: text({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }),
+  day: text({ month: 'short', day: 'numeric', year: 'numeric' }),
+  month: text({ month: 'short', year: 'numeric' }),
+  year: text({ year: 'numeric' }),
+};
+
+/**
+ * The cells of a column as milliseconds since the epoch, where all of them are moments and at least two differ.
+ * @returns undefined for any other column
+ */
+export function momentsOf({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
+  if (type !== 'date' && type !== 'datetime') return undefined;
+  const moments = cells.map((cell) => (cell === null ? Number.NaN : Date.parse(String(cell))));
+  return moments.some(Number.isNaN) || new Set(moments).size < 2 ? undefined : moments;
+}
+
+/** A tick: where it stands, in milliseconds, and what it says. */
+export interface Tick {
+  value: number;
+  label: string;
+}
+
+/** At most `most` ticks (at least 2) from one moment to a later one: at round hours, days, Mondays, months or years. */
+export function momentTicks(from: number, to: number, most: number): Tick[] {
+  const [unit, size] = STEPS.find(([name, n]) => (to - from) / (LENGTH[name] * n) < most) ?? (['month', 1200] as const);
+  const format = TEXTS[unit === 'month' && size >= 12 ? 'year' : unit];
+  const ticks: Tick[] = [];
+  for (let at = firstTick(from, unit, size); at <= to && ticks.length < most; at = nextTick(at, unit, size)) {
+    ticks.push({ value: at, label: format.format(at) });
+  }
+  // Less than two tell no scale: the ends do.
+  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: TEXTS.hour.format(value) })) : ticks;
+}
+
+/** The first round moment that is not before `from`. */
+function firstTick(from: number, unit: 'hour' | 'day' | 'month', size: number): number {
+  if (unit !== 'month') {
+    const step = LENGTH[unit] * size;
+    // The epoch began on a Thursday.
+    const monday = unit === 'day' && size === 7 ? 4 * DAY : 0;
+    return Math.ceil((from - monday) / step) * step + monday;
+  }
+  const months = monthsOf(from);
+  const whole = Math.floor(months / size) * size;
+  return startOfMonth(whole) >= from ? startOfMonth(whole) : startOfMonth(whole + size);
+}
+
+const nextTick = (at: number, unit: 'hour' | 'day' | 'month', size: number): number =>
+  unit === 'month' ? startOfMonth(monthsOf(at) + size) : at + LENGTH[unit] * size;
+
+/** Months since year 0. */
+function monthsOf(moment: number): number {
+  const date = new Date(moment);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+const startOfMonth = (months: number): number => new Date(0).setUTCFullYear(Math.floor(months / 12), months % 12, 1);

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { momentsOf, momentTicks } from '../../src/web/charts/moments.ts';
+
+const ticks = (from: string, to: string, most = 8) =>
+  momentTicks(Date.parse(from), Date.parse(to), most).map(({ label }) => label);
+
+describe('ticks of a time axis', () => {
+  it('stand at round hours, days, months or years', () => {
+    expect(ticks('2024-01-01T05:30Z', '2024-01-01T09:10Z')).toEqual([
+      expect.stringMatching(/^Jan 1, 6:00\sAM$/),
+      expect.stringMatching(/^Jan 1, 7:00\sAM$/),
+      expect.stringMatching(/^Jan 1, 8:00\sAM$/),
+      expect.stringMatching(/^Jan 1, 9:00\sAM$/),
+    ]);
+    expect(ticks('2024-02-27', '2024-03-02')).toEqual([
+      'Feb 27, 2024',
+      'Feb 28, 2024',
+      'Feb 29, 2024',
+      'Mar 1, 2024',
+      'Mar 2, 2024',
+    ]);
+    expect(ticks('2023-11-15', '2024-03-02')).toEqual(['Dec 2023', 'Jan 2024', 'Feb 2024', 'Mar 2024']);
+    expect(ticks('1989-06-01', '2024-01-01')).toEqual(['1990', '1995', '2000', '2005', '2010', '2015', '2020']);
+  });
+
+  it('are never more than fit, always within and in order', () => {
+    const moment = fc.integer({ min: Date.parse('0100-01-01'), max: Date.parse('9000-01-01') });
+    fc.assert(
+      fc.property(moment, moment, fc.integer({ min: 2, max: 20 }), (a, b, most) => {
+        const [from, to] = [Math.min(a, b), Math.max(a, b)];
+        const values = momentTicks(from, to, most).map(({ value }) => value);
+        expect(values.length).toBeLessThanOrEqual(most);
+        expect(values.every((value, at) => value >= from && value <= to && value > (values[at - 1] ?? -Infinity))).toBe(
+          true,
+        );
+      }),
+    );
+  });
+
+  it('are for columns of moments alone', () => {
+    const day = (cells: (string | null)[]) => momentsOf({ name: 'day', type: 'date' }, cells);
+    expect(day(['2024-01-02', '2024-01-01'])).toEqual([Date.parse('2024-01-02'), Date.parse('2024-01-01')]);
+    expect(day(['2024-01-02', null])).toBeUndefined();
+    expect(day(['2024-01-02', '2024-01-02'])).toBeUndefined();
+    expect(momentsOf({ name: 'day', type: 'text' }, ['2024-01-02', '2024-01-03'])).toBeUndefined();
+  });
+});
