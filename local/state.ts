@@ -9,6 +9,7 @@ export interface LocalSecrets {
   PLATFORM_ADMIN_TOKEN: string;
   JWT_PRIVATE_KEYS: string;
   KEY_DERIVATION_SECRETS: string;
+  EMBED_SECRETS: string;
   ENCRYPTION_KEYS: string;
   NEON_API_KEY: string;
   /** Of the superuser of the local PostgreSQL; the Worker does not get it. */
@@ -96,14 +97,19 @@ async function readSecrets(folder: string): Promise<LocalSecrets> {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  if (text === undefined) {
-    const secrets = newSecrets();
+  const kept = text === undefined ? {} : parseSecrets(text, file, folder);
+  // A newer release may need a secret that an older one did not know.
+  const secrets = { ...newSecrets(), ...kept };
+  if (Object.keys(kept).length < Object.keys(secrets).length) {
     await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
-    return secrets;
   }
+  return secrets;
+}
+
+function parseSecrets(text: string, file: string, folder: string): Partial<LocalSecrets> {
   try {
-    return JSON.parse(text) as LocalSecrets;
+    return JSON.parse(text) as Partial<LocalSecrets>;
   } catch (cause) {
     throw new LocalProblem(
       `${file} is not readable as JSON: put back a copy of it, or delete ${folder} to begin anew.`,
@@ -121,6 +127,7 @@ function newSecrets(): LocalSecrets {
     PLATFORM_ADMIN_TOKEN: random(),
     JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'local-1' }]),
     KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),
+    EMBED_SECRETS: JSON.stringify({ 1: random() }),
     ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
     NEON_API_KEY: random(),
     POSTGRES_PASSWORD: random(),

@@ -2,7 +2,6 @@ import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
 import { openContext } from './context.ts';
 import { failureResponse } from './http/answer.ts';
 import { audited } from './http/audit.ts';
-import { cors } from './http/cors.ts';
 import type { Doors } from './http/guard.ts';
 import { setHeaders } from './http/headers.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
@@ -14,6 +13,7 @@ import * as knowledge from './http/surfaces/knowledge.ts';
 import * as managedTables from './http/surfaces/managed-tables.ts';
 import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
+import { crossOrigin } from './http/token-routes.ts';
 import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { queueAuditRecord } from './jobs/audit-queue.ts';
 import { accountEndpoints } from './modules/accounts/organization.ts';
@@ -21,6 +21,10 @@ import { auditEndpoints } from './modules/audit/organization.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
 import { dashboardEndpoints } from './modules/dashboards/console.ts';
+import { publicEmbedEndpoints } from './modules/embeds/public.sharing.ts';
+import { frameAncestorsOf as embedFrames } from './modules/embeds/service.ts';
+import { embedEndpoints } from './modules/embeds/sharing.ts';
+import { openEmbedToken } from './modules/embeds/token.ts';
 import { consoleGroupEndpoints } from './modules/groups/console.ts';
 import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
 import { organizationGroupEndpoints } from './modules/groups/organization.ts';
@@ -33,12 +37,20 @@ import { semanticEndpoints } from './modules/knowledge/semantic/console.ts';
 import { suggestionEndpoints } from './modules/knowledge/suggestions/console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
-import { type Framing, pageEndpoints } from './modules/pages/sharing.ts';
+import { pageEndpoints } from './modules/pages/sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/console.ts';
 import { policyEndpoints } from './modules/policies/console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/organization.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
+import { shareActivityEndpoints } from './modules/share-activity/sharing.ts';
+import { authenticateExternal } from './modules/share-auth/service.ts';
+import { shareAuthEndpoints } from './modules/share-auth/sharing.ts';
+import { shareContextEndpoints } from './modules/share-contexts/sharing.ts';
+import { sharePortalEndpoints } from './modules/share-portal/sharing.ts';
+import { publicShareEndpoints } from './modules/shares/public.sharing.ts';
+import { shareEndpoints } from './modules/shares/sharing.ts';
+import { openShareToken, frameAncestorsOf as shareFrames } from './modules/shares/token.ts';
 import { signInEndpoints } from './modules/sign-in/console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/second-factor.console.ts';
@@ -50,9 +62,6 @@ import { consoleUserEndpoints } from './modules/users/console.ts';
 import { organizationUserEndpoints } from './modules/users/organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/console.ts';
 import { logError } from './platform/log.ts';
-
-/** Who may show token pages inside theirs: nobody, as long as no module knows what the tokens open. */
-const FRAMING: Framing = { ofEmbed: async () => [], ofShare: async () => [] };
 
 /** Every surface with its endpoints. */
 export const SURFACES: SurfaceEndpoints[] = [
@@ -100,7 +109,20 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...suggestionEndpoints,
     ],
   },
-  { surface: sharing.surface, endpoints: [...pageEndpoints(FRAMING)] },
+  {
+    surface: sharing.surface,
+    endpoints: [
+      ...shareContextEndpoints,
+      ...shareEndpoints,
+      ...publicShareEndpoints,
+      ...shareAuthEndpoints,
+      ...sharePortalEndpoints,
+      ...embedEndpoints,
+      ...publicEmbedEndpoints,
+      ...shareActivityEndpoints,
+      ...pageEndpoints({ ofEmbed: embedFrames, ofShare: shareFrames }),
+    ],
+  },
 ];
 
 /** Who words a failure before an endpoint is found: the first prefix that fits. */
@@ -115,13 +137,18 @@ const SURFACE_OF_PREFIX = [
 
 const DOORS: Doors = {
   operator: authenticateOperator,
-  authenticators: { bearer: authenticateBearer, signature: authenticateSignature },
+  authenticators: { bearer: authenticateBearer, signature: authenticateSignature, external: authenticateExternal },
+  tokens: {
+    share: openShareToken,
+    'embed-dashboard': openEmbedToken('dashboard'),
+    'embed-visualization': openEmbedToken('visualization'),
+  },
 };
 
 /** The whole API. */
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>();
-  app.use(observe, audited(queueAuditRecord), cors);
+  app.use(observe, audited(queueAuditRecord), crossOrigin(DOORS.tokens));
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, DOORS);
 
   app.notFound(async (c) => {

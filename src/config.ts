@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AttemptLimiter } from './objects/attempt-limiter.ts';
 import type { IpLimiter } from './objects/ip-limiter.ts';
 import type { OrganizationGate } from './objects/organization-gate.ts';
+import type { TokenLimiter } from './objects/token-limiter.ts';
 
 /** What the platform hands the Worker: see wrangler.toml. */
 export interface Bindings {
@@ -10,8 +11,10 @@ export interface Bindings {
   FILES: R2Bucket;
   JOBS: Queue;
   AUDIT: Queue;
+  SHARE_EVENTS: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;
   IP_LIMITER: DurableObjectNamespace<IpLimiter>;
+  TOKEN_LIMITER: DurableObjectNamespace<TokenLimiter>;
   ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;
   EMAIL: SendEmail;
   /** What `src/web/build.ts` wrote. */
@@ -74,6 +77,8 @@ const variables = z
     JWT_PRIVATE_KEYS: z.string(),
     /** Derive the secrets of API keys. */
     KEY_DERIVATION_SECRETS: versionedSecrets,
+    /** Sign embed tokens. A version that is taken away ends the tokens signed under it. */
+    EMBED_SECRETS: versionedSecrets,
     /** Encrypt connection strings and secrets of identity providers. */
     ENCRYPTION_KEYS: versionedSecrets,
     NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),

@@ -1,5 +1,5 @@
 import { type Bindings, type Config, configOf } from './config.ts';
-import { type ControlDb, openControlDb } from './db/client.ts';
+import { type ControlDb, openControlDb, openNearestControlDb } from './db/client.ts';
 import { type JobQueue, jobQueue } from './jobs/messages.ts';
 import { newId } from './kernel/ids.ts';
 import type { Access } from './kernel/policy.ts';
@@ -30,6 +30,27 @@ export interface ServiceAccountActor {
   access: Access;
 }
 
+/** Somebody from outside the company, known by an email address that a code was sent to. */
+export interface OutsiderActor {
+  kind: 'outsider';
+  id: string;
+  companyId: string;
+  companySlug: string;
+  email: string;
+  sessionId: string;
+}
+
+/** Whoever holds the token of a share or of an embed. `Shown` is what the module that checked the token found behind it. */
+export interface ViewerActor<Shown = unknown> {
+  kind: 'viewer';
+  companyId: string;
+  /** What requests are counted under; never the token itself. */
+  tokenId: string;
+  /** Origins whose pages may use the token; none are named where all may. */
+  allowedOrigins: readonly string[];
+  shown: Shown;
+}
+
 /** The platform's operator, who creates organizations and belongs to none. */
 export interface OperatorActor {
   kind: 'operator';
@@ -46,12 +67,28 @@ export interface SystemActor {
 }
 
 export type Principal = UserActor | ServiceAccountActor;
-export type Actor = Principal | OperatorActor | AnonymousActor | SystemActor;
+export type Actor = Principal | OutsiderActor | ViewerActor | OperatorActor | AnonymousActor | SystemActor;
+
+/** What a request tells about where it comes from. Anybody may send anything here. */
+export interface Caller {
+  /** ISO 3166 code, as the edge sees it. */
+  country: string | null;
+  userAgent: string | null;
+  /** Origin of the page that sent the request. */
+  origin: string | null;
+  /** That page is one of ours, or there is none. */
+  fromOwnPage: boolean;
+}
+
+const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
 /** All that a service may reach for. Made once per request, queue message or scheduled run. */
 export interface Context<A extends Actor = Actor> {
   readonly actor: A;
-  /** The control database, opened `first-primary`: revocations act on the next request. */
+  /**
+   * The control database, opened `first-primary`: revocations act on the next request. For holders of a token the nearest
+   * replica answers.
+   */
   readonly db: ControlDb;
   readonly config: Config;
   /** Objects of the platform that have no port of their own (Durable Objects). */
@@ -64,6 +101,8 @@ export interface Context<A extends Actor = Actor> {
   readonly baseUrl: string;
   /** The caller's address, or null in the background. */
   readonly ip: string | null;
+  /** What the request tells of where it comes from. */
+  caller(): Caller;
   readonly correlationId: string;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -75,7 +114,7 @@ export interface Context<A extends Actor = Actor> {
 }
 
 /** A context that belongs to a company: every query filters by this id. */
-export type CompanyContext = Context<Principal | SystemActor>;
+export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | SystemActor>;
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
@@ -86,21 +125,26 @@ export interface Origin {
   correlationId: string;
   baseUrl: string;
   ip: string | null;
+  caller?(): Caller;
 }
 
 /** One per isolate, so that a test can move the clock. Milliseconds since the epoch. */
 export const clock = { now: (): number => Date.now() };
 
-/** A context and the way to end it: `close` runs the cleanups, whatever happened. */
+/**
+ * A context and the way to end it: `close` runs the cleanups, whatever happened.
+ * @param options `nearest` lets any replica of the control database answer
+ */
 export function openContext<A extends Actor>(
   origin: Origin,
   actor: A,
+  { nearest = false } = {},
 ): { context: Context<A>; close(): Promise<void> } {
   const config = configOf(origin.env);
   const closers: (() => Promise<void>)[] = [];
   const context: Context<A> = {
     actor,
-    db: openControlDb(origin.env.CONTROL_DB),
+    db: nearest ? openNearestControlDb(origin.env.CONTROL_DB) : openControlDb(origin.env.CONTROL_DB),
     config,
     bindings: origin.env,
     files: origin.env.FILES,
@@ -108,6 +152,7 @@ export function openContext<A extends Actor>(
     mailer: mailer(origin.env.EMAIL, config.MAIL_FROM),
     baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
     ip: origin.ip,
+    caller: () => origin.caller?.() ?? NOBODY,
     correlationId: origin.correlationId,
     now: () => clock.now(),
     newId: () => newId(clock.now()),

@@ -6,6 +6,7 @@ import { runScheduled } from './jobs/scheduled.ts';
 export { AttemptLimiter } from './objects/attempt-limiter.ts';
 export { IpLimiter } from './objects/ip-limiter.ts';
 export { OrganizationGate } from './objects/organization-gate.ts';
+export { TokenLimiter } from './objects/token-limiter.ts';
 
 const app = createApp();
 

@@ -10,6 +10,11 @@ export function openControlDb(database: D1Database) {
   return drizzle(database.withSession('first-primary') as unknown as D1Database);
 }
 
+/** The same, answered by the nearest replica: what anonymous viewers read may be a moment old. */
+export function openNearestControlDb(database: D1Database): ControlDb {
+  return drizzle(database.withSession('first-unconstrained') as unknown as D1Database);
+}
+
 export type ControlDb = ReturnType<typeof openControlDb>;
 
 /** A write or read that can stand in a batch. */

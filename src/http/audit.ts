@@ -62,6 +62,10 @@ function principalOf(
       return known(actor.companyId, 'user', actor.id, actor.sessionId);
     case 'service_account':
       return known(actor.companyId, 'service_account', actor.id, actor.keyId);
+    case 'outsider':
+      return known(actor.companyId, 'outsider', actor.id, actor.sessionId);
+    case 'viewer':
+      return { companyId: actor.companyId, principalType: 'anonymous', principalId: null, credential: actor.tokenId };
     case 'operator':
       return { companyId: null, principalType: 'operator', principalId: null, credential: null };
     default:

@@ -3,9 +3,10 @@ import { configOf } from '../config.ts';
 import { setHeaders } from './headers.ts';
 import type { HttpEnv } from './mount.ts';
 
-type Header = readonly [name: string, value: string];
+export type Header = readonly [name: string, value: string];
 
-const EXPOSED: Header = [
+/** Headers of ours that pages of other origins may read. */
+export const EXPOSED: Header = [
   'Access-Control-Expose-Headers',
   'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After',
 ];

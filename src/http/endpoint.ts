@@ -1,8 +1,20 @@
 import type { ZodType, z } from 'zod';
-import type { AnonymousActor, Context, OperatorActor, Principal, PrincipalContext } from '../context.ts';
+import type {
+  AnonymousActor,
+  Context,
+  OperatorActor,
+  OutsiderActor,
+  Principal,
+  PrincipalContext,
+  ViewerActor,
+} from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
+import type { Credential } from './surface.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** What a token that stands in a path, `{token}`, was made for. */
+export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization';
 
 /**
  * Who may call:
@@ -10,7 +22,9 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
  * - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type)
  * - `{ action, on }` the same where the resource's ARN is not made of its id: `on` finds it
  * - `administrator` · `operator` of the platform
- * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data
+ * - `token` whoever holds the token in the path
+ * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data; who is
+ *   allowed none of `anyOf` on anything goes no further
  */
 export type Access =
   | 'public'
@@ -20,7 +34,8 @@ export type Access =
   | 'operator'
   | Action
   | { action: Action; on: LocateResource }
-  | { decidedBy: string };
+  | { token: TokenKind }
+  | { decidedBy: string; anyOf?: readonly Action[] };
 
 /**
  * The ARN of the resource that the path's `{id}` names. For one that is not there it is the ARN of all of the type, so
@@ -35,14 +50,23 @@ export function actionOf(access: Access): Action | null {
 }
 
 /** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent` and `raw`. */
-export type Returns = { status: 200 | 201 | 202; body: ZodType } | { status: 204 } | { status: 200 | 302; raw: string };
+export type Returns =
+  | { status: 200 | 201 | 202; body: ZodType }
+  | { status: 200; json: ZodType }
+  | { status: 204 }
+  | { status: 200 | 302; raw: string };
 
 export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as const;
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
 export const accepted = <S extends ZodType>(body: S) => ({ status: 202, body }) as const;
 export const noContent = { status: 204 } as const;
+/** JSON of this shape that the handler has as bytes already. */
+export const written = <S extends ZodType>(json: S) => ({ status: 200, json }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is. */
 export const raw = <S extends 200 | 302>(status: S, description: string) => ({ status, raw: description }) as const;
+
+/** Those who have a credential of their own. */
+type Known = Principal | OutsiderActor;
 
 type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathParameter<Rest>
@@ -50,17 +74,19 @@ type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}
 
 type Parsed<S> = S extends ZodType ? z.output<S> : undefined;
 
-type ActorOf<A extends Access, P extends Principal> = A extends 'public'
+type ActorOf<A extends Access, P extends Known, V extends ViewerActor> = A extends 'public'
   ? AnonymousActor
   : A extends 'optional'
     ? AnonymousActor | P
     : A extends 'operator'
       ? OperatorActor
-      : P;
+      : A extends { token: TokenKind }
+        ? V
+        : P;
 
 type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
   ? z.input<S>
-  : R extends { raw: string }
+  : R extends { raw: string } | { json: ZodType }
     ? Response
     : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
       void;
@@ -76,6 +102,8 @@ export interface Contract {
    * or `none` when it is something of another service, so that the action is checked on all resources of the type.
    */
   resource?: ResourceType | 'none';
+  /** How callers prove who they are, where it is not the surface's way. */
+  credential?: Credential;
   /** One line for the reader of the API's description. */
   summary: string;
   description?: string;
@@ -95,8 +123,8 @@ export interface Contract {
 }
 
 /** What a handler is given: validated input and the context of the caller. */
-export interface Call<C extends Contract, P extends Principal> {
-  ctx: Context<ActorOf<C['access'], P>>;
+export interface Call<C extends Contract, P extends Known, V extends ViewerActor> {
+  ctx: Context<ActorOf<C['access'], P, V>>;
   params: Record<PathParameter<C['path']>, string>;
   query: Parsed<C['query']>;
   body: C extends { body: ZodType; form: ZodType } ? Parsed<C['body']> | undefined : Parsed<C['body']>;
@@ -111,10 +139,10 @@ export interface Endpoint {
   handle: (call: any) => Promise<unknown>;
 }
 
-/** The `endpoint` function of a surface whose callers are `P`. */
-export function endpointFor<P extends Principal>() {
+/** The `endpoint` function for callers that are `P`, and holders of tokens that are `V`. */
+export function endpointFor<P extends Known, V extends ViewerActor = ViewerActor>() {
   return <const C extends Contract>(
     contract: C,
-    handle: (call: Call<C, P>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
+    handle: (call: Call<C, P, V>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
   ): Endpoint => ({ contract, handle: async (call) => handle(call) });
 }

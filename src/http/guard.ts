@@ -1,18 +1,26 @@
 import type { HonoRequest } from 'hono';
-import type { Actor, AnonymousActor, Context, Principal, PrincipalContext } from '../context.ts';
+import type {
+  Actor,
+  AnonymousActor,
+  Context,
+  OutsiderActor,
+  Principal,
+  PrincipalContext,
+  ViewerActor,
+} from '../context.ts';
 import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
-import { decide, dependsOnResource, isAdministrator } from '../kernel/policy.ts';
+import { decide, dependsOnResource, isAdministrator, rulesFor } from '../kernel/policy.ts';
 import type { Admission } from '../objects/organization-gate.ts';
-import { type Access, actionOf, type Contract } from './endpoint.ts';
-import { countByIp, countByPrincipal, rateLimited } from './rate-limits.ts';
+import { type Access, actionOf, type Contract, type TokenKind } from './endpoint.ts';
+import { countByIp, countByPrincipal, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
 /** Who a credential proved to be, and the nonce that must not come again. */
 export interface Authenticated {
-  actor: Principal;
+  actor: Principal | OutsiderActor;
   nonce?: Admission['nonce'];
 }
 
@@ -36,8 +44,21 @@ export type Authenticators = Record<Credential, Authenticate>;
 /** Passes when the request carries the operator's token. */
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: HonoRequest) => Promise<void>;
 
+/**
+ * Finds out what the token of a path opens.
+ * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it
+ *   throws when there were too many
+ * @throws Failure of kind unauthenticated or forbidden
+ */
+export type OpenToken = (
+  ctx: Context<AnonymousActor>,
+  token: string,
+  count: (tokenId: string) => Promise<void>,
+) => Promise<ViewerActor>;
+
 export interface Doors {
   authenticators: Authenticators;
+  tokens: Record<TokenKind, OpenToken>;
   operator: AuthenticateOperator;
 }
 
@@ -58,7 +79,7 @@ export async function guard(
   // The address is counted beside the look-ups, not before them; its refusal comes first all the same.
   const [byIp, authenticated] = await Promise.allSettled([
     countByIp(ctx),
-    authenticate(contract.access, credential, doors, ctx, request),
+    authenticate(contract, credential, doors, ctx, request, seen),
   ]);
   if (byIp.status === 'rejected') throw byIp.reason;
   seen.limits.push(byIp.value);
@@ -66,6 +87,7 @@ export async function guard(
   if (authenticated.status === 'rejected') throw authenticated.reason;
   const { actor, nonce } = authenticated.value;
   seen.actor = actor;
+  if (actor.kind === 'outsider') await count(ctx, seen, actor.id);
   if (!isPrincipal(actor)) return actor;
 
   const states = await countByPrincipal(ctx, actor, nonce);
@@ -77,14 +99,20 @@ export async function guard(
 }
 
 async function authenticate(
-  access: Access,
-  credential: Credential,
+  { access, credential: own }: Contract,
+  surfaces: Credential,
   doors: Doors,
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
+  seen: Seen,
 ): Promise<{ actor: Actor; nonce?: Admission['nonce'] }> {
+  const credential = own ?? surfaces;
   if (access === 'public') return { actor: ctx.actor };
   if (access === 'optional') return doors.authenticators[credential](ctx, request).catch(() => ({ actor: ctx.actor }));
+  if (isTokenAccess(access)) {
+    const token = request.param('token') ?? '';
+    return { actor: await doors.tokens[access.token](ctx, token, (tokenId) => count(ctx, seen, tokenId)) };
+  }
   if (access === 'operator') {
     await doors.operator(ctx, request);
     return { actor: { kind: 'operator' } };
@@ -92,9 +120,22 @@ async function authenticate(
   return doors.authenticators[credential](ctx, request);
 }
 
+/** Whether a route is opened by the token in its path. */
+export function isTokenAccess(access: Access): access is { token: TokenKind } {
+  return typeof access === 'object' && 'token' in access;
+}
+
+/** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
+async function count(ctx: Context, seen: Seen, tokenId: string): Promise<void> {
+  const state = await countByToken(ctx, tokenId);
+  seen.limits.push(state);
+  if (!state.allowed) throw rateLimited(state, ctx.now());
+}
+
 async function authorize({ access, resource }: Contract, ctx: PrincipalContext, id: string | undefined): Promise<void> {
   const { actor } = ctx;
   if (access === 'administrator') return requireAdministrator(actor);
+  if (typeof access === 'object' && 'anyOf' in access && access.anyOf) return requireAnyOf(actor, access.anyOf);
   const action = actionOf(access);
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
@@ -102,6 +143,14 @@ async function authorize({ access, resource }: Contract, ctx: PrincipalContext, 
   // Most access is the same for all resources: then there is nothing to look up.
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
+}
+
+/** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
+function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
+  if (actor.access.isOwner) return;
+  const [first] = actions;
+  const rules = actions.map((action) => rulesFor(actor.access, action));
+  if (first && rules.every(({ allow, legacy }) => allow.length + legacy.length === 0)) requireAction(actor, first, '*');
 }
 
 /** @throws Failure `access.administrators_only` */

@@ -1,14 +1,14 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import type { Bindings } from '../config.ts';
-import { type AnonymousActor, type Origin, openContext } from '../context.ts';
+import { type Bindings, configOf } from '../config.ts';
+import { type AnonymousActor, type Caller, type Origin, openContext } from '../context.ts';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { resourceIdOf, resourceParameter } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
-import { type Doors, guard, type Seen } from './guard.ts';
+import { type Doors, guard, isTokenAccess, type Seen } from './guard.ts';
 import type { Surface } from './surface.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
@@ -76,8 +76,9 @@ function note(contract: Contract): MiddlewareHandler<HttpEnv> {
 
 /** Opens the context, lets the guard decide, and closes the context when the handler is done. */
 function entrance(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv> {
+  const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
-    const { context, close } = openContext(originOf(c), { kind: 'anonymous' });
+    const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, options);
     try {
       const actor = await guard(contract, surface.credential, doors, context, c.req, c.get('seen'));
       c.set('context', { ...context, actor } as typeof context);
@@ -118,6 +119,26 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     // What stands before the path.
     baseUrl: c.req.url.slice(0, c.req.url.indexOf('/', 'https://'.length)),
     ip: c.req.header('cf-connecting-ip') ?? null,
+    caller: () => callerOf(c),
+  };
+}
+
+/** The edge says it beside the request; without an edge in front, what the client sends counts. */
+const countryOf = ({ req }: HonoContext<HttpEnv>): string | undefined =>
+  (req.raw.cf as { country?: string } | undefined)?.country ?? req.header('cf-ipcountry');
+
+const AGENT_LENGTH = 256;
+const ORIGIN_LENGTH = 256;
+
+function callerOf(c: HonoContext<HttpEnv>): Caller {
+  const origin = c.req.header('origin')?.slice(0, ORIGIN_LENGTH) ?? null;
+  const { PUBLIC_URL } = configOf(c.env);
+  const own = [c.req.url, ...(PUBLIC_URL === undefined ? [] : [PUBLIC_URL])].map((url) => new URL(url).origin);
+  return {
+    country: /^[A-Z0-9]{2}$/.exec(countryOf(c) ?? '')?.[0] ?? null,
+    userAgent: c.req.header('user-agent')?.slice(0, AGENT_LENGTH) ?? null,
+    origin,
+    fromOwnPage: origin === null || own.includes(origin),
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
+import { isTokenAccess } from './guard.ts';
 import type { Credential, Surface } from './surface.ts';
 
 /** A surface with the endpoints that are mounted on it. */
@@ -53,7 +54,7 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     summary: contract.summary,
     ...(contract.description && { description: contract.description }),
     ...permission(contract.access),
-    security: security(contract.access, surface.credential),
+    security: security(contract.access, contract.credential ?? surface.credential),
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(contract.query && { query: contract.query as z.ZodObject }),
@@ -75,9 +76,8 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
 }
 
 function success({ returns }: Contract) {
-  if ('body' in returns) {
-    return { description: 'Success.', content: { 'application/json': { schema: returns.body } } };
-  }
+  const schema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
+  if (schema) return { description: 'Success.', content: { 'application/json': { schema } } };
   return { description: 'raw' in returns ? returns.raw : 'Done; there is no body.' };
 }
 
@@ -93,7 +93,9 @@ function permission(access: Access): { 'x-permission'?: string } {
 }
 
 function security(access: Access, credential: Credential): Record<string, string[]>[] {
-  if (access === 'public') return [];
+  if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
-  return access === 'optional' ? [{ [credential]: [] }, {}] : [{ [credential]: [] }];
+  const ways: Record<string, string[]>[] =
+    credential === 'external' ? [{ external: [] }, { bearer: [] }] : [{ [credential]: [] }];
+  return access === 'optional' ? [...ways, {}] : ways;
 }

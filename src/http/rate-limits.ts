@@ -14,6 +14,11 @@ export async function countByIp(ctx: Context): Promise<LimitState> {
   return limiter.take(ctx.config.RATE_LIMIT_IP_PER_SECOND);
 }
 
+/** Counts the request against the limit of a token. `tokenId` is an id of it, never itself. */
+export async function countByToken(ctx: Context, tokenId: string): Promise<LimitState> {
+  return ctx.bindings.TOKEN_LIMITER.getByName(tokenId).take(ctx.config.RATE_LIMIT_TOKEN_PER_MINUTE);
+}
+
 /**
  * Asks the organization's gate, in one call, whether the nonce is new and both limits have room.
  * @throws Failure `signature.nonce_reused`

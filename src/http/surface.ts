@@ -1,8 +1,8 @@
 import type { ZodType } from 'zod';
 import type { Failure, FailureKind } from '../kernel/failure.ts';
 
-/** How callers of a surface prove who they are. */
-export type Credential = 'signature' | 'bearer';
+/** How callers of a surface prove who they are. `external` is the token of an outsider, or a person's session token. */
+export type Credential = 'signature' | 'bearer' | 'external';
 
 /** How a surface says a failure: HTTP status, its code, and a sentence where the domain's own does not fit. */
 export type Wording = readonly [status: number, code: string, message?: string];

@@ -4,6 +4,7 @@ import { keepDeadLetters, type Resend } from '../modules/dead-letters/service.ts
 import { log } from '../platform/log.ts';
 import { consumeAuditRecords } from './audit-queue.ts';
 import { dispatch } from './dispatch.ts';
+import { consumeShareEvents } from './share-event-queue.ts';
 
 /** A dead letter queue is named after the queue whose messages end in it. */
 const DEAD = '-dead';
@@ -14,6 +15,7 @@ type Consumer = (batch: MessageBatch, env: Bindings, execution: ExecutionContext
 const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue }> = {
   'data-console-jobs': { consume: dispatch, producer: ({ JOBS }) => JOBS },
   'data-console-audit': { consume: consumeAuditRecords, producer: ({ AUDIT }) => AUDIT },
+  'data-console-share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
 };
 
 /** Hands a batch to the consumer of its queue. */

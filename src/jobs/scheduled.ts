@@ -4,6 +4,7 @@ import { replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
+import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, purgeSignIns } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn } from '../modules/single-sign-on/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
@@ -27,7 +28,12 @@ export async function runScheduled(
   try {
     await eachOf({
       mails: () =>
-        sendDueMails(context, { sign_in_code: mailCode, password_reset: mailResets, invitation: mailInvitation }),
+        sendDueMails(context, {
+          sign_in_code: mailCode,
+          portal_code: mailPortalCode,
+          password_reset: mailResets,
+          invitation: mailInvitation,
+        }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),

@@ -10,9 +10,9 @@ export interface AuditRecord {
   occurredAt: number;
   /** Null while the caller is unknown. */
   companyId: string | null;
-  principalType: 'user' | 'service_account' | 'operator' | 'anonymous';
+  principalType: 'user' | 'service_account' | 'outsider' | 'operator' | 'anonymous';
   principalId: string | null;
-  /** Id of the API key or session that the caller was known by. */
+  /** Id of the API key, session, share or embed token that the caller was known by. */
   credential: string | null;
   method: string;
   /** In OpenAPI's form, `/accounts/{id}`; null for a path that no route has. */

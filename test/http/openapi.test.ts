@@ -12,7 +12,8 @@ describe('/openapi.json', () => {
       const operation = body.paths[path]?.[method];
       expect(operation, `${method} ${path}`).toBeDefined();
       expect(operation.responses).toHaveProperty(String(returns.status));
-      expect(operation.security.length === 0).toBe(access === 'public');
+      const isOpen = access === 'public' || (typeof access === 'object' && 'token' in access);
+      expect(operation.security.length === 0).toBe(isOpen);
       if (typeof access === 'string' && access.includes(':')) expect(operation['x-permission']).toBe(access);
     }
   });

@@ -1,20 +1,45 @@
 import { z } from 'zod';
-import type { UserActor } from '../../context.ts';
+import type { OutsiderActor, UserActor } from '../../context.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, REQUEST_REASONS, STATUS, type Surface, UPPER_CASE_CODES, type Wording } from '../surface.ts';
+import {
+  detailsOf,
+  type Page,
+  REQUEST_REASONS,
+  STATUS,
+  type Surface,
+  UPPER_CASE_CODES,
+  type Wording,
+} from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people of the company call with their session token. */
 export const endpoint = endpointFor<UserActor>();
 
+/** Endpoints of the portal: outsiders call them with a token of their own, people of the company with their session's. */
+export const portalEndpoint = endpointFor<UserActor | OutsiderActor>();
+
 const REASONS: Record<string, Wording> = {
   ...REQUEST_REASONS,
+  'token.invalid': [401, 'TOKEN_INVALID'],
+  'share.sign_in_needed': [401, 'AUTH_REQUIRED'],
+  'share.origin_not_allowed': [403, 'ORIGIN_NOT_ALLOWED'],
+  'share.revoked': [409, 'SHARE_REVOKED'],
+  'share_context.invalid_id': [400, 'INVALID_CONTEXT_ID'],
+  'share_context.slug_taken': [409, 'SLUG_DUPLICATE'],
+  'share_member.duplicate': [409, 'MEMBER_DUPLICATE'],
   'sharing.policy_violation': [403, 'SHARE_FILTER_POLICY_VIOLATION'],
   'sharing.filter_disabled': [403, 'FILTER_DISABLED_BY_POLICY'],
   'sharing.filter_not_found': [404, 'NOT_FOUND'],
+  'sign_in.wrong_emailed_code': [400, 'INVALID_CODE'],
+  'company.not_found': [404, 'NOT_FOUND', 'There is no such company.'],
+  'dashboard.not_found': [404, 'NOT_FOUND', 'There is no such dashboard.'],
+  'visualization.not_found': [404, 'NOT_FOUND', 'There is no such visualization.'],
+  'user.not_found': [404, 'NOT_FOUND', 'There is no such user.'],
+  'group.not_found': [404, 'NOT_FOUND', 'There is no such group.'],
   'people_sql.failed': [422, 'DB_QUERY_ERROR'],
   'people_sql.refused': [422, 'DB_QUERY_ERROR'],
   'people_sql.timeout': [422, 'DB_QUERY_ERROR'],
   'people_sql.too_large': [422, 'DB_QUERY_ERROR'],
+  'managed_database.not_provisioned': [422, 'DB_QUERY_ERROR', 'There is no data yet.'],
 };
 
 export const surface: Surface = {
@@ -34,3 +59,15 @@ export const surface: Surface = {
   },
   internalError: { error_code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
 };
+
+/** Schema of the list envelope of sharing. */
+export const listOf = <S extends z.ZodType>(record: S) =>
+  z.object({ total: z.int(), page: z.int(), per_page: z.int(), records: z.array(record) });
+
+/** A page of records in the list envelope of sharing. */
+export const list = <T, V>(page: Page<T>, view: (record: T) => V) => ({
+  total: page.total,
+  page: page.page,
+  per_page: page.perPage,
+  records: page.records.map(view),
+});

@@ -9,9 +9,12 @@ export const auditEventView = z
     correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
     occurred_at: timestamp,
     organization_id: z.string(),
-    principal_type: z.enum(['user', 'service_account', 'operator', 'anonymous']),
+    principal_type: z.enum(['user', 'service_account', 'outsider', 'operator', 'anonymous']),
     principal_id: z.string().nullable(),
-    credential: z.string().nullable().meta({ description: 'Id of the API key or of the session.' }),
+    credential: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the API key, the session, the share or the embed token.' }),
     method: z.string(),
     route: z
       .string()

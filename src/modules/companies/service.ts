@@ -8,6 +8,7 @@ import { prepareActiveUser } from '../users/service.ts';
 import { companyNotFound, slugReserved, slugTaken } from './failures.ts';
 import { type Company, insertCompany, selectCompanyBySlug } from './store.ts';
 
+export { companyNotFound } from './failures.ts';
 export { selectCompany, selectCompanyBySlug } from './store.ts';
 export type { Company };
 

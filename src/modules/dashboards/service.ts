@@ -31,7 +31,7 @@ export type { Filter, FilterOption, Widget } from './definition.ts';
 export { dashboardDimensions } from './dimensions.ts';
 export { dashboardNotFound } from './failures.ts';
 export { filterOptions } from './options.ts';
-export { selectDashboard, selectDashboardBySlug } from './store.ts';
+export { type Id, selectDashboard, selectDashboardVisualizations } from './store.ts';
 export type { Dashboard };
 
 const SLUG_IS_UNIQUE = { 'dashboards.slug': dashboardSlugTaken };

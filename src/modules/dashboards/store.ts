@@ -8,8 +8,10 @@ import { dashboards, dashboardVisualizations } from './tables.ts';
 
 export type Dashboard = typeof dashboards.$inferSelect;
 
-const one = (companyId: string, id: string): SQL =>
-  and(eq(dashboards.companyId, companyId), eq(dashboards.id, id)) as SQL;
+/** An id, or the subquery that finds it. */
+export type Id = string | SQL;
+
+const one = (companyId: Id, id: Id): SQL => and(eq(dashboards.companyId, companyId), eq(dashboards.id, id)) as SQL;
 
 /** Holds while everything on the layout is a visualization of the company. */
 function widgetsExist({ companyId, layout }: Dashboard): SQL {
@@ -53,18 +55,11 @@ export const unlink = (db: ControlDb, companyId: string, id: string) =>
     .where(and(eq(dashboardVisualizations.companyId, companyId), eq(dashboardVisualizations.dashboardId, id)));
 
 /** The dashboard of an id. */
-export const selectDashboard = (db: ControlDb, companyId: string, id: string) =>
+export const selectDashboard = (db: ControlDb, companyId: Id, id: Id) =>
   db.select().from(dashboards).where(one(companyId, id));
 
-/** The dashboard of a slug. */
-export const selectDashboardBySlug = (db: ControlDb, companyId: string, slug: string) =>
-  db
-    .select()
-    .from(dashboards)
-    .where(and(eq(dashboards.companyId, companyId), eq(dashboards.slug, slug)));
-
 /** What stands on the dashboard of an id. */
-export const selectDashboardVisualizations = (db: ControlDb, companyId: string, id: string) =>
+export const selectDashboardVisualizations = (db: ControlDb, companyId: Id, id: Id) =>
   db
     .select()
     .from(visualizations)

@@ -32,6 +32,7 @@ const FIRST_WAIT_MS = 60_000;
 /** How long a mail that cannot be sent is worth trying: whoever asked for a code will not wait longer for it. */
 const WORTH_TRYING_MS: Record<MailKind, number> = {
   sign_in_code: HOUR_MS / 6,
+  portal_code: HOUR_MS / 6,
   password_reset: HOUR_MS,
   invitation: 24 * HOUR_MS,
 };
@@ -42,7 +43,7 @@ const RUN_LIMIT = 50;
  * Asks for a mail that a stranger may ask for: at most 5 an hour, more are ignored without a word. All that depends on
  * whether the email is known happens in `send`, after the answer; if that fails, the scheduled run tries again.
  */
-export async function requestMail<Kind extends 'sign_in_code' | 'password_reset'>(
+export async function requestMail<Kind extends 'sign_in_code' | 'portal_code' | 'password_reset'>(
   ctx: Context,
   request: MailRequest<Kind>,
   send: SendMail<Kind>,

@@ -9,7 +9,7 @@ export const mailRequests = sqliteTable(
   'mail_requests',
   {
     id: id(),
-    kind: text('kind', { enum: ['sign_in_code', 'password_reset', 'invitation'] }).notNull(),
+    kind: text('kind', { enum: ['sign_in_code', 'portal_code', 'password_reset', 'invitation'] }).notNull(),
     /** Null for a mail about every company that knows the email. */
     companyId: text('company_id'),
     /** Lower-case. */

@@ -27,6 +27,20 @@ export const signInCodeMail = ({
     ],
   });
 
+/** The code of an outsider who wants to see what a company shares with them. */
+export const portalCodeMail = ({ company, code, minutes, ...receiver }: Receiver & { code: string; minutes: number }) =>
+  compose({
+    ...receiver,
+    subject: `Your code for the dashboards of ${company}`,
+    before: `This is your code to see the dashboards that ${company} shares with you:`,
+    code,
+    after: [
+      `It works once, for ${minutes} minutes. A newer code replaces it.`,
+      'Did you not ask for a code? Then somebody else has typed your address. Nobody gets in without the code: tell it to ' +
+        'no one, and you need do nothing else.',
+    ],
+  });
+
 /** The link that sets a new password. */
 export const passwordResetMail = ({
   company,

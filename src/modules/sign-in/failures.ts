@@ -41,3 +41,6 @@ export const secondFactorNotSetUp = () =>
   new Failure('conflict', 'second_factor.not_set_up', {
     message: 'There is no authenticator to enable. Set one up first.',
   });
+
+export const invalidToken = () =>
+  new Failure('unauthenticated', 'token.invalid', { message: 'The token is missing, invalid or expired.' });

@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { passwordlessCodes } from './tables.ts';
 
-type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
+export type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
 
 const TRIES = 5;
 
@@ -11,7 +11,10 @@ export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
   db
     .insert(passwordlessCodes)
     .values(record)
-    .onConflictDoUpdate({ target: [passwordlessCodes.companyId, passwordlessCodes.email], set: record });
+    .onConflictDoUpdate({
+      target: [passwordlessCodes.companyId, passwordlessCodes.purpose, passwordlessCodes.email],
+      set: record,
+    });
 
 /**
  * Counts a try and uses the code up if it is one of `digests`, in one statement, so that of many tries at once only as
@@ -19,7 +22,7 @@ export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
  */
 export const tryCode = (
   db: ControlDb,
-  { companyId, email }: { companyId: string; email: string },
+  { companyId, purpose, email }: Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'>,
   digests: string[],
   now: number,
 ) =>
@@ -32,6 +35,7 @@ export const tryCode = (
     .where(
       and(
         eq(passwordlessCodes.companyId, companyId),
+        eq(passwordlessCodes.purpose, purpose),
         eq(passwordlessCodes.email, email),
         isNull(passwordlessCodes.usedAt),
         gt(passwordlessCodes.expiresAt, now),

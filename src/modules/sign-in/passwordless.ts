@@ -1,16 +1,13 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/random.ts';
-import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { companyBySlug, selectCompany } from '../companies/service.ts';
 import { type MailRequest, requestMail } from '../mails/service.ts';
 import { signInCodeMail } from '../mails/texts.ts';
 import { noteVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, type SignInResult } from './complete.ts';
+import { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
-import { replaceCode, tryCode } from './passwordless-store.ts';
-
-const MINUTES = 10;
 
 /**
  * Asks for a code by mail. Whether the email belongs to anybody is found out only after the answer, so that neither the
@@ -25,21 +22,16 @@ export async function requestCode(ctx: Context, input: { companySlug: string; em
 /** Makes a code and mails it to the active user of that email; for any other address it only does the same work. */
 export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'sign_in_code'>): Promise<void> {
   const code = sixDigits();
-  const digest = await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'sign-in code', inPlace(companyId, email, code));
+  const kept = await prepareCode(ctx, { companyId, purpose: 'sign_in', email }, code);
   const [, [user], [company]] = await commit(ctx.db, [
-    replaceCode(ctx.db, {
-      companyId,
-      email,
-      digest,
-      tries: 0,
-      expiresAt: ctx.now() + MINUTES * 60_000,
-      usedAt: null,
-    }),
+    kept.statement,
     selectUserByEmail(ctx.db, companyId, email),
     selectCompany(ctx.db, companyId),
   ]);
   if (!user?.isActive || !company) return;
-  await ctx.mailer.send(signInCodeMail({ to: email, name: user.name, company: company.name, code, minutes: MINUTES }));
+  await ctx.mailer.send(
+    signInCodeMail({ to: email, name: user.name, company: company.name, code, minutes: CODE_MINUTES }),
+  );
 }
 
 /**
@@ -51,21 +43,11 @@ export async function logInWithCode(
   input: { companySlug: string; email: string; code: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  const place = { companyId: company.id, email: input.email };
-  const digests = await keyedDigests(
-    ctx.config.ENCRYPTION_KEYS,
-    'sign-in code',
-    inPlace(company.id, input.email, input.code),
-  );
-  const [[tried], [user]] = await commit(ctx.db, [
-    tryCode(ctx.db, place, digests, ctx.now()),
-    selectUserByEmail(ctx.db, company.id, input.email),
-  ]);
+  const place = { companyId: company.id, purpose: 'sign_in', email: input.email } as const;
+  const trial = await prepareTry(ctx, place, input.code);
+  const [[tried], [user]] = await commit(ctx.db, [trial.statement, selectUserByEmail(ctx.db, company.id, input.email)]);
   if (!tried?.usedAt || !user?.isActive) throw wrongEmailedCode();
   return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
 }
-
-/** A code means something only where it was asked for. */
-const inPlace = (companyId: string, email: string, code: string): string => `${companyId}:${email}:${code}`;
 
 const sixDigits = (): string => String(randomBelow(1_000_000)).padStart(6, '0');

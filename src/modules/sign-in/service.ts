@@ -7,16 +7,18 @@ import { accessReads, accessSources } from '../policies/service.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attempt, passwordOf } from './attempts.ts';
 import { completeSignIn, type SignInResult } from './complete.ts';
-import { wrongCredentials } from './failures.ts';
+import { invalidToken, wrongCredentials } from './failures.ts';
 import { selectLiveSession } from './store.ts';
-import { invalidToken, verifyAccessToken } from './tokens.ts';
+import { verifyAccessToken } from './tokens.ts';
 
 export { completeSignIn, type PendingSecondFactor, type SignedIn, type SignInResult } from './complete.ts';
+export { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
+export { invalidToken, wrongEmailedCode } from './failures.ts';
 export { mailCode } from './passwordless.ts';
 export { purgeSignIns } from './purge.ts';
-export { logOut, refreshSession, type TokenPair } from './sessions.ts';
-export { endSessionsOfInactive } from './store.ts';
-export { publicKeySet } from './tokens.ts';
+export { logOut, RETRY_MS, refreshSession, type TokenPair } from './sessions.ts';
+export { endSession, endSessionsOfInactive, rotateStatements, type Session } from './store.ts';
+export { publicKeySet, REFRESH_SECONDS, signToken, verifyToken } from './tokens.ts';
 
 /**
  * Signs in with a password. Unknown email and wrong password cost the same and say the same; failures are counted by

@@ -2,19 +2,12 @@ import type { Context, UserActor } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { noteSignIn, type User } from '../users/service.ts';
-import { overtaken } from './failures.ts';
+import { invalidToken, overtaken } from './failures.ts';
 import { endSession, insertSession, rotateStatements, selectLiveSession } from './store.ts';
-import {
-  ACCESS_SECONDS,
-  invalidToken,
-  REFRESH_SECONDS,
-  signAccessToken,
-  signRefreshToken,
-  verifyRefreshToken,
-} from './tokens.ts';
+import { ACCESS_SECONDS, REFRESH_SECONDS, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';
 
 /** How long a refresh token may be used again when the answer to its first use got lost. */
-const RETRY_MS = 10_000;
+export const RETRY_MS = 10_000;
 
 /** Seconds in `expiresIn`s. */
 export interface TokenPair {

@@ -28,6 +28,8 @@ export const passwordlessCodes = sqliteTable(
   'passwordless_codes',
   {
     companyId: companyId(),
+    /** What the code lets in to: the console, or the portal of shared dashboards. */
+    purpose: text('purpose', { enum: ['sign_in', 'portal'] }).notNull(),
     /** Lower-case. */
     email: text('email').notNull(),
     /** HMAC of the code. */
@@ -38,7 +40,7 @@ export const passwordlessCodes = sqliteTable(
     usedAt: moment('used_at'),
   },
   (table) => [
-    primaryKey({ columns: [table.companyId, table.email] }),
+    primaryKey({ columns: [table.companyId, table.purpose, table.email] }),
     index('passwordless_codes_by_expiry').on(table.expiresAt),
   ],
 );

@@ -1,9 +1,10 @@
 import { errors, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import type { Context } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
+import { invalidToken } from './failures.ts';
 
 const ISSUER = 'data-console-api';
-const AUDIENCE = 'console';
+/** Whom a token is for: people of the company, or outsiders in the portal. A token of one is nothing to the other. */
+export type Audience = 'console' | 'share-portal';
 const ALGORITHM = 'EdDSA';
 
 export const ACCESS_SECONDS = 10 * 60;
@@ -62,31 +63,44 @@ export async function publicKeySet(ctx: Context): Promise<{ keys: JWK[] }> {
 }
 
 export const signAccessToken = (ctx: Context, claims: AccessClaims): Promise<string> =>
-  sign(ctx, { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' }, ACCESS_SECONDS);
+  signToken(ctx, 'console', { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' }, ACCESS_SECONDS);
 
 export const signRefreshToken = (ctx: Context, claims: RefreshClaims): Promise<string> =>
-  sign(ctx, { ...claims, token_type: 'refresh' }, REFRESH_SECONDS);
+  signToken(ctx, 'console', { ...claims, token_type: 'refresh' }, REFRESH_SECONDS);
 
 /** The claims of a good access token. @throws Failure `token.invalid` */
-export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessClaims> => verify(ctx, token, 'access');
+export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessClaims> =>
+  verifyToken(ctx, 'console', token, 'access');
 
 /** The claims of a good refresh token. @throws Failure `token.invalid` */
 export const verifyRefreshToken = (ctx: Context, token: string): Promise<RefreshClaims> =>
-  verify(ctx, token, 'refresh');
+  verifyToken(ctx, 'console', token, 'refresh');
 
-async function sign(ctx: Context, claims: Record<string, unknown>, seconds: number): Promise<string> {
+/** A token of ours that is good for so many seconds. */
+export async function signToken(
+  ctx: Context,
+  audience: Audience,
+  claims: Record<string, unknown>,
+  seconds: number,
+): Promise<string> {
   const { signing } = await keyRing(ctx);
   const now = Math.floor(ctx.now() / 1000);
   return new SignJWT(claims)
     .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'JWT' })
     .setIssuer(ISSUER)
-    .setAudience(AUDIENCE)
+    .setAudience(audience)
     .setIssuedAt(now)
     .setExpirationTime(now + seconds)
     .sign(signing.key);
 }
 
-async function verify<Claims>(ctx: Context, token: string, type: 'access' | 'refresh'): Promise<Claims> {
+/** The claims of a good token of that audience and type. @throws Failure `token.invalid` */
+export async function verifyToken<Claims>(
+  ctx: Context,
+  audience: Audience,
+  token: string,
+  type: 'access' | 'refresh',
+): Promise<Claims> {
   const { verifying } = await keyRing(ctx);
   try {
     const { payload } = await jwtVerify(
@@ -99,7 +113,7 @@ async function verify<Claims>(ctx: Context, token: string, type: 'access' | 'ref
       {
         algorithms: [ALGORITHM],
         issuer: ISSUER,
-        audience: AUDIENCE,
+        audience,
         currentDate: new Date(ctx.now()),
         requiredClaims: ['sub', 'company_id', 'sid', 'jti', 'exp', 'token_type'],
       },
@@ -110,6 +124,3 @@ async function verify<Claims>(ctx: Context, token: string, type: 'access' | 'ref
   }
   throw invalidToken();
 }
-
-export const invalidToken = () =>
-  new Failure('unauthenticated', 'token.invalid', { message: 'The token is missing, invalid or expired.' });

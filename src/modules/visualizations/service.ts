@@ -25,7 +25,7 @@ export { visualizationNotFound } from './failures.ts';
 export { executionSchema, viewExecution } from './results.ts';
 export { type Execution, execute, type Run } from './run.ts';
 export type { Visualization };
-export { selectVisualizations };
+export { selectVisualization, selectVisualizations };
 
 const SLUG_IS_UNIQUE = { 'visualizations.slug': visualizationSlugTaken };
 

@@ -1,0 +1,62 @@
+/** What can happen with shares, contexts, outsiders and embeds. */
+export const SHARE_EVENT_TYPES = [
+  'share.created',
+  'share.updated',
+  'share.revoked',
+  'share.resolved',
+  'share.executed',
+  'share.denied',
+  'context.created',
+  'context.updated',
+  'context.deleted',
+  'context.grants_updated',
+  'member.added',
+  'member.removed',
+  'auth.code_requested',
+  'auth.verified',
+  'auth.failed',
+  'embed.generated',
+  'embed.executed',
+  'embed.denied',
+  'embed.key_rotated',
+] as const;
+
+export type ShareEventType = (typeof SHARE_EVENT_TYPES)[number];
+
+/** What is shared. */
+export const TARGET_TYPES = ['dashboard', 'visualization'] as const;
+
+export type TargetType = (typeof TARGET_TYPES)[number];
+
+/**
+ * Who did it: a `user` of the company, an `external` person known by email, a `viewer` who holds a token, or nobody that
+ * is known.
+ */
+export const SHARE_ACTOR_KINDS = ['user', 'external', 'viewer', 'anonymous'] as const;
+
+export type ShareActorKind = (typeof SHARE_ACTOR_KINDS)[number];
+
+/** What is kept of one such happening. Never a token, a code or a value of a parameter. */
+export interface ShareEvent {
+  /** Minted when it happened: an event that is delivered twice is kept once. */
+  id: string;
+  companyId: string;
+  type: ShareEventType;
+  /** Milliseconds since the epoch. */
+  occurredAt: number;
+  actorKind: ShareActorKind;
+  actorId: string | null;
+  actorEmail: string | null;
+  targetType: TargetType | null;
+  targetId: string | null;
+  shareId: string | null;
+  shareContextId: string | null;
+  /** ISO 3166 code. */
+  ipCountry: string | null;
+  userAgent: string | null;
+  origin: string | null;
+  correlationId: string;
+  /** The same for all events of one person, as far as that can be told; not shown. */
+  viewer: string;
+  details: Record<string, unknown>;
+}

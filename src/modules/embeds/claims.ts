@@ -1,0 +1,116 @@
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import type { Context } from '../../context.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
+import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
+import { newestSecret } from '../../platform/secrets.ts';
+import { invalidToken } from '../sign-in/service.ts';
+import { embedKey, type KeyName, rememberKey } from './key.ts';
+
+const ISSUER = 'data-console-api';
+const AUDIENCE = 'embed';
+const ALGORITHM = 'HS256';
+
+/** Longer ones do not survive in addresses everywhere. */
+export const MAX_TOKEN_LENGTH = 6000;
+
+/** What an embed token says. */
+export interface EmbedClaims {
+  /** Of the token; requests are counted under it. */
+  id: string;
+  companyId: string;
+  target: { type: TargetType; id: string };
+  terms: EmbedTerms;
+  /** Origins whose pages may use it; none are named where all may. */
+  allowedOrigins: readonly string[];
+  rotations: number;
+  /** Milliseconds since the epoch. */
+  expiresAt: number;
+}
+
+/** The members under which a token carries this; short, since it stands in addresses. */
+interface Payload {
+  jti: string;
+  com: string;
+  typ: 'd' | 'v';
+  sub: string;
+  rot: number;
+  fix?: Record<string, unknown>;
+  alw?: string[];
+  req?: string[];
+  org?: string[];
+  exp: number;
+}
+
+/** A token that says this, signed with the company's key. */
+export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<string> {
+  const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
+  const { companyId, rotations, target, terms, allowedOrigins } = claims;
+  const key = await embedKey(secret, { version: String(version), companyId, rotations });
+  const payload: Omit<Payload, 'exp'> = {
+    jti: claims.id,
+    com: companyId,
+    typ: target.type === 'dashboard' ? 'd' : 'v',
+    sub: target.id,
+    rot: rotations,
+    ...(Object.keys(terms.fixed).length > 0 && { fix: terms.fixed }),
+    ...(terms.allowed.length > 0 && { alw: [...terms.allowed] }),
+    ...(terms.required.length > 0 && { req: [...terms.required] }),
+    ...(allowedOrigins.length > 0 && { org: [...allowedOrigins] }),
+  };
+  return new SignJWT({ ...payload })
+    .setProtectedHeader({ alg: ALGORITHM, kid: String(version), typ: 'JWT' })
+    .setIssuer(ISSUER)
+    .setAudience(AUDIENCE)
+    .setIssuedAt(Math.floor(ctx.now() / 1000))
+    .setExpirationTime(Math.floor(claims.expiresAt / 1000))
+    .sign(key);
+}
+
+/**
+ * What a token says, once its signature is verified: without asking anybody. Whether the key was rotated since is for the
+ * caller to compare.
+ * @returns the claims, and whether the token has expired
+ * @throws Failure `token.invalid`
+ */
+export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: EmbedClaims; expired: boolean }> {
+  try {
+    const name = nameOfKey(token);
+    const secret = ctx.config.EMBED_SECRETS[name.version];
+    if (secret === undefined) throw invalidToken();
+    const key = await embedKey(secret, name);
+    const { payload } = await jwtVerify<Payload>(token, key, {
+      algorithms: [ALGORITHM],
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      // Expiry is looked at below: who made an expired token is known all the same.
+      currentDate: new Date(0),
+      requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'exp'],
+    });
+    rememberKey(name, key);
+    return { claims: claimsOf(payload), expired: payload.exp * 1000 <= ctx.now() };
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
+    throw error;
+  }
+}
+
+/** Which key a token claims to be signed with. */
+function nameOfKey(token: string): KeyName {
+  if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
+  const { kid } = decodeProtectedHeader(token);
+  const { com, rot } = decodeJwt<Partial<Payload>>(token);
+  const known = typeof kid === 'string' && typeof com === 'string' && ID_PATTERN.test(com) && Number.isSafeInteger(rot);
+  if (!known) throw invalidToken();
+  return { version: kid, companyId: com, rotations: rot as number };
+}
+
+const claimsOf = (payload: Payload): EmbedClaims => ({
+  id: payload.jti,
+  companyId: payload.com,
+  target: { type: payload.typ === 'd' ? 'dashboard' : 'visualization', id: payload.sub },
+  terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },
+  allowedOrigins: payload.org ?? [],
+  rotations: payload.rot,
+  expiresAt: payload.exp * 1000,
+});

@@ -1,0 +1,85 @@
+import type { UserContext } from '../../context.ts';
+import { requireAction } from '../../http/guard.ts';
+import { ExactNumber } from '../../kernel/exact-json.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { MAX_PARAMETERS } from '../../kernel/parameters.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
+import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
+import { embedProblems } from '../../kernel/sharing-terms.ts';
+import { recordHappening } from '../share-activity/service.ts';
+import { dimensionsOf, loadExhibit } from '../viewing/service.ts';
+import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
+import { incrementRotations, selectRotations } from './store.ts';
+
+export { frameAncestorsOf } from './token.ts';
+
+/** What an embed may do, and for how long. */
+export interface NewEmbed {
+  terms: EmbedTerms;
+  /** Seconds. */
+  expiresIn: number;
+  allowedOrigins: string[];
+}
+
+/** A token, the page to show in a frame, and when both end (ms). */
+export interface Embed {
+  token: string;
+  url: string;
+  expiresAt: number;
+}
+
+/**
+ * Makes a token that shows a dashboard or visualization to whoever holds it.
+ * @throws Failure `dashboard.not_found`, `visualization.not_found`, validation
+ */
+export async function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
+  const { companyId } = ctx.actor;
+  const exhibit = await loadExhibit(ctx, type, id);
+  if (Object.keys(wanted.terms.fixed).length > MAX_PARAMETERS) {
+    throw invalid([{ field: 'fixed_params', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
+  }
+  const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
+  const problems = embedProblems(dimensionsOf(exhibit), terms);
+  if (problems.length > 0) throw invalid(problems);
+  const [key] = await selectRotations(ctx.db, companyId);
+  const claims: EmbedClaims = {
+    id: ctx.newId(),
+    companyId,
+    target: { type, id },
+    terms,
+    allowedOrigins: wanted.allowedOrigins,
+    rotations: key?.rotations ?? 0,
+    expiresAt: (Math.floor(ctx.now() / 1000) + wanted.expiresIn) * 1000,
+  };
+  const token = await signEmbed(ctx, claims);
+  if (token.length > MAX_TOKEN_LENGTH) {
+    throw invalid([{ field: 'fixed_params', message: 'are too long to stand in an address' }]);
+  }
+  recordHappening(ctx, {
+    type: 'embed.generated',
+    target: { type, id },
+    details: { token_id: claims.id, expires_in: wanted.expiresIn, allowed_origins: wanted.allowedOrigins },
+  });
+  return {
+    token,
+    url: `${ctx.baseUrl}/embed/${type === 'dashboard' ? 'd' : 'v'}/${token}`,
+    expiresAt: claims.expiresAt,
+  };
+}
+
+/** Ends all embed tokens of the company, from the next request on. @throws Failure `access.denied` */
+export async function rotateEmbedKey(ctx: UserContext): Promise<void> {
+  requireAction(ctx.actor, 'dashboards:share', '*');
+  requireAction(ctx.actor, 'visualizations:share', '*');
+  await incrementRotations(ctx.db, ctx.actor.companyId);
+  recordHappening(ctx, { type: 'embed.key_rotated' });
+}
+
+/** Numbers that a double cannot hold travel as text, which every kind that takes numbers takes as well. */
+function asText(fixed: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const text = (value: unknown): unknown => {
+    if (value instanceof ExactNumber) return value.digits;
+    return Array.isArray(value) ? value.map(text) : value;
+  };
+  return Object.fromEntries(Object.entries(fixed).map(([slug, value]) => [slug, text(value)]));
+}

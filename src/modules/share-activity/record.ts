@@ -1,0 +1,127 @@
+import type { Actor, Context } from '../../context.ts';
+import { openAuditDb } from '../../db/audit.ts';
+import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
+import { keyedDigest } from '../../platform/keyed-digest.ts';
+import { log, logError } from '../../platform/log.ts';
+import { addViews } from './store.ts';
+
+/** What happened; everything else about it is known from the context. */
+export interface Happening {
+  type: ShareEventType;
+  /** Where the context's actor belongs to no company. */
+  companyId?: string;
+  /** Where it is somebody else than the context's actor. */
+  actor?: { kind: ShareActorKind; id: string | null; email: string | null };
+  target?: { type: TargetType; id: string | null };
+  shareId?: string | null;
+  shareContextId?: string | null;
+  details?: Record<string, unknown>;
+}
+
+/** Leaves a record of what happened, handed over after the answer: nobody waits for it. */
+export function recordHappening(ctx: Context, happening: Happening): void {
+  const companyId = happening.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
+  if (companyId === undefined) throw new Error('an event of no company');
+  const actor = happening.actor ?? actorOf(ctx.actor);
+  const caller = ctx.caller();
+  const event = {
+    id: ctx.newId(),
+    companyId,
+    type: happening.type,
+    occurredAt: ctx.now(),
+    actorKind: actor.kind,
+    actorId: actor.id,
+    actorEmail: actor.email,
+    targetType: happening.target?.type ?? null,
+    targetId: happening.target?.id ?? null,
+    shareId: happening.shareId ?? null,
+    shareContextId: happening.shareContextId ?? null,
+    ipCountry: caller.country,
+    userAgent: caller.userAgent,
+    origin: caller.origin,
+    correlationId: ctx.correlationId,
+    details: happening.details ?? {},
+  };
+  ctx.defer(handOver(ctx, event));
+}
+
+async function handOver(ctx: Context, event: Omit<ShareEvent, 'viewer'>): Promise<void> {
+  try {
+    await ctx.bindings.SHARE_EVENTS.send({ ...event, viewer: await viewerOf(ctx, event) } satisfies ShareEvent);
+  } catch (error) {
+    // What cannot be queued is not lost: the log has it, without what tells who it was.
+    logError('share_event_not_queued', error, { correlation_id: event.correlationId });
+    log('share_event', { id: event.id, company_id: event.companyId, type: event.type, share_id: event.shareId });
+  }
+}
+
+/** Who is known is told apart by id; others by address and browser, of which only a keyed digest is kept. */
+async function viewerOf(ctx: Context, { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>): Promise<string> {
+  if (actorId !== null) return actorId;
+  const traits = `${companyId}\n${ctx.ip}\n${userAgent}`;
+  return (await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'viewer', traits)).slice(0, 24);
+}
+
+function actorOf(actor: Actor): NonNullable<Happening['actor']> {
+  switch (actor.kind) {
+    case 'user':
+      return { kind: 'user', id: actor.id, email: actor.email };
+    case 'outsider':
+      return { kind: 'external', id: actor.id, email: actor.email };
+    case 'viewer':
+      return { kind: 'viewer', id: null, email: null };
+    default:
+      return { kind: 'anonymous', id: null, email: null };
+  }
+}
+
+/** Views of this isolate that are not written down yet, by share. A share stands here while a write of it is under way. */
+const pending = new Map<string, Views>();
+
+interface Views {
+  executions: number;
+  lastAccessedAt: number;
+  writtenSince: number;
+}
+
+/** A write that is older than this was cut off together with its request. Milliseconds. */
+const WRITE_MS = 30_000;
+
+/**
+ * Counts an execution of a share, or only that it was opened. However many come at once, this isolate has one write of a
+ * share under way, which takes along all that came meanwhile.
+ */
+export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {
+  const underWay = pending.get(share.id);
+  if (underWay && ctx.now() - underWay.writtenSince < WRITE_MS) {
+    underWay.executions += executions;
+    underWay.lastAccessedAt = ctx.now();
+    return;
+  }
+  const views = {
+    executions: executions + (underWay?.executions ?? 0),
+    lastAccessedAt: ctx.now(),
+    writtenSince: ctx.now(),
+  };
+  pending.set(share.id, views);
+  ctx.defer(writeViews(ctx, share, views));
+}
+
+async function writeViews(
+  ctx: Context,
+  { companyId, id: shareId }: { companyId: string; id: string },
+  views: Views,
+): Promise<void> {
+  const db = openAuditDb(ctx.bindings.AUDIT_DB);
+  try {
+    for (let first = true; first || views.executions > 0; first = false) {
+      const { executions: viewCount, lastAccessedAt } = views;
+      views.executions = 0;
+      await addViews(db, { shareId, companyId, viewCount, lastAccessedAt });
+    }
+  } catch (error) {
+    logError('share_views_not_counted', error, { share_id: shareId, correlation_id: ctx.correlationId });
+  } finally {
+    if (pending.get(shareId) === views) pending.delete(shareId);
+  }
+}

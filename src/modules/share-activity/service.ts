@@ -1,0 +1,151 @@
+import type { UserContext } from '../../context.ts';
+import { openAuditDb } from '../../db/audit.ts';
+import { requireAction } from '../../http/guard.ts';
+import type { Page } from '../../http/surface.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { type ShareEvent, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { shareEventNotFound, tooManyIntervals } from './failures.ts';
+import {
+  type Counts,
+  type EventFilter,
+  insertEvents,
+  readAnalytics,
+  readEvents,
+  selectEvent,
+  selectGrantTypes,
+  selectNames,
+  selectViews,
+} from './store.ts';
+
+export { countView, type Happening, recordHappening } from './record.ts';
+export type { EventFilter };
+
+/** Stores events in one statement; those that are there already are left as they are. */
+export async function keepShareEvents(database: D1Database, events: readonly ShareEvent[]): Promise<void> {
+  if (events.length > 0) await insertEvents(openAuditDb(database), events);
+}
+
+/** How often shares were executed, and when they were last opened (ms), by id. Those never opened are missing. */
+export async function viewsOf(ctx: UserContext, shareIds: readonly string[]) {
+  if (shareIds.length === 0) return new Map<string, never>();
+  const found = await selectViews(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, shareIds);
+  return new Map(found.map((views) => [views.shareId, views]));
+}
+
+/** A page of events, the newest first. @throws Failure `access.denied` */
+export async function listShareEvents(
+  ctx: UserContext,
+  filter: EventFilter,
+  page: number,
+  perPage: number,
+): Promise<Page<ShareEvent>> {
+  const seen = await visible(ctx, filter);
+  return readEvents(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, seen, page, perPage);
+}
+
+/** @throws Failure `access.denied`, `share_event.not_found` */
+export async function getShareEvent(ctx: UserContext, id: string): Promise<ShareEvent> {
+  const [event] = await selectEvent(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, id);
+  requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
+  if (!event) throw shareEventNotFound();
+  return event;
+}
+
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+
+/** Lengths of the intervals in milliseconds; weeks begin on Monday, and the epoch was a Thursday. */
+export const INTERVALS = {
+  hour: { ms: HOUR, offset: 0 },
+  day: { ms: DAY, offset: 0 },
+  week: { ms: 7 * DAY, offset: 4 * DAY },
+} as const;
+
+export type Interval = keyof typeof INTERVALS;
+
+const MOST_INTERVALS = 1000;
+const STANDARD_DAYS = 30;
+
+interface TopEntry {
+  key: string;
+  label: string;
+  count: number;
+}
+
+/** What was seen of shares and embeds, how often and by how many. */
+export interface Analytics {
+  totals: Counts;
+  /** One entry for each interval, also for those in which nothing happened. `start` in milliseconds. */
+  series: (Counts & { start: number })[];
+  /** By executions, most frequent first. */
+  top: Record<'shares' | 'dashboards' | 'viewers' | 'countries', TopEntry[]>;
+}
+
+const NONE: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+
+/**
+ * Without `from`, the 30 days before `to`; without `to`, until now.
+ * @throws Failure `access.denied`, validation when the time holds too many intervals
+ */
+export async function shareAnalytics(ctx: UserContext, filter: EventFilter, interval: Interval): Promise<Analytics> {
+  const seen = await visible(ctx, filter);
+  const to = filter.to ?? ctx.now();
+  const from = filter.from ?? to - STANDARD_DAYS * DAY;
+  if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
+  const { ms, offset } = INTERVALS[interval];
+  const bucketOf = (moment: number) => Math.floor((moment - offset) / ms);
+  const first = bucketOf(from);
+  const length = bucketOf(to) - first + 1;
+  if (length > MOST_INTERVALS) throw tooManyIntervals(MOST_INTERVALS);
+
+  const { companyId } = ctx.actor;
+  const db = openAuditDb(ctx.bindings.AUDIT_DB);
+  const found = await readAnalytics(db, companyId, { ...seen, from, to }, { ms, offset });
+  const byBucket = new Map(found.series.map(({ bucket, ...counts }) => [bucket, counts]));
+  const [shares, dashboards] = await ctx.db.batch(
+    selectNames(ctx.db, companyId, {
+      shares: found.top.shares.map(({ key }) => key),
+      dashboards: found.top.dashboards.map(({ key }) => key),
+    }),
+  );
+  const names = new Map([...shares, ...dashboards].map(({ id, name }) => [id, name]));
+  const entries = (list: { key: string; label: string | null; count: number }[], unnamed: (key: string) => string) =>
+    list.map(({ key, label, count }) => ({ key, label: label ?? names.get(key) ?? unnamed(key), count }));
+  return {
+    totals: found.totals,
+    series: Array.from({ length }, (_, index) => ({
+      start: (first + index) * ms + offset,
+      ...(byBucket.get(first + index) ?? NONE),
+    })),
+    top: {
+      shares: entries(found.top.shares, (key) => key),
+      dashboards: entries(found.top.dashboards, (key) => key),
+      viewers: entries(found.top.viewers, () => 'anonymous'),
+      countries: entries(found.top.countries, (key) => key),
+    },
+  };
+}
+
+/**
+ * The filter, narrowed to what the caller may see: events about a type of things need the permission to share these;
+ * events about none, such as sign-ins, need both.
+ */
+async function visible(ctx: UserContext, filter: EventFilter): Promise<EventFilter> {
+  const types = await effectiveTypes(ctx, filter);
+  requireTypes(ctx, types);
+  const [only, ...others] = types;
+  return others.length === 0 && only !== undefined ? { ...filter, targetType: only } : filter;
+}
+
+/** What the filter is about: the type it names, that of the share (a dashboard), or those of the context. */
+async function effectiveTypes(ctx: UserContext, filter: EventFilter): Promise<readonly TargetType[]> {
+  if (filter.targetType) return [filter.targetType];
+  if (filter.shareId !== undefined) return ['dashboard'];
+  if (filter.shareContextId === undefined) return TARGET_TYPES;
+  const granted = await selectGrantTypes(ctx.db, ctx.actor.companyId, filter.shareContextId);
+  return granted.length === 1 ? granted.map(({ type }) => type) : TARGET_TYPES;
+}
+
+function requireTypes({ actor }: UserContext, types: readonly TargetType[]): void {
+  for (const type of types) requireAction(actor, `${type}s:share`, '*');
+}

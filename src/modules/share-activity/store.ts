@@ -1,0 +1,164 @@
+import { and, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { readPage } from '../../db/page.ts';
+import type { ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
+import { dashboards } from '../dashboards/tables.ts';
+import { shareGrants } from '../share-contexts/tables.ts';
+import { dashboardShares } from '../shares/tables.ts';
+import { shareEvents, shareViews } from './tables.ts';
+
+/** Which events of a company are meant. Moments in milliseconds, both ends included. */
+export interface EventFilter {
+  /** Only events about something of this type. */
+  targetType?: TargetType;
+  shareId?: string;
+  shareContextId?: string;
+  type?: ShareEventType;
+  from?: number;
+  to?: number;
+}
+
+/** Stores events that are not there yet. They go in as one JSON value: a statement takes 100 bound ones. */
+export const insertEvents = (db: ControlDb, events: readonly ShareEvent[]) =>
+  db.run(sql`
+    insert into ${shareEvents} (id, company_id, type, occurred_at, actor_kind, actor_id, actor_email, target_type, target_id,
+      share_id, share_context_id, ip_country, user_agent, origin, correlation_id, viewer, details)
+    select value ->> 'id', value ->> 'companyId', value ->> 'type', value ->> 'occurredAt', value ->> 'actorKind',
+      value ->> 'actorId', value ->> 'actorEmail', value ->> 'targetType', value ->> 'targetId', value ->> 'shareId',
+      value ->> 'shareContextId', value ->> 'ipCountry', value ->> 'userAgent', value ->> 'origin',
+      value ->> 'correlationId', value ->> 'viewer', value -> 'details'
+    from json_each(${JSON.stringify(events)})
+    where true
+    on conflict do nothing`);
+
+/** A page of a company's events, the newest first. */
+export const readEvents = (db: ControlDb, companyId: string, filter: EventFilter, page: number, perPage: number) =>
+  readPage(
+    db,
+    { table: shareEvents, filter: matching(companyId, filter) },
+    { by: shareEvents.occurredAt, descending: true, page, perPage },
+  );
+
+/** One event. */
+export const selectEvent = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(shareEvents)
+    .where(and(eq(shareEvents.companyId, companyId), eq(shareEvents.id, id)));
+
+/** Which events stand for a dashboard seen, executed or refused, in the words of analytics. */
+const OUTCOME = sql`case
+  when ${shareEvents.type} in ('share.executed', 'embed.executed') then 'executed'
+  when ${shareEvents.type} in ('share.denied', 'embed.denied') then 'denied'
+  when ${shareEvents.type} = 'share.resolved' then 'resolved' end`;
+
+const countOf = (outcome: string) => sql<number>`coalesce(sum(outcome = ${outcome}), 0)`;
+const viewers = sql<number>`count(distinct iif(outcome in ('resolved', 'executed'), viewer, null))`;
+
+/** Counts of one part of the analytics. `bucket` is its number since the epoch. */
+export interface Counts {
+  resolved: number;
+  executed: number;
+  denied: number;
+  unique_viewers: number;
+}
+
+/** How a list of the most frequent is made: what is counted, and a label that the events themselves know. */
+const TOPS = {
+  shares: { key: sql`share_id`, label: sql`null` },
+  dashboards: { key: sql`iif(target_type = 'dashboard', target_id, null)`, label: sql`null` },
+  viewers: { key: sql`viewer`, label: sql`actor_email` },
+  countries: { key: sql`ip_country`, label: sql`ip_country` },
+} as const;
+
+export type Top = keyof typeof TOPS;
+
+/** How many entries a list of the most frequent has. */
+const TOP_LENGTH = 10;
+
+/** Totals, the series and the lists of the most frequent, all as of one moment. */
+export async function readAnalytics(
+  db: ControlDb,
+  companyId: string,
+  filter: EventFilter,
+  interval: { ms: number; offset: number },
+) {
+  const events = sql`(select *, ${OUTCOME} as outcome from ${shareEvents} where ${matching(companyId, filter)})`;
+  const counts = sql`${countOf('resolved')} as resolved, ${countOf('executed')} as executed, ${countOf('denied')} as denied,
+    ${viewers} as unique_viewers`;
+  const bucket = sql`(occurred_at - ${interval.offset}) / ${interval.ms}`;
+  const top = (name: Top) => {
+    const { key, label } = TOPS[name];
+    return db.all<{ key: string; label: string | null; count: number }>(
+      sql`select ${key} as key, max(${label}) as label, count(*) as count from ${events}
+        where outcome = 'executed' and ${key} is not null group by 1 order by count desc, key limit ${TOP_LENGTH}`,
+    );
+  };
+  const [[totals], series, shares, topDashboards, topViewers, countries] = await db.batch([
+    db.all<Counts>(sql`select ${counts} from ${events} where outcome is not null`),
+    db.all<Counts & { bucket: number }>(
+      sql`select ${bucket} as bucket, ${counts} from ${events} where outcome is not null group by 1`,
+    ),
+    top('shares'),
+    top('dashboards'),
+    top('viewers'),
+    top('countries'),
+  ]);
+  const tops = { shares, dashboards: topDashboards, viewers: topViewers, countries };
+  return { totals: totals as Counts, series, top: tops };
+}
+
+function matching(companyId: string, filter: EventFilter): SQL {
+  const { targetType, shareId, shareContextId, type, from, to } = filter;
+  return and(
+    eq(shareEvents.companyId, companyId),
+    targetType === undefined ? undefined : eq(shareEvents.targetType, targetType),
+    shareId === undefined ? undefined : eq(shareEvents.shareId, shareId),
+    shareContextId === undefined ? undefined : eq(shareEvents.shareContextId, shareContextId),
+    type === undefined ? undefined : eq(shareEvents.type, type),
+    from === undefined ? undefined : gte(shareEvents.occurredAt, from),
+    to === undefined ? undefined : lte(shareEvents.occurredAt, to),
+  ) as SQL;
+}
+
+/** Counts executions of a share. Without any, only notes that it was opened. */
+export const addViews = (db: ControlDb, view: typeof shareViews.$inferSelect) =>
+  db
+    .insert(shareViews)
+    .values(view)
+    .onConflictDoUpdate({
+      target: shareViews.shareId,
+      set: {
+        viewCount: sql`${shareViews.viewCount} + ${view.viewCount}`,
+        lastAccessedAt: sql`max(${shareViews.lastAccessedAt}, ${view.lastAccessedAt})`,
+      },
+    });
+
+const idsIn = (ids: readonly string[]): SQL => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+
+/** The counts of these shares. */
+export const selectViews = (db: ControlDb, companyId: string, shareIds: readonly string[]) =>
+  db
+    .select()
+    .from(shareViews)
+    .where(and(eq(shareViews.companyId, companyId), inArray(shareViews.shareId, idsIn(shareIds))));
+
+/** What contexts of the company show, by type. Of the control database. */
+export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>
+  db
+    .selectDistinct({ type: shareGrants.targetType })
+    .from(shareGrants)
+    .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
+
+/** Names of shares and dashboards. Of the control database. */
+export const selectNames = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) =>
+  [
+    db
+      .select({ id: dashboardShares.id, name: dashboardShares.name })
+      .from(dashboardShares)
+      .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idsIn(ids.shares)))),
+    db
+      .select({ id: dashboards.id, name: dashboards.name })
+      .from(dashboards)
+      .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idsIn(ids.dashboards)))),
+  ] as const;

@@ -1,0 +1,175 @@
+import { decodeJwt, errors } from 'jose';
+import type { Context, OutsiderActor } from '../../context.ts';
+import { changes, commit } from '../../db/client.ts';
+import type { Authenticate } from '../../http/guard.ts';
+import { randomBelow } from '../../kernel/random.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
+import { type MailRequest, requestMail } from '../mails/service.ts';
+import { portalCodeMail } from '../mails/texts.ts';
+import { recordHappening } from '../share-activity/service.ts';
+import { membershipsOfEmail } from '../share-contexts/service.ts';
+import {
+  authenticateBearer,
+  CODE_MINUTES,
+  endSession,
+  invalidToken,
+  prepareCode,
+  prepareTry,
+  REFRESH_SECONDS,
+  RETRY_MS,
+  rotateStatements,
+  wrongEmailedCode,
+} from '../sign-in/service.ts';
+import { insertSession, type Outsider, selectLiveOutsider, upsertOutsider } from './store.ts';
+import { type PortalTokens, portalTokens, verifyPortalToken } from './tokens.ts';
+
+export type { Outsider, PortalTokens };
+
+/**
+ * Asks for a code by mail. Neither the answer nor its time tells whether the company exists, or the address is a member of
+ * anything.
+ */
+export async function requestPortalCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
+  const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
+  // An address is counted also where there is no company, so that one costs what the other does.
+  const companyId = company?.id ?? NO_COMPANY;
+  await requestMail(ctx, { kind: 'portal_code', companyId, email: input.email }, mailPortalCode);
+  if (company) authHappened(ctx, 'auth.code_requested', companyId, input.email);
+}
+
+const NO_COMPANY = 'none';
+
+/** Makes a code and mails it to an address that is a member of a context; for any other it only does the same work. */
+export async function mailPortalCode(ctx: Context, { companyId, email }: MailRequest<'portal_code'>): Promise<void> {
+  const code = eightDigits();
+  const kept = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
+  const [, members, [company]] = await commit(ctx.db, [
+    kept.statement,
+    membershipsOfEmail(ctx.db, companyId, email),
+    selectCompany(ctx.db, companyId),
+  ]);
+  if (members.length === 0 || !company) return;
+  const [name = email] = email.split('@');
+  await ctx.mailer.send(portalCodeMail({ to: email, name, company: company.name, code, minutes: CODE_MINUTES }));
+}
+
+/**
+ * Signs an outsider in with a mailed code. It works once, 10 minutes, and dies with the fifth wrong try.
+ * @throws Failure `sign_in.wrong_emailed_code`, also where there is no such company or member
+ */
+export async function verifyPortalCode(
+  ctx: Context,
+  input: { companySlug: string; email: string; code: string },
+): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
+  const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
+  const companyId = company?.id ?? NO_COMPANY;
+  const trial = await prepareTry(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
+  const [[tried], members] = await commit(ctx.db, [
+    trial.statement,
+    membershipsOfEmail(ctx.db, companyId, input.email),
+  ]);
+  if (!tried?.usedAt || members.length === 0) {
+    if (company) authHappened(ctx, 'auth.failed', companyId, input.email);
+    throw wrongEmailedCode();
+  }
+  const signedIn = await beginSession(ctx, companyId, input.email);
+  authHappened(ctx, 'auth.verified', companyId, input.email, signedIn.outsider.id);
+  return signedIn;
+}
+
+async function beginSession(ctx: Context, companyId: string, email: string) {
+  const now = ctx.now();
+  const record: Outsider = { id: ctx.newId(), companyId, email, status: 'active', createdAt: now, lastLoginAt: now };
+  const [outsider = record] = await upsertOutsider(ctx.db, record);
+  const sessionId = ctx.newId();
+  const jti = crypto.randomUUID();
+  await insertSession(ctx.db, {
+    id: sessionId,
+    companyId,
+    userId: outsider.id,
+    refreshDigest: await sha256Hex(jti),
+    previousDigest: null,
+    previousUntil: null,
+    createdAt: now,
+    expiresAt: now + REFRESH_SECONDS * 1000,
+    endedAt: null,
+  });
+  return { outsider, tokens: await portalTokens(ctx, outsider, sessionId, jti) };
+}
+
+/**
+ * Exchanges a refresh token for new tokens, as people's sessions do: one that was used before, and is not a retry of a
+ * lost answer, ends the session.
+ * @throws Failure `token.invalid`
+ */
+export async function refreshPortalSession(
+  ctx: Context,
+  refreshToken: string,
+): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
+  const claims = await verifyPortalToken(ctx, refreshToken, 'refresh');
+  const now = ctx.now();
+  const key = { companyId: claims.company_id, sessionId: claims.sid, outsiderId: claims.sub };
+  const jti = crypto.randomUUID();
+  const digests = { presented: await sha256Hex(claims.jti), next: await sha256Hex(jti) };
+  const [rotate, retry, end] = rotateStatements(ctx.db, key, digests, {
+    now,
+    retryUntil: now + RETRY_MS,
+    expiresAt: now + REFRESH_SECONDS * 1000,
+  });
+  const [rotated, retried, , [live]] = await commit(ctx.db, [rotate, retry, end, selectLiveOutsider(ctx.db, key, now)]);
+  if (!live || changes(rotated) + changes(retried) === 0) throw invalidToken();
+  return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, key.sessionId, jti) };
+}
+
+/** Ends the caller's session: neither of its tokens works from now on. */
+export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<void> {
+  await endSession(ctx.db, ctx.actor.companyId, ctx.actor.sessionId, ctx.now());
+}
+
+/** Who calls the portal: an outsider with a token of share-auth, or somebody of the company with their session token. */
+export const authenticateExternal: Authenticate = async (ctx, request) => {
+  const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
+  if (token === undefined || audienceOf(token) !== 'share-portal') return authenticateBearer(ctx, request);
+  const claims = await verifyPortalToken(ctx, token, 'access');
+  const key = { companyId: claims.company_id, outsiderId: claims.sub, sessionId: claims.sid };
+  const [live] = await selectLiveOutsider(ctx.db, key, ctx.now());
+  if (!live) throw invalidToken();
+  const { outsider, companySlug } = live;
+  return {
+    actor: {
+      kind: 'outsider',
+      id: outsider.id,
+      companyId: outsider.companyId,
+      companySlug,
+      email: outsider.email,
+      sessionId: key.sessionId,
+    },
+  };
+};
+
+/** What a token says it is for: it only tells which check it has to pass. */
+function audienceOf(token: string): unknown {
+  try {
+    return decodeJwt(token).aud;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
+
+function authHappened(
+  ctx: Context,
+  type: 'auth.code_requested' | 'auth.verified' | 'auth.failed',
+  companyId: string,
+  email: string,
+  id: string | null = null,
+): void {
+  recordHappening(ctx, { type, companyId, actor: { kind: 'external', id, email } });
+}
+
+/** Two groups of four, as people read and type them. */
+function eightDigits(): string {
+  const digits = String(randomBelow(100_000_000)).padStart(8, '0');
+  return `${digits.slice(0, 4)}-${digits.slice(4)}`;
+}

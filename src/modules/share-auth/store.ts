@@ -1,0 +1,44 @@
+import { and, eq, gt, isNull } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { companies } from '../companies/tables.ts';
+import { sessions } from '../sign-in/tables.ts';
+import { outsiders } from './tables.ts';
+
+export type Outsider = typeof outsiders.$inferSelect;
+
+/** Notes that an outsider has signed in, for the first time or again. */
+export const upsertOutsider = (db: ControlDb, record: Outsider) =>
+  db
+    .insert(outsiders)
+    .values(record)
+    .onConflictDoUpdate({
+      target: [outsiders.companyId, outsiders.email],
+      set: { lastLoginAt: record.lastLoginAt },
+    })
+    .returning();
+
+/** Begins the session of an outsider. */
+export const insertSession = (db: ControlDb, record: typeof sessions.$inferSelect) =>
+  db.insert(sessions).values(record);
+
+/** The live session of an outsider's token, with the company's slug: nothing when any of them has ended. */
+export const selectLiveOutsider = (
+  db: ControlDb,
+  key: { companyId: string; outsiderId: string; sessionId: string },
+  now: number,
+) =>
+  db
+    .select({ outsider: outsiders, companySlug: companies.slug })
+    .from(sessions)
+    .innerJoin(outsiders, and(eq(outsiders.id, sessions.userId), eq(outsiders.companyId, sessions.companyId)))
+    .innerJoin(companies, eq(companies.id, sessions.companyId))
+    .where(
+      and(
+        eq(sessions.id, key.sessionId),
+        eq(sessions.companyId, key.companyId),
+        eq(sessions.userId, key.outsiderId),
+        isNull(sessions.endedAt),
+        gt(sessions.expiresAt, now),
+        eq(outsiders.status, 'active'),
+      ),
+    );

@@ -1,0 +1,96 @@
+import type { UserContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { Page } from '../../http/surface.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { groupNotFound } from '../groups/service.ts';
+import { userNotFound } from '../users/service.ts';
+import { happened } from './events.ts';
+import { changedMeanwhile, memberDuplicate, memberNotFound, tooManyMembers } from './failures.ts';
+import { getContext } from './service.ts';
+import {
+  deleteMember,
+  insertMember,
+  type MemberRow,
+  readMembers,
+  type ShareMember,
+  selectGroup,
+  selectUserEmail,
+} from './store.ts';
+
+export type { ShareMember };
+
+/** How many members a context may have. */
+const MOST_MEMBERS = 10_000;
+
+/** Whom to add: a user or group of the company by id, or an address from outside. */
+export type NewMember =
+  | { type: 'internal_user' | 'group'; id: string }
+  /** Lower-case. */
+  | { type: 'external_email'; email: string };
+
+/** A page of a context's members, in the order they came. @throws Failure `access.denied`, `share_context.not_found` */
+export async function listMembers(
+  ctx: UserContext,
+  contextId: string,
+  part: { page: number; perPage: number },
+): Promise<Page<ShareMember>> {
+  return readMembers(ctx.db, await getContext(ctx, contextId), part);
+}
+
+/**
+ * Adds a member.
+ * @throws Failure `access.denied`, `share_context.not_found`, `user.not_found`, `group.not_found`, `share_member.duplicate`
+ */
+export async function addMember(ctx: UserContext, contextId: string, member: NewMember): Promise<ShareMember> {
+  const context = await getContext(ctx, contextId);
+  const email = await addressOf(ctx, member);
+  const record: MemberRow = {
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    contextId,
+    memberType: member.type,
+    subject: member.type === 'external_email' ? member.email : member.id,
+    createdAt: ctx.now(),
+  };
+  const insert = insertMember(ctx.db, record, context, MOST_MEMBERS);
+  const [added] = await commit(ctx.db, [insert], { 'share_members.subject': memberDuplicate });
+  if (added.length === 0) {
+    throw context.memberCount >= MOST_MEMBERS ? tooManyMembers(MOST_MEMBERS) : changedMeanwhile();
+  }
+  const result = { ...record, email };
+  happened(ctx, 'member.added', context, detailsOf(result));
+  return result;
+}
+
+/** Removes a member, who sees nothing of the context from now on. @throws Failure as `listMembers`, `share_member.not_found` */
+export async function removeMember(ctx: UserContext, contextId: string, id: string): Promise<void> {
+  const context = await getContext(ctx, contextId);
+  const [removed] = await deleteMember(ctx.db, context, id);
+  if (!removed) throw memberNotFound();
+  const email = removed.memberType === 'external_email' ? removed.subject : null;
+  happened(ctx, 'member.removed', context, detailsOf({ ...removed, email }));
+}
+
+async function addressOf(ctx: UserContext, member: NewMember): Promise<string | null> {
+  if (member.type === 'external_email') return member.email;
+  const { companyId } = ctx.actor;
+  const id = ID_PATTERN.test(member.id) ? member.id : '';
+  if (member.type === 'group') {
+    const [group] = await selectGroup(ctx.db, companyId, id);
+    if (!group) throw groupNotFound();
+    return null;
+  }
+  const [user] = await selectUserEmail(ctx.db, companyId, id);
+  if (!user) throw userNotFound();
+  return user.email;
+}
+
+/** The id of a user or group; null for an address from outside. */
+export const memberIdOf = ({ memberType, subject }: Pick<MemberRow, 'memberType' | 'subject'>): string | null =>
+  memberType === 'external_email' ? null : subject;
+
+const detailsOf = (member: ShareMember) => ({
+  member_id: memberIdOf(member),
+  member_type: member.memberType,
+  email: member.email,
+});

@@ -1,0 +1,181 @@
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
+import { readPage } from '../../db/page.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
+import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import { groups } from '../groups/tables.ts';
+import { users } from '../users/tables.ts';
+import { shareContexts, shareGrants, shareMembers } from './tables.ts';
+
+/** What a context shows, and the policies that narrow it. Members are as the API has them. */
+export interface Grant {
+  target_type: TargetType;
+  target_id: string;
+  filter_policies: FilterPolicy[];
+}
+
+type Row = typeof shareContexts.$inferSelect;
+export type ShareContext = Row & { grants: Grant[]; memberCount: number };
+export type MemberRow = typeof shareMembers.$inferSelect;
+export type ShareMember = MemberRow & { email: string | null };
+
+/** Things that were deleted are not shown any more, whoever granted them. */
+const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from dashboards where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
+  or target_type = 'visualization' and exists (select 1 from visualizations where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
+
+const EXTRA = {
+  grants: sql<Grant[]>`(select json_group_array(json_object('target_type', target_type, 'target_id', target_id,
+    'filter_policies', json(filter_policies)) order by position) from share_grants
+    where share_grants.context_id = share_contexts.id and ${LIVING})`
+    .mapWith((text: string) => JSON.parse(text) as Grant[])
+    .as('grants'),
+  memberCount: sql<number>`(select count(*) from share_members where share_members.context_id = share_contexts.id)`.as(
+    'member_count',
+  ),
+};
+
+const one = (companyId: string, id: string): SQL =>
+  and(eq(shareContexts.companyId, companyId), eq(shareContexts.id, id)) as SQL;
+
+/** A page of a company's contexts, the newest first, without those that show something of a type in `hidden`. */
+export const readContexts = (
+  db: ControlDb,
+  companyId: string,
+  { page, perPage, hidden }: { page: number; perPage: number; hidden: readonly TargetType[] },
+) => {
+  const shown = hidden.map(
+    (type) =>
+      sql`not exists (select 1 from share_grants where context_id = share_contexts.id and target_type = ${type} and ${LIVING})`,
+  );
+  return readPage(
+    db,
+    { table: shareContexts, filter: and(eq(shareContexts.companyId, companyId), ...shown) as SQL, extra: EXTRA },
+    { by: shareContexts.createdAt, descending: true, page, perPage },
+  );
+};
+
+/** One context, or none. */
+export async function readContext(db: ControlDb, companyId: string, id: string): Promise<ShareContext | undefined> {
+  const filter = one(companyId, id);
+  const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
+  const { records } = await readPage(db, { table: shareContexts, filter, extra: EXTRA }, part);
+  return records[0];
+}
+
+/** Stores a context; where `suffix` is given, its slug gets that when it is taken at that moment. */
+export const insertContext = (db: ControlDb, record: Row, suffix: string | undefined) => {
+  const { companyId, slug } = record;
+  if (suffix === undefined) return db.insert(shareContexts).values(record).returning();
+  const taken = sql`exists (select 1 from share_contexts where company_id = ${companyId} and slug = ${slug})`;
+  const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
+  return insertWhen(db, shareContexts, free, sql`true`).returning();
+};
+
+/** Changes a context, if its grants are still those that the change was allowed for. */
+export const updateContext = (
+  db: ControlDb,
+  { companyId, id, version }: Row,
+  changes: Partial<Pick<Row, 'name' | 'slug' | 'description' | 'version'>> & { updatedAt: number },
+) =>
+  db
+    .update(shareContexts)
+    .set(changes)
+    .where(and(one(companyId, id), eq(shareContexts.version, version)))
+    .returning({ id: shareContexts.id });
+
+/** Puts other grants in the place of a context's, if it has come to that version. */
+export const replaceGrants = (
+  db: ControlDb,
+  { companyId, id, version }: Pick<Row, 'companyId' | 'id' | 'version'>,
+  grants: readonly Grant[],
+) => {
+  const current = sql`exists (select 1 from share_contexts where id = ${id} and company_id = ${companyId} and version = ${version})`;
+  return [
+    db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
+    db.insert(shareGrants).select(
+      sql`select ${companyId}, ${id}, value ->> 'target_type', value ->> 'target_id', key, value -> 'filter_policies'
+        from json_each(${JSON.stringify(grants)}) where ${current}`,
+    ),
+  ] as const;
+};
+
+/** Deletes a context with all that belongs to it, if its grants are still those that the deletion was allowed for. */
+export const deleteContext = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
+  const gone = sql`not exists (select 1 from share_contexts where id = ${id})`;
+  return [
+    db
+      .delete(shareContexts)
+      .where(and(one(companyId, id), eq(shareContexts.version, version)))
+      .returning({ id: shareContexts.id }),
+    db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), gone)),
+    db.delete(shareMembers).where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), gone)),
+    db.run(
+      sql`update dashboard_shares set revoked_at = ${now} where share_context_id = ${id} and company_id = ${companyId} and revoked_at is null and ${gone}`,
+    ),
+  ] as const;
+};
+
+const EMAIL = sql<string | null>`case member_type when 'external_email' then subject
+  when 'internal_user' then (select email from users where users.id = subject and users.company_id = share_members.company_id) end`;
+
+/** A page of a context's members, in the order they came. */
+export const readMembers = (
+  db: ControlDb,
+  { companyId, id }: Row,
+  { page, perPage }: { page: number; perPage: number },
+) =>
+  readPage(
+    db,
+    {
+      table: shareMembers,
+      filter: and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, id)) as SQL,
+      extra: { email: EMAIL.as('email') },
+    },
+    { by: shareMembers.createdAt, descending: false, page, perPage },
+  );
+
+/** Adds a member, if the context is still there as it was and has room. */
+export const insertMember = (db: ControlDb, record: MemberRow, { version }: Row, most: number) =>
+  insertWhen(
+    db,
+    shareMembers,
+    record,
+    sql`exists (select 1 from share_contexts where id = ${record.contextId} and company_id = ${record.companyId} and version = ${version})
+      and (select count(*) from share_members where context_id = ${record.contextId}) < ${most}`,
+  ).returning();
+
+/** Removes a member. */
+export const deleteMember = (db: ControlDb, { companyId, id: contextId }: Row, id: string) =>
+  db
+    .delete(shareMembers)
+    .where(and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, contextId), eq(shareMembers.id, id)))
+    .returning();
+
+/** The living user of an id. */
+export const selectUserEmail = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select({ email: users.email })
+    .from(users)
+    .where(and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.deletedAt)));
+
+/** The living group of an id. */
+export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select({ id: groups.id })
+    .from(groups)
+    .where(and(eq(groups.companyId, companyId), eq(groups.id, id), isNull(groups.deletedAt)));
+
+/** Contexts of an outsider: whether an address is a member anywhere in the company. */
+export const selectMembershipsOfEmail = (db: ControlDb, companyId: string, email: string) =>
+  db
+    .select({ id: shareMembers.id })
+    .from(shareMembers)
+    .where(
+      and(
+        eq(shareMembers.companyId, companyId),
+        eq(shareMembers.memberType, 'external_email'),
+        eq(shareMembers.subject, email),
+      ),
+    )
+    .limit(1);

@@ -1,0 +1,101 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm';
+import type { Context, OutsiderActor, UserActor } from '../../context.ts';
+import type { ControlDb } from '../../db/client.ts';
+import { readPage } from '../../db/page.ts';
+import { shareContexts, shareGrants } from '../share-contexts/tables.ts';
+
+/** Who may call the portal. */
+export type PortalActor = UserActor | OutsiderActor;
+
+/** What the portal's lists show. */
+export interface Listed {
+  id: string;
+  name: string;
+  slug: string;
+  description: string;
+  contextId: string;
+}
+
+/** A page of them with the number of all. */
+interface ListedPage {
+  total: number;
+  page: number;
+  perPage: number;
+  records: Listed[];
+}
+
+type Part = { page: number; perPage: number };
+
+/** Holds for contexts (by this id) of which the caller is a member: by address, as a user, or through a group. */
+function isMember(actor: PortalActor, contextId: SQL): SQL {
+  const { companyId } = actor;
+  const member = sql`select 1 from share_members where share_members.context_id = ${contextId} and share_members.company_id = ${companyId}`;
+  if (actor.kind === 'outsider') {
+    return sql`exists (${member} and member_type = 'external_email' and subject = ${actor.email})`;
+  }
+  return sql`(exists (${member} and member_type = 'internal_user' and subject = ${actor.id})
+    or exists (${member} and member_type = 'group' and subject in (select group_bindings.group_id from group_bindings
+      join groups on groups.id = group_bindings.group_id and groups.deleted_at is null
+      where group_bindings.principal_id = ${actor.id} and group_bindings.principal_type = 'user' and group_bindings.company_id = ${companyId})))`;
+}
+
+/** A page of the contexts of which the caller is a member, the newest first. */
+export async function readOwnContexts(db: ControlDb, actor: PortalActor, { page, perPage }: Part): Promise<ListedPage> {
+  const filter = and(eq(shareContexts.companyId, actor.companyId), isMember(actor, sql`share_contexts.id`)) as SQL;
+  const part = { by: shareContexts.createdAt, descending: true, page, perPage };
+  const found = await readPage(db, { table: shareContexts, filter }, part);
+  return { ...found, records: found.records.map((context) => ({ ...context, contextId: context.id })) };
+}
+
+/** A page of the dashboards that contexts of the caller show, or one of them does; each once for each context. */
+export async function readOwnDashboards(
+  db: ControlDb,
+  actor: PortalActor,
+  { page, perPage, contextId }: Part & { contextId?: string },
+): Promise<ListedPage> {
+  const one = contextId === undefined ? sql`true` : sql`share_grants.context_id = ${contextId}`;
+  const granted = sql`from share_grants
+    join dashboards on dashboards.id = share_grants.target_id and dashboards.company_id = share_grants.company_id
+    where share_grants.company_id = ${actor.companyId} and share_grants.target_type = 'dashboard' and ${one}
+      and ${isMember(actor, sql`share_grants.context_id`)}`;
+  const [[count], records] = await db.batch([
+    db.all<{ total: number }>(sql`select count(*) as total ${granted}`),
+    db.all<Listed>(
+      sql`select dashboards.id as id, dashboards.name as name, dashboards.slug as slug, dashboards.description as description,
+        share_grants.context_id as contextId ${granted}
+        order by dashboards.name, dashboards.id, share_grants.context_id limit ${perPage} offset ${(page - 1) * perPage}`,
+    ),
+  ]);
+  return { total: count?.total ?? 0, page, perPage, records };
+}
+
+/** A context, if the caller is a member of it. */
+export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =>
+  ctx.db
+    .select({ id: shareContexts.id })
+    .from(shareContexts)
+    .where(
+      and(
+        eq(shareContexts.companyId, ctx.actor.companyId),
+        eq(shareContexts.id, contextId),
+        isMember(ctx.actor, sql`share_contexts.id`),
+      ),
+    );
+
+/** The policies under which a context shows a dashboard; nothing when it does not show it. The id may be a subquery. */
+export const selectGrant = (db: ControlDb, companyId: string, contextId: string, dashboardId: string | SQL) =>
+  db
+    .select({ filterPolicies: shareGrants.filterPolicies })
+    .from(shareGrants)
+    .where(
+      and(
+        eq(shareGrants.companyId, companyId),
+        eq(shareGrants.contextId, contextId),
+        eq(shareGrants.targetType, 'dashboard'),
+        eq(shareGrants.targetId, dashboardId),
+      ),
+    );
+
+/** The dashboard of a slug, for reads in the same batch. */
+export const dashboardOfSlug = (companyId: string, slug: string): SQL =>
+  sql`(select dashboards.id from dashboards where dashboards.company_id = ${companyId} and dashboards.slug = ${slug})`;

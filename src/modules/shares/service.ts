@@ -1,0 +1,174 @@
+import type { UserContext } from '../../context.ts';
+import { requireAction } from '../../http/guard.ts';
+import type { Page } from '../../http/surface.ts';
+import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import { policyProblems } from '../../kernel/sharing-terms.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { getDashboard } from '../dashboards/service.ts';
+import { recordHappening, viewsOf } from '../share-activity/service.ts';
+import { shareContextNotFound } from '../share-contexts/service.ts';
+import { dimensionsOf, type Exhibit, loadExhibit } from '../viewing/service.ts';
+import { shareNotFound, shareRevoked } from './failures.ts';
+import { type DashboardShare, insertShare, readShare, readShares, revokeShare, updateShare } from './store.ts';
+import type { EmbedOptions } from './tables.ts';
+
+export { selectActiveShares } from './store.ts';
+export type { DashboardShare, EmbedOptions };
+
+/** A share with how often it was executed, and when it was last opened (ms). */
+export interface CountedShare {
+  share: DashboardShare;
+  viewCount: number;
+  lastAccessedAt: number | null;
+}
+
+/** What of a share people decide. */
+export interface ShareTerms {
+  name: string;
+  shareType: DashboardShare['shareType'];
+  shareContextId: string | null;
+  /** Milliseconds since the epoch. */
+  expiresAt: number | null;
+  embedOptions: Partial<EmbedOptions>;
+  filterPolicies: FilterPolicy[];
+}
+
+/** Where a share stands. One whose dashboard is gone is as good as revoked. */
+export function statusOf(share: DashboardShare, now: number): 'active' | 'revoked' | 'expired' {
+  if (share.revokedAt !== null || !share.dashboardExists) return 'revoked';
+  return share.expiresAt !== null && share.expiresAt <= now ? 'expired' : 'active';
+}
+
+/** A page of the company's shares, the newest first. */
+export const listShares = (ctx: UserContext, part: { page: number; perPage: number }): Promise<Page<CountedShare>> =>
+  sharesOf(ctx, part);
+
+/** A page of a dashboard's shares, the newest first. @throws Failure `dashboard.not_found` */
+export async function listDashboardShares(
+  ctx: UserContext,
+  dashboardId: string,
+  part: { page: number; perPage: number },
+): Promise<Page<CountedShare>> {
+  await getDashboard(ctx, dashboardId);
+  return sharesOf(ctx, { ...part, dashboardId });
+}
+
+async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]): Promise<Page<CountedShare>> {
+  const page = await readShares(ctx.db, ctx.actor.companyId, part);
+  return { ...page, records: await counted(ctx, page.records) };
+}
+
+/**
+ * Shares a dashboard. Its token is told only here.
+ * @throws Failure `dashboard.not_found`, `share_context.not_found`, validation
+ */
+export async function createShare(
+  ctx: UserContext,
+  dashboardId: string,
+  terms: Omit<ShareTerms, 'name'> & { name?: string },
+): Promise<CountedShare & { token: string }> {
+  const exhibit = (await loadExhibit(ctx, 'dashboard', dashboardId)) as Exhibit & { type: 'dashboard' };
+  requireSound(ctx, exhibit, terms);
+  const token = newSecretToken();
+  const now = ctx.now();
+  const share: DashboardShare = {
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    dashboardId,
+    name: terms.name ?? exhibit.dashboard.name,
+    shareType: terms.shareType,
+    shareContextId: terms.shareContextId,
+    embedOptions: { ...STANDARD_OPTIONS, ...terms.embedOptions },
+    filterPolicies: terms.filterPolicies,
+    tokenDigest: await sha256Hex(token),
+    createdByUserId: ctx.actor.id,
+    createdAt: now,
+    updatedAt: now,
+    expiresAt: terms.expiresAt,
+    revokedAt: null,
+    dashboardExists: true,
+  };
+  const [stored] = await insertShare(ctx.db, share);
+  if (!stored) throw shareContextNotFound();
+  happened(ctx, 'share.created', share, { share_type: share.shareType });
+  return { share, token, viewCount: 0, lastAccessedAt: null };
+}
+
+const STANDARD_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
+
+/**
+ * Changes what is sent.
+ * @throws Failure `access.denied`, `share.not_found`, `share.revoked`, `dashboard.not_found`, `share_context.not_found`,
+ *   validation
+ */
+export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<CountedShare> {
+  const share = await shareFor(ctx, id);
+  const exhibit = (await loadExhibit(ctx, 'dashboard', share.dashboardId)) as Exhibit & { type: 'dashboard' };
+  requireSound(ctx, exhibit, changes);
+  const next: DashboardShare = {
+    ...share,
+    ...changes,
+    embedOptions: { ...share.embedOptions, ...changes.embedOptions },
+    updatedAt: ctx.now(),
+  };
+  const { dashboardExists: _found, ...row } = next;
+  const [stored] = await updateShare(ctx.db, row);
+  if (!stored) throw share.revokedAt === null ? shareContextNotFound() : shareRevoked();
+  happened(ctx, 'share.updated', next);
+  const [result] = await counted(ctx, [next]);
+  return result as CountedShare;
+}
+
+/** Ends a share: its token opens nothing from now on. It stays listed. @throws Failure `access.denied`, `share.not_found` */
+export async function endShare(ctx: UserContext, id: string): Promise<void> {
+  const share = await shareFor(ctx, id);
+  const [revoked] = await revokeShare(ctx.db, share.companyId, id, ctx.now());
+  if (revoked) happened(ctx, 'share.revoked', share);
+}
+
+/** A share of a dashboard that the caller may share. */
+async function shareFor(ctx: UserContext, id: string): Promise<DashboardShare> {
+  const share = await readShare(ctx.db, ctx.actor.companyId, id);
+  requireAction(ctx.actor, 'dashboards:share', share?.dashboardId ?? '*');
+  if (!share) throw shareNotFound();
+  return share;
+}
+
+function requireSound(ctx: UserContext, exhibit: Exhibit, terms: Partial<ShareTerms>): void {
+  const problems: FieldProblem[] = policyProblems(
+    dimensionsOf(exhibit),
+    terms.filterPolicies ?? [],
+    'share_filter_policies',
+  );
+  if (terms.expiresAt != null && terms.expiresAt <= ctx.now()) {
+    problems.push({ field: 'expires_at', message: 'must be in the future' });
+  }
+  if (problems.length > 0) throw invalid(problems);
+}
+
+async function counted(ctx: UserContext, shares: readonly DashboardShare[]): Promise<CountedShare[]> {
+  const ids = shares.map(({ id }) => id);
+  const views = await viewsOf(ctx, ids);
+  return shares.map((share) => ({
+    share,
+    viewCount: views.get(share.id)?.viewCount ?? 0,
+    lastAccessedAt: views.get(share.id)?.lastAccessedAt ?? null,
+  }));
+}
+
+function happened(
+  ctx: UserContext,
+  type: 'share.created' | 'share.updated' | 'share.revoked',
+  share: DashboardShare,
+  details: Record<string, unknown> = {},
+): void {
+  recordHappening(ctx, {
+    type,
+    target: { type: 'dashboard', id: share.dashboardId },
+    shareId: share.id,
+    shareContextId: share.shareContextId,
+    details: { name: share.name, ...details },
+  });
+}

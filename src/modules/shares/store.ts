@@ -1,0 +1,109 @@
+import { and, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
+import { readPage } from '../../db/page.ts';
+import { companies } from '../companies/tables.ts';
+import { dashboardShares } from './tables.ts';
+
+type Row = typeof dashboardShares.$inferSelect;
+
+/** A share, and whether its dashboard is still there. */
+export type DashboardShare = Row & { dashboardExists: boolean };
+
+const DASHBOARD_EXISTS =
+  sql<boolean>`exists (select 1 from dashboards where dashboards.id = dashboard_shares.dashboard_id and dashboards.company_id = dashboard_shares.company_id)`
+    .mapWith(Boolean)
+    .as('dashboard_exists');
+
+const EXTRA = { dashboardExists: DASHBOARD_EXISTS };
+
+/** A page of a company's shares, or of those of one dashboard, the newest first. */
+export const readShares = (
+  db: ControlDb,
+  companyId: string,
+  { page, perPage, dashboardId }: { page: number; perPage: number; dashboardId?: string },
+) => {
+  const mine = eq(dashboardShares.companyId, companyId);
+  const filter = dashboardId === undefined ? mine : (and(mine, eq(dashboardShares.dashboardId, dashboardId)) as SQL);
+  return readPage(
+    db,
+    { table: dashboardShares, filter, extra: EXTRA },
+    { by: dashboardShares.createdAt, descending: true, page, perPage },
+  );
+};
+
+/** One share. */
+export async function readShare(db: ControlDb, companyId: string, id: string): Promise<DashboardShare | undefined> {
+  const filter = and(eq(dashboardShares.companyId, companyId), eq(dashboardShares.id, id)) as SQL;
+  const part = { by: dashboardShares.createdAt, descending: true, page: 1, perPage: 1 };
+  const { records } = await readPage(db, { table: dashboardShares, filter, extra: EXTRA }, part);
+  return records[0];
+}
+
+/** Stores a share while its context, if it has one, is there. */
+export const insertShare = (db: ControlDb, record: Row) =>
+  insertWhen(
+    db,
+    dashboardShares,
+    record,
+    record.shareContextId === null ? sql`true` : contextExists(record.companyId, record.shareContextId),
+  ).returning({ id: dashboardShares.id });
+
+/** Changes a share that is not revoked, while the context it gets, if any, is there. */
+export const updateShare = (db: ControlDb, { id, companyId, ...changes }: Row) =>
+  db
+    .update(dashboardShares)
+    .set(changes)
+    .where(
+      and(
+        eq(dashboardShares.companyId, companyId),
+        eq(dashboardShares.id, id),
+        isNull(dashboardShares.revokedAt),
+        changes.shareContextId === null ? undefined : contextExists(companyId, changes.shareContextId),
+      ),
+    )
+    .returning({ id: dashboardShares.id });
+
+const contextExists = (companyId: string, id: string): SQL =>
+  sql`exists (select 1 from share_contexts where share_contexts.id = ${id} and share_contexts.company_id = ${companyId})`;
+
+/** Revokes a share, once. */
+export const revokeShare = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db
+    .update(dashboardShares)
+    .set({ revokedAt: now, updatedAt: now })
+    .where(and(eq(dashboardShares.companyId, companyId), eq(dashboardShares.id, id), isNull(dashboardShares.revokedAt)))
+    .returning({ id: dashboardShares.id });
+
+/** The share of a token, with its company's slug, whatever its state. */
+export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
+  db
+    .select({ share: getTableColumns(dashboardShares), companySlug: companies.slug })
+    .from(dashboardShares)
+    .innerJoin(companies, eq(companies.id, dashboardShares.companyId))
+    .where(eq(dashboardShares.tokenDigest, tokenDigest));
+
+/** The company and the dashboard of a token's share, for reads in the same batch. */
+export const companyOfToken = (tokenDigest: string): SQL =>
+  sql`(select company_id from dashboard_shares where token_digest = ${tokenDigest})`;
+export const dashboardOfToken = (tokenDigest: string): SQL =>
+  sql`(select dashboard_id from dashboard_shares where token_digest = ${tokenDigest})`;
+
+/** The shares that narrow what members of a context see of a dashboard. The dashboard's id may be a subquery. */
+export const selectActiveShares = (
+  db: ControlDb,
+  { companyId, contextId, dashboardId }: { companyId: string; contextId: string; dashboardId: string | SQL },
+  now: number,
+) =>
+  db
+    .select({ id: dashboardShares.id, filterPolicies: dashboardShares.filterPolicies })
+    .from(dashboardShares)
+    .where(
+      and(
+        eq(dashboardShares.companyId, companyId),
+        eq(dashboardShares.shareContextId, contextId),
+        eq(dashboardShares.dashboardId, dashboardId),
+        isNull(dashboardShares.revokedAt),
+        or(isNull(dashboardShares.expiresAt), gt(dashboardShares.expiresAt, now)),
+      ),
+    );

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { displayName, isoMoment, isoOrNull, timestamp } from '../../http/fields.ts';
+import { embedOptionsView, filterPolicies, origin } from '../viewing/service.ts';
+import { type CountedShare, type ShareTerms, statusOf } from './service.ts';
+
+const MOST_ORIGINS = 50;
+
+const terms = {
+  name: displayName,
+  share_type: z.enum(['link', 'embed']),
+  share_context_id: z.string().min(1).max(64).nullable().meta({ description: 'Only its members may see it then.' }),
+  expires_at: z.iso
+    .datetime({ offset: true })
+    .transform((text) => Date.parse(text))
+    .nullable(),
+  embed_options: z
+    .object({
+      allowed_origins: z.array(origin).max(MOST_ORIGINS),
+      hide_header: z.boolean(),
+      hide_controls: z.boolean(),
+    })
+    .partial(),
+  share_filter_policies: filterPolicies,
+};
+
+type Sent = Partial<z.output<z.ZodObject<typeof terms>>>;
+
+/** The members that were sent, in the terms of the domain. */
+const termsOf = (body: Sent): Partial<ShareTerms> => ({
+  ...(body.name !== undefined && { name: body.name }),
+  ...(body.share_type !== undefined && { shareType: body.share_type }),
+  ...(body.share_context_id !== undefined && { shareContextId: body.share_context_id }),
+  ...(body.expires_at !== undefined && { expiresAt: body.expires_at }),
+  ...(body.embed_options !== undefined && { embedOptions: body.embed_options }),
+  ...(body.share_filter_policies !== undefined && { filterPolicies: body.share_filter_policies }),
+});
+
+/** What creating a share takes. */
+export const newShare = z
+  .object({ ...terms, share_type: terms.share_type })
+  .partial({ name: true, share_context_id: true, expires_at: true, embed_options: true, share_filter_policies: true })
+  .transform((body) => ({
+    shareContextId: null,
+    expiresAt: null,
+    embedOptions: {},
+    filterPolicies: [],
+    ...(termsOf(body) as Partial<ShareTerms> & Pick<ShareTerms, 'shareType'>),
+  }));
+
+/** What changing one takes: only what is sent changes. */
+export const shareChanges = z.object(terms).partial().transform(termsOf);
+
+/** A share as people of the company see it. */
+export const shareView = z
+  .object({
+    id: z.string(),
+    dashboard_id: z.string(),
+    name: z.string(),
+    share_type: z.enum(['link', 'embed']),
+    share_context_id: z.string().nullable(),
+    requires_auth: z.boolean(),
+    expires_at: timestamp.nullable(),
+    embed_options: embedOptionsView,
+    share_filter_policies: filterPolicies,
+    status: z.enum(['active', 'revoked', 'expired']),
+    token: z.string().optional().meta({ description: 'Only in the answer that creates the share.' }),
+    url: z
+      .string()
+      .optional()
+      .meta({ description: 'The page to hand out; only in the answer that creates the share.' }),
+    created_by: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    last_accessed_at: timestamp.nullable(),
+    view_count: z.int().meta({ description: 'How often it was executed.' }),
+  })
+  .meta({ id: 'DashboardShare' });
+
+export const viewShare = (
+  { now, baseUrl }: { now(): number; baseUrl: string },
+  { share, viewCount, lastAccessedAt, token }: CountedShare & { token?: string },
+): z.input<typeof shareView> => ({
+  id: share.id,
+  dashboard_id: share.dashboardId,
+  name: share.name,
+  share_type: share.shareType,
+  share_context_id: share.shareContextId,
+  requires_auth: share.shareContextId !== null,
+  expires_at: isoOrNull(share.expiresAt),
+  embed_options: share.embedOptions,
+  share_filter_policies: share.filterPolicies,
+  status: statusOf(share, now()),
+  ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),
+  created_by: share.createdByUserId,
+  created_at: isoMoment(share.createdAt),
+  updated_at: isoMoment(share.updatedAt),
+  last_accessed_at: isoOrNull(lastAccessedAt),
+  view_count: viewCount,
+});

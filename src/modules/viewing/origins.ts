@@ -1,0 +1,17 @@
+import type { Context } from '../../context.ts';
+import type { FrameAncestors } from '../../http/page.ts';
+import { Failure } from '../../kernel/failure.ts';
+
+export const originNotAllowed = () =>
+  new Failure('forbidden', 'share.origin_not_allowed', { message: 'This may not be used from this site.' });
+
+/** Lets in requests of the pages that a token is for; of any page when it names none. @throws Failure `share.origin_not_allowed` */
+export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
+  if (allowed.length === 0) return;
+  const { fromOwnPage, origin } = ctx.caller();
+  if (fromOwnPage || allowed.includes(origin ?? '')) return;
+  throw originNotAllowed();
+}
+
+/** Who may show a page in a frame: the origins allowed, or anybody when none is named. */
+export const framesFor = (allowed: readonly string[]): FrameAncestors => (allowed.length > 0 ? allowed : 'anywhere');

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { MAX_LIST_LENGTH, MAX_SLUG_LENGTH, MAX_TEXT_LENGTH, PARAMETER_KINDS } from '../../kernel/parameters.ts';
+import { POLICY_MODES } from '../../kernel/sharing-rules.ts';
+import { executionSchema } from '../visualizations/service.ts';
+
+/** What a viewer is told of a dashboard or visualization. */
+export const subjectView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    slug: z.string(),
+    description: z.string(),
+    layout: z.array(z.object({ visualization_id: z.string(), x: z.int(), y: z.int(), w: z.int(), h: z.int() })),
+    filters: z
+      .array(
+        z.object({
+          slug: z.string(),
+          label: z.string(),
+          kind: z.enum(PARAMETER_KINDS),
+          default: z.unknown(),
+          required: z.boolean(),
+        }),
+      )
+      .meta({ description: 'Those that the viewer may use.' }),
+    charts: z.array(
+      z.object({ visualization_id: z.string(), name: z.string(), description: z.string(), chart: z.unknown() }),
+    ),
+  })
+  .meta({ id: 'ViewSubject' });
+
+/** How the page of a share is to be shown, and where. */
+export const embedOptionsView = z
+  .object({ allowed_origins: z.array(z.string()), hide_header: z.boolean(), hide_controls: z.boolean() })
+  .meta({ id: 'EmbedOptions' });
+
+/** The options of a filter. */
+export const optionsView = z
+  .object({
+    filter_slug: z.string(),
+    options: z.array(z.object({ label: z.string(), value: z.string() })).meta({
+      description: 'At most 1,000; `search` finds the others.',
+    }),
+    source: z.enum(['static', 'dynamic', 'policy']),
+  })
+  .meta({ id: 'FilterOptions' });
+
+export const optionsQuery = z.object({
+  search: z.string().max(200).default('').meta({ description: 'A literal part of label or value, in any case.' }),
+});
+
+/** What executing a dashboard answers. */
+export const resultsView = z.object({ results: z.array(executionSchema) });
+
+/** What executing a visualization answers. */
+export const resultView = z.object({ result: executionSchema });
+
+const MOST_POLICIES = 50;
+
+/** What viewers may choose of filters, as callers send it and as it is shown. */
+export const filterPolicies = z
+  .array(
+    z
+      .object({
+        filter_slug: z.string().min(1).max(MAX_SLUG_LENGTH),
+        filter_kind: z.enum(PARAMETER_KINDS),
+        mode: z.enum(POLICY_MODES).meta({
+          description:
+            '`selectable`: the viewer chooses among `allowed_values`, all of them when nothing is chosen. `locked`: always all of them. `hidden`: the filter does not exist for the viewer.',
+        }),
+        allowed_values: z.array(z.string().max(MAX_TEXT_LENGTH)).max(MAX_LIST_LENGTH).default([]),
+      })
+      .meta({ id: 'FilterPolicy' }),
+  )
+  .max(MOST_POLICIES);
+
+/** An origin as browsers send it. */
+export const origin = z
+  .string()
+  .max(256)
+  .refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.origin === text, {
+    error: 'must be an origin such as https://www.example.com',
+  });
+
+/** What can be narrowed or fixed, for those who share. */
+export const candidatesView = z.object({
+  records: z.array(
+    z.object({
+      slug: z.string(),
+      label: z.string(),
+      kind: z.enum(PARAMETER_KINDS),
+      options_source: z.enum(['static', 'dynamic']).nullable(),
+    }),
+  ),
+});
