@@ -1,7 +1,12 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { aContext } from '../share-portal/support.ts';
+import { call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
-import { aShare, aSalesDashboard, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
+import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
+
+const SHARES = '/api/v1/dashboard-shares';
 
 let company: Company;
 let id: string;
@@ -10,9 +15,10 @@ beforeAll(async () => {
   await someSales(company);
   id = (await aSalesDashboard(company)).dashboard._id;
 });
+afterEach(resetClock);
 
 describe('sharing a dashboard', () => {
-  it('answers the share with its token, this once', async () => {
+  it('answers the share with its token, this once, and keeps only a hash of it', async () => {
     const share = await aShare(company, id, {
       name: 'For partners',
       embed_options: { allowed_origins: ['https://partner.test'], hide_header: true },
@@ -37,17 +43,222 @@ describe('sharing a dashboard', () => {
       last_accessed_at: null,
       view_count: 0,
     });
-    const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares`);
-    const listed = body.records.find((record: { id: string }) => record.id === share.id);
-    expect(listed).toMatchObject({ name: 'For partners', status: 'active' });
-    expect(JSON.stringify(body)).not.toContain(share.token);
+    const lists = [await company.as.get(`/api/v1/dashboards/${id}/shares`), await company.as.get(SHARES)];
+    for (const { body } of lists) {
+      expect(body).toMatchObject({ total: expect.any(Number), page: 1, per_page: 20 });
+      const { token: _token, url: _url, ...rest } = share;
+      expect(body.records.find((record: { id: string }) => record.id === share.id)).toEqual(rest);
+      expect(JSON.stringify(body)).not.toContain(share.token);
+    }
+    const { results } = await env.CONTROL_DB.prepare('SELECT * FROM dashboard_shares').all();
+    expect(JSON.stringify(results)).not.toContain(share.token);
   });
 
-  it('opens it', async () => {
-    const { token } = await aShare(company, id);
-    const link = linkOf(token);
-    const { body } = await link.resolve();
-    expect(body).toMatchObject({ requires_auth: false, share_type: 'link', dashboard: { id, name: 'Overview' } });
+  it.each([
+    ['no share_type', { share_type: undefined }],
+    ['an unknown share_type', { share_type: 'mail' }],
+    ['an end in the past', { expires_at: '2020-01-01T00:00:00Z' }],
+    ['an origin with a path', { embed_options: { allowed_origins: ['https://a.test/path'] } }],
+    ['an origin of another scheme', { embed_options: { allowed_origins: ['javascript://a'] } }],
+    ['an unknown filter', { share_filter_policies: [policy('nope', 'locked', ['a'])] }],
+    ['a filter that is no choice', { share_filter_policies: [policy('days', 'locked', ['a'], 'date_range')] }],
+    ['another kind than the filter’s', { share_filter_policies: [policy('region', 'locked', ['a'])] }],
+    ['an unknown mode', { share_filter_policies: [policy('regions', 'open', ['a'])] }],
+    ['nothing to choose from', { share_filter_policies: [policy('regions', 'selectable', [])] }],
+    [
+      'two policies on one filter',
+      { share_filter_policies: [policy('regions', 'hidden'), policy('regions', 'hidden')] },
+    ],
+  ])('refuses %s', async (_what, more) => {
+    const json = { share_type: 'link', ...more };
+    const { status, body } = await company.as.post(`/api/v1/dashboards/${id}/shares`, { json });
+    expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('refuses a policy of several values on a select whose SQL compares one', async () => {
+    const { as } = company;
+    const sql = 'SELECT region FROM sales WHERE region = {{region}}';
+    const parameters = [{ slug: 'region', label: 'Region', kind: 'select' }];
+    const made = await as.post('/v1/visualizations', { json: { name: 'One', sql, parameters } });
+    const layout = [{ visualization_id: made.body._id, x: 0, y: 0, w: 1, h: 1 }];
+    const filters = [{ slug: 'region', label: 'Region', kind: 'select', options: [{ label: 'N', value: 'north' }] }];
+    const { body: dashboard } = await as.post('/v1/dashboards', { json: { name: 'One', layout, filters } });
+    const share = (values: string[]) =>
+      as.post(`/api/v1/dashboards/${dashboard._id}/shares`, {
+        json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
+      });
+    expect((await share(['north', 'south'])).status).toBe(422);
+    const one = await share(['north']);
+    expect(one.status).toBe(201);
+    expect(regionsIn((await linkOf(one.body.token).execute()).body)).toEqual(['north', 'north']);
+  });
+
+  it('does not share what is another company’s, nor with its context', async () => {
+    const other = await aCompany();
+    const foreign = await other.as.post(`/api/v1/dashboards/${id}/shares`, { json: { share_type: 'link' } });
+    expect([foreign.status, foreign.body.error_code]).toEqual([404, 'NOT_FOUND']);
+    const { id: contextId } = await aContext(other);
+    const json = { share_type: 'link', share_context_id: contextId };
+    expect((await company.as.post(`/api/v1/dashboards/${id}/shares`, { json })).status).toBe(404);
+    expect((await other.as.get(`/api/v1/dashboards/${id}/shares`)).status).toBe(404);
+  });
+});
+
+describe('permission', () => {
+  it('dashboards:share on the dashboard is needed, before anything is told', async () => {
+    const share = await aShare(company, id);
+    const { as } = await aUser(company, { can: ['dashboards:get', 'visualizations:share'] });
+    const answers = [
+      await as.get(`/api/v1/dashboards/${id}/shares`),
+      await as.post(`/api/v1/dashboards/${id}/shares`, { json: {} }),
+      await as.get(SHARES),
+      await as.put(`${SHARES}/${share.id}`, { json: { share_type: 1 } }),
+      await as.delete(`${SHARES}/${share.id}`),
+      await as.delete(`${SHARES}/${'0'.repeat(24)}`),
+      await as.get(`/api/v1/dashboards/${id}/share-filter-candidates`),
+      await as.get(`/api/v1/dashboards/${id}/embed-parameter-candidates`),
+    ];
+    for (const { status, body } of answers) expect([status, body.error_code]).toEqual([403, 'FORBIDDEN']);
+  });
+
+  it('may be for one dashboard alone', async () => {
+    const share = await aShare(company, id);
+    const { dashboard } = await aSalesDashboard(company, { name: 'Another' });
+    const other = await aShare(company, dashboard._id);
+    const on = [`arn:svc:dashboards::${company.id}:dashboard/${id}`];
+    const { as } = await aUser(company, { can: ['dashboards:share'], on });
+    expect((await as.put(`${SHARES}/${share.id}`, { json: { name: 'Mine' } })).body.name).toBe('Mine');
+    expect((await as.put(`${SHARES}/${other.id}`, { json: { name: 'Mine' } })).status).toBe(403);
+    expect((await as.delete(`${SHARES}/${other.id}`)).status).toBe(403);
+  });
+});
+
+describe('changing a share', () => {
+  it('changes what is sent and leaves the rest', async () => {
+    const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://a.test'] } });
+    const json = { name: 'Renamed', embed_options: { hide_controls: true } };
+    const { status, body } = await company.as.put(`${SHARES}/${share.id}`, { json });
+    expect([status, body]).toMatchObject([
+      200,
+      {
+        name: 'Renamed',
+        share_type: 'link',
+        embed_options: { allowed_origins: ['https://a.test'], hide_header: false, hide_controls: true },
+      },
+    ]);
+    expect(body).not.toHaveProperty('token');
+  });
+
+  it('takes effect on the next request', async () => {
+    const share = await aShare(company, id);
+    const link = linkOf(share.token);
     expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    await company.as.put(`${SHARES}/${share.id}`, {
+      json: { share_filter_policies: [policy('regions', 'locked', ['east'])] },
+    });
+    expect(regionsOf((await link.execute()).body)).toEqual(['east']);
+    const { id: contextId } = await aContext(company);
+    await company.as.put(`${SHARES}/${share.id}`, { json: { share_context_id: contextId } });
+    expect((await link.execute()).body.error_code).toBe('AUTH_REQUIRED');
+    await company.as.put(`${SHARES}/${share.id}`, { json: { share_context_id: null } });
+    expect((await link.execute()).status).toBe(200);
+  });
+
+  it('is a matter of the own company', async () => {
+    const share = await aShare(company, id);
+    const other = await aCompany();
+    expect((await other.as.put(`${SHARES}/${share.id}`, { json: { name: 'x' } })).status).toBe(404);
+    expect((await other.as.delete(`${SHARES}/${share.id}`)).status).toBe(404);
+    expect((await linkOf(share.token).execute()).status).toBe(200);
+  });
+});
+
+describe('the end of a share', () => {
+  const refused = async (token: string) => {
+    const link = linkOf(token);
+    for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    }
+  };
+
+  it('is its revocation: on the next request, for good', async () => {
+    const share = await aShare(company, id);
+    expect((await linkOf(share.token).execute()).status).toBe(200);
+    expect((await company.as.delete(`${SHARES}/${share.id}`)).status).toBe(204);
+    await refused(share.token);
+    expect((await company.as.delete(`${SHARES}/${share.id}`)).status).toBe(204);
+    const changed = await company.as.put(`${SHARES}/${share.id}`, { json: { name: 'Again' } });
+    expect([changed.status, changed.body.error_code]).toEqual([409, 'SHARE_REVOKED']);
+    const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
+    expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
+    await refused(share.token);
+  });
+
+  it('is its expiry', async () => {
+    const share = await aShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
+    expect((await linkOf(share.token).execute()).status).toBe(200);
+    later(61_000);
+    await refused(share.token);
+  });
+
+  it('is that of its dashboard', async () => {
+    const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
+    const share = await aShare(company, dashboard._id);
+    expect((await linkOf(share.token).execute()).status).toBe(200);
+    expect((await company.as.delete(`/v1/dashboards/${dashboard._id}`)).status).toBe(204);
+    const link = linkOf(share.token);
+    for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
+      expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+    }
+    const { body } = await company.as.get(`${SHARES}?per_page=100`);
+    expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
+  });
+});
+
+describe('what a share counts', () => {
+  it('is executions, also those answered from the cache; opening it only leaves the time', async () => {
+    const share = await aShare(company, id);
+    const link = linkOf(share.token);
+    const shown = async () => {
+      const { body } = await company.as.get(`/api/v1/dashboards/${id}/shares?per_page=100`);
+      return body.records.find((record: { id: string }) => record.id === share.id);
+    };
+    await link.resolve();
+    await vi.waitFor(async () => expect((await shown()).last_accessed_at).not.toBeNull());
+    expect((await shown()).view_count).toBe(0);
+    await Promise.all(Array.from({ length: 20 }, () => link.execute()));
+    await link.execute({ regions: ['nowhere'] });
+    expect((await link.execute({ unknown: 1 })).status).toBe(422);
+    await vi.waitFor(async () => expect((await shown()).view_count).toBe(21));
+  });
+});
+
+describe('candidates', () => {
+  it('for policies are the filters one chooses from', async () => {
+    const { body } = await company.as.get(`/api/v1/dashboards/${id}/share-filter-candidates`);
+    expect(body).toEqual({
+      records: [
+        { slug: 'regions', label: 'Regions', kind: 'multi_select', options_source: 'dynamic' },
+        { slug: 'region', label: 'Region', kind: 'select', options_source: 'static' },
+      ],
+    });
+  });
+
+  it('for embeds are all filters, and the parameters that none stands for', async () => {
+    const { body } = await company.as.get(`/api/v1/dashboards/${id}/embed-parameter-candidates`);
+    expect(body.records).toEqual([
+      { slug: 'regions', label: 'Regions', kind: 'multi_select', options_source: 'dynamic' },
+      { slug: 'region', label: 'Region', kind: 'select', options_source: 'static' },
+      { slug: 'days', label: 'Days', kind: 'date_range', options_source: null },
+      { slug: 'least', label: 'least', kind: 'number', options_source: null },
+    ]);
+    expect((await company.as.get(`/api/v1/dashboards/${'0'.repeat(24)}/embed-parameter-candidates`)).status).toBe(404);
+  });
+});
+
+describe('a request of a share that is not there', () => {
+  it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])('%s', async (token) => {
+    const { status, body } = await call('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
+    expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
   });
 });

@@ -52,8 +52,17 @@ const OUTCOME = sql`case
   when ${shareEvents.type} in ('share.denied', 'embed.denied') then 'denied'
   when ${shareEvents.type} = 'share.resolved' then 'resolved' end`;
 
-const countOf = (outcome: string) => sql<number>`coalesce(sum(outcome = ${outcome}), 0)`;
-const viewers = sql<number>`count(distinct iif(outcome in ('resolved', 'executed'), viewer, null))`;
+const countOf = (outcome: string) => sql<number>`coalesce(sum(outcome = ${outcome}), 0)`.as(outcome);
+
+/** What is counted of some events. */
+const COUNTS = {
+  resolved: countOf('resolved'),
+  executed: countOf('executed'),
+  denied: countOf('denied'),
+  unique_viewers: sql<number>`count(distinct iif(outcome in ('resolved', 'executed'), viewer, null))`.as(
+    'unique_viewers',
+  ),
+};
 
 /** Counts of one part of the analytics. `bucket` is its number since the epoch. */
 export interface Counts {
@@ -84,21 +93,28 @@ export async function readAnalytics(
   interval: { ms: number; offset: number },
 ) {
   const events = sql`(select *, ${OUTCOME} as outcome from ${shareEvents} where ${matching(companyId, filter)})`;
-  const counts = sql`${countOf('resolved')} as resolved, ${countOf('executed')} as executed, ${countOf('denied')} as denied,
-    ${viewers} as unique_viewers`;
-  const bucket = sql`(occurred_at - ${interval.offset}) / ${interval.ms}`;
+  const bucket = sql<number>`(occurred_at - ${interval.offset}) / ${interval.ms}`.as('bucket');
   const top = (name: Top) => {
     const { key, label } = TOPS[name];
-    return db.all<{ key: string; label: string | null; count: number }>(
-      sql`select ${key} as key, max(${label}) as label, count(*) as count from ${events}
-        where outcome = 'executed' and ${key} is not null group by 1 order by count desc, key limit ${TOP_LENGTH}`,
-    );
+    return db
+      .select({
+        key: sql<string>`${key}`.as('key'),
+        label: sql<string | null>`max(${label})`.as('label'),
+        count: sql<number>`count(*)`.as('count'),
+      })
+      .from(events)
+      .where(sql`outcome = 'executed' and ${key} is not null`)
+      .groupBy(sql`1`)
+      .orderBy(sql`3 desc, 1`)
+      .limit(TOP_LENGTH);
   };
   const [[totals], series, shares, topDashboards, topViewers, countries] = await db.batch([
-    db.all<Counts>(sql`select ${counts} from ${events} where outcome is not null`),
-    db.all<Counts & { bucket: number }>(
-      sql`select ${bucket} as bucket, ${counts} from ${events} where outcome is not null group by 1`,
-    ),
+    db.select(COUNTS).from(events).where(sql`outcome is not null`),
+    db
+      .select({ bucket, ...COUNTS })
+      .from(events)
+      .where(sql`outcome is not null`)
+      .groupBy(sql`1`),
     top('shares'),
     top('dashboards'),
     top('viewers'),

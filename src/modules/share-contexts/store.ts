@@ -5,6 +5,7 @@ import { readPage } from '../../db/page.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
 import { groups } from '../groups/tables.ts';
+import { dashboardShares } from '../shares/tables.ts';
 import { users } from '../users/tables.ts';
 import { shareContexts, shareGrants, shareMembers } from './tables.ts';
 
@@ -110,9 +111,17 @@ export const deleteContext = (db: ControlDb, { companyId, id, version }: Row, no
       .returning({ id: shareContexts.id }),
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), gone)),
     db.delete(shareMembers).where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), gone)),
-    db.run(
-      sql`update dashboard_shares set revoked_at = ${now} where share_context_id = ${id} and company_id = ${companyId} and revoked_at is null and ${gone}`,
-    ),
+    db
+      .update(dashboardShares)
+      .set({ revokedAt: now, updatedAt: now })
+      .where(
+        and(
+          eq(dashboardShares.shareContextId, id),
+          eq(dashboardShares.companyId, companyId),
+          isNull(dashboardShares.revokedAt),
+          gone,
+        ),
+      ),
   ] as const;
 };
 

@@ -58,7 +58,7 @@ export async function readOwnDashboards(
     join dashboards on dashboards.id = share_grants.target_id and dashboards.company_id = share_grants.company_id
     where share_grants.company_id = ${actor.companyId} and share_grants.target_type = 'dashboard' and ${one}
       and ${isMember(actor, sql`share_grants.context_id`)}`;
-  const [[count], records] = await db.batch([
+  const [[count], records] = await Promise.all([
     db.all<{ total: number }>(sql`select count(*) as total ${granted}`),
     db.all<Listed>(
       sql`select dashboards.id as id, dashboards.name as name, dashboards.slug as slug, dashboards.description as description,

@@ -1,0 +1,208 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aContext, anOutsider, CONTEXTS, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
+import { bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { mailsTo, whileMailIsDown } from '../support/mail.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let context: { id: string; members: { id: string }[] };
+let email: string;
+let made = 0;
+beforeAll(async () => {
+  company = await aCompany();
+});
+beforeEach(async () => {
+  made += 1;
+  email = `ana-${made}@partner.test`;
+  context = await aContext(company, [], [email]);
+});
+afterEach(resetClock);
+
+const refresh = (token: string) => call('POST', '/api/v1/share-auth/refresh', { json: { refresh_token: token } });
+const contextsWith = (token: string) => bearer(token).get('/api/v1/share-portal/contexts');
+const wrongCode = (code: string) => (code === '0000-0000' ? '0000-0001' : '0000-0000');
+
+describe('signing in with a code', () => {
+  it('mails a code that answers tokens', async () => {
+    expect((await requestCode(company, email)).status).toBe(200);
+    const { status, body } = await verifyCode(company, email.toUpperCase(), portalCodeOf(email));
+    expect([status, body]).toEqual([
+      200,
+      {
+        access_token: expect.any(String),
+        refresh_token: expect.any(String),
+        access_token_expires_in: 900,
+        refresh_token_expires_in: 604_800,
+        user: { id: expect.stringMatching(/^[0-9a-f]{24}$/), email, status: 'active' },
+      },
+    ]);
+    expect((await contextsWith(body.access_token)).body.total).toBe(1);
+    const again = await anOutsider(company, email);
+    expect(again.tokens.user.id).toBe(body.user.id);
+  });
+
+  it('keeps codes only as an HMAC', async () => {
+    await requestCode(company, email);
+    const { results } = await env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes').all();
+    expect(JSON.stringify(results)).not.toContain(portalCodeOf(email));
+    expect(JSON.stringify(results)).not.toContain(portalCodeOf(email).replace('-', ''));
+  });
+
+  it('takes a code once, and also without its hyphen', async () => {
+    await requestCode(company, email);
+    const code = portalCodeOf(email);
+    expect((await verifyCode(company, email, code.replace('-', ''))).status).toBe(200);
+    const again = await verifyCode(company, email, code);
+    expect([again.status, again.body.error_code]).toEqual([400, 'INVALID_CODE']);
+  });
+
+  it('lets one in of many who send the right code at once', async () => {
+    await requestCode(company, email);
+    const code = portalCodeOf(email);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => verifyCode(company, email, code)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  it('ends a code with the fifth wrong try, also when they are made at once', async () => {
+    await requestCode(company, email);
+    const code = portalCodeOf(email);
+    const guesses = Array.from({ length: 40 }, (_, n) => `0000-${String(n).padStart(4, '0')}`).filter(
+      (g) => g !== code,
+    );
+    const answers = await Promise.all(guesses.map((guess) => verifyCode(company, email, guess)));
+    for (const { status, body } of answers) expect([status, body.error_code]).toEqual([400, 'INVALID_CODE']);
+    expect((await verifyCode(company, email, code)).status).toBe(400);
+  });
+
+  it('still takes the code after four wrong tries, not after ten minutes, nor when a newer one was sent', async () => {
+    await requestCode(company, email);
+    const code = portalCodeOf(email);
+    for (let tries = 0; tries < 4; tries++)
+      expect((await verifyCode(company, email, wrongCode(code))).status).toBe(400);
+    expect((await verifyCode(company, email, code)).status).toBe(200);
+
+    await requestCode(company, email);
+    const old = portalCodeOf(email);
+    await requestCode(company, email);
+    expect((await verifyCode(company, email, old)).status).toBe(400);
+    later(10 * 60_000 + 1000);
+    expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
+  });
+
+  it('takes a code only for its address, its company and the portal', async () => {
+    const other = await aCompany();
+    await aContext(other, [], [email]);
+    const somebody = `bob-${made}@partner.test`;
+    await aContext(company, [], [somebody]);
+    await requestCode(company, email);
+    const code = portalCodeOf(email);
+    expect((await verifyCode(other, email, code)).status).toBe(400);
+    expect((await verifyCode(company, somebody, code)).status).toBe(400);
+    expect((await verifyCode({ slug: 'no-such-company' }, email, code)).status).toBe(400);
+    expect((await verifyCode(company, email, code)).status).toBe(200);
+  });
+
+  it('lets nobody in who was removed while the code was on its way', async () => {
+    await requestCode(company, email);
+    await company.as.delete(`${CONTEXTS}/${context.id}/members/${context.members[0]?.id}`);
+    expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
+  });
+
+  it.each(['12345678', '1234-567', '1234-56789', 'abcd-efgh', '', 12345678])('refuses %j as a code', async (code) => {
+    const { status } = await verifyCode(company, email, code as string);
+    expect(status).toBe(code === '12345678' ? 400 : 422);
+  });
+});
+
+describe('asking for a code', () => {
+  it('answers alike whoever asks, and mails members alone', async () => {
+    const stranger = `stranger-${made}@x.test`;
+    const answers = [
+      await requestCode(company, email),
+      await requestCode(company, stranger),
+      await requestCode({ slug: 'no-such-company' }, email),
+      await requestCode(company, company.owner.email),
+    ];
+    for (const { status, body } of answers) expect([status, body]).toEqual([200, answers[0]?.body]);
+    expect(mailsTo(stranger)).toEqual([]);
+    expect(mailsTo(company.owner.email).filter(({ subject }) => subject.includes('dashboards'))).toEqual([]);
+    expect(mailsTo(email)).toHaveLength(1);
+  });
+
+  it('mails five times an hour; the sixth answers alike and changes nothing', async () => {
+    for (let asked = 0; asked < 5; asked++) await requestCode(company, email);
+    const code = portalCodeOf(email);
+    expect((await requestCode(company, email)).status).toBe(200);
+    expect(mailsTo(email)).toHaveLength(5);
+    expect((await verifyCode(company, email, code)).status).toBe(200);
+    later(60 * 60_000 + 1000);
+    await requestCode(company, email);
+    expect(mailsTo(email)).toHaveLength(6);
+  });
+
+  it('sends what could not be sent a minute later', async () => {
+    await whileMailIsDown(() => requestCode(company, email));
+    expect(mailsTo(email)).toEqual([]);
+    later(61_000);
+    await runScheduled();
+    expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(200);
+  });
+});
+
+describe('tokens', () => {
+  it('are exchanged: a refresh token works once, and a copy of it ends the session', async () => {
+    const { tokens } = await anOutsider(company, email);
+    const first = await refresh(tokens.refresh_token);
+    expect([first.status, Object.keys(first.body).sort()]).toEqual([200, Object.keys(tokens).sort()]);
+    expect((await refresh(first.body.refresh_token)).status).toBe(200);
+    const copy = await refresh(tokens.refresh_token);
+    expect([copy.status, copy.body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    expect((await contextsWith(first.body.access_token)).status).toBe(401);
+  });
+
+  it('are exchanged again when the answer got lost', async () => {
+    const { tokens } = await anOutsider(company, email);
+    expect((await refresh(tokens.refresh_token)).status).toBe(200);
+    const retried = await refresh(tokens.refresh_token);
+    expect(retried.status).toBe(200);
+    expect((await refresh(retried.body.refresh_token)).status).toBe(200);
+  });
+
+  it('end with logging out, and with their time', async () => {
+    const { as, tokens } = await anOutsider(company, email);
+    const { body } = await as.post('/api/v1/share-auth/logout');
+    expect(body).toEqual({ success: true });
+    expect((await contextsWith(tokens.access_token)).status).toBe(401);
+    expect((await refresh(tokens.refresh_token)).status).toBe(401);
+    const { tokens: others } = await anOutsider(company, email);
+    later(15 * 60_000 + 1000);
+    expect((await contextsWith(others.access_token)).status).toBe(401);
+    expect((await refresh(others.refresh_token)).status).toBe(200);
+    later(8 * 24 * 60 * 60_000);
+    expect((await refresh(others.refresh_token)).status).toBe(401);
+  });
+
+  it('of nobody can be logged out with, which is no failure', async () => {
+    for (const as of [bearer('x'), company.as]) {
+      expect((await as.post('/api/v1/share-auth/logout')).body).toEqual({ success: true });
+    }
+    expect((await call('POST', '/api/v1/share-auth/logout', { json: { refresh_token: 'x' } })).status).toBe(200);
+    // Logging out of the portal is not logging out of the console.
+    expect((await company.as.get('/v1/auth/me')).status).toBe(200);
+  });
+
+  it('of the portal open nothing else, and those of the console refresh nothing here', async () => {
+    const { as, tokens } = await anOutsider(company, email);
+    for (const path of ['/v1/auth/me', '/v1/managed-tables', '/api/v1/share-contexts', '/api/v1/share-events']) {
+      expect([path, (await as.get(path)).status]).toEqual([path, 401]);
+    }
+    const console = await call('POST', '/v1/auth/refresh', { json: { refresh_token: tokens.refresh_token } });
+    expect(console.status).toBe(401);
+    expect((await refresh(company.refreshToken)).status).toBe(401);
+    expect((await refresh(tokens.access_token)).status).toBe(401);
+    expect((await contextsWith(tokens.refresh_token)).status).toBe(401);
+  });
+});

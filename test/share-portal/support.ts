@@ -1,0 +1,67 @@
+import { expect } from 'vitest';
+import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { mailTo } from '../support/mail.ts';
+import type { Company } from '../support/worlds.ts';
+
+export const CONTEXTS = '/api/v1/share-contexts';
+
+let made = 0;
+
+/** A context with these grants and, from outside, these addresses as members. */
+export async function aContext(
+  { as }: Company,
+  grants: Record<string, unknown>[] = [],
+  emails: string[] = [],
+): Promise<{ id: string; slug: string; members: { id: string }[] }> {
+  made += 1;
+  const { status, body } = await as.post(CONTEXTS, { json: { name: `Circle ${made}`, grants } });
+  expect([status, body]).toEqual([201, expect.anything()]);
+  const members = [];
+  for (const email of emails) members.push(await aMember(as, body.id, { member_type: 'external_email', email }));
+  return { id: body.id, slug: body.slug, members };
+}
+
+/** Adds a member and answers it. */
+export async function aMember(as: Caller, contextId: string, json: Record<string, unknown>): Promise<{ id: string }> {
+  const { status, body } = await as.post(`${CONTEXTS}/${contextId}/members`, { json });
+  expect([status, body]).toEqual([201, expect.anything()]);
+  return body;
+}
+
+export const dashboardGrant = (id: string, policies: unknown[] = []) => ({
+  target_type: 'dashboard',
+  target_id: id,
+  filter_policies: policies,
+});
+
+export const requestCode = ({ slug }: Pick<Company, 'slug'>, email: string): Promise<Answer> =>
+  call('POST', '/api/v1/share-auth/request', { json: { company_slug: slug, email } });
+
+export const verifyCode = ({ slug }: Pick<Company, 'slug'>, email: string, code: string): Promise<Answer> =>
+  call('POST', '/api/v1/share-auth/verify', { json: { company_slug: slug, email, code } });
+
+/** The code of the newest mail to an address, read as a person would. */
+export function portalCodeOf(email: string): string {
+  const [code] = /^\d{4}-\d{4}$/m.exec(mailTo(email).text) ?? [];
+  if (!code) throw new Error('There is no code in the mail.');
+  return code;
+}
+
+/** Signs an outsider in with a mailed code. */
+export async function anOutsider(company: Company, email: string): Promise<{ as: Caller; tokens: Answer['body'] }> {
+  await requestCode(company, email);
+  const { status, body } = await verifyCode(company, email, portalCodeOf(email));
+  expect(status).toBe(200);
+  return { as: bearer(body.access_token), tokens: body };
+}
+
+/** The portal's routes of one dashboard, through one context. */
+export function inPortal(as: Caller, contextId: string, dashboard: string) {
+  const path = `/api/v1/share-portal/dashboards/${dashboard}`;
+  return {
+    get: () => as.get(`${path}?context_id=${contextId}`),
+    options: (slug: string, search = '') =>
+      as.get(`${path}/filters/${slug}/options?context_id=${contextId}&search=${search}`),
+    execute: (parameters: unknown = {}) => as.post(`${path}/execute`, { json: { context_id: contextId, parameters } }),
+  };
+}

@@ -1,0 +1,370 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { aContext } from '../share-portal/support.ts';
+import { call } from '../support/api.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
+
+let company: Company;
+let id: string;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  id = (await aSalesDashboard(company)).dashboard._id;
+});
+
+const shared = async (...policies: unknown[]) =>
+  linkOf((await aShare(company, id, { share_filter_policies: policies })).token);
+const filtersOf = async (link: ReturnType<typeof linkOf>) =>
+  (await link.resolve()).body.dashboard.filters.map(({ slug }: { slug: string }) => slug);
+
+describe('what a link tells', () => {
+  it('is the dashboard as its holder may use it', async () => {
+    const share = await aShare(company, id, { expires_at: '2099-01-01T00:00:00.000Z' });
+    const { status, body } = await linkOf(share.token).resolve();
+    expect([status, body]).toEqual([
+      200,
+      {
+        requires_auth: false,
+        share_type: 'link',
+        dashboard: {
+          id,
+          name: 'Overview',
+          slug: expect.any(String),
+          description: '',
+          layout: [{ visualization_id: expect.any(String), x: 0, y: 0, w: 4, h: 3 }],
+          filters: [
+            { slug: 'regions', label: 'Regions', kind: 'multi_select', default: null, required: false },
+            { slug: 'region', label: 'Region', kind: 'select', default: null, required: false },
+            { slug: 'days', label: 'Days', kind: 'date_range', default: null, required: false },
+          ],
+          charts: [
+            {
+              visualization_id: expect.any(String),
+              name: 'Rows',
+              description: '',
+              chart: { type: 'table', x: null, y: [], series: null, options: {} },
+            },
+          ],
+        },
+        embed_options: { allowed_origins: [], hide_header: false, hide_controls: false },
+        expires_at: '2099-01-01T00:00:00.000Z',
+      },
+    ]);
+    expect(JSON.stringify(body)).not.toMatch(/from sales|"sql"/i);
+  });
+
+  it('is only where to sign in, when it has a context', async () => {
+    const { id: contextId } = await aContext(company);
+    const share = await aShare(company, id, { share_context_id: contextId });
+    expect(share.requires_auth).toBe(true);
+    const link = linkOf(share.token);
+    expect((await link.resolve()).body).toEqual({ requires_auth: true, company_slug: company.slug });
+    for (const { status, body } of [await link.options('regions'), await link.execute()]) {
+      expect([status, body.error_code]).toEqual([401, 'AUTH_REQUIRED']);
+    }
+  });
+
+  it('is kept by nobody else, and told to no other site', async () => {
+    const link = await shared();
+    const answers = [
+      await link.resolve(),
+      await link.options('regions'),
+      await link.execute(),
+      await link.execute({ x: 1 }),
+    ];
+    for (const { headers } of [...answers, await linkOf('x').resolve()]) {
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cache-control')).toBe('private');
+    }
+  });
+});
+
+describe('executing', () => {
+  it('answers results, a moment later from the cache', async () => {
+    const link = await shared();
+    const first = await link.execute({ regions: ['south'] });
+    expect(first.body).toEqual({
+      results: [
+        {
+          visualization_id: expect.any(String),
+          columns: [
+            { name: 'region', type: 'text' },
+            { name: 'amount', type: 'decimal' },
+          ],
+          rows: [
+            ['south', 30],
+            ['south', 40],
+            ['south', 50],
+          ],
+          row_count: 3,
+          truncated: false,
+          duration_ms: expect.any(Number),
+          cached: false,
+        },
+      ],
+    });
+    const second = await link.execute({ regions: ['south'] });
+    expect(second.body).toEqual({ results: [{ ...first.body.results[0], cached: true }] });
+    expect(second.headers.get('content-type')).toBe('application/json');
+  });
+
+  it('is not answered from the cache once the definition has changed', async () => {
+    const { dashboard, rows } = await aSalesDashboard(company, { name: 'Changing' });
+    const link = linkOf((await aShare(company, dashboard._id)).token);
+    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    const sql = 'SELECT region FROM sales LIMIT 1';
+    await company.as.put(`/v1/visualizations/${rows._id}`, { json: { sql } });
+    expect(regionsIn((await link.execute()).body)).toHaveLength(1);
+  });
+
+  it('is never answered from the cache with cache_seconds 0', async () => {
+    const { dashboard } = await aSalesDashboard(company, { name: 'Fresh', cache_seconds: 0 });
+    const link = linkOf((await aShare(company, dashboard._id)).token);
+    await link.execute();
+    expect((await link.execute()).body.results[0].cached).toBe(false);
+  });
+
+  it('tells of a failing query that it failed, and keeps no failure', async () => {
+    const { dashboard, rows } = await aSalesDashboard(company, { name: 'Failing' });
+    const link = linkOf((await aShare(company, dashboard._id)).token);
+    await company.as.put(`/v1/visualizations/${rows._id}`, {
+      json: { sql: 'SELECT secret_column FROM no_such_table' },
+    });
+    const { status, body } = await link.execute();
+    expect([status, body.results[0].error]).toEqual([
+      200,
+      { error_code: 'DB_QUERY_ERROR', message: 'The query failed.' },
+    ]);
+    expect(JSON.stringify(body)).not.toMatch(/secret_column|no_such_table/);
+    await company.as.put(`/v1/visualizations/${rows._id}`, { json: { sql: 'SELECT region FROM sales' } });
+    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+  });
+
+  it.each([
+    ['a wrong kind', { days: 'yesterday' }],
+    ['an unknown parameter', { nothing: 1 }],
+    ['a deeply nested value', { regions: [[[['north']]]] }],
+    ['a list of too many', { regions: Array.from({ length: 5000 }, String) }],
+    ['__proto__', JSON.parse('{"__proto__": {"x": 1}}')],
+    ['a range that ends before it begins', { days: { from: '2024-02-01', to: '2024-01-01' } }],
+  ])('refuses %s', async (_what, parameters) => {
+    const { status, body } = await (await shared()).execute(parameters);
+    expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('refuses a parameter that no filter stands for', async () => {
+    const { status, body } = await (await shared()).execute({ least: 20 });
+    expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
+  });
+
+  it('refuses parameters that are none', async () => {
+    const link = await shared();
+    for (const parameters of [[], 'x', 1, null]) expect((await link.execute(parameters)).status).toBe(422);
+  });
+});
+
+describe('a policy', () => {
+  it('selectable leaves a choice, and what is left out means all of it', async () => {
+    const link = await shared(policy('regions', 'selectable', ['north', 'east']));
+    expect(await filtersOf(link)).toContain('regions');
+    expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
+    for (const none of [null, '', []]) {
+      expect(regionsOf((await link.execute({ regions: none })).body)).toEqual(['east', 'north']);
+    }
+    expect(regionsOf((await link.execute({ regions: ['east'] })).body)).toEqual(['east']);
+    for (const regions of [['south'], ['east', 'south'], 'south', ["east' or true --"]]) {
+      const { status, body } = await link.execute({ regions });
+      expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
+    }
+    expect((await link.options('regions')).body).toEqual({
+      filter_slug: 'regions',
+      source: 'policy',
+      options: [
+        { value: 'north', label: 'NORTH' },
+        { value: 'east', label: 'EAST' },
+      ],
+    });
+  });
+
+  it('selectable on a select binds all allowed values as a list', async () => {
+    const link = await shared(policy('region', 'selectable', ['north', 'east'], 'select'));
+    expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
+    expect(regionsOf((await link.execute({ region: 'north' })).body)).toEqual(['north']);
+    expect((await link.execute({ region: 'south' })).status).toBe(403);
+  });
+
+  it('locked fixes it and does not show the filter', async () => {
+    const link = await shared(policy('regions', 'locked', ['north']));
+    expect(await filtersOf(link)).toEqual(['region', 'days']);
+    expect(regionsOf((await link.execute()).body)).toEqual(['north']);
+    expect(regionsOf((await link.execute({ region: 'south' })).body)).toEqual([]);
+    for (const regions of [['north'], ['south'], null, []]) {
+      const { status, body } = await link.execute({ regions });
+      expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
+    }
+    const options = await link.options('regions');
+    expect([options.status, options.body.error_code]).toEqual([403, 'FILTER_DISABLED_BY_POLICY']);
+  });
+
+  it('hidden takes the filter away', async () => {
+    const link = await shared(policy('regions', 'hidden'));
+    expect(await filtersOf(link)).toEqual(['region', 'days']);
+    expect(regionsIn((await link.execute()).body)).toHaveLength(6);
+    expect((await link.execute({ regions: ['north'] })).body.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
+    expect((await link.options('regions')).body.error_code).toBe('FILTER_DISABLED_BY_POLICY');
+  });
+
+  it('holds when its filter is gone from the dashboard, and lets nothing be shown when it cannot hold', async () => {
+    const { dashboard, rows } = await aSalesDashboard(company, { name: 'Losing a filter' });
+    const share = await aShare(company, dashboard._id, {
+      share_filter_policies: [policy('regions', 'locked', ['north'])],
+    });
+    await company.as.put(`/v1/dashboards/${dashboard._id}`, { json: { filters: [] } });
+    const link = linkOf(share.token);
+    expect(regionsOf((await link.execute()).body)).toEqual(['north']);
+    expect((await link.execute({ regions: ['south'] })).status).toBe(403);
+    const json = { sql: 'SELECT region FROM sales', parameters: [] };
+    await company.as.put(`/v1/visualizations/${rows._id}`, { json });
+    const { status, body } = await link.execute();
+    expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
+  });
+});
+
+describe('options', () => {
+  it('come from the dashboard or from its SQL, and are searched', async () => {
+    const link = await shared();
+    expect((await link.options('region')).body).toMatchObject({ filter_slug: 'region', source: 'static' });
+    expect((await link.options('regions')).body).toEqual({
+      filter_slug: 'regions',
+      source: 'dynamic',
+      options: ['east', 'north', 'south'].map((value) => ({ value, label: value.toUpperCase() })),
+    });
+    expect((await link.options('regions', 'OUTH')).body.options).toEqual([{ value: 'south', label: 'SOUTH' }]);
+    expect((await link.options('days')).status).toBe(404);
+    expect((await link.options('nothing')).status).toBe(404);
+  });
+
+  it('are bounded where there are a million, and a search finds the last of them', async () => {
+    const { dashboard } = await aSalesDashboard(company, {
+      name: 'A million',
+      filters: [
+        {
+          slug: 'regions',
+          label: 'Regions',
+          kind: 'multi_select',
+          options: { sql: "SELECT 'option ' || n FROM generate_series(1, 1000000) AS n" },
+        },
+      ],
+    });
+    const link = linkOf((await aShare(company, dashboard._id)).token);
+    expect((await link.options('regions')).body.options).toHaveLength(1000);
+    expect((await link.options('regions', 'option 1000000')).body.options).toEqual([
+      { value: 'option 1000000', label: 'option 1000000' },
+    ]);
+  });
+
+  it('say that their SQL failed, and nothing of it', async () => {
+    const { dashboard } = await aSalesDashboard(company, {
+      name: 'Failing options',
+      filters: [{ slug: 'regions', label: 'R', kind: 'multi_select', options: { sql: 'SELECT hidden FROM nowhere' } }],
+    });
+    const { status, body } = await linkOf((await aShare(company, dashboard._id)).token).options('regions');
+    expect([status, body]).toEqual([422, { error_code: 'DB_QUERY_ERROR', message: 'The query failed.' }]);
+  });
+});
+
+describe('origins', () => {
+  const PARTNER = 'https://partner.test';
+
+  it('are any, where the share names none', async () => {
+    const share = await aShare(company, id);
+    const { status, headers } = await linkOf(share.token, { origin: 'https://anyone.test' }).execute();
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+  });
+
+  it('are those that the share names, and our own pages', async () => {
+    const share = await aShare(company, id, { share_type: 'embed', embed_options: { allowed_origins: [PARTNER] } });
+    const partner = await linkOf(share.token, { origin: PARTNER }).execute();
+    expect([partner.status, partner.headers.get('access-control-allow-origin')]).toEqual([200, PARTNER]);
+    expect(partner.headers.get('vary')).toContain('Origin');
+    expect((await linkOf(share.token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+    expect((await linkOf(share.token).execute()).status).toBe(200);
+    for (const origin of ['https://other.test', 'https://partner.test.evil.test', 'http://partner.test', 'null']) {
+      const link = linkOf(share.token, { origin });
+      for (const { status, body, headers } of [
+        await link.resolve(),
+        await link.options('regions'),
+        await link.execute(),
+      ]) {
+        expect([status, body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+        expect(headers.get('access-control-allow-origin')).toBeNull();
+      }
+    }
+  });
+
+  it('are told in a preflight', async () => {
+    const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
+    const preflight = (origin: string, token = share.token) =>
+      call('OPTIONS', `/api/v1/public/shares/${token}/execute`, {
+        headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+      });
+    const allowed = await preflight(PARTNER);
+    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([204, PARTNER]);
+    expect(allowed.headers.get('access-control-allow-methods')).toContain('POST');
+    expect((await preflight('https://other.test')).headers.get('access-control-allow-origin')).toBeNull();
+    expect((await preflight(PARTNER, 'A'.repeat(43))).headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('limits', () => {
+  it('are counted per token, so that one viewer does not starve another or the company', async () => {
+    const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
+    const [one, other] = [await aShare(company, id), await aShare(company, id)];
+    for (let left = 2; left >= 0; left--) {
+      const { status, headers } = await linkOf(one.token).resolve(limited);
+      expect([status, headers.get('x-ratelimit-remaining')]).toEqual([200, String(left)]);
+    }
+    const refused = await linkOf(one.token).resolve(limited);
+    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await linkOf(other.token).resolve(limited)).status).toBe(200);
+    expect((await company.as.get('/v1/auth/me', limited)).status).toBe(200);
+  });
+});
+
+describe('a token', () => {
+  it('is in no record of requests, no event and no log', async () => {
+    const logged = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
+    const share = await aShare(company, id);
+    const link = linkOf(share.token);
+    await link.resolve();
+    await link.execute();
+    await link.execute({ least: 1 });
+    await linkOf(share.token, { origin: 'https://x.test' }).options('nope');
+    await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
+    await link.execute();
+    await vi.waitFor(
+      async () => {
+        const { results } = await env.AUDIT_DB.prepare('SELECT * FROM share_events WHERE share_id = ?')
+          .bind(share.id)
+          .all();
+        expect(results.map(({ type }) => type).sort()).toEqual([
+          'share.created',
+          'share.denied',
+          'share.denied',
+          'share.executed',
+          'share.resolved',
+          'share.revoked',
+        ]);
+      },
+      { timeout: 15_000, interval: 300 },
+    );
+    const audit = await env.AUDIT_DB.prepare('SELECT * FROM audit_events').all();
+    const events = await env.AUDIT_DB.prepare('SELECT * FROM share_events').all();
+    const said = logged.flatMap((spy) => spy.mock.calls);
+    expect(audit.results.length).toBeGreaterThan(0);
+    for (const kept of [audit, events, said]) expect(JSON.stringify(kept)).not.toContain(share.token);
+    vi.restoreAllMocks();
+  });
+});
