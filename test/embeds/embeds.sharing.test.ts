@@ -1,0 +1,292 @@
+import { env } from 'cloudflare:test';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { aSalesDashboard, regionsIn, regionsOf, someSales } from '../shares/support.ts';
+import { call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { countedD1 } from '../support/counted.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { anEmbed, embedOf } from './support.ts';
+
+let company: Company;
+let id: string;
+let visualization: string;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  const made = await aSalesDashboard(company);
+  id = made.dashboard._id;
+  visualization = made.rows._id;
+});
+afterEach(resetClock);
+
+const generate = (json: Record<string, unknown>, as = company.as) =>
+  as.post(`/api/v1/embed/dashboards/${id}`, { json });
+const dashboardEmbed = async (json: Record<string, unknown> = {}) =>
+  embedOf('d', await anEmbed(company, 'dashboards', id, json));
+
+describe('generating an embed', () => {
+  it('answers a token, the page that shows it, and when it ends', async () => {
+    const { status, body } = await generate({});
+    expect([status, body]).toEqual([
+      201,
+      { token: expect.any(String), url: `https://api.test/embed/d/${body.token}`, expires_at: expect.any(String) },
+    ]);
+    expect((Date.parse(body.expires_at) - Date.now()) / 1000).toBeCloseTo(3600, -1);
+    expect(decodeProtectedHeader(body.token)).toEqual({ alg: 'HS256', kid: '1', typ: 'JWT' });
+    expect(decodeJwt(body.token)).toMatchObject({ com: company.id, sub: id });
+    const other = await company.as.post(`/api/v1/embed/visualizations/${visualization}`, { json: { expires_in: 60 } });
+    expect(other.body.url).toBe(`https://api.test/embed/v/${other.body.token}`);
+  });
+
+  it.each([
+    ['an unknown fixed one', { fixed_params: { nothing: 1 } }],
+    ['an unknown allowed one', { allowed_params: ['nothing'] }],
+    ['one both fixed and allowed', { fixed_params: { regions: ['north'] }, allowed_params: ['regions'] }],
+    ['one required but neither', { required_params: ['regions'] }],
+    ['one required and fixed', { fixed_params: { regions: ['north'] }, required_params: ['regions'] }],
+    ['a fixed value of another kind', { fixed_params: { days: 'yesterday' } }],
+    ['fixed ones that are a list', { fixed_params: [] }],
+    ['too short a time', { expires_in: 59 }],
+    ['too long a time', { expires_in: 31_536_001 }],
+    ['half a second', { expires_in: 60.5 }],
+    ['an origin with a path', { allowed_origins: ['https://a.test/x'] }],
+    ['an origin with a wildcard', { allowed_origins: ['*'] }],
+    ['too many fixed ones', { fixed_params: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`p${n}`, n])) }],
+    ['more than an address holds', { fixed_params: { regions: Array.from({ length: 900 }, (_, n) => `value ${n}`) } }],
+  ])('refuses %s', async (_what, json) => {
+    const { status, body } = await generate(json);
+    expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('needs the permission to share what is embedded', async () => {
+    const { as } = await aUser(company, { can: ['visualizations:share'] });
+    expect((await generate({ expires_in: 'x' }, as)).body.error_code).toBe('FORBIDDEN');
+    const path = `/api/v1/embed/visualizations/${visualization}`;
+    expect((await as.post(path, { json: {} })).status).toBe(201);
+    const { as: other } = await aUser(company, { can: ['dashboards:share'] });
+    expect((await other.post(path, { json: {} })).status).toBe(403);
+  });
+
+  it('is for what is there, and one’s own', async () => {
+    const other = await aCompany();
+    expect((await generate({}, other.as)).status).toBe(404);
+    expect((await company.as.post(`/api/v1/embed/dashboards/${'0'.repeat(24)}`, { json: {} })).status).toBe(404);
+    expect((await company.as.post(`/api/v1/embed/visualizations/${id}`, { json: {} })).status).toBe(404);
+  });
+});
+
+describe('an embedded dashboard', () => {
+  it('tells what its viewer may use', async () => {
+    const allowed = ['https://partner.test'];
+    const embed = await dashboardEmbed({
+      allowed_params: ['regions', 'least'],
+      required_params: ['regions'],
+      fixed_params: { region: 'north' },
+      allowed_origins: allowed,
+    });
+    const { status, body, headers } = await embed.info();
+    expect([status, body]).toEqual([
+      200,
+      {
+        requires_auth: false,
+        embed_options: { allowed_origins: allowed, hide_header: false, hide_controls: false },
+        expires_at: expect.any(String),
+        dashboard: {
+          id,
+          name: 'Overview',
+          slug: expect.any(String),
+          description: '',
+          layout: [{ visualization_id: visualization, x: 0, y: 0, w: 4, h: 3 }],
+          filters: [
+            { slug: 'regions', label: 'Regions', kind: 'multi_select', default: null, required: true },
+            { slug: 'least', label: 'least', kind: 'number', default: null, required: false },
+          ],
+          charts: [{ visualization_id: visualization, name: 'Rows', description: '', chart: expect.anything() }],
+        },
+      },
+    ]);
+    expect([headers.get('referrer-policy'), headers.get('cache-control')]).toEqual(['no-referrer', 'private']);
+  });
+
+  it('runs with what is fixed and what is allowed, and nothing else', async () => {
+    const embed = await dashboardEmbed({ fixed_params: { regions: ['north', 'south'] }, allowed_params: ['least'] });
+    expect(regionsOf((await embed.execute()).body)).toEqual(['north', 'south']);
+    expect(regionsIn((await embed.execute({ least: 45 })).body)).toEqual(['south']);
+    for (const parameters of [
+      { regions: ['east'] },
+      { regions: ['north'] },
+      { regions: null },
+      { days: {} },
+      { region: 'x' },
+    ]) {
+      const { status, body } = await embed.execute(parameters);
+      expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
+    }
+    expect((await embed.execute({ unknown: 1 })).status).toBe(422);
+  });
+
+  it('asks for what is required', async () => {
+    const embed = await dashboardEmbed({ allowed_params: ['regions'], required_params: ['regions'] });
+    for (const none of [{}, { regions: null }, { regions: [] }, { regions: '' }]) {
+      const { status, body } = await embed.execute(none);
+      expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
+    }
+    expect(regionsOf((await embed.execute({ regions: ['east'] })).body)).toEqual(['east']);
+  });
+
+  it('gives options of allowed filters alone', async () => {
+    const embed = await dashboardEmbed({ allowed_params: ['regions'] });
+    expect((await embed.options('regions', 'eas')).body).toEqual({
+      filter_slug: 'regions',
+      options: [{ value: 'east', label: 'EAST' }],
+      source: 'dynamic',
+    });
+    const { status, body } = await embed.options('region');
+    expect([status, body.error_code]).toEqual([403, 'FILTER_DISABLED_BY_POLICY']);
+    expect((await embed.options('nothing')).status).toBe(404);
+  });
+
+  it('keeps every digit of a fixed number', async () => {
+    const { body } = await company.as.post('/v1/visualizations', {
+      json: { name: 'Echo', sql: 'SELECT {{n}}::text', parameters: [{ slug: 'n', label: 'N', kind: 'number' }] },
+    });
+    const sent = await company.as.post(`/api/v1/embed/visualizations/${body._id}`, {
+      headers: { 'content-type': 'application/json' },
+      body: '{"fixed_params": {"n": 12345678901234567890.123456789}}',
+    });
+    const shown = await embedOf('v', sent.body.token).execute();
+    expect(shown.body.result.rows).toEqual([['12345678901234567890.123456789']]);
+  });
+});
+
+describe('an embedded visualization', () => {
+  it('is told and executed alone', async () => {
+    const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
+    const embed = embedOf('v', token);
+    const { body } = await embed.info();
+    expect(body.visualization).toMatchObject({ id: visualization, name: 'Rows', filters: [{ slug: 'region' }] });
+    expect(body.visualization.layout).toHaveLength(1);
+    const answer = await embed.execute({ region: 'east' });
+    expect(answer.body.result).toMatchObject({ visualization_id: visualization, rows: [['east', 60]], cached: false });
+    expect((await embed.execute({ region: 'east' })).body.result.cached).toBe(true);
+    expect((await embed.execute({ regions: ['east'] })).status).toBe(403);
+  });
+});
+
+describe('the end of an embed', () => {
+  const refused = async (token: string) => {
+    const embed = embedOf('d', token);
+    for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    }
+  };
+
+  it('is its expiry', async () => {
+    const token = await anEmbed(company, 'dashboards', id, { expires_in: 60 });
+    expect((await embedOf('d', token).info()).status).toBe(200);
+    later(61_000);
+    await refused(token);
+  });
+
+  it('is the rotation of its company’s key, on the next request, and of no other’s', async () => {
+    const [one, other] = [await aCompany(), await aCompany()];
+    const tokens = [];
+    for (const each of [one, other]) {
+      const { dashboard } = await aSalesDashboard(each);
+      tokens.push(await anEmbed(each, 'dashboards', dashboard._id));
+    }
+    const [token = '', otherToken = ''] = tokens;
+    expect((await embedOf('d', token).info()).status).toBe(200);
+    expect((await one.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
+    await refused(token);
+    expect((await embedOf('d', otherToken).info()).status).toBe(200);
+    const { body } = await one.as.get('/v1/dashboards');
+    const renewed = await anEmbed(one, 'dashboards', body.records[0]._id);
+    expect((await embedOf('d', renewed).info()).status).toBe(200);
+    await one.as.post('/api/v1/embed/rotate-key');
+    await refused(renewed);
+  });
+
+  it('is rotated by those who may share everything', async () => {
+    for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
+      const { as } = await aUser(company, { can });
+      expect((await as.post('/api/v1/embed/rotate-key')).body.error_code).toBe('FORBIDDEN');
+    }
+    const { as } = await aUser(await aCompany(), { can: ['dashboards:share', 'visualizations:share'] });
+    expect((await as.post('/api/v1/embed/rotate-key')).status).toBe(204);
+  });
+
+  it('is that of what it shows', async () => {
+    const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
+    const embed = embedOf('d', await anEmbed(company, 'dashboards', dashboard._id));
+    await company.as.delete(`/v1/dashboards/${dashboard._id}`);
+    for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
+      expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+    }
+  });
+
+  it('is not a new version of the master secret; taking away the old one is', async () => {
+    const token = await anEmbed(company, 'dashboards', id);
+    const { 1: first } = JSON.parse((env as unknown as { EMBED_SECRETS: string }).EMBED_SECRETS);
+    const second = 'another master secret, just as long as it has to be';
+    const withBoth = { env: { EMBED_SECRETS: JSON.stringify({ 1: first, 2: second }) } };
+    const withSecond = { env: { EMBED_SECRETS: JSON.stringify({ 2: second }) } };
+    expect((await embedOf('d', token).info(withBoth)).status).toBe(200);
+    expect((await embedOf('d', token).info(withSecond)).status).toBe(401);
+    const { body } = await company.as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, ...withBoth });
+    expect(decodeProtectedHeader(body.token).kid).toBe('2');
+    expect((await embedOf('d', body.token).info(withSecond)).status).toBe(200);
+  });
+});
+
+describe('origins', () => {
+  it('are those that the token names, and our own pages', async () => {
+    const partner = 'https://partner.test';
+    const token = await anEmbed(company, 'dashboards', id, { allowed_origins: [partner] });
+    const allowed = await embedOf('d', token, { origin: partner }).execute();
+    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([200, partner]);
+    expect((await embedOf('d', token, { origin: 'https://api.test' }).execute()).status).toBe(200);
+    const foreign = await embedOf('d', token, { origin: 'https://other.test' }).execute();
+    expect([foreign.status, foreign.body.error_code]).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
+    for (const [origin, answered] of [
+      [partner, partner],
+      ['https://other.test', null],
+    ] as const) {
+      const headers = { origin, 'access-control-request-method': 'POST' };
+      const preflight = await call('OPTIONS', `/api/embed/d/${token}/execute`, { headers });
+      expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, answered]);
+    }
+    const open = await anEmbed(company, 'visualizations', visualization);
+    const anywhere = await embedOf('v', open, { origin: 'https://other.test' }).info();
+    expect([anywhere.status, anywhere.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+  });
+});
+
+describe('what an embed costs', () => {
+  it('is one batch of D1 for its info and for a cached execution, and nothing for a token that is not good', async () => {
+    const token = await anEmbed(company, 'dashboards', id);
+    const info = countedD1();
+    expect((await embedOf('d', token).info({ env: info.env })).status).toBe(200);
+    expect(info.calls()).toBe(1);
+    await embedOf('d', token).execute({});
+    const cached = countedD1();
+    const { body } = await embedOf('d', token).execute({}, { env: cached.env });
+    expect([body.results?.[0].cached ?? body, cached.calls()]).toEqual([true, 1]);
+    const forged = countedD1();
+    expect((await embedOf('d', `${token.slice(0, -4)}AAAA`).info({ env: forged.env })).status).toBe(401);
+    expect(forged.calls()).toBe(0);
+  });
+});
+
+describe('limits', () => {
+  it('are counted per token', async () => {
+    const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
+    const [one, other] = [await anEmbed(company, 'dashboards', id), await anEmbed(company, 'dashboards', id)];
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push((await embedOf('d', one).info(limited)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    expect((await embedOf('d', other).info(limited)).status).toBe(200);
+  });
+});

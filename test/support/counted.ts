@@ -1,0 +1,24 @@
+import { env } from 'cloudflare:test';
+
+/** The environment with every query to the control database counted, a batch as one. */
+export function countedD1(): { env: Record<string, string>; calls(): number } {
+  let calls = 0;
+  const counting = <T extends object>(inner: T, names: readonly string[]): T =>
+    new Proxy(inner, {
+      get(target, property) {
+        const value = Reflect.get(target, property);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) => {
+          if (names.includes(String(property))) calls += 1;
+          const result = Reflect.apply(value, target, given);
+          return property === 'prepare' || property === 'bind'
+            ? counting(result, ['all', 'raw', 'run', 'first'])
+            : result;
+        };
+      },
+    });
+  const CONTROL_DB = {
+    withSession: (constraint: string) => counting(env.CONTROL_DB.withSession(constraint), ['batch']),
+  };
+  return { env: { CONTROL_DB } as unknown as Record<string, string>, calls: () => calls };
+}
