@@ -7,6 +7,8 @@ import { buildPages } from './src/web/build.ts';
 const IN_NODE = [
   'test/kernel/**/*.test.ts',
   'test/uploads/inference/**/*.test.ts',
+  'test/uploads/archive/**/*.test.ts',
+  'test/uploads/workbook/**/*.test.ts',
   'test/local/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/web/**/*.test.ts',

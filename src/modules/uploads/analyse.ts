@@ -2,65 +2,82 @@ import type { CompanyContext } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
-import { beginInference, feed, finish, type InferenceState, type TableColumn } from './inference/index.ts';
-import type { JobProgress, Source } from './job.ts';
+import { beginInference, feed, finish, type InferenceState, type TableColumn, tableName } from './inference/index.ts';
+import type { JobProgress, Source, WorkedJob } from './job.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { bytesOf } from './receive.ts';
-import { sourcesOf } from './sources.ts';
+import { type Item, itemsOf, nextUnprepared, prepareOn, textsOf } from './sources.ts';
 import * as store from './store.ts';
 import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
 /** Where an analysis stands: what there is to read, the texts read to their end, and the one being read. */
 interface AnalysisState {
-  sources: Source[];
+  items: Item[];
   finished: InferenceState[];
   reading: InferenceState | null;
 }
 
-/** Reads on in a job's files, at most `UPLOAD_MESSAGE_BYTES` of them, and infers their schema when all are read. */
+/**
+ * Makes texts of a job's files, where they are not, then reads them; at most about `UPLOAD_MESSAGE_BYTES` of either.
+ * When all are read, infers their schema.
+ */
 export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise<void> {
   await takeTurn(ctx, { type: 'upload.analyse', jobId }, 'analisando', analyse);
 }
 
 async function analyse(turn: Turn<AnalysisState>): Promise<boolean> {
   const { ctx, job } = turn;
-  let state = job.state ?? { sources: sourcesOf(job.files), finished: [], reading: null };
-  for (let read = 0; state.finished.length < state.sources.length; ) {
-    if (read >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
-    const next = await readOn(ctx, state);
-    read += next.read;
+  let state = job.state ?? { items: itemsOf(job.files), finished: [], reading: null };
+  for (let worked = 0; !isRead(state); ) {
+    if (worked >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
+    const next = await (nextUnprepared(state.items) < 0 ? readOn(ctx, state) : prepare(ctx, job.id, state));
+    worked += next.bytes;
     state = next.state;
-    await record(turn, state, progressOf(state));
+    await record(turn, state, progressOf(job, state));
     job.step += 1;
   }
   await settle(turn, state);
   return false;
 }
 
-async function readOn(
-  ctx: CompanyContext,
-  { sources, finished, reading }: AnalysisState,
-): Promise<{ state: AnalysisState; read: number }> {
-  const source = sources[finished.length] as Source;
-  const before = reading ?? beginInference({ fileName: source.name });
+const isRead = ({ items, finished }: AnalysisState): boolean =>
+  nextUnprepared(items) < 0 && finished.length === items.length;
+
+interface Worked {
+  state: AnalysisState;
+  bytes: number;
+}
+
+async function prepare(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<Worked> {
+  const { items, bytes } = await prepareOn(ctx, jobId, state.items, nextUnprepared(state.items));
+  return { state: { ...state, items }, bytes };
+}
+
+async function readOn(ctx: CompanyContext, { items, finished, reading }: AnalysisState): Promise<Worked> {
+  const source = textsOf(items)[finished.length] as Source;
+  const before = reading ?? beginInference({ fileName: source.name, sheet: source.sheet });
   const block = await readBlock(ctx.files, source, before.offset, Math.max(blockBytes(ctx.config), before.wants));
   const after = feed(before, block.bytes, block.last);
   const state = after.done
-    ? { sources, finished: [...finished, after], reading: null }
-    : { sources, finished, reading: after };
-  return { state, read: block.bytes.length };
+    ? { items, finished: [...finished, after], reading: null }
+    : { items, finished, reading: after };
+  return { state, bytes: block.bytes.length };
 }
 
 async function settle(turn: Turn<AnalysisState>, state: AnalysisState): Promise<void> {
   const { ctx, database, job } = turn;
   const { schema, files, found } = finish(state.finished, await columnsOfTable(turn));
+  const texts = textsOf(state.items);
+  const [file] = job.files;
+  // Many texts of one file are one archive, whose name says what they are together.
+  if (file && job.files.length < texts.length) schema.suggested_table_name = tableName(file.original_name);
   const progress: JobProgress = {
-    ...progressOf(state),
+    ...progressOf(job, state),
     rows_processed: schema.total_row_count_estimate,
     rows_total: schema.total_row_count_estimate,
   };
   const key = { id: job.id, companyId: job.companyId };
-  const outcome = { schema, reading: { sources: state.sources, files, found }, progress };
+  const outcome = { schema, reading: { sources: texts, files, found }, progress };
   if (!(await store.finishAnalysis(database, key, job.step, outcome, nowOf(ctx)))) throw new Superseded();
 }
 
@@ -74,12 +91,14 @@ async function columnsOfTable({ ctx, job }: Turn<AnalysisState>): Promise<TableC
   }
 }
 
-function progressOf({ sources, finished, reading }: AnalysisState): JobProgress {
+function progressOf(job: WorkedJob<AnalysisState>, { items, finished, reading }: AnalysisState): JobProgress {
   const all = reading ? [...finished, reading] : finished;
+  // Before the files are texts, nobody knows how long these will be.
+  const texts = nextUnprepared(items) < 0 ? textsOf(items) : null;
   return {
     rows_processed: all.reduce((rows, file) => rows + file.rows, 0),
     rows_total: null,
-    bytes_processed: bytesOf(sources.slice(0, finished.length)) + (reading?.offset ?? 0),
-    bytes_total: bytesOf(sources),
+    bytes_processed: texts ? bytesOf(texts.slice(0, finished.length)) + (reading?.offset ?? 0) : 0,
+    bytes_total: bytesOf(texts ?? job.files),
   };
 }

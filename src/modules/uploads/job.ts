@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { column, columnList } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
 import type { StoredFile } from './receive.ts';
+import type { Segment } from './segments.ts';
 
 /** Where a job stands; the first four are not ended. */
 export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';
@@ -84,9 +85,11 @@ export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_ind
 export interface Source {
   /** As people know it. */
   name: string;
-  /** Its key in R2. */
-  storage_path: string;
+  /** Where it lies in R2, one piece after another. */
+  segments: Segment[];
   size_bytes: number;
+  /** It was made of a workbook's sheet: one line a row, typed values without quotes. */
+  sheet: boolean;
 }
 
 /** What inference leaves for the load. */

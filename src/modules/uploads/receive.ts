@@ -29,7 +29,7 @@ export interface UploadForm {
 }
 
 /** File types whose content can be read. */
-export const ACCEPTED_TYPES = ['.csv'] as const;
+export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
 
 /** Parts of an R2 multipart upload are of one size, at least 5 MiB. One part is all that is ever held in memory. */
 const PART_BYTES = 8 * 1024 * 1024;

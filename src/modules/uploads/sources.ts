@@ -1,6 +1,204 @@
+import type { CompanyContext } from '../../context.ts';
+import { chooseEntries } from './archive/choose.ts';
+import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from './archive/directory.ts';
+import * as archiveProblems from './archive/problems.ts';
+import { unpack, type ZipSource } from './archive/unpack.ts';
+import { blockBytes } from './blocks.ts';
+import { fileName } from './file-name.ts';
 import type { Source } from './job.ts';
-import type { StoredFile } from './receive.ts';
+import { fileMissing, JobProblem } from './problems.ts';
+import { filesOf, type StoredFile } from './receive.ts';
+import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
+import { contentOf } from './workbook/content.ts';
+import { beginConversion, type ConversionState, convertOn } from './workbook/convert.ts';
+import { convertOld, MAX_OLD_BYTES } from './workbook/old.ts';
+import * as workbookProblems from './workbook/problems.ts';
 
-/** The texts that uploaded files are. */
-export const sourcesOf = (files: StoredFile[]): Source[] =>
-  files.map(({ original_name, storage_path, size_bytes }) => ({ name: original_name, storage_path, size_bytes }));
+/** What lies in R2, under a name that people know. */
+interface Stored {
+  name: string;
+  segments: Segment[];
+  size_bytes: number;
+}
+
+/**
+ * Something on its way to becoming a text: a file as it came, an entry of an archive that is still packed, a workbook
+ * being converted, a text. Plain data.
+ */
+export type Item =
+  | ({ kind: 'file' } & Stored)
+  | { kind: 'entry'; name: string; archive: Stored; entry: ZipEntry }
+  | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
+  | ({ kind: 'text' } & Source);
+
+/** Texts of one job; what is more comes of archives made to harm. */
+const MAX_ITEMS = 100;
+
+/** The uploaded files as they came. */
+export const itemsOf = (files: StoredFile[]): Item[] =>
+  files.map(({ original_name: name, storage_path: key, size_bytes }) => ({
+    kind: 'file',
+    name,
+    segments: [{ key, bytes: size_bytes }],
+    size_bytes,
+  }));
+
+/** The texts, once all items are. */
+export const textsOf = (items: Item[]): Source[] =>
+  items.flatMap((item) => {
+    if (item.kind !== 'text') return [];
+    const { kind: _, ...source } = item;
+    return [source];
+  });
+
+/** Whether anything is still to be prepared. */
+export const nextUnprepared = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
+
+/**
+ * Brings the item at `index` one step on: looks into a file, unpacks an entry, converts about one message's worth of a
+ * workbook.
+ * @returns the items with those that came of it in its place, and about how many bytes were worked through
+ * @throws JobProblem for what cannot become a text
+ */
+export async function prepareOn(
+  ctx: CompanyContext,
+  jobId: string,
+  items: Item[],
+  index: number,
+): Promise<{ items: Item[]; bytes: number }> {
+  const { become, bytes } = await step(ctx, jobId, items[index] as Item);
+  const all = items.toSpliced(index, 1, ...become);
+  if (all.length > MAX_ITEMS) throw new JobProblem(archiveProblems.tooManyEntries(nameOf(items[index]), MAX_ITEMS));
+  return { items: all, bytes };
+}
+
+const nameOf = (item: Item | undefined): string => item?.name ?? '';
+
+interface Step {
+  become: Item[];
+  bytes: number;
+}
+
+async function step(ctx: CompanyContext, jobId: string, item: Item): Promise<Step> {
+  switch (item.kind) {
+    case 'file':
+      return lookInto(ctx, jobId, item);
+    case 'entry':
+      return unpackEntry(ctx, jobId, item);
+    case 'workbook':
+      return convertWorkbook(ctx, jobId, item);
+    case 'text':
+      return { become: [item], bytes: 0 };
+  }
+}
+
+/** Bytes that tell what a file is. */
+const HEAD_BYTES = 4096;
+
+async function lookInto(ctx: CompanyContext, jobId: string, item: Item & { kind: 'file' }): Promise<Step> {
+  const { name, segments, size_bytes } = item;
+  const stored = { name, segments, size_bytes };
+  const text: Item = { kind: 'text', sheet: false, ...stored };
+  const extension = name.slice(name.lastIndexOf('.')).toLowerCase();
+  if (extension === '.csv') return { become: [text], bytes: 0 };
+  if (extension === '.zip') return { become: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
+  const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
+  if (content === 'zip') return { become: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
+  if (content === 'old') return convertOldWorkbook(ctx, jobId, stored);
+  if (content === 'text' && extension === '.xls') return { become: [text], bytes: 0 };
+  throw new JobProblem(workbookProblems.unreadable(name));
+}
+
+async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> {
+  try {
+    const entries = await readDirectory(readerOf(ctx, archive), archive.size_bytes);
+    return chooseEntries(archive.name, archive.size_bytes, entries).map((entry) => ({
+      kind: 'entry',
+      name: fileName(entry.name),
+      archive,
+      entry,
+    }));
+  } catch (error) {
+    throw archiveProblem(error, archive.name);
+  }
+}
+
+async function unpackEntry(ctx: CompanyContext, jobId: string, item: Item & { kind: 'entry' }): Promise<Step> {
+  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
+  try {
+    await unpack(zipOf(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
+  } catch (error) {
+    throw archiveProblem(error, item.archive.name);
+  }
+  await writer.flush();
+  const { segments } = writer;
+  const file: Item = { kind: 'file', name: item.name, segments, size_bytes: bytesIn(segments) };
+  return { become: [file], bytes: item.entry.size };
+}
+
+function archiveProblem(error: unknown, archive: string): unknown {
+  if (error instanceof ZipTooLarge) return new JobProblem(archiveProblems.tooLarge(archive));
+  return error instanceof ZipDamaged ? new JobProblem(archiveProblems.damaged(archive)) : error;
+}
+
+async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & { kind: 'workbook' }): Promise<Step> {
+  const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
+  const around = {
+    bucket: ctx.files,
+    zip: zipOf(ctx, item),
+    newKey: () => newKey(ctx, jobId),
+    budget,
+    block: blockBytes(ctx.config),
+  };
+  const conversion = await convertOn(around, { name: item.name, size: item.size_bytes }, item.conversion);
+  if (!conversion.done) return { become: [{ ...item, conversion }], bytes: budget };
+  return { become: [sheetText(item.name, conversion.text)], bytes: budget };
+}
+
+async function convertOldWorkbook(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Step> {
+  if (stored.size_bytes > MAX_OLD_BYTES) throw new JobProblem(workbookProblems.tooLarge(stored.name));
+  const bytes = await readerOf(ctx, stored)(0, stored.size_bytes);
+  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
+  await writer.write(await convertOld(stored.name, bytes));
+  await writer.flush();
+  return { become: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+}
+
+const sheetText = (name: string, segments: Segment[]): Item => ({
+  kind: 'text',
+  sheet: true,
+  name,
+  segments,
+  size_bytes: bytesIn(segments),
+});
+
+/** What is made for a job lies beside its files, so that it goes with them; each time under a key of its own. */
+const newKey = (ctx: CompanyContext, jobId: string): string =>
+  `${filesOf(ctx.actor.companyId, jobId)}/made/${crypto.randomUUID()}`;
+
+function readerOf(ctx: CompanyContext, { name, segments, size_bytes: size }: Stored): ReadRange {
+  return async (offset, length) => {
+    const bytes = await readSegments(ctx.files, segments, offset, Math.min(length, size - offset));
+    if (!bytes) throw new JobProblem(fileMissing(name));
+    return bytes;
+  };
+}
+
+/** Bytes of a packed entry that are read at a time. */
+const PACKED_BYTES = 4 * 1024 * 1024;
+
+function zipOf(ctx: CompanyContext, stored: Stored): ZipSource {
+  const read = readerOf(ctx, stored);
+  const stream = (offset: number, length: number) => {
+    let at = offset;
+    return new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const piece = await read(at, Math.min(PACKED_BYTES, offset + length - at));
+        at += piece.length;
+        if (piece.length > 0) controller.enqueue(piece);
+        if (piece.length === 0 || at >= offset + length) controller.close();
+      },
+    });
+  };
+  return { read, stream };
+}

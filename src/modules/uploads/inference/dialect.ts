@@ -6,6 +6,16 @@ import type { Decode } from './types.ts';
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
 
+/** How the text of a workbook's sheet is written. */
+export const SHEET: Dialect = {
+  delimiter: ',',
+  quote: '"',
+  escape: 'doubled',
+  newline: 'lf',
+  spaceBeforeQuote: false,
+  sheet: true,
+};
+
 /** A dialect, and the table it makes of the head. */
 export interface Sniffed {
   dialect: Dialect;
@@ -18,11 +28,12 @@ export interface Sniffed {
  * Finds how a file is written from its head (the approach of CleverCSV and DuckDB's sniffer): every dialect that the
  * signs in the head allow reads it; the one whose records agree most in width, and whose fields look most like values,
  * is taken. On a tie the more usual one, which stands first.
+ * @param known the dialect, where only the layout is to be found
  */
-export function sniff(head: Uint8Array, isLast: boolean, decode: Decode): Sniffed {
+export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, known: Dialect | null): Sniffed {
   let best: Sniffed | null = null;
   let bestScore = -1;
-  for (const dialect of candidates(head)) {
+  for (const dialect of known ? [known] : candidates(head)) {
     const read = readHead(head, isLast, dialect, decode);
     const layout = findLayout(read.records);
     const score = plausibility(read, layout);

@@ -1,5 +1,5 @@
 import { newColumn } from './columns.ts';
-import { sniff } from './dialect.ts';
+import { SHEET, sniff } from './dialect.ts';
 import {
   beginningEncoding,
   controlCharacter,
@@ -18,16 +18,17 @@ import type { Dialect } from './schema.ts';
 import { type InferenceState, MAX_COLUMNS, MAX_RECORD_BYTES } from './state.ts';
 import type { Decode } from './types.ts';
 
-/** The state before a file's first block. */
-export function beginInference(hint: { fileName: string }): InferenceState {
+/** The state before a text's first block. @param hint its name, and whether it was made of a workbook's sheet */
+export function beginInference({ fileName, sheet = false }: { fileName: string; sheet?: boolean }): InferenceState {
   return {
-    fileName: hint.fileName,
+    fileName,
+    sheet,
     offset: 0,
     line: 1,
     wants: HEAD_BYTES,
     done: false,
-    encoding: null,
-    encodingCertain: false,
+    encoding: sheet ? 'utf-8' : null,
+    encodingCertain: sheet,
     beyondAscii: false,
     undefinedBytes: false,
     dialect: null,
@@ -86,7 +87,12 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
   if (state.dialect === null) {
     if (!isLast && block.length < HEAD_BYTES) return atLeast(state, HEAD_BYTES * 2);
     const whole = isLast && working.length <= HEAD_BYTES;
-    const { dialect, layout, bodyLine } = sniff(working.subarray(0, HEAD_BYTES), whole, decode);
+    const { dialect, layout, bodyLine } = sniff(
+      working.subarray(0, HEAD_BYTES),
+      whole,
+      decode,
+      state.sheet ? SHEET : null,
+    );
     if (layout.width > MAX_COLUMNS) throw tooManyColumns(layout.width);
     state.dialect = dialect;
     state.width = layout.width;

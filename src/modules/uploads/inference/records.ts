@@ -66,6 +66,7 @@ export function scan(
 ): ScanEnd {
   const { starts, ends, kinds } = fields;
   const meaning = meaningOf(dialect);
+  const oneLine = dialect.sheet === true;
   const length = bytes.length;
   const field = new SpecialField(bytes, isLast, dialect, meaning);
   let at = from;
@@ -103,7 +104,7 @@ export function scan(
     fields.count = count;
     fields.odd = field.odd;
     const recordLine = nextLine;
-    nextLine += field.lines;
+    nextLine += oneLine ? 1 : field.lines;
     if (onRecord(recordStart, at, recordLine) === true) break;
   }
   return { end: at, line: nextLine, unclosed: false };

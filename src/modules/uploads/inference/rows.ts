@@ -1,10 +1,10 @@
 import { foldCell, hint, type KeptCell, narrow } from './columns.ts';
 import { sourceLength } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
-import { BLANK } from './forms.ts';
+import { BLANK, DECIMALS, INTEGER, POINT } from './forms.ts';
 import { type Fields, fieldText, newFields } from './records.ts';
 import type { Dialect } from './schema.ts';
-import { ESCAPED } from './special-field.ts';
+import { BARE, ESCAPED } from './special-field.ts';
 import {
   type Bounds,
   boundsOf,
@@ -102,7 +102,7 @@ export class RecordFold {
   #fold(line: number): void {
     const bytes = this.#bytes;
     const { starts, ends, kinds, count } = this.fields;
-    const { columns, width, rows } = this.#state;
+    const { columns, width, rows, sheet } = this.#state;
     const sampling = rows < SAMPLED_ROWS || rows % 61 === 0;
     for (let index = 0; index < width; index++) {
       const column = columns[index] as (typeof columns)[number];
@@ -115,7 +115,8 @@ export class RecordFold {
       const before = column.forms;
       if (before === 0 && !sampling) continue;
       const plain = (kinds[index] as number) < ESCAPED;
-      const forms = plain ? classify(bytes, start, end, this.#decode) : 0;
+      let forms = plain ? classify(bytes, start, end, this.#decode) : 0;
+      if (sheet && kinds[index] === BARE) forms = inSheet(forms);
       if (forms === BLANK) {
         column.blanks++;
         continue;
@@ -175,7 +176,8 @@ export class RecordFold {
       const to = ends[index] as number;
       if (from === to) continue;
       const plain = (kinds[index] as number) < ESCAPED;
-      const forms = plain ? classify(this.#bytes, from, to, this.#decode) : 0;
+      const read = plain ? classify(this.#bytes, from, to, this.#decode) : 0;
+      const forms = this.#state.sheet && kinds[index] === BARE ? inSheet(read) : read;
       const seen = plain ? saw : 0;
       cells.push([index, this.#text(index).slice(0, this.#bounds.cellLength), forms, seen]);
     }
@@ -195,6 +197,11 @@ export class RecordFold {
     this.#measured = place;
     return this.#base + this.#measuredBytes;
   }
+}
+
+/** A fraction that was a number in a workbook is a point decimal: `1.234` is not grouped. */
+function inSheet(forms: number): number {
+  return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 && forms !== BLANK ? forms & POINT : forms;
 }
 
 function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {

@@ -63,6 +63,11 @@ export interface Dialect {
   newline: 'lf' | 'cr';
   /** Spaces may stand between a delimiter and an opening quote. */
   spaceBeforeQuote: boolean;
+  /**
+   * The text was made of a workbook's sheet: each record is a row and counts as one line, whatever stands in it; values
+   * without quotes were typed there, so that a number among them has a decimal point.
+   */
+  sheet?: true;
 }
 
 /** A place between two records of a file. */

@@ -35,6 +35,8 @@ export interface InferenceState {
   /** Bytes that Windows-1252 leaves undefined were read. */
   undefinedBytes: boolean;
   dialect: Dialect | null;
+  /** The text was made of a workbook's sheet. */
+  sheet: boolean;
   /** Fields of a full record. */
   width: number;
   /** Records of the preamble still to be passed. */

@@ -1,0 +1,45 @@
+import { JobProblem } from '../problems.ts';
+import type { ZipEntry } from './directory.ts';
+import * as problems from './problems.ts';
+
+/** Files in an archive are at most so many. */
+export const MAX_ENTRIES = 50;
+/** Of all files of an archive together, unpacked. */
+export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
+/** Text shrinks to a tenth; what shrinks to less than this share and is large is made to harm. */
+export const MAX_RATIO = 200;
+const RATIO_FROM_BYTES = 50 * 1024 * 1024;
+const READABLE = ['.csv', '.xlsx', '.xls'];
+
+/**
+ * The files of an archive that are loaded: folders, hidden files, what macOS adds, and files of other types are passed
+ * over. Sizes are what the archive claims; unpacking holds it to them.
+ * @param size of the archive in bytes
+ * @throws JobProblem for archives that are too much, encrypted, nested or made to harm, or have no file to load
+ */
+export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {
+  const files = entries.filter(({ name }) => !isPassedOver(name));
+  const escaping = files.find(({ name }) => name.split('/').includes('..'));
+  if (escaping) throw new JobProblem(problems.escapingName(archive));
+  if (files.some(({ name }) => hasExtension(name, ['.zip']))) throw new JobProblem(problems.nested(archive));
+  const chosen = files.filter(({ name }) => hasExtension(name, READABLE));
+  if (chosen.length === 0) throw new JobProblem(problems.nothingToLoad(archive));
+  if (chosen.length > MAX_ENTRIES) throw new JobProblem(problems.tooManyEntries(archive, MAX_ENTRIES));
+  if (chosen.some(({ encrypted }) => encrypted)) throw new JobProblem(problems.encrypted(archive));
+  if (chosen.some(({ method }) => method !== 0 && method !== 8)) throw new JobProblem(problems.unknownMethod(archive));
+  const unpacked = chosen.reduce((sum, entry) => sum + entry.size, 0);
+  if (unpacked > MAX_UNPACKED_BYTES) throw new JobProblem(problems.tooLarge(archive));
+  if (unpacked > RATIO_FROM_BYTES && unpacked > size * MAX_RATIO) throw new JobProblem(problems.bomb(archive));
+  return chosen;
+}
+
+function isPassedOver(name: string): boolean {
+  const parts = name.split('/');
+  const base = parts.at(-1) ?? '';
+  return (
+    base === '' || parts.includes('__MACOSX') || parts.some((part) => part.startsWith('.') && !/^\.\.?$/.test(part))
+  );
+}
+
+const hasExtension = (name: string, extensions: string[]): boolean =>
+  extensions.some((extension) => name.toLowerCase().endsWith(extension));

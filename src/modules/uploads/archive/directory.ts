@@ -1,0 +1,169 @@
+/**
+ * The table of contents of a zip file (PKWARE's APPNOTE 6.3), read from its end with ranged reads. Not a streaming
+ * reader: headers inside the file may leave sizes out, and name entries that the file no longer has.
+ */
+
+/** An entry of a zip file. Everything in it is what the file claims. */
+export interface ZipEntry {
+  /** The whole path, with `/` between its parts. */
+  name: string;
+  /** 0 stored, 8 deflated; others are rare. */
+  method: number;
+  encrypted: boolean;
+  /** Bytes in the file, and unpacked. */
+  compressed: number;
+  size: number;
+  crc: number;
+  /** Where its own header stands, after which its data follow. */
+  header: number;
+}
+
+/** Reads `length` bytes from `offset` on; fewer where the file ends. */
+export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
+
+/** The bytes are no zip file, or one that was cut off or damaged. */
+export class ZipDamaged extends Error {}
+/** The table of contents is larger than any honest one. */
+export class ZipTooLarge extends Error {}
+
+const END_SIGNATURE = 0x06054b50;
+const END_BYTES = 22;
+const MAX_COMMENT = 65_535;
+const END64_LOCATOR = 0x07064b50;
+const END64_SIGNATURE = 0x06064b50;
+const END64_BYTES = 56;
+const ENTRY_SIGNATURE = 0x02014b50;
+const ENTRY_BYTES = 46;
+const LOCAL_SIGNATURE = 0x04034b50;
+const LOCAL_BYTES = 30;
+/** A number that does not fit stands in the entry's extra field. */
+const IN_EXTRA = 0xffffffff;
+const EXTRA_64 = 0x0001;
+const MAX_DIRECTORY_BYTES = 8 * 1024 * 1024;
+
+/**
+ * The entries of a zip file in the order of its directory.
+ * @throws ZipDamaged, ZipTooLarge
+ */
+export async function readDirectory(read: ReadRange, size: number): Promise<ZipEntry[]> {
+  const { offset, length, count } = await findDirectory(read, size);
+  if (length > MAX_DIRECTORY_BYTES) throw new ZipTooLarge();
+  const bytes = await read(offset, length);
+  if (bytes.length !== length) throw new ZipDamaged();
+  const entries: ZipEntry[] = [];
+  const view = viewOf(bytes);
+  for (let at = 0; entries.length < count; ) {
+    if (at + ENTRY_BYTES > length || view.getUint32(at, true) !== ENTRY_SIGNATURE) throw new ZipDamaged();
+    const nameEnd = at + ENTRY_BYTES + view.getUint16(at + 28, true);
+    const extraEnd = nameEnd + view.getUint16(at + 30, true);
+    const end = extraEnd + view.getUint16(at + 32, true);
+    if (end > length) throw new ZipDamaged();
+    const entry = entryAt(view, at, bytes.subarray(at + ENTRY_BYTES, nameEnd), bytes.subarray(nameEnd, extraEnd));
+    if (entry.header + LOCAL_BYTES + entry.compressed > size) throw new ZipDamaged();
+    entries.push(entry);
+    at = end;
+  }
+  return entries;
+}
+
+/**
+ * Where an entry's data begin.
+ * @throws ZipDamaged
+ */
+export async function dataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
+  const bytes = await read(entry.header, LOCAL_BYTES);
+  if (bytes.length < LOCAL_BYTES) throw new ZipDamaged();
+  const view = viewOf(bytes);
+  if (view.getUint32(0, true) !== LOCAL_SIGNATURE) throw new ZipDamaged();
+  return entry.header + LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
+}
+
+/** The record at the file's end, behind which a comment may stand; larger files have another one before it. */
+async function findDirectory(
+  read: ReadRange,
+  size: number,
+): Promise<{ offset: number; length: number; count: number }> {
+  const from = Math.max(0, size - END_BYTES - MAX_COMMENT);
+  const tail = await read(from, size - from);
+  const view = viewOf(tail);
+  for (let at = tail.length - END_BYTES; at >= 0; at--) {
+    if (view.getUint32(at, true) !== END_SIGNATURE) continue;
+    if (at + END_BYTES + view.getUint16(at + 20, true) !== tail.length) continue;
+    const count = view.getUint16(at + 10, true);
+    const length = view.getUint32(at + 12, true);
+    const offset = view.getUint32(at + 16, true);
+    if (count !== 0xffff && length !== IN_EXTRA && offset !== IN_EXTRA) return { offset, length, count };
+    return findDirectory64(read, from + at);
+  }
+  throw new ZipDamaged();
+}
+
+async function findDirectory64(
+  read: ReadRange,
+  end: number,
+): Promise<{ offset: number; length: number; count: number }> {
+  const locator = viewOf(await read(Math.max(0, end - 20), 20));
+  if (locator.byteLength < 20 || locator.getUint32(0, true) !== END64_LOCATOR) throw new ZipDamaged();
+  const record = viewOf(await read(number64(locator, 8), END64_BYTES));
+  if (record.byteLength < END64_BYTES || record.getUint32(0, true) !== END64_SIGNATURE) throw new ZipDamaged();
+  return { count: number64(record, 32), length: number64(record, 40), offset: number64(record, 48) };
+}
+
+function entryAt(view: DataView, at: number, name: Uint8Array, extra: Uint8Array): ZipEntry {
+  const flags = view.getUint16(at + 8, true);
+  const [size, compressed, header] = extended(extra, [
+    view.getUint32(at + 24, true),
+    view.getUint32(at + 20, true),
+    view.getUint32(at + 42, true),
+  ]);
+  return {
+    name: nameOf(name),
+    method: view.getUint16(at + 10, true),
+    encrypted: (flags & 0x41) !== 0,
+    compressed,
+    size,
+    crc: view.getUint32(at + 16, true),
+    header,
+  };
+}
+
+/** Replaces the numbers that stand in the extra field: there are only those, in this order. */
+function extended(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
+  const view = viewOf(extra);
+  for (let at = 0; at + 4 <= extra.length; ) {
+    const end = at + 4 + view.getUint16(at + 2, true);
+    if (view.getUint16(at, true) === EXTRA_64 && end <= extra.length) {
+      let field = at + 4;
+      return numbers.map((number) => {
+        if (number !== IN_EXTRA || field + 8 > end) return number;
+        field += 8;
+        return number64(view, field - 8);
+      }) as [number, number, number];
+    }
+    at = end;
+  }
+  return numbers;
+}
+
+/** @throws ZipDamaged for what no real file has */
+function number64(view: DataView, at: number): number {
+  const number = Number(view.getBigUint64(at, true));
+  if (!Number.isSafeInteger(number)) throw new ZipDamaged();
+  return number;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+const latin = new TextDecoder('latin1');
+
+/** Names are UTF-8 nearly always, flagged or not. */
+function nameOf(bytes: Uint8Array): string {
+  let name: string;
+  try {
+    name = utf8.decode(bytes);
+  } catch {
+    name = latin.decode(bytes);
+  }
+  return name.replaceAll('\\', '/');
+}
+
+const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,0 +1,83 @@
+/** A part of a text that was made for a job: an object of its own, so that making it can stop after any part. */
+export interface Segment {
+  /** Its key in R2. */
+  key: string;
+  bytes: number;
+}
+
+/** Bytes of one object; so much is held in memory while it is made. */
+const SEGMENT_BYTES = 8 * 1024 * 1024;
+
+/** Writes a stream of bytes as objects of R2, each under a key that `newKey` makes and nobody else has. */
+export class SegmentWriter {
+  readonly segments: Segment[] = [];
+  readonly #bucket: R2Bucket;
+  readonly #newKey: () => string;
+  readonly #buffer = new Uint8Array(SEGMENT_BYTES);
+  #length = 0;
+
+  constructor(bucket: R2Bucket, newKey: () => string) {
+    this.#bucket = bucket;
+    this.#newKey = newKey;
+  }
+
+  /** Takes the bytes in; they may be changed afterwards. */
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; ) {
+      const room = Math.min(SEGMENT_BYTES - this.#length, bytes.length - at);
+      this.#buffer.set(bytes.subarray(at, at + room), this.#length);
+      this.#length += room;
+      at += room;
+      if (this.#length === SEGMENT_BYTES) await this.flush();
+    }
+  }
+
+  /** Puts what is held back; to be called at the end. */
+  async flush(): Promise<void> {
+    if (this.#length === 0) return;
+    const key = this.#newKey();
+    await this.#bucket.put(key, this.#buffer.subarray(0, this.#length));
+    this.segments.push({ key, bytes: this.#length });
+    this.#length = 0;
+  }
+}
+
+/**
+ * Bytes of segments that lie one after another, `length` from `offset` on; fewer where they end.
+ * @returns null when one of the objects is gone
+ */
+export async function readSegments(
+  bucket: R2Bucket,
+  segments: Segment[],
+  offset: number,
+  length: number,
+): Promise<Uint8Array | null> {
+  const pieces: Uint8Array[] = [];
+  let start = 0;
+  for (const { key, bytes } of segments) {
+    const from = Math.max(offset, start);
+    const to = Math.min(offset + length, start + bytes);
+    if (from < to) {
+      const object = await bucket.get(key, { range: { offset: from - start, length: to - from } });
+      if (!object) return null;
+      pieces.push(new Uint8Array(await object.arrayBuffer()));
+    }
+    start += bytes;
+  }
+  return joined(pieces);
+}
+
+function joined(pieces: Uint8Array[]): Uint8Array {
+  const [only] = pieces;
+  if (only && pieces.length === 1) return only;
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+/** Bytes of all segments. */
+export const bytesIn = (segments: Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

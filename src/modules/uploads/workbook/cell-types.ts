@@ -1,0 +1,46 @@
+/** What kind of value a cell has. */
+export const NUMERIC = 0;
+export const SHARED = 1;
+export const BOOLEAN = 2;
+export const TEXTUAL = 3;
+export const ISO_DATE = 4;
+export const ERROR = 5;
+
+/** The kind that an attribute `t` says: `n`, `s`, `b`, `str`, `inlineStr`, `d`, `e`. */
+export function typeOf(bytes: Uint8Array, start: number, end: number): number {
+  const length = end - start;
+  if (length > 1) return TEXTUAL;
+  switch (bytes[start]) {
+    case 115:
+      return SHARED;
+    case 98:
+      return BOOLEAN;
+    case 100:
+      return ISO_DATE;
+    case 101:
+      return ERROR;
+    default:
+      return NUMERIC;
+  }
+}
+
+/** Up to 15 digits, perhaps with a point among them: shown as it is stored. */
+export function isPlainNumber(bytes: Uint8Array, start: number, end: number): boolean {
+  let at = bytes[start] === 45 ? start + 1 : start;
+  const from = at;
+  if (end - at > 15 || end === at) return false;
+  let points = 0;
+  for (; at < end; at++) {
+    const byte = bytes[at] as number;
+    if (byte === 46) points++;
+    else if (byte < 48 || byte > 57) return false;
+  }
+  // `007` would be a code.
+  return points < 2 && bytes[end - 1] !== 46 && (bytes[from] !== 48 || end - from === 1 || bytes[from + 1] === 46);
+}
+
+/** `2024-01-31T00:00:00.000Z` as the other dates are written. */
+export function isoText(text: string, isDay: boolean): string {
+  const [day = '', time = ''] = text.trim().split('T');
+  return isDay || time === '' ? day : `${day}T${time.replace(/\.0+(?=Z|$)/, '').replace(/Z$/, '')}`;
+}

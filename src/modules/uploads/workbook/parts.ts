@@ -1,0 +1,132 @@
+import { readDirectory, ZipDamaged, type ZipEntry } from '../archive/directory.ts';
+import { unpack, unpackWhole, type ZipSource } from '../archive/unpack.ts';
+import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
+import { SharedStrings } from './shared-strings.ts';
+import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from './xml.ts';
+
+/** A workbook without its sheets' rows. */
+export interface Workbook {
+  /** Serial numbers of days count from 1904, as in old workbooks of macOS. */
+  epoch1904: boolean;
+  /** How cells of each style show numbers. */
+  formats: Shown[];
+  strings: SharedStrings;
+  /** The worksheets in their order, those that are hidden last. */
+  sheets: ZipEntry[];
+}
+
+/** Workbook, relations and styles: kilobytes, in honest files. */
+const MAX_PART_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Opens an Excel workbook (ECMA-376, transitional or strict).
+ * @throws ZipDamaged, XmlUnreadable, TextsTooLarge
+ */
+export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbook> {
+  const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalized(entry.name), entry]));
+  const part = async (path: string) => {
+    const entry = entries.get(normalized(path));
+    return entry && { entry, bytes: await unpackWhole(zip, entry, MAX_PART_BYTES) };
+  };
+  const path = mainPart((await part('_rels/.rels'))?.bytes);
+  const main = await part(path);
+  if (!main) throw new ZipDamaged();
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const relations = relationsOf((await part(`${folder}_rels/${path.slice(folder.length)}.rels`))?.bytes, folder);
+  const target = (type: string) => [...relations.values()].find((relation) => relation.type === type)?.target ?? '';
+
+  const { epoch1904, sheets } = readWorkbook(main.bytes);
+  const strings = new SharedStrings();
+  const shared = entries.get(normalized(target('sharedStrings')));
+  if (shared) await unpack(zip, shared, (bytes) => strings.feed(bytes));
+  return {
+    epoch1904,
+    formats: readFormats((await part(target('styles')))?.bytes),
+    strings,
+    sheets: sheets.flatMap(({ relation }) => {
+      const found = relations.get(relation);
+      const entry = found?.type === 'worksheet' ? entries.get(normalized(found.target)) : undefined;
+      return entry ? [entry] : [];
+    }),
+  };
+}
+
+/** Some programs write other cases, a leading slash, or backslashes. */
+const normalized = (path: string): string => path.replaceAll('\\', '/').replace(/^\/+/, '').toLowerCase();
+
+interface Relation {
+  /** The last word of its URI: `worksheet`, `styles`. */
+  type: string;
+  target: string;
+}
+
+function mainPart(bytes: Uint8Array | undefined): string {
+  const relations = [...relationsOf(bytes, '').values()];
+  return relations.find(({ type }) => type === 'officeDocument')?.target ?? 'xl/workbook.xml';
+}
+
+function relationsOf(bytes: Uint8Array | undefined, folder: string): Map<string, Relation> {
+  const relations = new Map<string, Relation>();
+  eachTag(bytes, (reader) => {
+    if (!reader.is('Relationship')) return;
+    const type = reader.value('Type') ?? '';
+    const target = reader.value('Target') ?? '';
+    const path = target.startsWith('/') ? target : resolved(folder + target);
+    relations.set(reader.value('Id') ?? '', { type: type.slice(type.lastIndexOf('/') + 1), target: path });
+  });
+  return relations;
+}
+
+/** A path without `.` and `..`. */
+function resolved(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: { relation: string; hidden: boolean }[] } {
+  let epoch1904 = false;
+  const sheets: { relation: string; hidden: boolean }[] = [];
+  eachTag(bytes, (reader) => {
+    if (reader.is('workbookPr')) epoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
+    if (reader.is('sheet')) {
+      const relation = relationId(reader);
+      if (relation !== undefined) sheets.push({ relation, hidden: (reader.value('state') ?? 'visible') !== 'visible' });
+    }
+  });
+  return { epoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
+}
+
+/** `r:id`, whatever the prefix: not `sheetId`, which is no attribute of that name. */
+const relationId = (reader: XmlReader): string | undefined => reader.value('id');
+
+/** How each style of cells (`cellXfs`) shows numbers. */
+function readFormats(bytes: Uint8Array | undefined): Shown[] {
+  const custom = new Map<number, Shown>();
+  const formats: Shown[] = [];
+  let inCells = false;
+  eachTag(bytes, (reader, isOpen) => {
+    if (reader.is('numFmt'))
+      custom.set(Number(reader.value('numFmtId')), customFormat(reader.value('formatCode') ?? ''));
+    else if (reader.is('cellXfs')) inCells = isOpen;
+    else if (reader.is('cellStyles') || reader.is('dxfs')) inCells = false;
+    else if (inCells && reader.is('xf')) {
+      const id = Number(reader.value('numFmtId') ?? 0);
+      formats.push(custom.get(id) ?? builtinFormat(id) ?? NUMBER);
+    }
+  });
+  return formats;
+}
+
+/** @throws XmlUnreadable when the part does not end where its last tag does */
+function eachTag(bytes: Uint8Array | undefined, onTag: (reader: XmlReader, isOpen: boolean) => void): void {
+  if (!bytes) return;
+  const reader = new XmlReader(bytes);
+  for (let token = reader.next(); token !== CUT; token = reader.next()) {
+    if (token === OPEN || token === EMPTY) onTag(reader, token === OPEN);
+  }
+  if (bytes.indexOf(60, reader.at) >= 0) throw new XmlUnreadable('a part that is cut off');
+}

@@ -1,0 +1,285 @@
+import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
+import { columnAt, integerAt, shownText, unescapeText } from './cells.ts';
+import { type Fill, type Merge, repeatedDown } from './merges.ts';
+import { NUMBER } from './number-format.ts';
+import type { Workbook } from './parts.ts';
+import { RowWriter } from './row-writer.ts';
+import { CDATA, CLOSE, CUT, decodeText, EMPTY, hasReference, OPEN, TEXT, XmlReader, XmlUnreadable } from './xml.ts';
+
+/** Where the conversion of a sheet stands: plain data. */
+export interface SheetState {
+  /** Bytes of the sheet's XML that are converted. */
+  offset: number;
+  /** Between `<sheetData>` and its end. */
+  inRows: boolean;
+  done: boolean;
+  /** Rows written, empty ones included: the number of the last row. */
+  row: number;
+  /** The sheet's first column with a value as far as is known, from 0, and fields of the widest row. */
+  first: number;
+  width: number;
+  /** Rows with a value. */
+  filled: number;
+  /** Merged cells that go on below, by column. */
+  fills: Fill[];
+}
+
+/** Excel has no more rows, and no more columns. */
+const MAX_ROWS = 1_048_576;
+const MAX_COLUMNS = 16_384;
+/** A row's XML is at most this long. */
+export const MAX_ROW_BYTES = 16 * 1024 * 1024;
+
+/** The state before a sheet's first byte. @param first column, from 0, that the sheet begins with */
+export const beginSheet = (first: number): SheetState => ({
+  offset: 0,
+  inRows: false,
+  done: false,
+  row: 0,
+  first,
+  width: 0,
+  filled: 0,
+  fills: [],
+});
+
+/** A row begins left of the column that was taken for the first: the sheet is to be converted again, from there. */
+export class BeginsFurtherLeft extends Error {
+  readonly column: number;
+
+  constructor(column: number) {
+    super('a row begins further left');
+    this.column = column;
+  }
+}
+
+type Opened = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
+
+/**
+ * Converts whole rows at the beginning of a block, which holds the sheet's XML from `state.offset` on. The state moves
+ * on; it does not when the block holds no whole row.
+ * @returns the rows as {@link RowWriter} writes them
+ * @throws XmlUnreadable, {@link BeginsFurtherLeft}
+ */
+export function convertRows(
+  workbook: Opened,
+  merges: Merge[],
+  state: SheetState,
+  block: Uint8Array,
+  isLast: boolean,
+): { state: SheetState; text: Uint8Array } {
+  const converter = new RowConverter(workbook, merges, state, block);
+  return converter.run(isLast);
+}
+
+class RowConverter {
+  readonly #workbook: Opened;
+  readonly #down: Map<string, number>;
+  readonly #state: SheetState;
+  readonly #reader: XmlReader;
+  readonly #writer: RowWriter;
+  #fills: Fill[];
+  /** The next of them in the present row, those that the row adds, and the mark of the present cell. */
+  #nextFill = 0;
+  #added: Fill[] = [];
+  #cellMark = -1;
+
+  constructor(workbook: Opened, merges: Merge[], state: SheetState, block: Uint8Array) {
+    this.#workbook = workbook;
+    this.#down = repeatedDown(merges);
+    this.#fills = state.fills;
+    this.#state = { ...state };
+    this.#reader = new XmlReader(block);
+    this.#writer = new RowWriter(state);
+  }
+
+  run(isLast: boolean): { state: SheetState; text: Uint8Array } {
+    const state = this.#state;
+    const reader = this.#reader;
+    let taken = 0;
+    for (let token = reader.next(); token !== CUT; token = reader.next()) {
+      if (!state.inRows) {
+        if (token === OPEN && reader.is('sheetData')) state.inRows = true;
+        else if (token === EMPTY && reader.is('sheetData')) state.done = true;
+      } else if (token === CLOSE && reader.is('sheetData')) state.done = true;
+      else if ((token === OPEN || token === EMPTY) && reader.is('row')) {
+        const { mark } = this.#writer;
+        const { row } = this.#writer;
+        if (!this.#row(token === OPEN)) {
+          this.#writer.undo(row, mark);
+          break;
+        }
+      }
+      taken = reader.at;
+      if (state.done) break;
+    }
+    if (isLast && !state.done) throw new XmlUnreadable('a sheet that is cut off');
+    const { row, width, filled } = this.#writer;
+    const offset = state.offset + taken;
+    return { state: { ...state, offset, row, width, filled, fills: this.#fills }, text: this.#writer.take() };
+  }
+
+  /** Converts the row whose tag was just read; false when the block ends before the row does. */
+  #row(hasCells: boolean): boolean {
+    const reader = this.#reader;
+    const writer = this.#writer;
+    let row = writer.row + 1;
+    if (reader.attribute('r')) row = integerAt(reader.bytes, reader.valueStart, reader.valueEnd);
+    if (row <= writer.row || row > MAX_ROWS) throw new XmlUnreadable('rows out of order');
+    writer.begin(row);
+    this.#nextFill = 0;
+    this.#added = [];
+    if (hasCells && !this.#cells()) return false;
+    // A row of nothing but what is merged into it from above is none.
+    if (!writer.isEmpty) this.#fill(MAX_COLUMNS);
+    writer.end();
+    if (this.#fills.length > 0 || this.#added.length > 0) {
+      this.#fills = [...this.#fills.filter(({ until }) => until > row), ...this.#added].sort(
+        (a, b) => a.column - b.column,
+      );
+    }
+    return true;
+  }
+
+  #cells(): boolean {
+    const reader = this.#reader;
+    let column = -1;
+    for (let token = reader.next(); token !== CUT; token = reader.next()) {
+      if (token === CLOSE && reader.is('row')) return true;
+      if ((token !== OPEN && token !== EMPTY) || !reader.is('c')) continue;
+      const before = column;
+      column++;
+      if (reader.attribute('r')) column = columnAt(reader.bytes, reader.valueStart, reader.valueEnd);
+      if (column <= before || column >= MAX_COLUMNS) throw new XmlUnreadable('cells out of order');
+      if (token === OPEN && !this.#cell(column)) return false;
+    }
+    return false;
+  }
+
+  /** Converts the cell whose tag was just read; false when the block ends before the cell does. */
+  #cell(column: number): boolean {
+    const reader = this.#reader;
+    const { bytes } = reader;
+    const type = reader.attribute('t') ? typeOf(bytes, reader.valueStart, reader.valueEnd) : NUMERIC;
+    const style = reader.attribute('s') ? integerAt(bytes, reader.valueStart, reader.valueEnd) : 0;
+    let start = 0;
+    let end = 0;
+    let encoded = true;
+    let inline: string | null = null;
+    let inValue = false;
+    for (let token = reader.next(); ; token = reader.next()) {
+      if (token === CUT) return false;
+      if (token === CLOSE && reader.is('c')) break;
+      if (token === OPEN && reader.is('v')) inValue = true;
+      else if (token === CLOSE && reader.is('v')) inValue = false;
+      else if (inValue && (token === TEXT || token === CDATA)) {
+        start = reader.start;
+        end = reader.end;
+        encoded = token === TEXT;
+      } else if (token === OPEN && reader.is('is')) {
+        inline = this.#inline();
+        if (inline === null) return false;
+      }
+    }
+    this.#cellMark = -1;
+    if (inline !== null) this.#text(column, inline);
+    else if (end > start) this.#value(column, type, style, start, end, encoded);
+    if (this.#down.size > 0 && this.#cellMark >= 0) this.#remember(column);
+    return true;
+  }
+
+  /** The text of an inline string; null when the block ends before. */
+  #inline(): string | null {
+    const reader = this.#reader;
+    let text = '';
+    let isText = false;
+    let pronunciation = 0;
+    for (let token = reader.next(); token !== CUT; token = reader.next()) {
+      if (token === CLOSE && reader.is('is')) return unescapeText(text);
+      if (token === OPEN && reader.is('rPh')) pronunciation++;
+      else if (token === CLOSE && reader.is('rPh')) pronunciation--;
+      else if (token === OPEN && reader.is('t')) isText = true;
+      else if (token === CLOSE && reader.is('t')) isText = false;
+      else if (isText && pronunciation === 0 && (token === TEXT || token === CDATA)) {
+        text += decodeText(reader.bytes, reader.start, reader.end);
+      }
+    }
+    return null;
+  }
+
+  #value(column: number, type: number, style: number, start: number, end: number, encoded: boolean): void {
+    const { bytes } = this.#reader;
+    switch (type) {
+      case NUMERIC:
+        this.#number(column, style, start, end);
+        break;
+      case SHARED: {
+        const { strings } = this.#workbook;
+        const index = integerAt(bytes, start, end);
+        if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
+        const from = strings.start(index);
+        const to = strings.end(index);
+        if (to > from && this.#goTo(column)) this.#writer.quoted(strings.bytes, from, to);
+        break;
+      }
+      case BOOLEAN:
+        if (this.#goTo(column)) this.#writer.bareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
+        break;
+      case TEXTUAL:
+        if (encoded && hasReference(bytes, start, end)) this.#text(column, unescapeText(decodeText(bytes, start, end)));
+        else this.#text(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
+        break;
+      case ISO_DATE:
+        if (this.#goTo(column)) this.#writer.bareText(isoText(decodeText(bytes, start, end), this.#isDay(style)));
+        break;
+      // An error shows what is wrong, and is no value.
+    }
+  }
+
+  #number(column: number, style: number, start: number, end: number): void {
+    const { bytes } = this.#reader;
+    const shown = this.#workbook.formats[style] ?? NUMBER;
+    if (shown.kind === 'number' && isPlainNumber(bytes, start, end)) {
+      if (this.#goTo(column)) this.#writer.bare(bytes, start, end);
+      return;
+    }
+    const text = shownText(decodeText(bytes, start, end), shown, this.#workbook.epoch1904);
+    if (text === null || !this.#goTo(column)) return;
+    // A code is a text that happens to be kept as a number.
+    if (shown.kind === 'code' || shown.kind === 'span') this.#writer.quotedText(text);
+    else this.#writer.bareText(text);
+  }
+
+  #isDay(style: number): boolean {
+    return (this.#workbook.formats[style] ?? NUMBER).kind === 'date';
+  }
+
+  #text(column: number, text: string): void {
+    if (text !== '' && this.#goTo(column)) this.#writer.quotedText(text);
+  }
+
+  #goTo(column: number): boolean {
+    const { first } = this.#state;
+    if (column < first) throw new BeginsFurtherLeft(column);
+    if (this.#fills.length > 0) this.#fill(column);
+    const there = this.#writer.goTo(column - first);
+    this.#cellMark = this.#writer.mark;
+    return there;
+  }
+
+  /** Repeats merged cells from above that stand before the column. */
+  #fill(column: number): void {
+    for (; this.#nextFill < this.#fills.length; this.#nextFill++) {
+      const { column: place, text } = this.#fills[this.#nextFill] as Fill;
+      if (place > column) return;
+      // A cell with a value of its own keeps it.
+      if (place < column && this.#writer.goTo(place - this.#state.first)) this.#writer.bareText(text);
+    }
+  }
+
+  /** Keeps the cell that was just written for the rows below that it is merged with. */
+  #remember(column: number): void {
+    const until = this.#down.get(`${this.#writer.row + 1}:${column}`);
+    if (until === undefined) return;
+    this.#added.push({ column, until, text: new TextDecoder().decode(this.#writer.since(this.#cellMark)) });
+  }
+}

@@ -1,0 +1,177 @@
+import { type Zippable, zipSync } from 'fflate';
+import { describe, expect, it } from 'vitest';
+import { chooseEntries } from '../../../src/modules/uploads/archive/choose.ts';
+import { ZipDamaged, type ZipEntry } from '../../../src/modules/uploads/archive/directory.ts';
+import { unpack } from '../../../src/modules/uploads/archive/unpack.ts';
+import { entriesOf, zipOf } from '../workbook/converting.ts';
+
+const text = (content: string): Uint8Array => new TextEncoder().encode(content);
+const CSV = text('a,b\n1,2\n'.repeat(500));
+
+/** The unpacked entries of an archive, by name. */
+async function contentsOf(zip: Uint8Array): Promise<Record<string, string>> {
+  const contents: Record<string, string> = {};
+  for (const entry of await entriesOf(zip)) {
+    const pieces: Uint8Array[] = [];
+    await unpack(zipOf(zip), entry, (piece) => void pieces.push(piece.slice()));
+    contents[entry.name] = new TextDecoder().decode(Buffer.concat(pieces));
+  }
+  return contents;
+}
+
+const damaged = async (zip: Uint8Array) => {
+  try {
+    await contentsOf(zip);
+    return false;
+  } catch (error) {
+    expect(error).toBeInstanceOf(ZipDamaged);
+    return true;
+  }
+};
+
+describe('an archive', () => {
+  it('is read by its directory: stored and deflated entries, behind a comment and before other bytes', async () => {
+    const files: Zippable = { 'a.csv': [CSV, { level: 0 }], 'pasta/é.csv': CSV, 'vazio.csv': new Uint8Array() };
+    const zip = zipSync(files, { comment: 'PK\u0005\u0006 um comentário' });
+    const expected = {
+      'a.csv': new TextDecoder().decode(CSV),
+      'pasta/é.csv': new TextDecoder().decode(CSV),
+      'vazio.csv': '',
+    };
+    expect(await contentsOf(zip)).toEqual(expected);
+  });
+
+  it('may be written with the numbers of large files', async () => {
+    expect(await contentsOf(as64(zipSync({ 'a.csv': CSV, 'b.csv': text('x') })))).toEqual({
+      'a.csv': new TextDecoder().decode(CSV),
+      'b.csv': 'x',
+    });
+  });
+
+  it('is found to be damaged wherever it is cut off, and wherever a byte of an entry is another', async () => {
+    const zip = zipSync({ 'a.csv': CSV, 'b.csv': [CSV, { level: 0 }] });
+    for (let at = 0; at < zip.length; at += 61) expect(await damaged(zip.slice(0, at))).toBe(true);
+    const [first, second] = await entriesOf(zip);
+    for (const entry of [first, second] as ZipEntry[]) {
+      for (let at = entry.header + 40; at < entry.header + 30 + entry.compressed; at += 53) {
+        const changed = zip.slice();
+        changed[at] = (changed[at] as number) ^ 1;
+        expect(await damaged(changed)).toBe(true);
+      }
+    }
+  });
+
+  it('is no larger than it claims', async () => {
+    const zip = zipSync({ 'a.csv': CSV });
+    const [entry] = (await entriesOf(zip)) as [ZipEntry];
+    let taken = 0;
+    const unpacking = unpack(zipOf(zip), { ...entry, size: 100 }, (piece) => {
+      taken += piece.length;
+    });
+    await expect(unpacking).rejects.toBeInstanceOf(ZipDamaged);
+    expect(taken).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('of an archive', () => {
+  const entry = (name: string, more: Partial<ZipEntry> = {}): ZipEntry => ({
+    name,
+    method: 8,
+    encrypted: false,
+    compressed: 10,
+    size: 100,
+    crc: 0,
+    header: 0,
+    ...more,
+  });
+  const MB = 1024 * 1024;
+  const names = (size: number, entries: ZipEntry[]) => chooseEntries('x.zip', size, entries).map(({ name }) => name);
+  const refusal = (size: number, entries: ZipEntry[]) => {
+    try {
+      chooseEntries('x.zip', size, entries);
+      return 'none';
+    } catch (error) {
+      return (error as { error: { code: string } }).error.code;
+    }
+  };
+
+  it('folders, hidden files, what macOS adds and other types are passed over', () => {
+    const all = ['a.csv', 'dir/', 'dir/b.XLSX', 'dir/.c.csv', '.git/d.csv', '__MACOSX/._a.csv', 'leia.txt', 'c.xls'];
+    expect(
+      names(
+        MB,
+        all.map((name) => entry(name)),
+      ),
+    ).toEqual(['a.csv', 'dir/b.XLSX', 'c.xls']);
+  });
+
+  it.each<[string, number, ZipEntry[], string]>([
+    ['nothing to load', MB, [entry('leia.txt'), entry('dir/')], 'ZIP_NO_FILES'],
+    ['no entries', MB, [], 'ZIP_NO_FILES'],
+    ['50 files', MB, Array.from({ length: 50 }, (_, n) => entry(`${n}.csv`)), 'none'],
+    ['51 files', MB, Array.from({ length: 51 }, (_, n) => entry(`${n}.csv`)), 'ZIP_TOO_MANY_FILES'],
+    ['51 files, one passed over', MB, Array.from({ length: 51 }, (_, n) => entry(n ? `${n}.csv` : 'x.txt')), 'none'],
+    ['an archive inside', MB, [entry('a.csv'), entry('dir/b.ZIP')], 'ZIP_NESTED'],
+    ['a password', MB, [entry('a.csv', { encrypted: true })], 'ZIP_ENCRYPTED'],
+    ['a password on what is passed over', MB, [entry('a.csv'), entry('x.txt', { encrypted: true })], 'none'],
+    ['an unknown compression', MB, [entry('a.csv', { method: 14 })], 'ZIP_METHOD'],
+    ['a path that leads out', MB, [entry('../../a.csv')], 'ZIP_UNSAFE_NAME'],
+    ['a path that leads out in between', MB, [entry('x/../a.csv')], 'ZIP_UNSAFE_NAME'],
+    ['1 GB', 100 * MB, [entry('a.csv', { size: 1024 * MB })], 'none'],
+    ['more than 1 GB', 100 * MB, [entry('a.csv', { size: 1024 * MB }), entry('b.csv', { size: 1 })], 'ZIP_TOO_LARGE'],
+    ['50 MB of nearly nothing', 1000, [entry('a.csv', { size: 50 * MB })], 'none'],
+    ['200 times its size', MB, [entry('a.csv', { size: 200 * MB })], 'none'],
+    [
+      'more than 200 times its size',
+      MB,
+      [entry('a.csv', { size: 200 * MB }), entry('b.csv', { size: 1 })],
+      'ZIP_RATIO',
+    ],
+  ])('%s', (_, size, entries, code) => {
+    expect(refusal(size, entries)).toBe(code);
+  });
+});
+
+/** The same archive with a directory for files beyond 4 GB: sizes and places stand in extra fields. */
+function as64(zip: Uint8Array): Uint8Array {
+  const view = new DataView(zip.buffer, zip.byteOffset, zip.length);
+  const end = zip.length - 22;
+  const [count, length, offset] = [
+    view.getUint16(end + 10, true),
+    view.getUint32(end + 12, true),
+    view.getUint32(end + 16, true),
+  ];
+  const directory: Uint8Array[] = [];
+  for (let at = offset; at < offset + length; ) {
+    const head = zip.slice(at, at + 46);
+    const headView = new DataView(head.buffer);
+    const nameLength = headView.getUint16(28, true);
+    const extra = new Uint8Array(28);
+    const extraView = new DataView(extra.buffer);
+    extraView.setUint16(0, 1, true);
+    extraView.setUint16(2, 24, true);
+    extraView.setBigUint64(4, BigInt(headView.getUint32(24, true)), true);
+    extraView.setBigUint64(12, BigInt(headView.getUint32(20, true)), true);
+    extraView.setBigUint64(20, BigInt(headView.getUint32(42, true)), true);
+    for (const field of [20, 24, 42]) headView.setUint32(field, 0xffffffff, true);
+    const old = headView.getUint16(30, true);
+    headView.setUint16(30, 28, true);
+    directory.push(head, zip.slice(at + 46, at + 46 + nameLength), extra);
+    at += 46 + nameLength + old + headView.getUint16(32, true);
+  }
+  const size = directory.reduce((sum, piece) => sum + piece.length, 0);
+  const record = new Uint8Array(56 + 20 + 22);
+  const out = new DataView(record.buffer);
+  out.setUint32(0, 0x06064b50, true);
+  out.setBigUint64(4, 44n, true);
+  for (const field of [24, 32]) out.setBigUint64(field, BigInt(count), true);
+  out.setBigUint64(40, BigInt(size), true);
+  out.setBigUint64(48, BigInt(offset), true);
+  out.setUint32(56, 0x07064b50, true);
+  out.setBigUint64(64, BigInt(offset + size), true);
+  out.setUint32(72, 1, true);
+  out.setUint32(76, 0x06054b50, true);
+  for (const field of [84, 86]) out.setUint16(field, 0xffff, true);
+  for (const field of [88, 92]) out.setUint32(field, 0xffffffff, true);
+  return Buffer.concat([zip.slice(0, offset), ...directory, record]);
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { numberText, shownText, unescapeText } from '../../../src/modules/uploads/workbook/cells.ts';
+import { builtinFormat, customFormat } from '../../../src/modules/uploads/workbook/number-format.ts';
+
+describe('a number format', () => {
+  it.each([
+    ['General', 'number'],
+    ['0', 'number'],
+    ['0.00', 'number'],
+    ['#,##0.00', 'number'],
+    ['0%', 'number'],
+    ['0.00E+00', 'number'],
+    ['R$ #,##0.00;[Red]-R$ #,##0.00', 'number'],
+    ['[$R$-416] #,##0.00', 'number'],
+    ['"dias: "0', 'number'],
+    ['# ?/?', 'number'],
+    ['@', 'number'],
+    ['dd/mm/yyyy', 'date'],
+    ['d/m/yy', 'date'],
+    ['yyyy-mm-dd', 'date'],
+    ['[$-416]d" de "mmmm" de "yyyy;@', 'date'],
+    ['dd\\ \\d\\e\\ mmm', 'date'],
+    ['mmm/yy', 'date'],
+    ['mmmm', 'date'],
+    ['yyyy', 'date'],
+    ['[$-F800]dddd, mmmm dd, yyyy', 'date'],
+    ['dd/mm/yyyy hh:mm', 'datetime'],
+    ['m/d/yy h:mm AM/PM', 'datetime'],
+    ['yyyy-mm-dd"T"hh:mm:ss.000', 'datetime'],
+    ['h:mm', 'time'],
+    ['hh:mm:ss', 'time'],
+    ['mm:ss.0', 'time'],
+    ['[$-F400]h:mm:ss AM/PM', 'time'],
+    ['[h]:mm:ss', 'span'],
+    ['[mm]:ss', 'span'],
+    ['00000', 'code'],
+    ['00000-000', 'code'],
+    ['000"."000"."000"-"00', 'code'],
+    ['00.00', 'number'],
+    ['0.0', 'number'],
+  ])('%s shows a %s', (code, kind) => {
+    expect(customFormat(code).kind).toBe(kind);
+  });
+
+  it.each([
+    [0, 'number'],
+    [4, 'number'],
+    [9, 'number'],
+    [14, 'date'],
+    [17, 'date'],
+    [18, 'time'],
+    [21, 'time'],
+    [22, 'datetime'],
+    [46, 'span'],
+    [49, 'number'],
+    [57, 'date'],
+  ])('number %i, which no workbook spells out, shows a %s', (id, kind) => {
+    expect(builtinFormat(id).kind).toBe(kind);
+  });
+});
+
+describe('a number that is shown as', () => {
+  it.each([
+    ['dd/mm/yyyy', 45322, '2024-01-31', '2028-02-01'],
+    ['dd/mm/yyyy', 45322.75, '2024-01-31', '2028-02-01'],
+    ['dd/mm/yyyy', 1, '1900-01-01', '1904-01-02'],
+    ['dd/mm/yyyy', 59, '1900-02-28', '1904-02-29'],
+    ['dd/mm/yyyy', 61, '1900-03-01', '1904-03-02'],
+    ['dd/mm/yyyy', 2958465, '9999-12-31', null],
+    ['dd/mm/yyyy', 2958466, null, null],
+    ['dd/mm/yyyy', -1, null, null],
+    ['dd/mm/yyyy hh:mm', 45322.43078703704, '2024-01-31T10:20:20', '2028-02-01T10:20:20'],
+    ['dd/mm/yyyy hh:mm', 45322, '2024-01-31T00:00:00', '2028-02-01T00:00:00'],
+    ['dd/mm/yyyy hh:mm:ss.000', 45322.000001157, '2024-01-31T00:00:00.100', '2028-02-01T00:00:00.100'],
+    ['hh:mm', 0.9999999999, '00:00:00', '00:00:00'],
+    ['hh:mm', 45322.25, '06:00:00', '06:00:00'],
+    ['[h]:mm', 1.5, '36:00:00', '36:00:00'],
+    ['[h]:mm', -0.25, '-06:00:00', '-06:00:00'],
+    ['00000-000', 1310100, '01310-100', '01310-100'],
+    ['000"."000"."000"-"00', 1234567890, '012.345.678-90', '012.345.678-90'],
+    ['000', 12345, '12345', '12345'],
+    ['000', -7, '-007', '-007'],
+  ])('%s: %d is %s, and from 1904 on %s', (code, value, from1900, from1904) => {
+    expect(shownText(String(value), customFormat(code), false)).toBe(from1900);
+    if (from1904 !== null) expect(shownText(String(value), customFormat(code), true)).toBe(from1904);
+  });
+});
+
+it.each([
+  ['0.30000000000000004', '0.3'],
+  ['1.1000000000000001', '1.1'],
+  ['1234.5', '1234.5'],
+  ['1E-3', '0.001'],
+  ['1.5E+3', '1500'],
+  ['9007199254740993', '9007199254740993'],
+  ['12345678901234567890', '12345678901234567890'],
+  ['007', '7'],
+  ['-0012', '-12'],
+  [' 5 ', '5'],
+  ['', null],
+  ['abc', null],
+  ['1E+400', null],
+])('the number %s is shown as %s', (stored, shown) => {
+  expect(numberText(stored)).toBe(shown);
+});
+
+it.each([
+  ['a_x000D_b', 'a\rb'],
+  ['_x005F_x000D_', '_x000D_'],
+  ['a_x0000_b', 'ab'],
+  ['a_xD800_b', 'a\ufffdb'],
+  ['plain_xyz', 'plain_xyz'],
+])('the text %s says %j', (stored, text) => {
+  expect(unescapeText(stored)).toBe(text);
+});

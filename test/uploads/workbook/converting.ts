@@ -1,0 +1,60 @@
+import { readDirectory } from '../../../src/modules/uploads/archive/directory.ts';
+import type { ZipSource } from '../../../src/modules/uploads/archive/unpack.ts';
+import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
+import { readSegments } from '../../../src/modules/uploads/segments.ts';
+import { beginConversion, convertOn } from '../../../src/modules/uploads/workbook/convert.ts';
+
+/** Objects of R2, kept in memory. */
+function aBucket(): R2Bucket {
+  const objects = new Map<string, Uint8Array>();
+  const bucket = {
+    put: async (key: string, bytes: Uint8Array) => void objects.set(key, bytes.slice()),
+    get: async (key: string, { range }: { range: { offset: number; length: number } }) => {
+      const bytes = objects.get(key)?.slice(range.offset, range.offset + range.length);
+      return bytes ? { arrayBuffer: async () => bytes.buffer } : null;
+    },
+  };
+  return bucket as unknown as R2Bucket;
+}
+
+/** A zip file that lies in memory. */
+export const zipOf = (bytes: Uint8Array): ZipSource => ({
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+  stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
+});
+
+export const entriesOf = (bytes: Uint8Array) => readDirectory(zipOf(bytes).read, bytes.length);
+
+/** The text that a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
+export async function textOf(book: Uint8Array, budget = 1 << 20): Promise<string> {
+  const bucket = aBucket();
+  let keys = 0;
+  const around = { bucket, zip: zipOf(book), newKey: () => `key${++keys}`, budget, block: budget };
+  let state = beginConversion();
+  while (!state.done) {
+    state = JSON.parse(JSON.stringify(await convertOn(around, { name: 'livro.xlsx', size: book.length }, state)));
+  }
+  const bytes = await readSegments(bucket, state.text, 0, Number.MAX_SAFE_INTEGER);
+  return new TextDecoder().decode(bytes ?? undefined);
+}
+
+/** The code of the problem that a workbook has. */
+export async function problemWith(book: Uint8Array): Promise<string | undefined> {
+  try {
+    await textOf(book);
+    return undefined;
+  } catch (error) {
+    return (error as { error?: { code: string } }).error?.code ?? String(error);
+  }
+}
+
+/** What inference makes of a sheet's text. */
+export function inferSheet(text: string): Inference {
+  const bytes = new TextEncoder().encode(text);
+  let state = beginInference({ fileName: 'livro.xlsx', sheet: true });
+  while (!state.done) state = feed(state, bytes.subarray(state.offset), true);
+  return finish([state]);
+}
+
+export const shape = ({ schema }: Inference): string =>
+  schema.columns.map(({ name, type }) => `${name}:${type}`).join(' ');

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { zipSync } from 'fflate';
+import { describe, expect, it } from 'vitest';
+import { aBook, aSheet, type BookParts, bookFiles } from '../workbooks.ts';
+import { inferSheet, problemWith, shape, textOf } from './converting.ts';
+
+const ROWS = [
+  ['nome', 'valor'],
+  ['Ana', 1.5],
+  ['Bia', 2],
+];
+const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
+
+describe('a sheet', () => {
+  it('is one line a row: texts in quotes, everything else without', async () => {
+    expect(await textOf(aSheet(ROWS))).toBe(TEXT);
+  });
+
+  it('keeps the numbers of its rows, also over gaps and after rows without values', async () => {
+    const rows = { 3: { A: 'x', B: 'y' }, 4: {}, 6: { A: 1, B: 2 }, 8: { B: 3 } };
+    expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n\n"x","y"\n\n\n1,2\n\n,3\n');
+  });
+
+  it('begins with its leftmost value, wherever that stands', async () => {
+    const rows = { 2: { D: 'b', E: 'c' }, 3: { C: 1, D: 2 }, 4: { D: 5 } };
+    expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n,"b","c"\n1,2,\n,5,\n');
+  });
+
+  it('is the first with a value; those that are hidden come last', async () => {
+    const sheets = [
+      { rows: [['segredo'], ['x']], state: 'hidden' },
+      { rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] },
+      { rows: [] },
+      { rows: ROWS },
+      { rows: [['outra']] },
+    ];
+    expect(await textOf(aBook({ sheets }))).toBe(TEXT);
+    expect(await textOf(aBook({ sheets: sheets.slice(0, 2) }))).toBe('"segredo"\n"x"\n');
+  });
+
+  it('is read under any prefix, with comments, CDATA, single quotes, other parts and without references', async () => {
+    expect(await textOf(aSheet(ROWS, { prefix: 'x' }))).toBe(TEXT);
+    const sheet = `<?xml version='1.0'?><!-- <row> --><worksheet><sheetViews/><sheetData><row spans='1:2'><c t='inlineStr'><is><t>nome</t></is></c><c t='str'><v><![CDATA[va<l>or]]></v></c></row>
+      <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
+    expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
+      '"nome","va<l>or"\n"Ana",1.5\n',
+    );
+  });
+
+  it('is the same whatever the size of the blocks and messages', async () => {
+    const value = fc.oneof(
+      fc.constant(null),
+      fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }),
+      fc.boolean(),
+      fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', 'é', '<', '&') }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(value, { maxLength: 6 }), { minLength: 1, maxLength: 40 }), async (rows) => {
+        const book = aSheet([['x'], ...rows]);
+        expect(await textOf(book, 64)).toBe(await textOf(book));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is converted in many messages, none of which does more than its share', async () => {
+    const rows = Array.from({ length: 30_000 }, (_, n) => [n, `Cliente ${n}`, n / 4]);
+    const text = await textOf(aSheet(rows), 100_000);
+    expect(text).toBe(rows.map(([n, name, quarter]) => `${n},"${name}",${quarter}\n`).join(''));
+  });
+
+  it('tells numbers from what only looks like them', async () => {
+    const text = await textOf(
+      aSheet([
+        ['preço', 'misto', 'cep', 'data'],
+        [1.234, 1.234, '01310-100', '31/01/2024'],
+        [12.5, '12,5', '04038-001', '01/02/2024'],
+      ]),
+    );
+    const inference = inferSheet(text);
+    expect(shape(inference)).toBe('preco:decimal misto:text cep:text data:date');
+    expect(inference.schema.sample_rows[0]).toEqual({
+      preco: 1.234,
+      misto: '1.234',
+      cep: '01310-100',
+      data: '2024-01-31',
+    });
+  });
+});
+
+describe('merged cells', () => {
+  it('of two levels of headers name each column by both', async () => {
+    const rows = {
+      1: { A: 'Vendas por trimestre' },
+      3: { A: 'Cliente', B: 2023, D: 2024 },
+      4: { B: 'Jan', C: 'Fev', D: 'Jan', E: 'Fev' },
+      5: { A: 'Ana', B: 1, C: 2, D: 3, E: 4 },
+      6: { A: 'Bia', B: 5, C: 6, D: 7, E: 8 },
+    };
+    const merges = ['A1:E1', 'A3:A4', 'B3:C3', 'D3:E3'];
+    const inference = inferSheet(await textOf(aBook({ sheets: [{ rows, merges }] })));
+    expect(shape(inference)).toBe(
+      'cliente:text _2023_jan:integer _2023_fev:integer _2024_jan:integer _2024_fev:integer',
+    );
+    expect(inference.schema.total_row_count_estimate).toBe(2);
+    expect(inference.schema.columns[0]?.evidence.counter_example).toMatchObject({ line: 5 });
+  });
+
+  it('of one level are numbered', async () => {
+    const rows = {
+      1: { A: 'Nome', B: 'Telefone', D: 'Idade' },
+      2: { A: 'Ana', B: '1', C: '2', D: 30 },
+      3: { A: 'Bia', B: '3', D: 40 },
+    };
+    const inference = inferSheet(await textOf(aBook({ sheets: [{ rows, merges: ['B1:C1'] }] })));
+    expect(shape(inference)).toBe('nome:text telefone:integer telefone_2:integer idade:integer');
+  });
+
+  it('of rows stand in every row that they span', async () => {
+    const rows = {
+      1: { A: 'Região', B: 'Loja', C: 'Total' },
+      2: { A: 'Norte', B: 'a', C: 1 },
+      3: { B: 'b', C: 2 },
+      4: { B: 'c', C: 3 },
+      5: { A: 'Sul', B: 'd', C: 4 },
+    };
+    for (const budget of [64, 1 << 20]) {
+      expect(await textOf(aBook({ sheets: [{ rows, merges: ['A2:A4'] }] }), budget)).toBe(
+        '"Região","Loja","Total"\n"Norte","a",1\n"Norte","b",2\n"Norte","c",3\n"Sul","d",4\n',
+      );
+    }
+  });
+
+  it('of a title leave it a title', async () => {
+    const rows = {
+      1: { A: 'Relatório de 2024' },
+      2: { A: 'nome', B: 'valor' },
+      3: { A: 'Ana', B: 1 },
+      4: { A: 'Bia', B: 2 },
+    };
+    const inference = inferSheet(await textOf(aBook({ sheets: [{ rows, merges: ['A1:B1'] }] })));
+    expect(shape(inference)).toBe('nome:text valor:integer');
+    expect(inference.schema.dialect.skipped_lines).toBe(1);
+  });
+});
+
+describe('a workbook that cannot be read', () => {
+  const broken = (files: BookParts['files']) => problemWith(aSheet(ROWS, { files }));
+  const sheet = (xml: string) => broken({ 'xl/worksheets/sheet1.xml': xml });
+  const row = (inside: string) => sheet(`<worksheet><sheetData><row r="1">${inside}</row></sheetData></worksheet>`);
+
+  it('is told as such, whatever is wrong with it', async () => {
+    expect(await problemWith(aBook({ sheets: [] }))).toBe('NO_ROWS');
+    expect(await problemWith(aBook({ sheets: [{ rows: [] }, { rows: [[null]] }] }))).toBe('NO_ROWS');
+    expect(await problemWith(zipSync({ 'x.txt': new Uint8Array(3) }))).toBe('WORKBOOK_UNREADABLE');
+    expect(await broken({ 'xl/workbook.xml': null })).toBe('WORKBOOK_UNREADABLE');
+    expect(await broken({ 'xl/workbook.xml': '<workbook><sheets><sheet name="' })).toBe('WORKBOOK_UNREADABLE');
+    expect(await sheet('<worksheet><sheetData><row r="1"><c><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await sheet('<worksheet><sheetData><row r="2"/><row r="1"/></sheetData></worksheet>')).toBe(
+      'WORKBOOK_UNREADABLE',
+    );
+    expect(await sheet('<worksheet><sheetData><row r="1048577"/></sheetData></worksheet>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await row('<c r="XFE1"><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await row('<c r="B1"><v>1</v></c><c r="A1"><v>1</v></c>')).toBe('WORKBOOK_UNREADABLE');
+    expect(await row('<c t="s"><v>7</v></c>')).toBe('WORKBOOK_UNREADABLE');
+  });
+
+  it('defines entities, which Excel never does', async () => {
+    const bomb = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>`;
+    expect(
+      await sheet(`${bomb}<worksheet><sheetData><row r="1"><c t="str"><v>&b;</v></c></row></sheetData></worksheet>`),
+    ).toBe('WORKBOOK_UNREADABLE');
+    expect(await broken({ 'xl/workbook.xml': `${bomb}<workbook/>` })).toBe('WORKBOOK_UNREADABLE');
+    expect(await broken({ 'xl/sharedStrings.xml': `${bomb}<sst><si><t>&b;</t></si></sst>` })).toBe(
+      'WORKBOOK_UNREADABLE',
+    );
+  });
+
+  it('is damaged or cut off anywhere', async () => {
+    const book = aSheet(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
+    for (let at = 0; at < book.length - 1; at += 97) {
+      expect(await problemWith(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
+      const changed = book.slice();
+      changed[at] = (changed[at] as number) ^ 0xff;
+      // A byte that matters, or one that nobody reads: never another text.
+      const outcome = await problemWith(changed);
+      if (outcome === undefined) expect(await textOf(changed)).toBe(await textOf(book));
+      else expect(['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE']).toContain(outcome);
+    }
+  });
+
+  it('shrinks to less than any honest one does', async () => {
+    const files = bookFiles({ sheets: [{ rows: ROWS }] });
+    const xml = new Uint8Array(60 * 1024 * 1024).fill(32);
+    expect(await problemWith(zipSync({ ...files, 'xl/worksheets/sheet1.xml': [xml, { level: 9 }] }))).toBe(
+      'WORKBOOK_TOO_LARGE',
+    );
+    const strings = new TextEncoder().encode(`<sst>${`<si><t>${'x'.repeat(30_000)}</t></si>`.repeat(1800)}</sst>`);
+    expect(await problemWith(zipSync({ ...files, 'xl/sharedStrings.xml': strings }))).toBe('WORKBOOK_TOO_LARGE');
+  });
+});

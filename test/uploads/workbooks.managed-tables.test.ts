@@ -1,0 +1,233 @@
+import { CFB, utils, write } from '@e965/xlsx';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, aHeldQueue, cancel, confirm, deliverAll, jobOf, load, rowsOf, upload, waiting } from './support.ts';
+import { aBook, aSheet, type Cell } from './workbooks.ts';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+let named = 0;
+
+/** The rows that a file becomes, without their ids. */
+async function rowsFrom(name: string, content: Bytes | string) {
+  const job = await load(company, [aFile(name, content)], { display_name: `planilha_${++named}` });
+  expect(job.error).toBeNull();
+  const rows = await rowsOf(company, job.user_table_id);
+  return rows.map(({ id: _, ...values }) => values);
+}
+
+/** The job of a file that was looked into. */
+async function inferred(name: string, content: Bytes) {
+  const jobId = await upload(company, [aFile(name, content)]);
+  const job = await waiting(company, jobId);
+  if (job.status !== 'failed') await cancel(company, jobId);
+  return job;
+}
+
+describe('a workbook', () => {
+  const formats = ['dd/mm/yyyy', 'dd/mm/yyyy hh:mm', '00000"-"000', 20];
+
+  it('becomes the rows that the person sees', async () => {
+    const rows: Cell[][] = [
+      ['Nome', 'Quando', 'Dia', 'Pago', 'Valor', 'Total', 'Código', 'Hora', 'Erro'],
+      [
+        { t: 's', v: '0' },
+        { s: 2, v: '45322.43078703704' },
+        { s: 1, v: '45322' },
+        true,
+        { v: '0.30000000000000004' },
+        { xml: '<f>SUM(A1:A2)</f><v>42</v>' },
+        { s: 3, v: '1310100' },
+        { s: 4, v: '0.4375' },
+        { t: 'e', v: '#DIV/0!' },
+      ],
+      [
+        { t: 's', v: '1' },
+        { s: 2, v: '45323' },
+        null,
+        false,
+        -1.5,
+        { t: 'str', xml: '<f>A1&amp;"x"</f><v>a &lt; b</v>' },
+        { s: 3, v: '12345678' },
+        { s: 4, v: '0.999988425925926' },
+        1,
+      ],
+    ];
+    const strings = [
+      '<r><t>Ana </t></r><r><t>"Bia"</t></r><rPh><t>leia-se</t></rPh>',
+      '<t>linha 1_x000D_\nlinha 2 &#233;</t>',
+    ];
+    expect(await rowsFrom('vendas.xlsx', aSheet(rows, { strings, formats }))).toEqual([
+      {
+        nome: 'Ana "Bia"',
+        quando: '2024-01-31T10:20:20.000Z',
+        dia: '2024-01-31',
+        pago: true,
+        valor: 0.3,
+        total: '42',
+        codigo: '01310-100',
+        hora: '10:30:00',
+        erro: null,
+      },
+      {
+        nome: 'linha 1\r\nlinha 2 é',
+        quando: '2024-02-01T00:00:00.000Z',
+        dia: null,
+        pago: false,
+        valor: -1.5,
+        total: 'a < b',
+        codigo: '12345-678',
+        hora: '23:59:59',
+        erro: 1,
+      },
+    ]);
+  });
+
+  it('counts days as it says itself', async () => {
+    const rows: Cell[][] = [['dia'], [{ s: 1, v: '0' }], [{ s: 1, v: '43860' }]];
+    expect(await rowsFrom('mac.xlsx', aSheet(rows, { date1904: true, formats }))).toEqual([
+      { dia: '1904-01-01' },
+      { dia: '2024-01-31' },
+    ]);
+  });
+
+  it('names the row, the column and the value that do not fit, as the sheet does', async () => {
+    const rows = {
+      2: { B: 'produto', C: 'preço' },
+      3: { B: 'linha 1\nlinha 2\nlinha 3', C: 1 },
+      7: { B: 'x', C: 'caro' },
+    };
+    const jobId = await upload(company, [aFile('preços.xlsx', aBook({ sheets: [{ rows }] }))]);
+    const { inferred_schema: schema } = await waiting(company, jobId);
+    expect(schema.columns[1]).toMatchObject({
+      type: 'text',
+      evidence: { counter_example: { value: 'caro', line: 7 } },
+    });
+    const job = await load(company, [aFile('preços.xlsx', aBook({ sheets: [{ rows }] }))], {
+      display_name: `planilha_${++named}`,
+      columns: schema.columns.map((column: object, index: number) => (index ? { ...column, type: 'decimal' } : column)),
+    });
+    expect(job).toMatchObject({
+      status: 'failed',
+      error: { code: 'VALUE_DOES_NOT_FIT', file: 'preços.xlsx', line: 7, column: 'preco', value: 'caro' },
+    });
+    await cancel(company, jobId);
+  });
+
+  it('is converted, analysed and loaded in messages of bounded size, with the rows of all', async () => {
+    const count = 12_000;
+    const rows: Cell[][] = [['n', 'nome'], ...Array.from({ length: count }, (_, n): Cell[] => [n, `Cliente ${n}`])];
+    const queue = aHeldQueue();
+    const small = { UPLOAD_MESSAGE_BYTES: '65536' };
+    const jobId = await upload(company, [aFile('grande.xlsx', aSheet(rows))], queue);
+    expect(await deliverAll(queue, small)).toBeGreaterThanOrEqual(8);
+    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    await confirm(company, jobId, { display_name: `planilha_${++named}`, columns }, queue);
+    await deliverAll(queue, small);
+    const job = await jobOf(company, jobId);
+    expect(job).toMatchObject({ status: 'done', progress: { rows_processed: count } });
+    const loaded = await rowsOf(company, job.user_table_id);
+    expect(loaded.map(({ n, nome }) => `${n} ${nome}`)).toEqual(
+      Array.from({ length: count }, (_, n) => `${n} Cliente ${n}`),
+    );
+  });
+
+  it('that is damaged, cut off or not one fails its job', async () => {
+    const book = aSheet([['a'], [1]]);
+    const random = crypto.getRandomValues(new Uint8Array(2000));
+    const others: [string, Bytes, string][] = [
+      ['cortada.xlsx', book.slice(0, book.length - 30), 'WORKBOOK_UNREADABLE'],
+      ['texto.xlsx', new Uint8Array([...'a,b\n1,2\n'].map((sign) => sign.charCodeAt(0))), 'WORKBOOK_UNREADABLE'],
+      ['lixo.xlsx', random, 'WORKBOOK_UNREADABLE'],
+      ['lixo.xls', random, 'WORKBOOK_UNREADABLE'],
+      ['vazia.xlsx', new Uint8Array(), 'WORKBOOK_UNREADABLE'],
+      ['sem-planilhas.xlsx', aBook({ sheets: [] }), 'NO_ROWS'],
+      ['sem-linhas.xlsx', aSheet([]), 'NO_ROWS'],
+      ['so-cabecalho.xlsx', aSheet([['a', 'b']]), 'NO_ROWS'],
+      ['velha-cortada.xls', anOldBook([['a'], [1]]).slice(0, 2000), 'WORKBOOK_UNREADABLE'],
+    ];
+    for (const [name, content, code] of others) {
+      const job = await inferred(name, content);
+      expect([name, job.status, job.error?.code]).toEqual([name, 'failed', code]);
+      expect(job.error.file).toBe(name);
+    }
+  });
+
+  it('that is encrypted fails its job, in either format', async () => {
+    const container = CFB.utils.cfb_new();
+    CFB.utils.cfb_add(container, '/EncryptionInfo', new Uint8Array([4, 0, 4, 0, 64, 0, 0, 0, 60, 101]) as never);
+    CFB.utils.cfb_add(container, '/EncryptedPackage', new Uint8Array(4096) as never);
+    const present = new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
+    for (const [name, content] of [
+      ['segredo.xlsx', present],
+      ['segredo.xls', anEncryptedOldBook()],
+    ] as [string, Bytes][]) {
+      expect(await inferred(name, content)).toMatchObject({ status: 'failed', error: { code: 'WORKBOOK_ENCRYPTED' } });
+    }
+  });
+});
+
+/** A workbook of Excel 97 to 2003. */
+function anOldBook(rows: unknown[][], bookType: 'biff8' | 'biff5' | 'biff2' = 'biff8', date1904 = false): Bytes {
+  const sheet = utils.aoa_to_sheet(rows, { dense: true, UTC: true });
+  const book = utils.book_new();
+  utils.book_append_sheet(book, utils.aoa_to_sheet([]), 'Vazia');
+  utils.book_append_sheet(book, sheet, 'Dados');
+  if (date1904) book.Workbook = { WBProps: { date1904: true } };
+  if (bookType === 'biff2') book.SheetNames.shift();
+  return new Uint8Array(write(book, { type: 'array', bookType }));
+}
+
+/** The same with the record that says it is encrypted, behind its first one. */
+function anEncryptedOldBook(): Bytes {
+  const container = CFB.read(anOldBook([['a'], [1]]), { type: 'array' });
+  const stream = CFB.find(container, '/Workbook');
+  if (!stream) throw new Error('a workbook has a stream of records');
+  const content = new Uint8Array(stream.content as unknown as ArrayLike<number>);
+  const first = 4 + (content[2] as number) + 256 * (content[3] as number);
+  const password = new Uint8Array(4 + 54);
+  password.set([0x2f, 0, 54, 0, 1, 0, 1, 0, 1, 0]);
+  const changed = new Uint8Array([...content.subarray(0, first), ...password, ...content.subarray(first)]);
+  CFB.utils.cfb_add(container, '/Workbook', changed as never);
+  return new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
+}
+
+describe('an old workbook', () => {
+  const rows = [
+    ['Nome', 'Dia', 'Pago', 'Valor'],
+    ['Ana, "a primeira"', new Date(Date.UTC(2024, 0, 31)), true, 0.1 + 0.2],
+    ['Bia', null, false, 12345678901],
+  ];
+  const seen = [
+    { nome: 'Ana, "a primeira"', dia: '2024-01-31', pago: true, valor: 0.3 },
+    { nome: 'Bia', dia: null, pago: false, valor: 12345678901 },
+  ];
+
+  it('becomes the same rows, in every format that Excel wrote', async () => {
+    expect(await rowsFrom('velha.xls', anOldBook(rows))).toEqual(seen);
+    const mac = [['Dia'], [{ t: 'n', v: 43860, z: 'm/d/yy' }]];
+    expect(await rowsFrom('velha-1904.xls', anOldBook(mac, 'biff8', true))).toEqual([{ dia: '2024-01-31' }]);
+    expect(await rowsFrom('mais-velha.xls', anOldBook(rows, 'biff5'))).toEqual(seen);
+  });
+
+  it('may be of the present format under the old name, and the other way round', async () => {
+    expect(await rowsFrom('nova.xls', aSheet([['a'], [1]]))).toEqual([{ a: 1 }]);
+    expect(await rowsFrom('velha.xlsx', anOldBook([['a'], [1]]))).toEqual([{ a: 1 }]);
+  });
+
+  it('may be text, which is read as such', async () => {
+    expect(await rowsFrom('sistema.xls', 'código;valor\r\n007;1,5\r\n008;2,5\r\n')).toEqual([
+      { codigo: '007', valor: 1.5 },
+      { codigo: '008', valor: 2.5 },
+    ]);
+    const utf16 = new Uint8Array(
+      new Uint16Array([0xfeff, ...[...'a\tb\n1\tx\n'].map((sign) => sign.charCodeAt(0))]).buffer,
+    );
+    expect(await rowsFrom('unicode.xls', utf16)).toEqual([{ a: 1, b: 'x' }]);
+  });
+});

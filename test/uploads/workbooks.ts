@@ -1,0 +1,95 @@
+import { strToU8, type Zippable, zipSync } from 'fflate';
+
+/** A cell as it stands in a sheet's XML: attributes and inside. */
+export type Cell = string | number | boolean | null | { t?: string; s?: number; v?: string; xml?: string };
+
+export interface SheetParts {
+  rows: Record<number, Record<string, Cell>> | Cell[][];
+  merges?: string[];
+  name?: string;
+  state?: string;
+}
+
+export interface BookParts {
+  sheets?: SheetParts[];
+  date1904?: boolean;
+  /** Format codes of the styles 1, 2, …; a number is a format that every workbook has. */
+  formats?: (string | number)[];
+  strings?: string[];
+  /** Files that take the place of those of the same path; null leaves one out. */
+  files?: Record<string, string | Uint8Array | null>;
+  /** Written before the names of elements, as some programs do. */
+  prefix?: string;
+}
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+const letters = (column: number): string =>
+  column < 26 ? String.fromCharCode(65 + column) : letters(Math.floor(column / 26) - 1) + letters(column % 26);
+
+function cellXml(reference: string, cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return `<c r="${reference}"><v>${cell}</v></c>`;
+  if (typeof cell === 'boolean') return `<c r="${reference}" t="b"><v>${cell ? 1 : 0}</v></c>`;
+  if (typeof cell === 'string') return `<c r="${reference}" t="inlineStr"><is><t>${escaped(cell)}</t></is></c>`;
+  const { t, s, v, xml } = cell;
+  const attributes = `${t === undefined ? '' : ` t="${t}"`}${s === undefined ? '' : ` s="${s}"`}`;
+  return `<c r="${reference}"${attributes}>${xml ?? (v === undefined ? '' : `<v>${v}</v>`)}</c>`;
+}
+
+function sheetXml({ rows, merges = [] }: SheetParts): string {
+  const numbered: [number, [string, Cell][]][] = Array.isArray(rows)
+    ? rows.map((cells, row) => [row + 1, cells.map((cell, column) => [letters(column), cell])])
+    : Object.entries(rows).map(([row, cells]) => [Number(row), Object.entries(cells)]);
+  const body = numbered.map(
+    ([row, cells]) =>
+      `<row r="${row}">${cells.map(([column, cell]) => cellXml(`${column}${row}`, cell)).join('')}</row>`,
+  );
+  const merged =
+    merges.length > 0 ? `<mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>` : '';
+  return `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>${body.join('')}</sheetData>${merged}</worksheet>`;
+}
+
+/** The files of an Excel workbook. */
+export function bookFiles({ sheets = [], date1904, formats = [], strings, files = {}, prefix }: BookParts): Zippable {
+  const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+  const codes = formats.map((format, index) => (typeof format === 'number' ? null : { id: 170 + index, code: format }));
+  const relation = (id: string, type: string, target: string) =>
+    `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
+  const all: Record<string, string | Uint8Array | null> = {
+    '_rels/.rels': `<Relationships>${relation('rId1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
+    'xl/workbook.xml': `<workbook xmlns:r="${OFFICE}"><workbookPr${date1904 ? ' date1904="1"' : ''}/><sheets>${sheets
+      .map(
+        ({ name, state }, index) =>
+          `<sheet name="${name ?? `S${index}`}" sheetId="${index + 1}"${state ? ` state="${state}"` : ''} r:id="rId${index + 10}"/>`,
+      )
+      .join('')}</sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships>${relation('rId1', 'styles', 'styles.xml')}${relation('rId2', 'sharedStrings', 'sharedStrings.xml')}${sheets
+      .map((_, index) => relation(`rId${index + 10}`, 'worksheet', `worksheets/sheet${index + 1}.xml`))
+      .join('')}</Relationships>`,
+    'xl/styles.xml': `<styleSheet><numFmts>${codes
+      .flatMap((format) => (format ? [`<numFmt numFmtId="${format.id}" formatCode="${escaped(format.code)}"/>`] : []))
+      .join('')}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${formats
+      .map((format, index) => `<xf numFmtId="${codes[index]?.id ?? format}"/>`)
+      .join('')}</cellXfs></styleSheet>`,
+    'xl/sharedStrings.xml': strings ? `<sst>${strings.map((text) => `<si>${text}</si>`).join('')}</sst>` : null,
+    ...Object.fromEntries(sheets.map((sheet, index) => [`xl/worksheets/sheet${index + 1}.xml`, sheetXml(sheet)])),
+    ...files,
+  };
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([path, content]) => {
+      if (content === null) return [];
+      const text =
+        typeof content === 'string' && prefix ? content.replace(/<(\/?)(?=[a-z])/gi, `<$1${prefix}:`) : content;
+      return [[path, typeof text === 'string' ? strToU8(text) : text]];
+    }),
+  );
+}
+
+/** An Excel workbook. */
+export const aBook = (parts: BookParts): Uint8Array<ArrayBuffer> =>
+  zipSync(bookFiles(parts)) as Uint8Array<ArrayBuffer>;
+
+/** A workbook of one sheet of these rows. */
+export const aSheet = (rows: Cell[][], more: BookParts = {}): Uint8Array<ArrayBuffer> =>
+  aBook({ sheets: [{ rows }], ...more });
