@@ -14,7 +14,10 @@ const uploadForm = z
       .min(1)
       .max(10),
   })
-  .meta({ description: 'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of 100 MiB together.' });
+  .meta({
+    description:
+      'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of 100 MiB together.',
+  });
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
