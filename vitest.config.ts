@@ -61,6 +61,8 @@ export default defineConfig({
                 NEON_API_URL: inject('neonApiUrl'),
                 NEON_API_KEY: inject('neonApiKey'),
                 NEON_WS_PROXY: inject('neonWsProxy'),
+                AI_API_KEY: 'key-of-the-tests',
+                AI_BASE_URL: `${inject('aiServerUrl')}/default/v1`,
                 CONSOLE_URL: 'https://console.test',
                 // The identity providers of the tests are on this machine.
                 ALLOW_PRIVATE_ISSUERS: 'true',

@@ -31,6 +31,7 @@ import { organizationGroupEndpoints } from './modules/groups/organization.ts';
 import { invitationEndpoints } from './modules/invitations/console.ts';
 import { businessDomainEndpoints } from './modules/knowledge/business-domains/console.ts';
 import { conceptEndpoints } from './modules/knowledge/concepts/console.ts';
+import { generationEndpoints } from './modules/knowledge/generation/console.ts';
 import { ontologyNodeEndpoints } from './modules/knowledge/ontology/nodes.console.ts';
 import { ontologyRelationEndpoints } from './modules/knowledge/ontology/relations.console.ts';
 import { semanticEndpoints } from './modules/knowledge/semantic/console.ts';
@@ -107,6 +108,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...ontologyNodeEndpoints,
       ...ontologyRelationEndpoints,
       ...suggestionEndpoints,
+      ...generationEndpoints,
     ],
   },
   {

@@ -1,5 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { clock, openContext, type SystemActor } from '../context.ts';
+import { workOn } from '../modules/knowledge/generation/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { log, logError } from '../platform/log.ts';
@@ -56,6 +57,8 @@ async function run(
         return await analyseUpload(context, message.jobId);
       case 'upload.load':
         return await loadUpload(context, message.jobId);
+      case 'knowledge.generate':
+        return await workOn(context, message.jobId);
       case 'knowledge.recheck':
         return await recheckItems(context, message.tables, message.after);
     }

@@ -18,6 +18,8 @@ export const jobMessage = z.discriminatedUnion('type', [
     tables: z.array(z.string()),
     after: z.string(),
   }),
+  /** Ask the model on in a job of domain knowledge. */
+  z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),
 ]);
 
 export type JobMessage = z.output<typeof jobMessage>;

@@ -2,6 +2,7 @@ import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
 import { replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
+import { resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
@@ -35,6 +36,7 @@ export async function runScheduled(
           invitation: mailInvitation,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
+      knowledge_jobs: () => resumeJobs(context),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),

@@ -6,7 +6,14 @@ let made = 0;
 /** A provider of a test's own, on a socket: what it answers, in this order, and what it was asked. */
 export async function aModel(...steps: Step[]) {
   made += 1;
-  const base = `${inject('aiServerUrl')}/script-${Date.now()}-${made}`;
+  return modelAt(`script-${Date.now()}-${made}`, steps);
+}
+
+/** The provider that the Worker's own variables name: for what the queue itself delivers. */
+export const theModel = (...steps: Step[]) => modelAt('default', steps);
+
+async function modelAt(script: string, steps: Step[]) {
+  const base = `${inject('aiServerUrl')}/${script}`;
   const follow = async (...next: Step[]): Promise<void> => {
     await fetch(`${base}/_script`, { method: 'POST', body: JSON.stringify(next) });
   };

@@ -1,6 +1,6 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
+import type { BusinessDomain } from './domain.ts';
 import { putDomains, selectDomains } from './store.ts';
-import type { BusinessDomain } from './tables.ts';
 
 export type { BusinessDomain };
 

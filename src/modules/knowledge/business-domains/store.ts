@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import { type BusinessDomain, businessDomains } from './tables.ts';
+import type { BusinessDomain } from './domain.ts';
+import { businessDomains } from './tables.ts';
 
 export const selectDomains = (db: ControlDb, companyId: string) =>
   db.select().from(businessDomains).where(eq(businessDomains.companyId, companyId));

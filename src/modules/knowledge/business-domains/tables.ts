@@ -1,13 +1,6 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { json, moment } from '../../../db/columns.ts';
-
-/** One part of what a company does, as its people name it. */
-export interface BusinessDomain {
-  /** A slug, once in the company. */
-  key: string;
-  name: string;
-  description: string;
-}
+import type { BusinessDomain } from './domain.ts';
 
 /** All business domains of a company; they are written together. */
 export const businessDomains = sqliteTable('knowledge_business_domains', {

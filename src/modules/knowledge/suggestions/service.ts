@@ -1,14 +1,17 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
 import { noUsage } from '../../../platform/ai.ts';
 import { concept } from '../concepts/service.ts';
-import { archived } from '../resources/failures.ts';
-import { getResource, type ResourceType } from '../resources/service.ts';
+import { archived, getResource, type ResourceType } from '../resources/service.ts';
 import { requireAi } from './model.ts';
 import { type Proposal, proposeChange, proposePromotion } from './propose.ts';
 import * as store from './store.ts';
 import { DEFINITIONS, type SuggestionStatus, type TargetType } from './suggestion.ts';
 
+export { type Candidate, dropBatch, keepCandidates, pendingOntology, showBatch, stagedBy } from './batches.ts';
+export { catalogueLines, conceptsText, fitting, resourceText } from './materials.ts';
 export { isAiConfigured, requireAi } from './model.ts';
+export { GROUNDS_SHAPE, groundsIn } from './proposals.ts';
+export { type Proposal, proposeChange } from './propose.ts';
 export { type Accepted, acceptSuggestion, acceptSuggestions, type NotAccepted, rejectSuggestion } from './review.ts';
 export type { SuggestionRow } from './store.ts';
 

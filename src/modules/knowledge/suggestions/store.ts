@@ -1,4 +1,4 @@
-import { and, eq, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { type Part, readPage } from '../../../db/page.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from './tables.ts';
@@ -71,19 +71,18 @@ export type StagedRow = Omit<SuggestionRow, 'status' | 'reviewNote' | 'reviewedB
  * Keeps the candidates of a job's batch back, or shows them at once, if the write before it took place. One that the job
  * has already is left out.
  */
-export const insertCandidates = (db: ControlDb, rows: StagedRow[], status: 'staged' | 'pending') =>
-  db.run(sql`insert into knowledge_suggestions (
-      id, company_id, target_type, target_id, target_version, target_name, concept_id, concept_name, payload, explanation,
-      evidence, confidence, model, prompt_version, status, request_id, job_id, candidate_key, created_by_user_id,
-      created_at, updated_at)
-    select
-      c.value ->> 'id', c.value ->> 'companyId', c.value ->> 'targetType', c.value ->> 'targetId',
-      c.value ->> 'targetVersion', c.value ->> 'targetName', c.value ->> 'conceptId', c.value ->> 'conceptName',
-      c.value -> 'payload', c.value ->> 'explanation', c.value -> 'evidence', c.value ->> 'confidence',
-      c.value ->> 'model', c.value ->> 'promptVersion', ${status}, c.value ->> 'requestId', c.value ->> 'jobId',
-      c.value ->> 'candidateKey', c.value ->> 'createdByUserId', c.value ->> 'createdAt', c.value ->> 'updatedAt'
-    from json_each(${JSON.stringify(rows)}) as c where changes() > 0
-    on conflict (job_id, candidate_key) do nothing`);
+export const insertCandidates = (db: ControlDb, rows: StagedRow[], status: 'staged' | 'pending') => {
+  // As one parameter, since a statement takes a hundred at most.
+  const values = Object.entries(getTableColumns(suggestions)).map(([member, { dataType }]) => {
+    if (member === 'status') return sql`${status}`;
+    return dataType === 'json' ? sql`candidate.value -> ${member}` : sql`candidate.value ->> ${member}`;
+  });
+  const candidates = sql`json_each(${JSON.stringify(rows)}) as candidate`;
+  return db
+    .insert(suggestions)
+    .select(sql`select ${sql.join(values, sql`, `)} from ${candidates} where changes() > 0`)
+    .onConflictDoNothing();
+};
 
 /** The candidates that a job keeps back. */
 export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>

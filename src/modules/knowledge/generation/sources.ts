@@ -1,0 +1,56 @@
+import type { CompanyContext } from '../../../context.ts';
+import type { JobSource } from './job.ts';
+
+/** Characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
+export const BATCH_CHARACTERS = 24_000;
+/** Most batches of one job. A file of 10 MiB stays below. */
+export const MAX_BATCHES = 500;
+
+/** Cuts a text into batches, at the ends of paragraphs or lines where there are any near. */
+export function batchesOf(text: string, size = BATCH_CHARACTERS): string[] {
+  const batches: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = start + size >= text.length ? text.length : cutNear(text, start, start + size);
+    batches.push(text.slice(start, end));
+    start = end;
+  }
+  return batches;
+}
+
+function cutNear(text: string, start: number, latest: number): number {
+  const earliest = start + (latest - start) / 2;
+  for (const end of ['\n\n', '\n', ' ']) {
+    const at = text.lastIndexOf(end, latest - end.length);
+    if (at > earliest) return at + end.length;
+  }
+  // Never between the halves of one character.
+  return /[\uD800-\uDBFF]/.test(text[latest - 1] ?? '') ? latest - 1 : latest;
+}
+
+const keyOf = (ctx: CompanyContext, jobId: string): string => `knowledge/${ctx.actor.companyId}/${jobId}`;
+
+/** Where the batches of a job will lie, and their bytes. */
+export function sourceOf(
+  ctx: CompanyContext,
+  jobId: string,
+  batches: string[],
+): { source: JobSource; bytes: Uint8Array } {
+  const encoder = new TextEncoder();
+  const pieces = batches.map((batch) => encoder.encode(batch));
+  const offsets = [0];
+  for (const piece of pieces) offsets.push((offsets.at(-1) as number) + piece.length);
+  const bytes = new Uint8Array(offsets.at(-1) as number);
+  for (const [index, piece] of pieces.entries()) bytes.set(piece, offsets[index]);
+  return { source: { key: keyOf(ctx, jobId), offsets }, bytes };
+}
+
+/** The text of one batch; undefined when the source is gone. */
+export async function readBatch(
+  ctx: CompanyContext,
+  { key, offsets }: JobSource,
+  index: number,
+): Promise<string | undefined> {
+  const offset = offsets[index] as number;
+  const object = await ctx.files.get(key, { range: { offset, length: (offsets[index + 1] as number) - offset } });
+  return object?.text();
+}

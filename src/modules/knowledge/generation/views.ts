@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { isoMoment, isoOrNull, timestamp } from '../../../http/fields.ts';
+import { businessDomain } from '../business-domains/views.ts';
+import { RESOURCE_TYPES } from '../resources/service.ts';
+import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
+import { JOB_STATUSES, JOB_TYPES } from './tables.ts';
+
+/** Schema of a job. */
+export const jobRecord = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    type: z.enum(JOB_TYPES),
+    target_type: z.enum(RESOURCE_TYPES),
+    target_ids: z.array(z.string()),
+    status: z.enum(JOB_STATUSES),
+    processed_count: z.int().meta({ description: 'Batches done; a target of an enrichment is one.' }),
+    total_count: z.int(),
+    suggestion_count: z.int(),
+    rejected_count: z.int().meta({ description: 'Candidates of the model that were not valid and were dropped.' }),
+    usage: z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
+    last_error: z.string().nullable(),
+    request_id: z.string(),
+    business_domains: z.array(z.string()).meta({ description: 'Keys.' }),
+    connection_id: z.string().nullable(),
+    file_name: z.string().nullable(),
+    created_by_user_id: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    ended_at: timestamp.nullable(),
+  })
+  .meta({ id: 'KnowledgeJob' });
+
+/** A job as the API shows it. */
+export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
+  _id: job.id,
+  company_id: job.companyId,
+  type: job.type,
+  target_type: job.targetType,
+  target_ids: job.targetIds,
+  status: job.status,
+  processed_count: job.processedCount,
+  total_count: job.totalCount,
+  suggestion_count: job.suggestionCount,
+  rejected_count: job.rejectedCount,
+  usage: job.usage,
+  last_error: job.lastError,
+  request_id: job.requestId,
+  business_domains: job.input.businessDomains?.map(({ key }) => key) ?? [],
+  connection_id: job.input.connectionId ?? null,
+  file_name: job.input.fileName ?? null,
+  created_by_user_id: job.createdByUserId,
+  created_at: isoMoment(job.createdAt),
+  updated_at: isoMoment(job.updatedAt),
+  ended_at: isoOrNull(job.endedAt),
+});
+
+const missing = z.array(z.string()).meta({ description: 'What is not there yet; empty when ready.' });
+
+/** Schema of what a generation of concepts needs. */
+export const conceptPrerequisitesRecord = z
+  .object({
+    ready: z.boolean(),
+    ai_configured: z.boolean(),
+    business_domains: z.array(businessDomain),
+    accepted_file_types: z.array(z.string()),
+    missing,
+  })
+  .meta({ id: 'ConceptGenerationPrerequisites' });
+
+export const viewConceptPrerequisites = ({
+  aiConfigured,
+  businessDomains,
+  missing,
+}: Awaited<ReturnType<typeof conceptPrerequisites>>): z.input<typeof conceptPrerequisitesRecord> => ({
+  ready: missing.length === 0,
+  ai_configured: aiConfigured,
+  business_domains: businessDomains,
+  accepted_file_types: [...ACCEPTED_FILE_TYPES],
+  missing,
+});
+
+/** Schema of what a generation of ontology needs. */
+export const ontologyPrerequisitesRecord = z
+  .object({
+    ready: z.boolean(),
+    ai_configured: z.boolean(),
+    connections: z.array(z.object({ connection_id: z.string(), name: z.string(), table_count: z.int() })),
+    entity_hint_count: z.int(),
+    missing,
+  })
+  .meta({ id: 'OntologyGenerationPrerequisites' });
+
+export const viewOntologyPrerequisites = ({
+  aiConfigured,
+  connections,
+  entityHintCount,
+  missing,
+}: Awaited<ReturnType<typeof ontologyPrerequisites>>): z.input<typeof ontologyPrerequisitesRecord> => ({
+  ready: missing.length === 0,
+  ai_configured: aiConfigured,
+  connections,
+  entity_hint_count: entityHintCount,
+  missing,
+});

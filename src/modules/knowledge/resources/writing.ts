@@ -1,0 +1,196 @@
+import type { CompanyContext, UserContext } from '../../../context.ts';
+import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import type { Change, Content, Definition, ValidationError } from './definition.ts';
+import { archived, duplicate, overtaken, resourceNotFound } from './failures.ts';
+import { getResource, keyOf, type Resource } from './reading.ts';
+import { idsIn, requireSound } from './soundness.ts';
+import * as store from './store.ts';
+
+/** A write that belongs to accepting a suggestion: all in one batch, or nothing. */
+export interface Acceptance {
+  suggestionId: string;
+  /** Holds while the suggestion can be accepted. */
+  condition: store.WriteCondition;
+  /** What follows when the write took place. */
+  after(resourceId: string): Statement;
+}
+
+/** Writes that others overtook are tried so often. */
+const TRIES = 5;
+
+/** What a caller sends of a resource. */
+type Input<C extends Content> = Partial<C> & { status?: 'draft' | 'active' };
+
+/** Makes a resource. @throws Failure `{noun}.duplicate`, or invalid naming the members at fault */
+export async function createResource<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  input: Input<C>,
+): Promise<Resource<C>> {
+  return (await insertFirstVersion(ctx, definition, input)) as Resource<C>;
+}
+
+/**
+ * Writes the first version of a new resource.
+ * @returns undefined when the acceptance's condition does not hold
+ * @throws Failure `{noun}.duplicate`, or invalid naming the members at fault
+ */
+export async function insertFirstVersion<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  input: Input<C>,
+  acceptance?: Acceptance,
+): Promise<Resource<C> | undefined> {
+  const { status = 'draft', ...members } = input;
+  const content = { ...definition.defaults, ...members } as unknown as C;
+  const id = ctx.newId();
+  await requireSound(ctx, definition, content);
+  const now = ctx.now();
+  const row: store.ResourceRow = {
+    ...derived(definition, content),
+    ...keyOf(ctx, definition, id),
+    status,
+    validationErrors: (await definition.check?.(ctx, content)) ?? [],
+    version: 1,
+    suggestionId: acceptance?.suggestionId ?? null,
+    createdByUserId: ctx.actor.id,
+    updatedByUserId: ctx.actor.id,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const insert = store.insertResource(ctx.db, row, acceptance?.condition);
+  return write(ctx, definition, insert, row, 'created', acceptance);
+}
+
+/**
+ * Changes what is sent. An archived resource comes back when a status is sent with the change.
+ * @throws Failure `{noun}.not_found`, `{noun}.archived`, `{noun}.duplicate`, or invalid naming the members at fault
+ */
+export async function changeResource<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  id: string,
+  changes: Input<C>,
+): Promise<Resource<C>> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const current = await getResource(ctx, definition, id);
+    if (current.status === 'archived' && changes.status === undefined) throw archived(definition);
+    const changed = await replaceVersion(ctx, definition, current, changes);
+    if (changed) return changed;
+  }
+  throw overtaken(definition);
+}
+
+/**
+ * Writes the version after `current`.
+ * @returns undefined when `current` is no more the present version, or the acceptance's condition does not hold
+ * @throws Failure `{noun}.duplicate`, or invalid naming the members at fault
+ */
+export async function replaceVersion<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  current: Resource<C>,
+  changes: Input<C>,
+  acceptance?: Acceptance,
+): Promise<Resource<C> | undefined> {
+  const { status = current.status, ...members } = changes;
+  const content: C = { ...current.content, ...members };
+  await requireSound(ctx, definition, content, current.content);
+  const key = keyOf(ctx, definition, current.id);
+  const cycles = definition.acyclic.map((member) => ({ member, ids: idsIn(content[member]) }));
+  const row: store.ResourceRow = {
+    ...current,
+    ...derived(definition, content),
+    status,
+    validationErrors: (await definition.check?.(ctx, content)) ?? [],
+    version: current.version + 1,
+    suggestionId: acceptance?.suggestionId ?? null,
+    updatedByUserId: ctx.actor.id,
+    updatedAt: ctx.now(),
+  };
+  const conditions = cycles.map(({ member, ids }) => store.formsNoCycle(key, member, ids));
+  const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
+  const change = current.status === 'archived' ? 'restored' : 'updated';
+  const changed = await write(ctx, definition, replace, row, change, acceptance);
+  if (changed) return changed;
+  for (const { member, ids } of cycles) {
+    const [state] = await store.selectFormsNoCycle(ctx.db, key, member, ids);
+    if (!state?.holds) throw invalid([{ field: member, message: 'would make a cycle' }]);
+  }
+  return undefined;
+}
+
+/** Takes a resource out of the lists; what refers to it keeps doing so. @throws Failure `{noun}.not_found` */
+export async function archiveResource<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  id: string,
+): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const current = await getResource(ctx, definition, id);
+    if (current.status === 'archived') throw resourceNotFound(definition);
+    const row: store.ResourceRow = {
+      ...current,
+      status: 'archived',
+      version: current.version + 1,
+      suggestionId: null,
+      updatedByUserId: ctx.actor.id,
+      updatedAt: ctx.now(),
+    };
+    if (await write(ctx, definition, store.replaceResource(ctx.db, row, []), row, 'archived')) return;
+  }
+  throw overtaken(definition);
+}
+
+/** Keeps what a check of this version of a resource found. A version that came meanwhile had its own check. */
+export async function noteErrors(ctx: CompanyContext, resource: Resource, errors: ValidationError[]): Promise<void> {
+  if (JSON.stringify(errors) === JSON.stringify(resource.validationErrors)) return;
+  await store.setValidationErrors(ctx.db, resource, errors);
+}
+
+async function write<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  statement: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>,
+  row: store.ResourceRow,
+  change: Change,
+  acceptance?: Acceptance,
+): Promise<Resource<C> | undefined> {
+  const version = store.insertVersion(ctx.db, {
+    id: ctx.newId(),
+    companyId: row.companyId,
+    resourceId: row.id,
+    version: row.version,
+    change,
+    status: row.status,
+    content: row.content,
+    changedByUserId: ctx.actor.id,
+    suggestionId: row.suggestionId,
+    changedAt: row.updatedAt,
+  });
+  const after = acceptance ? [acceptance.after(row.id)] : [];
+  const [written] = await commit(ctx.db, [statement, version, ...after], uniqueKey(definition, row.content as C));
+  return written[0] as Resource<C> | undefined;
+}
+
+const uniqueKey = <C extends Content>(definition: Definition<C>, content: C): ConstraintFailures => ({
+  'knowledge_resources.unique_key': () => duplicate(definition, definition.nameOf(content)),
+});
+
+/** What is stored beside the content, so that it can be searched and kept unique. */
+function derived<C extends Content>(definition: Definition<C>, content: C) {
+  const ends = definition.endsOf?.(content);
+  return {
+    content,
+    uniqueKey: definition.keyOf(content),
+    facet: definition.facetOf(content),
+    subjectId: ends?.subjectId ?? null,
+    objectId: ends?.objectId ?? null,
+    searchText: definition
+      .textsOf(content)
+      .filter((text) => text !== null)
+      .join('\n')
+      .toLowerCase(),
+  };
+}

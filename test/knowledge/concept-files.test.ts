@@ -1,0 +1,151 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aBomb, aWordDocument, aWorkbook } from './files.ts';
+import { aWorkshop, concepts, newConcept } from './jobs.ts';
+import { fieldsOf, PREFIX, refusal } from './support.ts';
+
+const PATH = `${PREFIX}/concepts/generation/jobs`;
+const MIB = 1024 * 1024;
+let company: Company;
+let as: Company['as'];
+let workshop: Awaited<ReturnType<typeof aWorkshop>>;
+
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+  const business_domains = ['one', 'two'].map((key) => ({ key, name: key }));
+  await as.put(`${PREFIX}/business-domains`, { json: { business_domains } });
+});
+
+beforeEach(async () => {
+  workshop = await aWorkshop(as, concepts(newConcept('A')));
+});
+
+type Content = string | Uint8Array<ArrayBuffer>;
+const file = (name: string, content: Content) => new File([content], name);
+
+function post(fields: [string, string | File][]) {
+  const form = new FormData();
+  for (const [name, value] of fields) form.append(name, value);
+  return as.post(PATH, { body: form, env: workshop.env });
+}
+
+/** What the model is shown of a file. */
+async function shownOf(name: string, content: Content): Promise<string> {
+  const { status, body } = await post([['file', file(name, content)]]);
+  if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
+  expect(body.file_name).toBe(name);
+  await workshop.run();
+  expect((await workshop.job(body._id)).status).toBe('succeeded');
+  return (await workshop.model.asked()).map(({ messages }) => messages[1]?.content).join('\n');
+}
+
+const refused = async (name: string, content: Content): Promise<string[]> =>
+  fieldsOf(await post([['file', file(name, content)]]));
+
+describe('a file to generate concepts from', () => {
+  it('may be a Word document', async () => {
+    const shown = await shownOf('Glossário.DOCX', aWordDocument('Churn & Ticket <médio>', 'Second paragraph.'));
+    expect(shown).toContain('Churn & Ticket <médio>\nSecond paragraph.');
+    expect(shown).not.toContain('w:t');
+  });
+
+  it('may be a workbook', async () => {
+    const shown = await shownOf(
+      'terms.xlsx',
+      aWorkbook('Terms', [
+        ['term', 'count'],
+        ['Churn & more', 42],
+      ]),
+    );
+    expect(shown).toContain('Terms\nterm\tcount\nChurn & more\t42');
+  });
+
+  it.each(['terms.csv', 'terms.tsv', 'terms.txt', 'terms.md'])('may be text: %s', async (name) => {
+    expect(await shownOf(name, '# Açúcar,definition')).toContain('# Açúcar,definition');
+  });
+
+  it('may be text of other encodings', async () => {
+    expect(await shownOf('a.txt', new Uint8Array([0x41, 0xe7, 0xfa]))).toContain('Açú');
+    expect(await shownOf('b.txt', new Uint8Array([0xff, 0xfe, 0x41, 0, 0xe7, 0]))).toContain('Aç');
+    expect(await shownOf('c.txt', `\ufeffAção`)).toContain('\nAção');
+  });
+
+  it('comes together with text and domains', async () => {
+    const { status, body } = await post([
+      ['business_domains', 'two'],
+      ['text', 'Written by hand.'],
+      ['file', file('a.txt', 'From the file.')],
+    ]);
+    expect([status, body.business_domains]).toEqual([202, ['two']]);
+    await workshop.run();
+    const shown = (await workshop.model.asked())[0]?.messages[1]?.content;
+    expect(shown).toContain('Written by hand.\n\nFrom the file.');
+  });
+
+  it('may be left out, also by a form that has a place for it', async () => {
+    const { status, body } = await post([
+      ['business_domains', 'one'],
+      ['business_domains', 'two'],
+      ['file', file('', '')],
+    ]);
+    expect([status, body.business_domains, body.file_name]).toEqual([202, ['one', 'two'], null]);
+    await workshop.run();
+  });
+
+  it('may be 10 MiB and no more', async () => {
+    const { status, body } = await post([['file', file('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
+    expect(status).toBe(202);
+    expect(body.total_count).toBeGreaterThan(400);
+    await as.post(`${PREFIX}/jobs/${body._id}/cancel`);
+    const over = await post([['file', file('big.txt', new Uint8Array(10 * MIB + 1).fill(65))]]);
+    expect(refusal(over)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    const far = await post([['file', file('big.txt', new Uint8Array(12 * MIB).fill(65))]]);
+    expect(refusal(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])('is not %s', async (name) => {
+    expect(await refused(name, 'text')).toEqual(['file']);
+  });
+
+  it('is one', async () => {
+    const two = await post([
+      ['file', file('a.txt', 'a')],
+      ['file', file('b.txt', 'b')],
+    ]);
+    expect(fieldsOf(two)).toEqual(['file']);
+    const hidden = await post([
+      ['file', file('a.txt', 'a')],
+      ['other', file('b.txt', 'b')],
+    ]);
+    expect(fieldsOf(hidden)).toEqual(['file']);
+  });
+
+  it.each([
+    ['empty', 'a.txt', ''],
+    ['empty of text', 'a.csv', ' \n\n '],
+    ['no text', 'a.txt', new Uint8Array([1, 0, 2, 0, 0, 3])],
+    ['no archive', 'a.docx', 'This is no Word document.'],
+    ['no archive', 'a.xlsx', 'term,count'],
+    ['a workbook named as a document', 'a.docx', aWorkbook('S', [['x']])],
+    ['a document named as a workbook', 'a.xlsx', aWordDocument('x')],
+    ['cut off', 'a.docx', aWordDocument('x'.repeat(500)).slice(0, 400)],
+    ['cut off', 'a.xlsx', aWorkbook('S', [['x']]).slice(0, 600)],
+    ['a document without words', 'a.docx', aWordDocument('', '')],
+    ['far larger than it looks', 'a.docx', aBomb(64 * MIB)],
+  ] as [string, string, Content][])('is refused when it is %s: %s', async (_, name, content) => {
+    expect(await refused(name, content)).toEqual(['file']);
+  });
+
+  it('is read from a form that is whole', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const answer = await as.post(PATH, {
+      body: '--x\r\nContent-Disposition: form-data; name="te',
+      headers,
+      env: workshop.env,
+    });
+    expect(answer.status).toBe(400);
+    const text = await post([['text', 'x'.repeat(100_001)]]);
+    expect(fieldsOf(text)).toEqual(['text']);
+  });
+});

@@ -1,0 +1,256 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aTable, column } from '../managed-tables/support.ts';
+import type { Step } from '../support/ai-server.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aWorkshop, pendingOf } from './jobs.ts';
+import { NO_MODEL } from './model.ts';
+import { aConcept, aNode, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+
+const PATH = `${PREFIX}/ontology/generation`;
+let company: Company;
+let as: Company['as'];
+let connection_id: string;
+let hint: string;
+
+beforeEach(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  connection_id = (await as.get('/v1/managed-tables/status')).body.connection_id;
+  await aTable(as, 'orders', [column('total', 'decimal')]);
+  hint = await aConcept(as, { name: 'Customer', type: 'entity_hint' });
+});
+
+const GROUNDS = {
+  explanation: 'The table says so.',
+  evidence: [{ source: 'catalog', quote: null, table: 'orders', column: 'total' }],
+  confidence: 0.6,
+};
+const node = (key: string, name: string, members: Record<string, unknown> = {}) => ({
+  key,
+  name,
+  description: `What ${name} is.`,
+  node_type: 'class',
+  aliases: null,
+  attributes: ['total'],
+  constraints: null,
+  source_concept_ids: null,
+  mapped_catalog_assets: ['orders'],
+  ...GROUNDS,
+  ...members,
+});
+const relation = (
+  subject_key: string,
+  predicate: string,
+  object_key: string,
+  members: Record<string, unknown> = {},
+) => ({
+  subject_key,
+  predicate,
+  object_key,
+  description: null,
+  cardinality: '1:N',
+  relation_type: null,
+  ...GROUNDS,
+  ...members,
+});
+const ontology = (nodes: unknown[], relations: unknown[] = []): Step => ({ answer: { nodes, relations } });
+
+async function generate(...steps: Step[]) {
+  const workshop = await aWorkshop(as, ...steps);
+  const { status, body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: workshop.env });
+  if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
+  await workshop.run();
+  return { job: await workshop.job(body._id), model: workshop.model };
+}
+
+type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
+const named = (records: Suggested[], name: string) =>
+  records.find((record) => record.target_name === name) as Suggested;
+const accept = (id: string, json?: unknown) => as.post(`${PREFIX}/suggestions/${id}/accept`, { json });
+
+describe('generating an ontology', () => {
+  it('proposes nodes and relations of hints and catalogue, and changes nothing', async () => {
+    await aConcept(as, { name: 'No hint', type: 'term' });
+    const { job, model } = await generate(
+      ontology(
+        [node('c', 'Customer', { source_concept_ids: [hint, NOBODY] }), node('o', 'Order', { node_type: 'object' })],
+        [relation('c', 'places', 'o')],
+      ),
+    );
+    expect(job).toMatchObject({
+      type: 'ontology_generation',
+      target_type: 'ontology_node',
+      connection_id,
+      status: 'succeeded',
+      total_count: 1,
+      suggestion_count: 3,
+      rejected_count: 0,
+    });
+    expect((await as.get(`${PATH}/jobs/${job._id}`)).body).toEqual(job);
+    const shown = (await model.asked())[0]?.messages[1]?.content ?? '';
+    expect(shown).toContain('orders (0 rows): total decimal');
+    expect([shown.includes(hint), shown.includes('No hint')]).toEqual([true, false]);
+    for (const path of ['nodes', 'relations']) expect((await as.get(`${PREFIX}/ontology/${path}`)).body.total).toBe(0);
+    const pending = await pendingOf(as);
+    expect(named(pending, 'Customer')).toMatchObject({
+      target_type: 'ontology_node_create',
+      concept_id: hint,
+      suggested_payload: { name: 'Customer', source_concepts: [hint], attributes: ['total'] },
+      evidence: GROUNDS.evidence,
+    });
+    expect(named(pending, 'Customer places Order').suggested_payload).toMatchObject({
+      predicate: 'places',
+      subject_node_id: null,
+      subject_suggestion_id: named(pending, 'Customer')._id,
+      object_suggestion_id: named(pending, 'Order')._id,
+    });
+  });
+
+  it('lets a relation in when its nodes are there, and not before', async () => {
+    await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
+    const pending = await pendingOf(as);
+    const [customer, order, places] = ['Customer', 'Order', 'Customer places Order'].map(
+      (name) => named(pending, name)._id,
+    ) as [string, string, string];
+    const early = await accept(places);
+    expect(refusal(early)).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    expect(early.body.details.suggestion_ids.sort()).toEqual([customer, order].sort());
+    const subject = (await accept(customer)).body.resource._id;
+    expect((await accept(places)).body.details.suggestion_ids).toEqual([order]);
+    await as.post(`${PREFIX}/suggestions/${order}/reject`, { json: {} });
+    expect(refusal(await accept(places))).toEqual([409, 'SUGGESTION_DEPENDENCY_PENDING']);
+    // The reviewer may put a node in the place of one that was turned down.
+    const object = await aNode(as);
+    const { status, body } = await accept(places, { override_payload: { object_node_id: object } });
+    expect([status, body.resource]).toEqual([
+      200,
+      expect.objectContaining({
+        subject_node_id: subject,
+        object_node_id: object,
+        predicate: 'places',
+        cardinality: '1:N',
+      }),
+    ]);
+  });
+
+  it('is accepted together, nodes first', async () => {
+    await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
+    const pending: Suggested[] = await pendingOf(as);
+    const ids = pending.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
+    expect(named(pending, 'Customer places Order')._id).toBe(ids[0]);
+    const { body } = await as.post(`${PREFIX}/suggestions/bulk-accept`, { json: { ids } });
+    expect([body.accepted.length, body.failed]).toEqual([3, []]);
+    const { records } = (await as.get(`${PREFIX}/ontology/relations`)).body;
+    expect(records).toHaveLength(1);
+    expect(records[0].evidence).toEqual(GROUNDS.evidence);
+  });
+
+  it('proposes again neither what there is nor what is proposed', async () => {
+    const existing = await aNode(as, { name: 'Customer', node_type: 'class' });
+    const other = await aNode(as, { name: 'Region' });
+    await aRelation(as, existing, 'lives in', other);
+    const answer = ontology(
+      [node('c', 'CUSTOMER'), node('o', 'Order')],
+      [
+        relation('c', 'places', 'o'),
+        relation('c', 'Lives in', `node:${other}`),
+        relation('o', 'ships to', `node:${other}`),
+      ],
+    );
+    const first = await generate(answer);
+    expect(first.job).toMatchObject({ suggestion_count: 3, rejected_count: 1 });
+    expect((await first.model.asked())[0]?.messages[1]?.content).toContain(`node:${other}`);
+    const pending = await pendingOf(as);
+    expect(named(pending, 'Customer places Order').suggested_payload).toMatchObject({ subject_node_id: existing });
+    const second = await generate(answer);
+    expect(second.job).toMatchObject({ status: 'succeeded', suggestion_count: 0, rejected_count: 3 });
+    expect(await pendingOf(as)).toEqual(pending);
+  });
+
+  it('drops and counts what is not valid', async () => {
+    const { job } = await generate(
+      ontology(
+        [
+          node('a', 'A'),
+          node('a', 'Same key'),
+          node('b', 'B', { node_type: 'thing' }),
+          node('c', 'C', { description: '' }),
+          node('d', 'D', { aliases: Array.from({ length: 21 }, String) }),
+          node('', 'E'),
+          7,
+        ],
+        [
+          relation('a', '', 'a'),
+          relation('a', 'knows', 'nobody'),
+          relation('a', 'knows', 'a'),
+          relation('a', 'KNOWS', 'a'),
+          null,
+        ],
+      ),
+    );
+    expect(job).toMatchObject({ status: 'succeeded', suggestion_count: 2, rejected_count: 10 });
+  });
+
+  it('leaves what is pending alone when it fails', async () => {
+    await generate(ontology([node('c', 'Customer')]));
+    const before = await pendingOf(as);
+    expect((await generate({ status: 500 })).job).toMatchObject({ status: 'failed', last_error: expect.any(String) });
+    expect(await pendingOf(as)).toEqual(before);
+  });
+
+  it('reads a large catalogue part by part, and connects nodes of different parts', async () => {
+    const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
+    for (const name of ['big_1', 'big_2', 'big_3']) await aTable(as, name, columns);
+    const workshop = await aWorkshop(as, ontology([node('c', 'Customer')]), ontology([], []));
+    const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: workshop.env });
+    expect(body.total_count).toBeGreaterThan(1);
+    await workshop.deliver(workshop.messages.shift() as never);
+    const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
+      .bind(body._id)
+      .all<{ id: string }>();
+    const key = `suggested:${results[0]?.id}`;
+    await workshop.model.follow(ontology([node('o', 'Order')], [relation(key, 'places', 'o')]), ontology([]));
+    await workshop.run();
+    const asked = await workshop.model.asked();
+    expect(asked.length).toBe(body.total_count);
+    expect(asked[1]?.messages[1]?.content).toContain(key);
+    const shown = asked.map(({ messages }) => messages[1]?.content).join('');
+    for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(shown).toContain(`${name} (0 rows)`);
+    expect(named(await pendingOf(as), 'Customer places Order')).toBeDefined();
+  });
+
+  it('names what it needs', async () => {
+    const { model } = await aWorkshop(as, ontology([]));
+    const ready = (await as.get(`${PATH}/prerequisites`, { env: model.env })).body;
+    expect(ready).toStrictEqual({
+      ready: true,
+      ai_configured: true,
+      connections: [{ connection_id, name: expect.any(String), table_count: 1 }],
+      entity_hint_count: 1,
+      missing: [],
+    });
+    const post = (json: unknown, env: Record<string, string> = model.env) => as.post(`${PATH}/jobs`, { json, env });
+    expect(fieldsOf(await post({}))).toEqual(['connection_id']);
+    expect(fieldsOf(await post({ connection_id: NOBODY }))).toEqual(['connection_id']);
+    expect(refusal(await post({ connection_id }, NO_MODEL))).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
+    await as.delete(`${PREFIX}/concepts/${hint}`);
+    expect(fieldsOf(await post({ connection_id }))).toEqual(['entity_hint_concepts']);
+    const bare = await aCompany();
+    await aConcept(bare.as, { type: 'entity_hint' });
+    const missing = (await bare.as.get(`${PATH}/prerequisites`, { env: NO_MODEL })).body;
+    expect(missing).toMatchObject({ ready: false, connections: [], missing: ['ai_provider', 'connection'] });
+    const foreign = await bare.as.post(`${PATH}/jobs`, { json: { connection_id }, env: model.env });
+    expect(fieldsOf(foreign)).toEqual(['connection_id']);
+  });
+
+  it('is one at a time, beside a generation of concepts', async () => {
+    await as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
+    const workshop = await aWorkshop(as, ontology([]));
+    const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: workshop.env });
+    expect((await post()).status).toBe(202);
+    expect(refusal(await post())).toEqual([409, 'JOB_RUNNING']);
+    const concepts = await as.post(`${PREFIX}/concepts/generation/jobs`, { json: {}, env: workshop.env });
+    expect(concepts.status).toBe(202);
+  });
+});
