@@ -126,7 +126,7 @@ function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): 
     return null;
   }
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
-    if (state.encodingCertain) throw unreadable(state.line, 'UTF-8');
+    if (state.encodingCertain) throw unreadable(state.line + linesOfUtf8(bytes), 'UTF-8');
     if (state.beyondAscii) {
       return { ...beginInference(state), encoding: 'windows-1252', encodingCertain: true };
     }
@@ -144,6 +144,16 @@ function checkControls(state: InferenceState, bytes: Uint8Array): void {
   const control = controlCharacter(bytes);
   if (control >= 0) throw unreadable(state.line + lineFeeds(bytes, control), 'UTF-8 ou Windows-1252');
   state.undefinedBytes ||= UNDEFINED_1252.some((byte) => bytes.includes(byte));
+}
+
+/** Lines at the beginning that are UTF-8. */
+function linesOfUtf8(bytes: Uint8Array): number {
+  let lines = 0;
+  for (let at = 0; ; lines++) {
+    const end = bytes.indexOf(10, at) + 1;
+    if (end === 0 || !isUtf8(bytes.subarray(at, end), true)) return lines;
+    at = end;
+  }
 }
 
 function lineFeeds(bytes: Uint8Array, end: number): number {
