@@ -76,6 +76,7 @@ function variables(operatorToken: string): Record<string, string> {
     JWT_PRIVATE_KEYS: JSON.stringify([{ ...jwk, kid: 'bench' }]),
     KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),
     ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
+    EMBED_SECRETS: JSON.stringify({ 1: random() }),
     NEON_API_KEY: 'unused',
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,

@@ -33,6 +33,7 @@ export async function startSystem(): Promise<System> {
       JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'test-1' }]),
       KEY_DERIVATION_SECRETS: JSON.stringify({ 1: secret() }),
       ENCRYPTION_KEYS: JSON.stringify({ 1: secret() }),
+      EMBED_SECRETS: JSON.stringify({ 1: secret() }),
       NEON_API_KEY: 'none',
       RATE_LIMIT_IP_PER_SECOND: '1000',
     },
