@@ -16,6 +16,8 @@ declare module 'vitest' {
     neonWsProxy: string;
     /** Superuser connection string of the PostgreSQL behind it. */
     postgresUrl: string;
+    /** How many requests viewers under different constraints make. */
+    interleavedRequests: number;
   }
 }
 
@@ -36,6 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('neonApiKey', apiKey);
   project.provide('neonWsProxy', neon.wsProxy);
   project.provide('postgresUrl', postgres.url);
+  project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 400));
 
   const removeFolders = () => {
     for (const path of [folder, ...postgres.folders]) rmSync(path, { recursive: true, force: true });

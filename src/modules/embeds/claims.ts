@@ -46,7 +46,7 @@ interface Payload {
 export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
   const { companyId, rotations, target, terms, allowedOrigins } = claims;
-  const key = await embedKey(secret, { version: String(version), companyId, rotations });
+  const key = await embedKey(secret, { companyId, rotations });
   const payload: Omit<Payload, 'exp'> = {
     jti: claims.id,
     com: companyId,
@@ -75,8 +75,9 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
  */
 export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: EmbedClaims; expired: boolean }> {
   try {
-    const name = nameOfKey(token);
-    const secret = ctx.config.EMBED_SECRETS[name.version];
+    const { version, name } = keyOf(token);
+    const secrets = ctx.config.EMBED_SECRETS;
+    const secret = Object.hasOwn(secrets, version) ? secrets[version] : undefined;
     if (secret === undefined) throw invalidToken();
     const key = await embedKey(secret, name);
     const { payload } = await jwtVerify<Payload>(token, key, {
@@ -87,7 +88,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
       currentDate: new Date(0),
       requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'exp'],
     });
-    rememberKey(name, key);
+    rememberKey(secret, name, key);
     return { claims: claimsOf(payload), expired: payload.exp * 1000 <= ctx.now() };
   } catch (error) {
     if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
@@ -95,14 +96,14 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
   }
 }
 
-/** Which key a token claims to be signed with. */
-function nameOfKey(token: string): KeyName {
+/** Which key a token claims to be signed with, under which version of the master secret. */
+function keyOf(token: string): { version: string; name: KeyName } {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
   const { kid } = decodeProtectedHeader(token);
   const { com, rot } = decodeJwt<Partial<Payload>>(token);
   const known = typeof kid === 'string' && typeof com === 'string' && ID_PATTERN.test(com) && Number.isSafeInteger(rot);
   if (!known) throw invalidToken();
-  return { version: kid, companyId: com, rotations: rot as number };
+  return { version: kid, name: { companyId: com, rotations: rot as number } };
 }
 
 const claimsOf = (payload: Payload): EmbedClaims => ({

@@ -1,29 +1,30 @@
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import { hmacSha256 } from '../../platform/secrets.ts';
 
-/** Which key a token is signed with. */
+/** Which of the keys under a master secret a token is signed with. */
 export interface KeyName {
-  /** Of the master secret. */
-  version: string;
   companyId: string;
   /** How often the company had rotated its key when the token was made. */
   rotations: number;
 }
 
+/** Keys by master secret, so that a secret which is replaced takes its keys along. */
 const derived = new RecentlyUsed<string, CryptoKey>(1000);
+
+const nameOf = (secret: string, { companyId, rotations }: KeyName): string => `${secret}/${companyId}/${rotations}`;
 
 /**
  * The HMAC key of a company under a master secret, at a number of rotations. It is derived, so nothing needs to be looked up
  * to check a signature, and no two companies share one.
  */
-export async function embedKey(secret: string, { version, companyId, rotations }: KeyName): Promise<CryptoKey> {
-  const name = `${version}/${companyId}/${rotations}`;
-  return derived.get(name) ?? deriveKey(secret, `data-console embed: ${companyId}/${rotations}`);
+export async function embedKey(secret: string, key: KeyName): Promise<CryptoKey> {
+  const known = derived.get(nameOf(secret, key));
+  return known ?? deriveKey(secret, `data-console embed: ${key.companyId}/${key.rotations}`);
 }
 
 /** Keeps a key that has verified a signature; whoever only claims to have one gets none kept. */
-export function rememberKey({ version, companyId, rotations }: KeyName, key: CryptoKey): void {
-  derived.set(`${version}/${companyId}/${rotations}`, key);
+export function rememberKey(secret: string, name: KeyName, key: CryptoKey): void {
+  derived.set(nameOf(secret, name), key);
 }
 
 async function deriveKey(secret: string, purpose: string): Promise<CryptoKey> {

@@ -93,7 +93,8 @@ export async function readAnalytics(
   interval: { ms: number; offset: number },
 ) {
   const events = sql`(select *, ${OUTCOME} as outcome from ${shareEvents} where ${matching(companyId, filter)})`;
-  const bucket = sql<number>`(occurred_at - ${interval.offset}) / ${interval.ms}`.as('bucket');
+  // D1 binds every number as a double: without the cast each moment would be an interval of its own.
+  const bucket = sql<number>`cast((occurred_at - ${interval.offset}) / ${interval.ms} as integer)`.as('bucket');
   const top = (name: Top) => {
     const { key, label } = TOPS[name];
     return db

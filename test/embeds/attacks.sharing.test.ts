@@ -1,0 +1,236 @@
+import { env } from 'cloudflare:test';
+import { CompactEncrypt, decodeJwt, exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
+import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
+import { type Answer, bearer, call } from '../support/api.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { anEmbed, embedOf } from './support.ts';
+
+/** Everything that tokens are tried on, and what they are tried with. */
+interface World {
+  company: Company;
+  victim: Company;
+  dashboard: string;
+  visualization: string;
+  /** Of the company that attacks, and good. */
+  own: string;
+  /** Of the company that is attacked. */
+  theirs: string;
+  visualizationToken: string;
+  share: string;
+  outsider: { access_token: string; refresh_token: string };
+  contextId: string;
+}
+
+const world = {} as World;
+beforeAll(async () => {
+  world.company = await aProvisionedCompany();
+  world.victim = await aProvisionedCompany();
+  await someSales(world.victim);
+  const made = await aSalesDashboard(world.victim);
+  world.dashboard = made.dashboard._id;
+  world.visualization = made.rows._id;
+  world.theirs = await anEmbed(world.victim, 'dashboards', world.dashboard, {
+    fixed_params: { regions: ['north'] },
+    allowed_params: ['days'],
+    required_params: ['days'],
+  });
+  world.visualizationToken = await anEmbed(world.victim, 'visualizations', world.visualization);
+  const mine = await aSalesDashboard(world.company);
+  world.own = await anEmbed(world.company, 'dashboards', mine.dashboard._id);
+  world.share = (await aShare(world.victim, world.dashboard)).token;
+  const email = 'mallory@x.test';
+  world.contextId = (await aContext(world.victim, [dashboardGrant(world.dashboard)], [email])).id;
+  world.outsider = (await anOutsider(world.victim, email)).tokens;
+});
+
+const encode = (value: unknown): string =>
+  btoa(typeof value === 'string' ? value : JSON.stringify(value))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+const parts = (token: string) => token.split('.') as [string, string, string];
+const payloadOf = (token: string) => decodeJwt(token) as Record<string, unknown>;
+/** The token with members of its payload changed, and the signature it had. */
+const changed = (token: string, change: Record<string, unknown>): string => {
+  const [header, , signature] = parts(token);
+  return [header, encode({ ...payloadOf(token), ...change }), signature].join('.');
+};
+const withHeader = (token: string, header: Record<string, unknown>): string => {
+  const [, payload, signature] = parts(token);
+  return [encode(header), payload, signature].join('.');
+};
+const signed = (secret: string | Uint8Array, payload: Record<string, unknown>, header: Record<string, unknown> = {}) =>
+  new SignJWT(payload)
+    .setProtectedHeader({ alg: 'HS256', kid: '1', typ: 'JWT', ...header })
+    .sign(typeof secret === 'string' ? new TextEncoder().encode(secret.padEnd(32, '-')) : secret);
+
+type Attack = [what: string, token: (w: World) => string | Promise<string>];
+
+/** None of these may open the dashboard of the victim. */
+const FORGED: Attack[] = [
+  ['nothing but dots', () => '%2E%2E%2E'],
+  ['one part', () => 'eyJhbGciOiJIUzI1NiJ9'],
+  ['two parts', ({ theirs }) => parts(theirs).slice(0, 2).join('.')],
+  ['four parts', ({ theirs }) => `${theirs}.x`],
+  ['no signature', ({ theirs }) => `${parts(theirs).slice(0, 2).join('.')}.`],
+  ['a cut signature', ({ theirs }) => theirs.slice(0, -2)],
+  ['a lengthened signature', ({ theirs }) => `${theirs}AA`],
+  ['another signature', ({ theirs, own }) => [...parts(theirs).slice(0, 2), parts(own)[2]].join('.')],
+  [
+    'a changed last character',
+    ({ theirs }) => theirs.slice(0, -5) + (theirs.at(-5) === 'A' ? 'B' : 'A') + theirs.slice(-4),
+  ],
+  ['alg none', ({ theirs }) => new UnsecuredJWT(payloadOf(theirs)).encode()],
+  ['alg None', ({ theirs }) => `${encode({ alg: 'None', kid: '1' })}.${parts(theirs)[1]}.`],
+  ['alg none with the old signature', ({ theirs }) => withHeader(theirs, { alg: 'none', kid: '1' })],
+  ['alg HS512', ({ theirs }) => withHeader(theirs, { alg: 'HS512', kid: '1' })],
+  ['alg RS256', ({ theirs }) => withHeader(theirs, { alg: 'RS256', kid: '1' })],
+  ['no alg', ({ theirs }) => withHeader(theirs, { kid: '1' })],
+  ['an alg that is no text', ({ theirs }) => withHeader(theirs, { alg: ['HS256'], kid: '1' })],
+  ['no kid', ({ theirs }) => withHeader(theirs, { alg: 'HS256' })],
+  ['an unknown kid', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '99' })],
+  ['kid __proto__', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '__proto__' })],
+  ['kid constructor', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: 'constructor' })],
+  ['a kid that is a path', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '../../dev/null' })],
+  ['a kid that is an object', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: {} })],
+  [
+    'a key of its own in the header',
+    ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '1', jwk: { kty: 'oct', k: 'AA' } }),
+  ],
+  ['a jku', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '1', jku: 'https://evil.test/jwks.json' })],
+  ['a critical extension', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '1', crit: ['x'], x: 1 })],
+  ['b64 false', ({ theirs }) => withHeader(theirs, { alg: 'HS256', kid: '1', b64: false, crit: ['b64'] })],
+  ['an empty secret', ({ theirs }) => signed('', payloadOf(theirs))],
+  ['a guessed secret', ({ theirs }) => signed('secret', payloadOf(theirs))],
+  ['the company’s id as a secret', ({ theirs, victim }) => signed(victim.id, payloadOf(theirs))],
+  [
+    'the public key of sessions as a secret',
+    async ({ theirs }) => {
+      const { body } = await call('GET', '/.well-known/jwks.json');
+      return signed(JSON.stringify(body.keys[0]), payloadOf(theirs));
+    },
+  ],
+  [
+    'an own key pair',
+    async ({ theirs }) => {
+      const { privateKey, publicKey } = await generateKeyPair('EdDSA');
+      const header = { alg: 'EdDSA', kid: '1', jwk: await exportJWK(publicKey) };
+      return new SignJWT(payloadOf(theirs)).setProtectedHeader(header).sign(privateKey);
+    },
+  ],
+  ['an own company’s token that names another company', ({ own, victim }) => changed(own, { com: victim.id })],
+  ['an own token that names another’s dashboard', ({ own, dashboard }) => changed(own, { sub: dashboard })],
+  ['another dashboard', ({ theirs }) => changed(theirs, { sub: '0'.repeat(24) })],
+  ['a later end', ({ theirs }) => changed(theirs, { exp: 9_999_999_999 })],
+  ['no end', ({ theirs }) => changed(theirs, { exp: undefined })],
+  ['nothing fixed', ({ theirs }) => changed(theirs, { fix: undefined })],
+  ['more allowed', ({ theirs }) => changed(theirs, { alw: ['days', 'regions'] })],
+  ['nothing required', ({ theirs }) => changed(theirs, { req: [] })],
+  ['other origins', ({ theirs }) => changed(theirs, { org: ['https://evil.test'] })],
+  ['another number of rotations', ({ theirs }) => changed(theirs, { rot: 1 })],
+  ['a number of rotations that is none', ({ theirs }) => changed(theirs, { rot: 'x' })],
+  ['a negative number of rotations', ({ theirs }) => changed(theirs, { rot: -1 })],
+  ['a company that is no id', ({ theirs }) => changed(theirs, { com: '*' })],
+  ['a company that is a list', ({ theirs }) => changed(theirs, { com: [] })],
+  ['a payload that is a list', ({ theirs }) => [parts(theirs)[0], encode([]), parts(theirs)[2]].join('.')],
+  ['a payload that is null', ({ theirs }) => [parts(theirs)[0], encode('null'), parts(theirs)[2]].join('.')],
+  ['a payload that is not JSON', ({ theirs }) => [parts(theirs)[0], encode('{'), parts(theirs)[2]].join('.')],
+  ['a header that is not JSON', ({ theirs }) => [encode('{'), ...parts(theirs).slice(1)].join('.')],
+  ['base64 with padding', ({ theirs }) => `${theirs}==`],
+  ['characters that are no base64', ({ theirs }) => `${parts(theirs)[0]}.%E2%82%AC.${parts(theirs)[2]}`],
+  ['a NUL', ({ theirs }) => `${theirs}%00`],
+  ['8,000 characters', () => `${'A'.repeat(4000)}.${'A'.repeat(4000)}.A`],
+  [
+    'an encrypted token',
+    async ({ theirs }) =>
+      new CompactEncrypt(new TextEncoder().encode(theirs))
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+        .encrypt(new Uint8Array(32)),
+  ],
+  ['the token of a visualization', ({ visualizationToken }) => visualizationToken],
+  ['the token of a share', ({ share }) => share],
+  ['an outsider’s token', ({ outsider }) => outsider.access_token],
+  ['a session token', ({ victim }) => victim.token],
+  ['SQL', () => encodeURIComponent("' or 1=1 --")],
+];
+
+const expectRefused = ({ status, body }: Answer, what: string) =>
+  expect([what, status, body.error_code]).toEqual([what, 401, 'TOKEN_INVALID']);
+
+describe('an embed token', () => {
+  it('that is good opens the dashboard, in this world', async () => {
+    expect((await embedOf('d', world.theirs).info()).status).toBe(200);
+    expect((await embedOf('d', world.own).info()).status).toBe(200);
+  });
+
+  it.each(FORGED)('is refused with %s', async (what, make) => {
+    const embed = embedOf('d', await make(world));
+    expectRefused(await embed.info(), what);
+    expectRefused(await embed.options('days'), what);
+    expectRefused(await embed.execute({ days: { from: '2024-01-01' } }), what);
+  });
+
+  it('of a dashboard opens no visualization', async () => {
+    const embed = embedOf('v', world.theirs);
+    expectRefused(await embed.info(), 'info');
+    expectRefused(await embed.execute(), 'execute');
+  });
+
+  it('of another environment is refused, though it says the same', async () => {
+    const elsewhere = { env: { EMBED_SECRETS: JSON.stringify({ 1: 'the master secret of another environment' }) } };
+    const { body } = await world.victim.as.post(`/api/v1/embed/dashboards/${world.dashboard}`, {
+      json: {},
+      ...elsewhere,
+    });
+    expect((await embedOf('d', body.token).info(elsewhere)).status).toBe(200);
+    expectRefused(await embedOf('d', body.token).info(), 'elsewhere');
+  });
+
+  it('is not remembered as good by an isolate that has seen forged ones', async () => {
+    for (let n = 0; n < 50; n++) await embedOf('d', changed(world.theirs, { rot: n, com: world.company.id })).info();
+    expect((await embedOf('d', world.theirs).info()).status).toBe(200);
+    expectRefused(await embedOf('d', changed(world.theirs, { exp: 9_999_999_999 })).info(), 'after');
+  });
+});
+
+describe('tokens of one door', () => {
+  it('open no other', async () => {
+    const { theirs, share, outsider, victim } = world;
+    const resolve = (token: string) => call('GET', `/api/v1/public/shares/${token}/resolve`);
+    for (const token of [theirs, outsider.access_token, victim.token]) expectRefused(await resolve(token), 'share');
+    for (const token of [theirs, share, world.visualizationToken]) {
+      expectRefused(await bearer(token).get('/api/v1/share-portal/contexts'), 'portal');
+      expect((await bearer(token).get('/v1/auth/me')).status).toBe(401);
+    }
+    expect((await bearer(outsider.access_token).get('/v1/auth/me')).status).toBe(401);
+    expectRefused(await bearer(outsider.refresh_token).get('/api/v1/share-portal/contexts'), 'refresh token');
+  });
+
+  it('of an outsider cannot be turned to another company, person or session', async () => {
+    const other = await aCompany();
+    const { access_token: token } = world.outsider;
+    const [header, , signature] = parts(token);
+    const portal = (given: string) => bearer(given).get('/api/v1/share-portal/contexts');
+    expect((await portal(token)).body.total).toBe(1);
+    for (const change of [
+      { company_id: other.id },
+      { sub: world.victim.owner.id },
+      { sid: '0'.repeat(24) },
+      { email: 'someone@else.test' },
+      { aud: 'console' },
+      { aud: ['share-portal', 'console'] },
+      { token_type: 'refresh' },
+      { exp: 9_999_999_999 },
+    ]) {
+      const forged = [header, encode({ ...payloadOf(token), ...change }), signature].join('.');
+      expectRefused(await portal(forged), JSON.stringify(change));
+      expect((await bearer(forged).get('/v1/auth/me')).status).toBe(401);
+    }
+    const keys = JSON.parse(env.JWT_PRIVATE_KEYS) as { kid: string; x: string }[];
+    const confused = await signed(keys[0]?.x ?? '', payloadOf(token), { kid: keys[0]?.kid });
+    expectRefused(await portal(confused), 'HS256 with the public key');
+    expectRefused(await portal(new UnsecuredJWT(payloadOf(token)).encode()), 'alg none');
+  });
+});

@@ -1,0 +1,348 @@
+import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import worker from '../../src/index.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { ShareEvent } from '../../src/kernel/share-event.ts';
+import { anEmbed, embedOf } from '../embeds/support.ts';
+import {
+  aContext,
+  aMember,
+  anOutsider,
+  CONTEXTS,
+  dashboardGrant,
+  inPortal,
+  verifyCode,
+} from '../share-portal/support.ts';
+import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
+import { resetClock } from '../support/clock.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+
+const EVENTS = '/api/v1/share-events';
+const ANALYTICS = '/api/v1/share-analytics';
+
+/** Waits until the events of a query are these types, in any order. */
+async function expectTypes({ as }: Pick<Company, 'as'>, query: string, types: string[]) {
+  let found: Record<string, unknown>[] = [];
+  await vi.waitFor(
+    async () => {
+      const { body } = await as.get(`${EVENTS}?per_page=100&${query}`);
+      found = body.records;
+      expect(found.map(({ type }) => type).sort()).toEqual([...types].sort());
+    },
+    { timeout: 10_000, interval: 250 },
+  );
+  return found;
+}
+
+/** Puts events into the database as their queue does. */
+async function deliver(events: ShareEvent[]): Promise<void> {
+  const messages = events.map((body, n) => ({ id: String(n), body, timestamp: new Date(), attempts: 1 }));
+  const execution = createExecutionContext();
+  await worker.queue(createMessageBatch('data-console-share-events', messages), env, execution);
+  await waitOnExecutionContext(execution);
+}
+
+const anEvent = (companyId: string, more: Partial<ShareEvent>): ShareEvent => ({
+  id: newId(Date.now()),
+  companyId,
+  type: 'share.executed',
+  occurredAt: Date.now(),
+  actorKind: 'viewer',
+  actorId: null,
+  actorEmail: null,
+  targetType: 'dashboard',
+  targetId: 'd1',
+  shareId: 's1',
+  shareContextId: null,
+  ipCountry: null,
+  userAgent: null,
+  origin: null,
+  correlationId: 'c',
+  viewer: 'v1',
+  details: {},
+  ...more,
+});
+
+afterEach(resetClock);
+
+describe('events', () => {
+  let company: Company;
+  let id: string;
+  let visualization: string;
+  beforeAll(async () => {
+    company = await aProvisionedCompany();
+    await someSales(company);
+    const made = await aSalesDashboard(company);
+    id = made.dashboard._id;
+    visualization = made.rows._id;
+  });
+
+  it('tell what happened to a share, who did it and from where', async () => {
+    const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
+    await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });
+    const headers = { 'user-agent': 'Browser/1.0', 'cf-ipcountry': 'BR', origin: 'https://partner.test' };
+    const link = linkOf(share.token, headers);
+    await link.resolve();
+    const executed = await link.execute();
+    await link.execute({ least: 1 });
+    await linkOf(share.token, { origin: 'https://evil.test' }).execute();
+    await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
+    await link.execute();
+    const events = await expectTypes(company, `share_id=${share.id}`, [
+      'share.created',
+      'share.updated',
+      'share.resolved',
+      'share.executed',
+      'share.denied',
+      'share.denied',
+      'share.denied',
+      'share.revoked',
+    ]);
+    expect(events.find(({ type }) => type === 'share.executed')).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      type: 'share.executed',
+      occurred_at: expect.any(String),
+      actor: { kind: 'viewer', id: null, email: null },
+      target_type: 'dashboard',
+      target_id: id,
+      share_id: share.id,
+      share_context_id: null,
+      ip_country: 'BR',
+      user_agent: 'Browser/1.0',
+      origin: 'https://partner.test',
+      correlation_id: executed.headers.get('x-correlation-id'),
+      details: {},
+    });
+    const reasons = events.filter(({ type }) => type === 'share.denied').map(({ details }) => details);
+    expect(reasons).toEqual(
+      expect.arrayContaining([
+        { reason: 'sharing.policy_violation' },
+        { reason: 'share.origin_not_allowed' },
+        { reason: 'token.invalid' },
+      ]),
+    );
+    const created = events.find(({ type }) => type === 'share.created');
+    expect(created).toMatchObject({ actor: { kind: 'user', id: company.owner.id, email: company.owner.email } });
+    const times = events.map(({ occurred_at }) => occurred_at as string);
+    expect(times).toEqual(times.toSorted().reverse());
+    expect((await company.as.get(`${EVENTS}/${created?.id}`)).body).toEqual(created);
+    const byType = await company.as.get(`${EVENTS}?share_id=${share.id}&type=share.denied`);
+    expect(byType.body.total).toBe(3);
+    const later = await company.as.get(`${EVENTS}?share_id=${share.id}&from=2099-01-01T00:00:00Z`);
+    expect(later.body.total).toBe(0);
+  });
+
+  it('tell what happened to a context, its members and outsiders', async () => {
+    const email = 'ana@partner.test';
+    const context = await aContext(company, [dashboardGrant(id)], [email]);
+    await company.as.put(`${CONTEXTS}/${context.id}`, { json: { name: 'Partners' } });
+    await verifyCode(company, email, '0000-0000');
+    const { as, tokens } = await anOutsider(company, email);
+    const portal = inPortal(as, context.id, id);
+    await portal.get();
+    await portal.execute();
+    await portal.execute({ least: 1 });
+    const extra = await aMember(company.as, context.id, { member_type: 'external_email', email: 'b@c.test' });
+    await company.as.delete(`${CONTEXTS}/${context.id}/members/${extra.id}`);
+    await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
+    await company.as.delete(`${CONTEXTS}/${context.id}`);
+    const events = await expectTypes(company, `share_context_id=${context.id}`, [
+      'context.created',
+      'member.added',
+      'context.updated',
+      'share.resolved',
+      'share.executed',
+      'share.denied',
+      'member.added',
+      'member.removed',
+      'context.grants_updated',
+      'context.deleted',
+    ]);
+    const executed = events.find(({ type }) => type === 'share.executed');
+    expect(executed?.actor).toEqual({ kind: 'external', id: tokens.user.id, email });
+    const auth = await company.as.get(`${EVENTS}?per_page=100`);
+    const types = auth.body.records.filter(({ target_type }: { target_type: unknown }) => target_type === null);
+    const ofAna = types.filter(({ actor }: { actor: { email: string } }) => actor.email === email);
+    expect(ofAna.map(({ type }: { type: string }) => type).sort()).toEqual([
+      'auth.code_requested',
+      'auth.failed',
+      'auth.verified',
+    ]);
+    expect(JSON.stringify(auth.body)).not.toMatch(/\d{4}-\d{4}"/);
+  });
+
+  it('tell what happened to embeds', async () => {
+    const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
+    const embed = embedOf('v', token);
+    await embed.info();
+    await embed.execute();
+    await embed.execute({ regions: ['north'] });
+    await company.as.post('/api/v1/embed/rotate-key');
+    await embed.execute();
+    await expectTypes(company, 'target_type=visualization', [
+      'embed.generated',
+      'embed.executed',
+      'embed.denied',
+      'embed.denied',
+    ]);
+    const { body } = await company.as.get(`${EVENTS}?type=embed.key_rotated`);
+    expect(body.records).toMatchObject([{ target_type: null, actor: { kind: 'user' } }]);
+    const all = await company.as.get(`${EVENTS}?per_page=100`);
+    expect(JSON.stringify(all.body)).not.toContain(token);
+  });
+
+  it('are kept once, however often they are delivered, and malformed ones not at all', async () => {
+    const { id: companyId, as } = await aCompany();
+    const event = anEvent(companyId, {});
+    await deliver([event, event, { nonsense: true } as never, anEvent(companyId, {})]);
+    await deliver([event]);
+    expect((await as.get(EVENTS)).body.total).toBe(2);
+  });
+
+  it('belong to the company', async () => {
+    const other = await aCompany();
+    expect((await other.as.get(EVENTS)).body).toEqual({ total: 0, page: 1, per_page: 20, records: [] });
+    const { body } = await company.as.get(`${EVENTS}?per_page=1`);
+    expect((await other.as.get(`${EVENTS}/${body.records[0].id}`)).status).toBe(404);
+    expect((await company.as.get(`${EVENTS}/${'0'.repeat(24)}`)).body.error_code).toBe('NOT_FOUND');
+  });
+
+  it.each(['type=nothing', 'target_type=table', 'from=yesterday', 'page=0', 'per_page=101'])(
+    'refuse the filter %s',
+    async (query) => {
+      expect((await company.as.get(`${EVENTS}?${query}`)).status).toBe(422);
+    },
+  );
+});
+
+describe('permission', () => {
+  it('follows what the filters are about', async () => {
+    const company = await aCompany();
+    const { dashboard, rows } = await aSalesDashboard(company);
+    const share = await aShare(company, dashboard._id);
+    const grants = { dashboard: [dashboardGrant(dashboard._id)], visualization: [] as unknown[] };
+    grants.visualization = [{ target_type: 'visualization', target_id: rows._id }];
+    const contexts = {
+      dashboard: (await aContext(company, grants.dashboard as never)).id,
+      visualization: (await aContext(company, grants.visualization as never)).id,
+      mixed: (await aContext(company, [...grants.dashboard, ...grants.visualization] as never)).id,
+    };
+    const events = [
+      anEvent(company.id, { targetType: 'dashboard', shareContextId: contexts.dashboard }),
+      anEvent(company.id, { targetType: 'visualization', shareContextId: contexts.dashboard }),
+      anEvent(company.id, { targetType: null, targetId: null, type: 'auth.verified' }),
+    ];
+    await deliver(events);
+    const [ofDashboard, ofVisualization, ofNone] = events.map((event) => event.id) as [string, string, string];
+    const queries = {
+      '': ['both'],
+      'target_type=dashboard': ['both', 'dashboards'],
+      'target_type=visualization': ['both', 'visualizations'],
+      [`share_id=${share.id}`]: ['both', 'dashboards'],
+      'share_id=nothing': ['both', 'dashboards'],
+      [`share_context_id=${contexts.dashboard}`]: ['both', 'dashboards'],
+      [`share_context_id=${contexts.visualization}`]: ['both', 'visualizations'],
+      [`share_context_id=${contexts.mixed}`]: ['both'],
+      'share_context_id=nothing': ['both'],
+    };
+    const callers = {
+      both: (await aUser(company, { can: ['dashboards:share', 'visualizations:share'] })).as,
+      dashboards: (await aUser(company, { can: ['dashboards:share'] })).as,
+      visualizations: (await aUser(company, { can: ['visualizations:share'] })).as,
+      neither: (await aUser(company, { can: ['dashboards:list'] })).as,
+    };
+    for (const [who, as] of Object.entries(callers)) {
+      for (const [query, allowed] of Object.entries(queries)) {
+        const expected = allowed.includes(who) ? 200 : 403;
+        for (const path of [EVENTS, ANALYTICS]) {
+          expect([who, path, query, (await as.get(`${path}?${query}`)).status]).toEqual([who, path, query, expected]);
+        }
+      }
+    }
+    const one = async (as: Company['as'], id: string) => (await as.get(`${EVENTS}/${id}`)).status;
+    expect(await one(callers.dashboards, ofDashboard)).toBe(200);
+    expect(await one(callers.dashboards, ofVisualization)).toBe(403);
+    expect(await one(callers.dashboards, ofNone)).toBe(403);
+    expect(await one(callers.both, ofNone)).toBe(200);
+    expect(await one(callers.neither, '0'.repeat(24))).toBe(403);
+    // What is left of a time when the context showed something else stays with those who may see that.
+    const query = `share_context_id=${contexts.dashboard}&per_page=100`;
+    const seen = async (as: Company['as']) => (await as.get(`${EVENTS}?${query}`)).body.records;
+    const types = (records: { target_type: string }[]) => new Set(records.map(({ target_type }) => target_type));
+    expect(types(await seen(callers.dashboards))).toEqual(new Set(['dashboard']));
+  });
+});
+
+describe('analytics', () => {
+  const at = (text: string) => Date.parse(text);
+
+  it('count what was seen, by interval, and name the most frequent', async () => {
+    const company = await aCompany();
+    const { dashboard } = await aSalesDashboard(company);
+    const share = await aShare(company, dashboard._id, { name: 'Partners' });
+    const seen = (occurredAt: string, more: Partial<ShareEvent>) =>
+      anEvent(company.id, {
+        occurredAt: at(occurredAt),
+        shareId: share.id,
+        targetId: dashboard._id,
+        ipCountry: 'BR',
+        ...more,
+      });
+    await deliver([
+      seen('2024-03-04T00:00:00Z', { viewer: 'a', type: 'share.resolved' }),
+      seen('2024-03-04T10:00:00Z', { viewer: 'a' }),
+      seen('2024-03-04T23:59:59.999Z', { viewer: 'b', ipCountry: 'PT' }),
+      seen('2024-03-05T00:00:00Z', { viewer: 'a', type: 'embed.executed', shareId: null }),
+      seen('2024-03-05T01:00:00Z', { viewer: 'c', type: 'share.denied' }),
+      seen('2024-03-07T12:00:00Z', { viewer: 'd', actorKind: 'external', actorId: 'd', actorEmail: 'd@x.test' }),
+      seen('2024-03-07T12:30:00Z', { viewer: 'd', actorKind: 'external', actorId: 'd', actorEmail: 'd@x.test' }),
+      seen('2024-03-11T00:00:00Z', { viewer: 'a' }),
+      seen('2024-03-04T10:00:00Z', { type: 'context.updated' }),
+    ]);
+    const ask = async (query: string) => (await company.as.get(`${ANALYTICS}?${query}`)).body;
+    const week = 'from=2024-03-04T00:00:00Z&to=2024-03-10T23:59:59.999Z';
+    const none = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+    const byDay = await ask(week);
+    expect(byDay.totals).toEqual({ resolved: 1, executed: 5, denied: 1, unique_viewers: 3 });
+    expect(byDay.series).toEqual([
+      { start: '2024-03-04T00:00:00.000Z', resolved: 1, executed: 2, denied: 0, unique_viewers: 2 },
+      { start: '2024-03-05T00:00:00.000Z', resolved: 0, executed: 1, denied: 1, unique_viewers: 1 },
+      { start: '2024-03-06T00:00:00.000Z', ...none },
+      { start: '2024-03-07T00:00:00.000Z', resolved: 0, executed: 2, denied: 0, unique_viewers: 1 },
+      ...['08', '09', '10'].map((day) => ({ start: `2024-03-${day}T00:00:00.000Z`, ...none })),
+    ]);
+    expect(byDay.top).toEqual({
+      shares: [{ key: share.id, label: 'Partners', count: 4 }],
+      dashboards: [{ key: dashboard._id, label: 'Overview', count: 5 }],
+      viewers: [
+        { key: 'a', label: 'anonymous', count: 2 },
+        { key: 'd', label: 'd@x.test', count: 2 },
+        { key: 'b', label: 'anonymous', count: 1 },
+      ],
+      countries: [
+        { key: 'BR', label: 'BR', count: 4 },
+        { key: 'PT', label: 'PT', count: 1 },
+      ],
+    });
+    // Weeks begin on Monday.
+    const byWeek = await ask('from=2024-03-06T00:00:00Z&to=2024-03-11T00:00:00Z&interval=week');
+    expect(byWeek.series.map(({ start, executed }: { start: string; executed: number }) => [start, executed])).toEqual([
+      ['2024-03-04T00:00:00.000Z', 2],
+      ['2024-03-11T00:00:00.000Z', 1],
+    ]);
+    const byHour = await ask('from=2024-03-04T09:30:00Z&to=2024-03-04T10:30:00Z&interval=hour');
+    expect(byHour.series.map(({ executed }: { executed: number }) => executed)).toEqual([0, 1]);
+    expect((await ask(`${week}&share_id=${share.id}`)).totals.executed).toBe(4);
+    expect((await ask(`${week}&share_id=nothing`)).totals).toEqual(none);
+    expect((await ask('')).series).toHaveLength(31);
+  });
+
+  it.each([
+    ['more intervals than anybody reads', 'from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&interval=hour'],
+    ['an end before the beginning', 'from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z'],
+    ['an unknown interval', 'interval=minute'],
+  ])('refuse %s', async (_what, query) => {
+    const { as } = await aCompany();
+    expect((await as.get(`${ANALYTICS}?${query}`)).status).toBe(422);
+  });
+});
