@@ -84,6 +84,11 @@ export function moveIntoPlace(table: { name: string; id: string }): string[] {
   ];
 }
 
+/** Drops a deleted table for good. */
+export function dropFromTrash(tableId: string): string {
+  return `DROP TABLE IF EXISTS ${qualified('trash', tableId)}`;
+}
+
 /** Renames a table of schema `public`. */
 export function renameTable(name: string, newName: string): string {
   return `ALTER TABLE ${qualified('public', name)} RENAME TO ${quoted(newName)}`;

@@ -1,8 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { clock } from '../../src/context.ts';
 import type { JobMessage } from '../../src/jobs/messages.ts';
-import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
@@ -17,6 +15,7 @@ import {
   load,
   rowsOf,
   storedFiles,
+  sweep,
   tablesOf,
   upload,
 } from './support.ts';
@@ -27,20 +26,6 @@ const HOUR = 60 * MINUTE;
 const SMALL = { UPLOAD_MESSAGE_BYTES: '32768' };
 const ROWS = 20_000;
 const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
-const realNow = clock.now;
-
-/** The scheduled run as it is so much later, with the queue of the test. */
-async function sweep(queue: ReturnType<typeof aHeldQueue>, milliseconds = 0): Promise<void> {
-  const now = realNow() + milliseconds;
-  const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };
-  clock.now = () => now;
-  try {
-    await runScheduled(controller, { ...env, ...queue.env } as never, { waitUntil: () => {} } as never);
-  } finally {
-    clock.now = realNow;
-  }
-}
 
 describe('the work of a job', () => {
   let company: Company;
@@ -206,7 +191,7 @@ describe('the work of a job', () => {
     const queue = aHeldQueue();
     const done = await load(company, [aFile('a.csv', aTable(10)), aFile('b.csv', aTable(10))]);
     const open = await upload(company, [aFile('c.csv', aTable(10))], queue);
-    const orphan = `uploads/${company.id}/${Math.floor(realNow() / 1000).toString(16)}0123456789abcdef/0`;
+    const orphan = `uploads/${company.id}/${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef/0`;
     await env.FILES.put(orphan, 'a,b');
     await deliverAll(queue);
     await sweep(queue, 24 * HOUR - MINUTE);

@@ -1,8 +1,9 @@
 import { createExecutionContext, createMessageBatch, env, getQueueResult } from 'cloudflare:test';
 import type { Bindings } from '../../src/config.ts';
-import { openContext } from '../../src/context.ts';
+import { clock, openContext } from '../../src/context.ts';
 import worker from '../../src/index.ts';
 import type { JobMessage } from '../../src/jobs/messages.ts';
+import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { databaseOf } from '../../src/modules/managed-database/service.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
 import type { Company } from '../support/worlds.ts';
@@ -119,6 +120,20 @@ export async function deliverAll(
     delivered += 1;
   }
   return delivered;
+}
+
+const realNow = clock.now;
+
+/** The scheduled run as it is so much later, with the queue of the test. */
+export async function sweep(queue: ReturnType<typeof aHeldQueue>, milliseconds = 0): Promise<void> {
+  const now = realNow() + milliseconds;
+  const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };
+  clock.now = () => now;
+  try {
+    await runScheduled(controller, { ...env, ...queue.env } as never, { waitUntil: () => {} } as never);
+  } finally {
+    clock.now = realNow;
+  }
 }
 
 /** Looks into the company's own Postgres, as its owner. */

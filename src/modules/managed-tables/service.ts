@@ -4,13 +4,15 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { databaseOf, requireDatabase } from '../managed-database/service.ts';
+import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
 import { locked, nameIsTaken, tableBusy, tableNotFound, truncateLocked } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
+import { KEPT_IN_TRASH_MS } from './trash.ts';
 
 export { nameIsTaken } from './failures.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
+export { purgeTrash } from './trash.ts';
 
 export interface TablePage {
   total: number;
@@ -148,10 +150,11 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
 }
 
 /**
- * Takes a table out of sight; its rows are kept in schema `trash`.
+ * Takes a table out of sight; its rows are kept in schema `trash` for 30 days.
  * @throws Failure `managed_table.not_found`, `managed_table.locked` while an upload job works on it
  */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
+  await markWork(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const name = await change(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id);
     if (await store.hasUploadInWork(tx, id)) throw locked();

@@ -197,3 +197,25 @@ export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Prom
     at,
   ]);
 }
+
+/** Deleted tables, those first that were deleted first. `deletedAt` in milliseconds. */
+export async function readDeleted(
+  tx: TenantTx,
+  companyId: string,
+  limit: number,
+): Promise<{ id: string; deletedAt: number }[]> {
+  const rows = await tx.query<{ id: string; deleted_at: string }>(
+    `SELECT id, (extract(epoch FROM deleted_at) * 1000)::bigint AS deleted_at FROM console.managed_tables
+     WHERE company_id = $1 AND deleted_at IS NOT NULL ORDER BY managed_tables.deleted_at, id LIMIT $2`,
+    [companyId, limit],
+  );
+  return rows.map((row) => ({ id: row.id, deletedAt: Number(row.deleted_at) }));
+}
+
+/** Removes a deleted table from the catalogue. */
+export async function forgetDeleted(tx: TenantTx, key: TableKey): Promise<void> {
+  await tx.execute('DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at IS NOT NULL', [
+    key.id,
+    key.companyId,
+  ]);
+}

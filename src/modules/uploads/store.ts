@@ -48,7 +48,8 @@ const MEMBERS =
 
 const KEY = 'id = $1 AND company_id = $2';
 
-const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
+/** Condition of jobs that have not ended. */
+export const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
 
 /** Jobs that a list holds at most; expiry keeps the number of waiting ones low. */
 const MAX_LISTED = 500;
@@ -270,46 +271,4 @@ export async function failJob(tx: TenantTx, key: JobKey, error: JobError, at: st
      WHERE ${KEY}`,
     [key.id, key.companyId, JSON.stringify(error), at],
   );
-}
-
-/** What the scheduled run needs to know of a job. Moments in milliseconds. */
-export interface JobGlance {
-  id: string;
-  status: JobStatus;
-  step: number;
-  updatedAt: number;
-}
-
-const GLANCE = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
-
-interface GlanceRow {
-  id: string;
-  status: JobStatus;
-  step: number;
-  updated_at: string;
-}
-
-const glanceOf = (row: GlanceRow): JobGlance => ({
-  id: row.id,
-  status: row.status,
-  step: row.step,
-  updatedAt: Number(row.updated_at),
-});
-
-/** Jobs that have not ended, the longest silent first. */
-export async function glanceAtActive(tx: TenantTx, companyId: string, limit: number): Promise<JobGlance[]> {
-  const rows = await tx.query<GlanceRow>(
-    `SELECT ${GLANCE} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE} ORDER BY updated_at LIMIT $2`,
-    [companyId, limit],
-  );
-  return rows.map(glanceOf);
-}
-
-/** The jobs of these ids, as far as they exist. */
-export async function glanceAt(tx: TenantTx, companyId: string, ids: string[]): Promise<JobGlance[]> {
-  const rows = await tx.query<GlanceRow>(
-    `SELECT ${GLANCE} FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])`,
-    [companyId, ids],
-  );
-  return rows.map(glanceOf);
 }

@@ -1,29 +1,39 @@
 import type { CompanyContext } from '../../context.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseOf } from '../managed-database/service.ts';
-import { endAt } from './ending.ts';
+import { purgeTrash } from '../managed-tables/service.ts';
+import { endAt, stagingTable } from './ending.ts';
 import { expired, Superseded } from './problems.ts';
 import { filesOf, forgetKeys, jobIdOf } from './receive.ts';
 import { SILENCE_MS } from './service.ts';
-import * as store from './store.ts';
+import * as store from './sweep-store.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A job waits so long for its confirm. */
 const WAITING_MS = DAY_MS;
 /** The files of an ended job, and those that no job came of, are kept so long. */
 const KEEPING_MS = DAY_MS;
+/** What a job says of itself is kept so long after its end. */
+const REMEMBERING_MS = 90 * DAY_MS;
 const JOBS_PER_LOOK = 1000;
 const KEYS_PER_PAGE = 1000;
 
 /**
  * One look at a company's uploads: takes up jobs that fell silent, ends those that waited too long for their confirm,
- * deletes files whose time has come, whether or not a job ever came of them.
+ * deletes files whose time has come, whether or not a job ever came of them, and with them what was made of them; forgets
+ * jobs that ended long ago, rows that no load will come back to, and deleted tables.
  * @returns when the next look is due, in milliseconds; null when nothing is left to wait for
  */
 export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
   const database = await databaseOf(ctx);
   if (!database) return null;
-  const dues = [await sweepJobs(ctx, database), await sweepFiles(ctx, database)];
+  await dropOrphans(database);
+  const dues = [
+    await sweepJobs(ctx, database),
+    await sweepFiles(ctx, database),
+    await forgetEnded(ctx, database),
+    await purgeTrash(ctx),
+  ];
   const due = Math.min(...dues);
   return Number.isFinite(due) ? due : null;
 }
@@ -55,6 +65,20 @@ async function expire(ctx: CompanyContext, database: TenantSql, job: store.JobGl
 async function takeUpAgain(ctx: CompanyContext, job: store.JobGlance): Promise<void> {
   const type = job.status === 'inserting' ? 'upload.load' : 'upload.analyse';
   await ctx.jobs.send({ type, companyId: ctx.actor.companyId, jobId: job.id });
+}
+
+/** Tables of loads go with their jobs, in one transaction; here goes what any mistake leaves over. */
+async function dropOrphans(database: TenantSql): Promise<void> {
+  for (const name of await store.orphanedStagings(database)) {
+    await database.execute(`DROP TABLE IF EXISTS ${stagingTable(name)}`);
+  }
+}
+
+async function forgetEnded(ctx: CompanyContext, database: TenantSql): Promise<number> {
+  const until = new Date(ctx.now() - REMEMBERING_MS).toISOString();
+  const { deleted, oldest } = await store.deleteEnded(database, ctx.actor.companyId, until, JOBS_PER_LOOK);
+  if (oldest === null) return Number.POSITIVE_INFINITY;
+  return deleted === JOBS_PER_LOOK ? ctx.now() : oldest + REMEMBERING_MS;
 }
 
 /** R2 itself says what there is to delete, so that nothing is forgotten, whatever broke off where. */

@@ -1,0 +1,106 @@
+import { env } from 'cloudflare:test';
+import { zipSync } from 'fflate';
+import { beforeEach, expect, it } from 'vitest';
+import { column, aTable as makeTable, tableRoutes } from '../managed-tables/support.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import {
+  aFile,
+  aHeldQueue,
+  aTable,
+  cancel,
+  confirm,
+  deliver,
+  deliverAll,
+  inDatabase,
+  jobOf,
+  load,
+  storedFiles,
+  sweep,
+  tablesOf,
+  upload,
+} from './support.ts';
+import { aSheet } from './workbooks.ts';
+
+const HOUR = 60 * 60_000;
+const DAY = 24 * HOUR;
+
+let company: Company;
+let queue: ReturnType<typeof aHeldQueue>;
+beforeEach(async () => {
+  // A sweep of weeks later ends sessions, too.
+  company = await aProvisionedCompany();
+  queue = aHeldQueue();
+});
+
+const jobRows = () =>
+  inDatabase(company, (database) => database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'));
+
+it('what was made of an archive and of workbooks goes with their job', async () => {
+  const book = aSheet([
+    ['codigo', 'nome', 'criado_em'],
+    [1, 'Ana', '2024-01-31'],
+  ]);
+  const zip = zipSync({ 'a.csv': new TextEncoder().encode(aTable(5)), 'b.xlsx': book }) as Uint8Array<ArrayBuffer>;
+  const jobId = await upload(company, [aFile('tudo.zip', zip)], queue);
+  await deliverAll(queue);
+  expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm' });
+  // The archive, two entries unpacked, the workbook's sheet unpacked, and its text.
+  expect(await storedFiles(company)).toHaveLength(5);
+  await cancel(company, jobId);
+  await sweep(queue, DAY - HOUR);
+  expect(await storedFiles(company)).toHaveLength(5);
+  await sweep(queue, DAY + HOUR);
+  expect(await storedFiles(company)).toEqual([]);
+});
+
+it('what an attempt that broke off had made goes too, also when no job is left of it', async () => {
+  const id = `${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef`;
+  await env.FILES.put(`uploads/${company.id}/${id}/made/0`, 'a,b');
+  // Whatever is due next, the scheduled run comes by for an upload.
+  const jobId = await upload(company, [aFile('a.csv', aTable(1))], queue);
+  await cancel(company, jobId);
+  await sweep(queue, DAY + HOUR);
+  expect(await storedFiles(company)).toEqual([]);
+});
+
+it('rows that no load will come back to are dropped, those of a load are not', async () => {
+  const jobId = await upload(company, [aFile('dados.csv', aTable(20_000))], queue);
+  await deliverAll(queue);
+  const { columns } = (await jobOf(company, jobId)).inferred_schema;
+  await confirm(company, jobId, { display_name: 'em_carga', columns }, queue);
+  const message = queue.messages.shift();
+  if (!message) throw new Error('a confirm sends a message');
+  await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: '32768' });
+  const before = await tablesOf(company);
+  await inDatabase(company, (database) =>
+    database.execute('CREATE TABLE console."0123456789abcdef01234567" (id uuid, codigo bigint)'),
+  );
+  await sweep(queue, 2 * 60_000);
+  expect(await tablesOf(company)).toEqual(before);
+  expect(before).toContainEqual(expect.stringMatching(/^console/));
+  await deliverAll(queue);
+  expect(await jobOf(company, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: 20_000 } });
+});
+
+it('a deleted table is kept for 30 days, then it is gone, and the scheduled run comes by for it', async () => {
+  const ids = [
+    await makeTable(company.as, 'apagada', [column('a')]),
+    await makeTable(company.as, 'ficou', [column('a')]),
+  ] as const;
+  expect((await tableRoutes(company.as, ids[0]).delete()).status).toBe(204);
+  await sweep(queue, 30 * DAY - HOUR);
+  expect(await tablesOf(company)).toContain(`trash.${ids[0]}`);
+  await sweep(queue, 30 * DAY + HOUR);
+  const tables = await tablesOf(company);
+  expect(tables).not.toContain(`trash.${ids[0]}`);
+  expect(tables).toContain('public.ficou');
+});
+
+it('a job is forgotten 90 days after its end, its table stays', async () => {
+  const job = await load(company, [aFile('dados.csv', aTable(3))], { display_name: 'lembrada' });
+  await sweep(queue, 89 * DAY);
+  expect(await jobRows()).toContainEqual({ id: job._id });
+  await sweep(queue, 91 * DAY);
+  expect(await jobRows()).toEqual([]);
+  expect(await tablesOf(company)).toEqual(['public.lembrada']);
+});
