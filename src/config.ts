@@ -10,6 +10,7 @@ export interface Bindings {
   AUDIT_DB: D1Database;
   FILES: R2Bucket;
   JOBS: Queue;
+  MODEL_JOBS: Queue;
   AUDIT: Queue;
   SHARE_EVENTS: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;

@@ -148,7 +148,7 @@ export function openContext<A extends Actor>(
     config,
     bindings: origin.env,
     files: origin.env.FILES,
-    jobs: jobQueue(origin.env.JOBS),
+    jobs: jobQueue(origin.env),
     mailer: mailer(origin.env.EMAIL, config.MAIL_FROM),
     baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
     ip: origin.ip,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Bindings } from '../config.ts';
 
 const upload = { companyId: z.string(), jobId: z.string() };
 
@@ -24,16 +25,17 @@ export const jobMessage = z.discriminatedUnion('type', [
 
 export type JobMessage = z.output<typeof jobMessage>;
 
-/** The producing end of the queue. */
+/** The producing end of the queues. */
 export interface JobQueue {
   /** Hands a message to the queue; it is kept once this resolves. `delaySeconds` postpones its delivery. */
   send(message: JobMessage, delaySeconds?: number): Promise<void>;
 }
 
-/** The queue behind a Cloudflare binding. */
-export function jobQueue(queue: Queue): JobQueue {
+/** The queues behind Cloudflare's bindings: what waits for a model has one of its own. */
+export function jobQueue(bindings: Pick<Bindings, 'JOBS' | 'MODEL_JOBS'>): JobQueue {
   return {
     async send(message, delaySeconds) {
+      const queue = message.type === 'knowledge.generate' ? bindings.MODEL_JOBS : bindings.JOBS;
       await queue.send(message, delaySeconds === undefined ? {} : { delaySeconds });
     },
   };

@@ -14,6 +14,7 @@ type Consumer = (batch: MessageBatch, env: Bindings, execution: ExecutionContext
 /** Every queue of wrangler.toml: who handles its messages, and where they are sent. */
 const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue }> = {
   'data-console-jobs': { consume: dispatch, producer: ({ JOBS }) => JOBS },
+  'data-console-model-jobs': { consume: dispatch, producer: ({ MODEL_JOBS }) => MODEL_JOBS },
   'data-console-audit': { consume: consumeAuditRecords, producer: ({ AUDIT }) => AUDIT },
   'data-console-share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
 };

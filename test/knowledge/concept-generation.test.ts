@@ -314,10 +314,10 @@ describe('a generation that meets with accidents', () => {
     // The message for the second batch is lost.
     workshop.messages.splice(0);
     const ours = () => workshop.messages.filter(({ companyId }) => companyId === company.id);
-    await runScheduled({ JOBS: workshop.env.JOBS });
+    await runScheduled({ MODEL_JOBS: workshop.env.MODEL_JOBS });
     expect(ours()).toEqual([]);
     later(61_000);
-    await runScheduled({ JOBS: workshop.env.JOBS });
+    await runScheduled({ MODEL_JOBS: workshop.env.MODEL_JOBS });
     expect(ours()).toEqual([{ type: 'knowledge.generate', companyId: company.id, jobId: id }]);
     await workshop.run();
     expect(await workshop.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });

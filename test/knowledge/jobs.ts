@@ -9,7 +9,7 @@ import { PREFIX } from './support.ts';
 export async function aWorkshop(as: Caller, ...steps: Step[]) {
   const model = await aModel(...steps);
   const queue = aHeldQueue();
-  const env = { ...model.env, ...queue.env } as unknown as Record<string, string>;
+  const env = { ...model.env, MODEL_JOBS: queue.env.JOBS } as unknown as Record<string, string>;
   return {
     model,
     messages: queue.messages,
