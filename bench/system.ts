@@ -46,6 +46,7 @@ export async function startSystem(entry?: string): Promise<System> {
     NEON_WS_PROXY: neon.wsProxy,
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
+    RATE_LIMIT_TOKEN_PER_MINUTE: NO_LIMIT,
   };
   const start = () => startWorker({ projectDir: PROJECT, stateDir, modules, port, variables, deliver: async () => {} });
   let worker: LocalWorker = await start();

@@ -19,7 +19,9 @@ export function withoutPlatform(env: Bindings): Bindings {
     CONTROL_DB: recorded(env.CONTROL_DB),
     ORGANIZATION_GATE: { getByName: () => ({ admit }) },
     IP_LIMITER: { getByName: () => ({ take: async () => open }) },
+    TOKEN_LIMITER: { getByName: () => ({ take: async () => open }) },
     AUDIT: { send: async () => undefined },
+    SHARE_EVENTS: { send: async () => undefined },
   };
   known.set(env, made as unknown as Bindings);
   return made as unknown as Bindings;
