@@ -8,6 +8,8 @@ import { chartsOf, type Exhibit, subjectOf } from './exhibit.ts';
 
 /** How long a result of a visualization shown alone is kept. Dashboards say it themselves. Seconds. */
 const STANDARD_CACHE_SECONDS = 60;
+/** Characters of the largest answer that is kept. */
+const MOST_KEPT = 8 * 1024 * 1024;
 
 /**
  * The options of a filter that the viewer may use.
@@ -44,18 +46,19 @@ export async function executeFor(
 
   const cache = await caches.open('results');
   const key = await cacheKey(ctx.actor.companyId, exhibit, values);
-  const kept = await cache.match(key);
-  if (kept) return new Response(kept.body, { headers: { 'Content-Type': 'application/json' } });
+  const known = await cache.match(key);
+  if (known) return new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
   const executions = await run(ctx, exhibit, values);
-  // A failure may be gone by the next request.
-  if (executions.every((execution) => 'result' in execution)) {
-    const text = written(
+  const text = written(exhibit, executions);
+  // A failure may be gone by the next request; and two copies of a large result are more than an isolate should hold.
+  if (text.length <= MOST_KEPT && executions.every((execution) => 'result' in execution)) {
+    const kept = written(
       exhibit,
       executions.map((execution) => ({ ...execution, cached: true })),
     );
-    ctx.defer(cache.put(key, new Response(text, { headers: { 'Cache-Control': `max-age=${seconds}` } })));
+    ctx.defer(cache.put(key, new Response(kept, { headers: { 'Cache-Control': `max-age=${seconds}` } })));
   }
-  return json(written(exhibit, executions));
+  return json(text);
 }
 
 const run = (ctx: CompanyContext, exhibit: Exhibit, values: BoundValues): Promise<Execution[]> =>
