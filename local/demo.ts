@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DemoRefused, send } from './demo-client.ts';
+import { type DemoDashboard, makeDashboard } from './demo-dashboard.ts';
 
 /** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
 const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
@@ -12,7 +13,7 @@ const TABLE_NAME = 'birdstrikes';
 const POLL_MS = 300;
 
 /** What `demo.json` tells about the running system. Members appear as the parts they name exist. */
-export interface Demo {
+export interface Demo extends Partial<DemoDashboard> {
   base_url: string;
   iam_base_url: string;
   company: { id: string; slug: string };
@@ -72,6 +73,8 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     await send(baseUrl, 'POST', '/v1/managed-tables/provision', { token });
     demo = await keep({ ...demo, table_id: await loadData(options, token) });
   }
+  report('Opening the dashboard …');
+  demo = await keep({ ...demo, ...(await makeDashboard(baseUrl, token, demo)) });
   return keep({ ...demo, postgres_url: options.postgresUrlOf(demo.company.id) });
 }
 

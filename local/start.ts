@@ -100,6 +100,8 @@ async function start(): Promise<void> {
 Data Console API is ready.
   API         ${baseUrl}
   Description ${baseUrl}/docs
+  Embedded    ${demo.embed_url}
+  Shared      ${demo.public_share_url}
   Company     ${demo.company.slug}, owner ${demo.owner.email}, password ${demo.owner.password}
   Postgres    ${demo.postgres_url}
   Mailbox     ${mailbox.url}?to=ADDRESS

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Demo } from '../../local/demo.ts';
+import { send } from '../../local/demo-client.ts';
+import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
 import { freePort, isAlive } from '../../local/processes.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -38,7 +41,14 @@ describe('npm start', () => {
   function run(environment: Record<string, string> = {}): Start {
     const child = spawn(process.execPath, ['local/start.ts'], {
       cwd: PROJECT,
-      env: { ...process.env, PORT: String(port), LOCAL_STATE_DIR: stateDir, ...environment },
+      env: {
+        ...process.env,
+        PORT: String(port),
+        LOCAL_STATE_DIR: stateDir,
+        // The test asks faster than a person.
+        RATE_LIMIT_IP_PER_SECOND: '1000',
+        ...environment,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     starts.push(child);
@@ -103,6 +113,25 @@ describe('npm start', () => {
     }
   }
 
+  /** How many rows each chart of the dashboard answers behind both addresses, once their pages have opened. */
+  async function rowsOfCharts({ embed_url, public_share_url }: DemoDashboard): Promise<number[][]> {
+    const addresses = [
+      [embed_url, embed_url.replace('/embed/', '/api/embed/')],
+      [public_share_url, public_share_url.replace('/p/', '/api/v1/public/shares/')],
+    ] as const;
+    return Promise.all(
+      addresses.map(async ([page, api]) => {
+        const opened = await fetch(page);
+        expect([opened.status, opened.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+        const headers = { 'Content-Type': 'application/json' };
+        const body = JSON.stringify({ parameters: { state: ['Texas', 'Ohio'], period: { from: '1995-01-01' } } });
+        const executed = await fetch(`${api}/execute`, { method: 'POST', headers, body });
+        const { results } = (await executed.json()) as { results: { row_count?: number }[] };
+        return results.map(({ row_count = 0 }) => row_count);
+      }),
+    );
+  }
+
   it('runs the whole system, survives being killed, and ends without a trace', { timeout: 120_000 }, async () => {
     const first = run();
     await ready(first);
@@ -111,6 +140,10 @@ describe('npm start', () => {
     const health = await fetch(`${facts.base_url}/health`);
     expect([health.status, (await health.json()) as unknown]).toMatchObject([200, { status: 'ok' }]);
     expect(await rows()).toBe(10_000);
+    const [embedded, linked] = await rowsOfCharts(facts);
+    expect(embedded?.length).toBeGreaterThanOrEqual(4);
+    expect(Math.min(...(embedded as number[]))).toBeGreaterThan(0);
+    expect(linked).toEqual(embedded);
 
     const second = run({ PORT: String(await freePort()) });
     expect(await second.ended).toBe(1);
@@ -124,15 +157,44 @@ describe('npm start', () => {
 
     const third = run();
     await ready(third);
-    expect((await demo()).company).toEqual(facts.company);
-    expect((await demo()).table_id).toBe(facts.table_id);
+    // All that the first start told is as true as then.
+    expect(await demo()).toMatchObject({ ...facts, mailbox_url: expect.any(String), postgres_url: expect.any(String) });
     expect(await rows()).toBe(10_000);
+    expect(await rowsOfCharts(facts)).toEqual([embedded, linked]);
     const alsoAlive = await children();
     expect(alsoAlive.map(isAlive)).toEqual([true, true]);
+    await takesUpTheDashboard(facts);
     third.process.kill('SIGINT');
     expect(await third.ended).toBe(0);
     expect(alsoAlive.map(isAlive)).toEqual([false, false]);
   });
+
+  /** A start that is killed while it makes the dashboard has told only a part of it, or nothing. */
+  async function takesUpTheDashboard({ base_url, company, owner, ...facts }: Demo & DemoDashboard) {
+    const { token } = await send<{ token: string }>(base_url, 'POST', '/v1/auth/login', {
+      json: { company_slug: company.slug, ...owner },
+    });
+    const { dashboard_id, visualization_id, embed_url, public_share_url } = facts;
+    const charts = () =>
+      send<{ total: number }>(base_url, 'GET', '/v1/visualizations', { token }).then(({ total }) => total);
+    const before = await charts();
+
+    const again = await makeDashboard(base_url, token, {});
+    expect(again).toMatchObject({ dashboard_id, visualization_id });
+    expect(await charts()).toBe(before);
+    expect(again.public_share_url).not.toBe(public_share_url);
+    // The link that nobody was told of is no open door.
+    expect((await fetch(public_share_url.replace('/p/', '/api/v1/public/shares/').concat('/resolve'))).status).toBe(
+      401,
+    );
+    const [made, shared] = await rowsOfCharts(again);
+    expect(shared).toEqual(made);
+
+    await send(base_url, 'POST', '/api/v1/embed/rotate-key', { token });
+    const renewed = await makeDashboard(base_url, token, again);
+    expect(renewed).toEqual({ ...again, embed_url: expect.not.stringMatching(embed_url) });
+    expect(await rowsOfCharts(renewed)).toEqual([made, shared]);
+  }
 
   it('says what to do about a port that is taken or is none', { timeout: 30_000 }, async () => {
     const server = createServer().listen(0, '127.0.0.1');

@@ -1,0 +1,94 @@
+/** What stands on the demo's dashboard: reported collisions of aircraft with wildlife. */
+
+/** The filters. In SQL they are optional clauses: without a value one asks for nothing. */
+export const PARAMETERS = [
+  { slug: 'state', label: 'State', kind: 'multi_select' },
+  { slug: 'size', label: 'Size of the animal', kind: 'select' },
+  { slug: 'period', label: 'Date of flight', kind: 'date_range' },
+];
+
+const FILTERED = `FROM birdstrikes
+WHERE true
+  [[AND origin_state = ANY({{state}})]]
+  [[AND wildlife_size = {{size}}]]
+  [[AND flight_date >= {{period.from}}]]
+  [[AND flight_date <= {{period.to}}]]`;
+
+interface DemoChart {
+  slug: string;
+  name: string;
+  description?: string;
+  sql: string;
+  chart: { type: string; x?: string; y?: string[]; series?: string; options?: Record<string, unknown> };
+  /** Where it stands on a grid of twelve columns. */
+  place: { x: number; y: number; w: number; h: number };
+}
+
+/** The chart that is shared alone, too. */
+export const CHART_ALONE = 'strikes-by-month';
+
+export const CHARTS: DemoChart[] = [
+  {
+    slug: 'reported-strikes',
+    name: 'Reported strikes',
+    sql: `SELECT count(*) AS strikes\n${FILTERED}`,
+    chart: { type: 'number', y: ['strikes'] },
+    place: { x: 0, y: 0, w: 4, h: 2 },
+  },
+  {
+    slug: 'share-with-damage',
+    name: 'With damage',
+    sql: `SELECT avg((effect_amount_of_damage <> 'None')::int) AS share\n${FILTERED}`,
+    chart: { type: 'number', y: ['share'], options: { format: 'percent', decimals: 1 } },
+    place: { x: 4, y: 0, w: 4, h: 2 },
+  },
+  {
+    slug: 'total-cost',
+    name: 'Total cost',
+    sql: `SELECT sum(cost_total) AS cost\n${FILTERED}`,
+    chart: { type: 'number', y: ['cost'], options: { format: 'currency', currency: 'USD', decimals: 0 } },
+    place: { x: 8, y: 0, w: 4, h: 2 },
+  },
+  {
+    slug: CHART_ALONE,
+    name: 'Strikes by month',
+    description: 'By the time of day at which they happened.',
+    sql: `SELECT date_trunc('month', flight_date)::date AS month, time_of_day, count(*) AS strikes\n${FILTERED}\nGROUP BY month, time_of_day\nORDER BY month, strikes DESC`,
+    chart: { type: 'line', x: 'month', y: ['strikes'], series: 'time_of_day' },
+    place: { x: 0, y: 2, w: 12, h: 4 },
+  },
+  {
+    slug: 'airports-with-the-most-strikes',
+    name: 'Airports with the most strikes',
+    sql: `SELECT airport_name AS airport, count(*) AS strikes\n${FILTERED}\nGROUP BY airport\nORDER BY strikes DESC, airport\nLIMIT 10`,
+    chart: { type: 'bar', x: 'airport', y: ['strikes'], options: { horizontal: true } },
+    place: { x: 0, y: 6, w: 7, h: 5 },
+  },
+  {
+    slug: 'phase-of-flight',
+    name: 'Phase of flight',
+    sql: `SELECT phase_of_flight AS phase, count(*) AS strikes\n${FILTERED}\nGROUP BY phase\nORDER BY strikes DESC, phase`,
+    chart: { type: 'pie', x: 'phase', y: ['strikes'] },
+    place: { x: 7, y: 6, w: 5, h: 5 },
+  },
+  {
+    slug: 'species',
+    name: 'Species',
+    description: 'The costliest first.',
+    sql: `SELECT wildlife_species AS species, count(*) AS strikes,\n  count(*) FILTER (WHERE effect_amount_of_damage <> 'None') AS with_damage, sum(cost_total) AS cost_in_usd\n${FILTERED}\nGROUP BY species\nORDER BY cost_in_usd DESC, species`,
+    chart: { type: 'table' },
+    place: { x: 0, y: 11, w: 12, h: 5 },
+  },
+];
+
+export const DASHBOARD = {
+  slug: 'bird-strikes',
+  name: 'Bird strikes',
+  description: 'Where, when and in which phase of flight aircraft met wildlife, and what it cost.',
+};
+
+/** Where the values of its filters come from. */
+export const OPTIONS: Record<string, unknown> = {
+  state: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
+  size: ['Small', 'Medium', 'Large'].map((size) => ({ label: size, value: size })),
+};
