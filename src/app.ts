@@ -62,7 +62,7 @@ import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
 import { consoleUserEndpoints } from './modules/users/console.ts';
 import { organizationUserEndpoints } from './modules/users/organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/console.ts';
-import { logError } from './platform/log.ts';
+import { correlated, logError } from './platform/log.ts';
 
 /** Every surface with its endpoints. */
 export const SURFACES: SurfaceEndpoints[] = [
@@ -169,17 +169,18 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
   const failure = failureOf(error);
   if (failure) return failureResponse(surface, failure);
-  logError('request_failed', error, { correlation_id: c.get('correlationId') });
+  logError('request_failed', error);
   return c.json(surface.internalError as object, 500);
 }
 
 /** Gives every request its id, and every answer the headers that all answers carry. */
 const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  c.set('correlationId', crypto.randomUUID());
+  const correlationId = crypto.randomUUID();
+  c.set('correlationId', correlationId);
   c.set('seen', { limits: [], contract: null, actor: null, resourceId: null });
-  await next();
+  await correlated(correlationId, next);
   setHeaders(c, [
-    ['x-correlation-id', c.get('correlationId')],
+    ['x-correlation-id', correlationId],
     ['X-Content-Type-Options', 'nosniff'],
     ...limitHeaders(c.get('seen').limits),
   ]);

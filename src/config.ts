@@ -90,6 +90,8 @@ const variables = z
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
     RATE_LIMIT_IP_PER_SECOND: limit(10),
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
+    /** Days that audit records and share events can be read; then they are moved to R2, below `archive/`. */
+    AUDIT_RETENTION_DAYS: limit(90),
     /** Lets identity providers be on plain http and private addresses: for development on one machine. */
     ALLOW_PRIVATE_ISSUERS: flag,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */

@@ -148,7 +148,7 @@ export function openContext<A extends Actor>(
     config,
     bindings: origin.env,
     files: origin.env.FILES,
-    jobs: jobQueue(origin.env),
+    jobs: jobQueue(origin.env, origin.correlationId),
     mailer: mailer(origin.env.EMAIL, config.MAIL_FROM),
     baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
     ip: origin.ip,
@@ -168,7 +168,7 @@ export function openContext<A extends Actor>(
         try {
           await closer();
         } catch (error) {
-          logError('cleanup_failed', error, { correlation_id: origin.correlationId });
+          logError('cleanup_failed', error);
         }
       }
     },

@@ -37,7 +37,7 @@ export const audited =
     c.executionCtx.waitUntil(
       keep(c.env, record).catch((error) => {
         // What cannot be queued is not lost: the log has it.
-        logError('audit_record_not_queued', error, { correlation_id: record.correlationId });
+        logError('audit_record_not_queued', error);
         log('audit_record', { ...record });
       }),
     );

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ok, raw } from './endpoint.ts';
+import { raw, written } from './endpoint.ts';
+import { brokenParts } from './health.ts';
 import { describe, type SurfaceEndpoints } from './openapi.ts';
 import { pageResponse } from './page.ts';
 import { endpoint } from './surfaces/organization.ts';
@@ -12,9 +13,16 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       path: '/health',
       access: 'public',
       summary: 'Whether the API is up',
-      returns: ok(z.object({ status: z.literal('ok'), version: z.string() })),
+      description:
+        'Looked at every ten seconds. 503 with `status: broken` names in `broken` what does not answer: `control_database`, `audit_database`, `files`.',
+      returns: written(z.object({ status: z.literal('ok'), version: z.string() })),
     },
-    ({ ctx }) => ({ status: 'ok' as const, version: ctx.config.VERSION }),
+    async ({ ctx }) => {
+      const version = ctx.config.VERSION;
+      const broken = await brokenParts(ctx.bindings);
+      if (broken.length === 0) return Response.json({ status: 'ok', version });
+      return Response.json({ status: 'broken', version, broken }, { status: 503 });
+    },
   ),
   endpoint(
     {

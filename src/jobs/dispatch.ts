@@ -3,8 +3,8 @@ import { clock, openContext, type SystemActor } from '../context.ts';
 import { workOn } from '../modules/knowledge/generation/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
-import { log, logError } from '../platform/log.ts';
-import { type JobMessage, jobMessage } from './messages.ts';
+import { correlated, log, logError } from '../platform/log.ts';
+import { type JobMessage, queuedJob } from './messages.ts';
 
 const RETRY_SECONDS = 2;
 const LONGEST_RETRY_SECONDS = 300;
@@ -12,26 +12,24 @@ const LONGEST_RETRY_SECONDS = 300;
 /** Hands each message of the queue to the module that owns its work. A message that fails is tried again, later each time. */
 export async function dispatch(batch: MessageBatch, env: Bindings, execution: ExecutionContext): Promise<void> {
   for (const message of batch.messages) {
-    const parsed = jobMessage.safeParse(message.body);
+    const parsed = queuedJob.safeParse(message.body);
     if (!parsed.success) {
       // Trying again would not help; the message says nothing of a customer's data.
       logError('job_message_malformed', new Error('malformed message'), { message_id: message.id });
       message.ack();
       continue;
     }
-    try {
-      await run(parsed.data, message.id, env, execution);
-      message.ack();
-    } catch (error) {
-      const { type, companyId } = parsed.data;
-      logError('job_failed', error, {
-        type,
-        company_id: companyId,
-        message_id: message.id,
-        attempts: message.attempts,
-      });
-      message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** message.attempts, LONGEST_RETRY_SECONDS) });
-    }
+    const { correlationId = message.id, ...job } = parsed.data;
+    await correlated(correlationId, async () => {
+      try {
+        await run(job, correlationId, env, execution);
+        message.ack();
+      } catch (error) {
+        const { id, attempts } = message;
+        logError('job_failed', error, { type: job.type, company_id: job.companyId, message_id: id, attempts });
+        message.retry({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** attempts, LONGEST_RETRY_SECONDS) });
+      }
+    });
   }
 }
 

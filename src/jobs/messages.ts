@@ -25,18 +25,21 @@ export const jobMessage = z.discriminatedUnion('type', [
 
 export type JobMessage = z.output<typeof jobMessage>;
 
+/** A message as it stands in the queue: with the id of the request, or of the run, that it was sent for. */
+export const queuedJob = z.intersection(jobMessage, z.object({ correlationId: z.string().optional() }));
+
 /** The producing end of the queues. */
 export interface JobQueue {
   /** Hands a message to the queue; it is kept once this resolves. `delaySeconds` postpones its delivery. */
   send(message: JobMessage, delaySeconds?: number): Promise<void>;
 }
 
-/** The queues behind Cloudflare's bindings: what waits for a model has one of its own. */
-export function jobQueue(bindings: Pick<Bindings, 'JOBS' | 'MODEL_JOBS'>): JobQueue {
+/** The queues behind Cloudflare's bindings: what waits for a model has one of its own. `correlationId` goes along. */
+export function jobQueue(bindings: Pick<Bindings, 'JOBS' | 'MODEL_JOBS'>, correlationId: string): JobQueue {
   return {
     async send(message, delaySeconds) {
       const queue = message.type === 'knowledge.generate' ? bindings.MODEL_JOBS : bindings.JOBS;
-      await queue.send(message, delaySeconds === undefined ? {} : { delaySeconds });
+      await queue.send({ ...message, correlationId }, delaySeconds === undefined ? {} : { delaySeconds });
     },
   };
 }

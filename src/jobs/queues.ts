@@ -6,22 +6,23 @@ import { consumeAuditRecords } from './audit-queue.ts';
 import { dispatch } from './dispatch.ts';
 import { consumeShareEvents } from './share-event-queue.ts';
 
-/** A dead letter queue is named after the queue whose messages end in it. */
-const DEAD = '-dead';
-
 type Consumer = (batch: MessageBatch, env: Bindings, execution: ExecutionContext) => Promise<void>;
 
-/** Every queue of wrangler.toml: who handles its messages, and where they are sent. */
+/** Every queue of wrangler.toml, by the end of its name: who handles its messages, and where they are sent. */
 const QUEUES: Record<string, { consume: Consumer; producer(env: Bindings): Queue }> = {
-  'data-console-jobs': { consume: dispatch, producer: ({ JOBS }) => JOBS },
-  'data-console-model-jobs': { consume: dispatch, producer: ({ MODEL_JOBS }) => MODEL_JOBS },
-  'data-console-audit': { consume: consumeAuditRecords, producer: ({ AUDIT }) => AUDIT },
-  'data-console-share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
+  jobs: { consume: dispatch, producer: ({ JOBS }) => JOBS },
+  'model-jobs': { consume: dispatch, producer: ({ MODEL_JOBS }) => MODEL_JOBS },
+  audit: { consume: consumeAuditRecords, producer: ({ AUDIT }) => AUDIT },
+  'share-events': { consume: consumeShareEvents, producer: ({ SHARE_EVENTS }) => SHARE_EVENTS },
 };
+
+/** `data-console-jobs`, or `data-console-staging-jobs` in that environment; with `-dead` what its consumer gave up on. */
+const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead>-dead)?$/;
 
 /** Hands a batch to the consumer of its queue. */
 export const consume: Consumer = async (batch, env, execution) => {
-  if (batch.queue.endsWith(DEAD)) return bury(batch, env);
+  const { live, dead } = partsOf(batch.queue);
+  if (dead) return bury(live, batch, env);
   await queueOf(batch.queue).consume(batch, env, execution);
 };
 
@@ -33,14 +34,18 @@ export const resend =
   };
 
 function queueOf(name: string) {
-  const queue = QUEUES[name];
+  const queue = QUEUES[partsOf(name).kind];
   if (!queue) throw new Error(`There is no queue ${name}.`);
   return queue;
 }
 
+function partsOf(name: string): { live: string; kind: string; dead: boolean } {
+  const { live = name, kind = '', dead } = QUEUE_NAME.exec(name)?.groups ?? {};
+  return { live, kind, dead: dead !== undefined };
+}
+
 /** Keeps messages that were tried too often, until someone has looked into it and has them sent again. */
-async function bury(batch: MessageBatch, env: Bindings): Promise<void> {
-  const queue = batch.queue.slice(0, -DEAD.length);
+async function bury(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
   const letters = batch.messages.map(({ id, body, attempts }) => ({
     id,
     queue,

@@ -1,15 +1,17 @@
 import type { Bindings } from '../config.ts';
-import { openContext } from '../context.ts';
-import { replayDeadLetters } from '../modules/dead-letters/service.ts';
+import { type Origin, openContext } from '../context.ts';
+import { archiveOldRecords } from '../modules/audit/service.ts';
+import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
+import { archiveOldEvents } from '../modules/share-activity/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, purgeSignIns } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn } from '../modules/single-sign-on/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
-import { logError } from '../platform/log.ts';
+import { correlated, logError } from '../platform/log.ts';
 import { resend } from './queues.ts';
 
 /** The scheduled run, once a minute: takes up what was left lying and cleans up what has ended. */
@@ -18,13 +20,13 @@ export async function runScheduled(
   env: Bindings,
   execution: ExecutionContext,
 ): Promise<void> {
-  const origin = {
-    env,
-    waitUntil: (work: Promise<unknown>) => execution.waitUntil(work),
-    correlationId: `scheduled-${controller.scheduledTime}`,
-    baseUrl: '',
-    ip: null,
-  };
+  const correlationId = `scheduled-${controller.scheduledTime}`;
+  const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
+  await correlated(correlationId, () => runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null }));
+}
+
+async function runParts(origin: Origin): Promise<void> {
+  const { env } = origin;
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
     await eachOf({
@@ -42,6 +44,9 @@ export async function runScheduled(
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
       dead_letters: () => replayDeadLetters(context, resend(env)),
+      old_dead_letters: () => purgeDeadLetters(context),
+      old_audit_records: () => archiveOldRecords(context),
+      old_share_events: () => archiveOldEvents(context),
     });
   } finally {
     await close();

@@ -3,11 +3,14 @@ export const ID_PATTERN = /^[a-f0-9]{24}$/;
 
 /** A new id: 4 bytes of Unix time, then 8 random bytes, so that ids sort by creation. `now` in milliseconds. */
 export function newId(now: number): string {
-  const seconds = Math.floor(now / 1000)
+  return idsFrom(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
+}
+
+/** What ids made at a moment (ms) begin with: all ids before it sort before this. */
+export const idsFrom = (moment: number): string =>
+  Math.floor(moment / 1000)
     .toString(16)
     .padStart(8, '0');
-  return seconds + crypto.getRandomValues(new Uint8Array(8)).toHex();
-}
 
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
 export function newSecretToken(): string {

@@ -25,9 +25,3 @@ describe('/openapi.json', () => {
     for (const name of references) expect(body.components.schemas).toHaveProperty(name as string);
   });
 });
-
-describe('/health', () => {
-  it('answers ok and the version', async () => {
-    expect((await call('GET', '/health')).body).toEqual({ status: 'ok', version: expect.any(String) });
-  });
-});

@@ -1,10 +1,13 @@
-import type { PrincipalContext } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
 import type { Page } from '../../http/surface.ts';
 import type { AuditRecord } from '../../kernel/audit-record.ts';
+import { archiveOld } from './archive.ts';
 import { type AuditEvent, type AuditFilter, insertRecords, readEvents } from './store.ts';
+import { auditEvents } from './tables.ts';
 
 export type { AuditEvent, AuditFilter };
+export { archiveOld };
 
 /** Stores records in one statement; those that are there already are left as they are. */
 export async function keepAuditRecords(database: D1Database, records: AuditRecord[]): Promise<void> {
@@ -22,3 +25,6 @@ export async function listAuditEvents(
   const found = await readEvents(openAuditDb(ctx.bindings.AUDIT_DB), companyId, filter, page, perPage);
   return { ...found, records: found.records.map((event) => ({ ...event, companyId })) };
 }
+
+/** The scheduled run's part: moves records that are older than is kept to R2. */
+export const archiveOldRecords = (ctx: Context): Promise<number> => archiveOld(ctx, auditEvents, 'audit-events');

@@ -1,9 +1,12 @@
 import type { Context } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
-import { type DeadLetter, insertDeadLetter, markReplayed, selectToReplay } from './store.ts';
+import { type DeadLetter, deleteReplayed, insertDeadLetter, markReplayed, selectToReplay } from './store.ts';
 
 /** Letters sent again by one scheduled run. */
 const REPLAYED_AT_ONCE = 100;
+
+/** How long a letter is shown after it was sent again. */
+const SHOWN_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Sends a message to the queue of that name. */
 export type Resend = (queue: string, body: unknown) => Promise<void>;
@@ -33,4 +36,9 @@ export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<n
     await markReplayed(db, id, ctx.now());
   }
   return letters.length;
+}
+
+/** Forgets letters that were sent again long ago. Those that nobody has looked into stay. */
+export async function purgeDeadLetters(ctx: Context): Promise<void> {
+  await deleteReplayed(openAuditDb(ctx.bindings.AUDIT_DB), ctx.now() - SHOWN_MS);
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNotNull, isNull } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, isNull, lt } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { deadLetters } from './tables.ts';
 
@@ -19,3 +19,7 @@ export const selectToReplay = (db: ControlDb, limit: number) =>
 
 export const markReplayed = (db: ControlDb, id: string, now: number) =>
   db.update(deadLetters).set({ replayedAt: now }).where(eq(deadLetters.id, id));
+
+/** Deletes letters that were sent again before a moment (ms). */
+export const deleteReplayed = (db: ControlDb, before: number) =>
+  db.delete(deadLetters).where(lt(deadLetters.replayedAt, before));

@@ -102,6 +102,6 @@ async function serve(ctx: Context, id: string, send: () => Promise<void>): Promi
     await send();
     await finishRequest(ctx.db, id);
   } catch (error) {
-    logError('mail_failed', error, { mail_request_id: id, correlation_id: ctx.correlationId });
+    logError('mail_failed', error, { mail_request_id: id });
   }
 }

@@ -15,7 +15,7 @@ export function noteUse(
   if (key.lastUsedAt !== null && now - key.lastUsedAt < GRAIN_MS) return;
   const used = { companyId: key.companyId, keyId: key.id, serviceAccountId: key.serviceAccountId };
   const noted = commit(ctx.db, touchKey(ctx.db, used, now, now - GRAIN_MS)).catch((error) =>
-    logError('key_use_not_noted', error, { correlation_id: ctx.correlationId }),
+    logError('key_use_not_noted', error),
   );
   ctx.defer(noted);
 }

@@ -50,7 +50,7 @@ async function handOver(ctx: Context, event: Omit<ShareEvent, 'viewer'>): Promis
     await ctx.bindings.SHARE_EVENTS.send({ ...event, viewer: await viewerOf(ctx, event) } satisfies ShareEvent);
   } catch (error) {
     // What cannot be queued is not lost: the log has it, without what tells who it was.
-    logError('share_event_not_queued', error, { correlation_id: event.correlationId });
+    logError('share_event_not_queued', error);
     log('share_event', { id: event.id, company_id: event.companyId, type: event.type, share_id: event.shareId });
   }
 }
@@ -120,7 +120,7 @@ async function writeViews(
       await addViews(db, { shareId, companyId, viewCount, lastAccessedAt });
     }
   } catch (error) {
-    logError('share_views_not_counted', error, { share_id: shareId, correlation_id: ctx.correlationId });
+    logError('share_views_not_counted', error, { share_id: shareId });
   } finally {
     if (pending.get(shareId) === views) pending.delete(shareId);
   }

@@ -1,9 +1,10 @@
-import type { UserContext } from '../../context.ts';
+import type { Context, UserContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
 import { requireAction } from '../../http/guard.ts';
 import type { Page } from '../../http/surface.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { type ShareEvent, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import { archiveOld } from '../audit/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
 import {
   type Counts,
@@ -16,6 +17,7 @@ import {
   selectNames,
   selectViews,
 } from './store.ts';
+import { shareEvents } from './tables.ts';
 
 export { countView, type Happening, recordHappening } from './record.ts';
 export type { EventFilter };
@@ -149,3 +151,6 @@ async function effectiveTypes(ctx: UserContext, filter: EventFilter): Promise<re
 function requireTypes({ actor }: UserContext, types: readonly TargetType[]): void {
   for (const type of types) requireAction(actor, `${type}s:share`, '*');
 }
+
+/** The scheduled run's part: moves events that are older than is kept to R2. */
+export const archiveOldEvents = (ctx: Context): Promise<number> => archiveOld(ctx, shareEvents, 'share-events');

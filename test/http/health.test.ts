@@ -1,0 +1,68 @@
+import { env } from 'cloudflare:test';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+
+afterEach(() => {
+  resetClock();
+  vi.restoreAllMocks();
+});
+
+const away = () => Promise.reject(new Error('away'));
+
+/** A bucket that is as it is told to be, and counts how often it was asked. */
+function bucket() {
+  const state = { isDown: false, asked: 0 };
+  const FILES = {
+    head: async () => {
+      state.asked += 1;
+      if (state.isDown) throw new Error('away');
+      return null;
+    },
+  };
+  return { state, env: { ...env, FILES } as unknown as Record<string, string> };
+}
+
+describe('/health', () => {
+  it('answers ok and the version', async () => {
+    const { status, body } = await call('GET', '/health');
+    expect([status, body]).toEqual([200, { status: 'ok', version: expect.any(String) }]);
+  });
+
+  it.each([
+    ['control_database', { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: away }) } }],
+    ['audit_database', { AUDIT_DB: { prepare: () => ({ first: () => new Promise(() => {}) }) } }],
+    ['files', { FILES: { head: away } }],
+  ])('names the %s when it does not answer, in the log with the request’s id', async (part, broken) => {
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const answer = await call('GET', '/health', { env: broken as unknown as Record<string, string> });
+    expect([answer.status, answer.body]).toEqual([
+      503,
+      { status: 'broken', version: expect.any(String), broken: [part] },
+    ]);
+    const [line] = logged.mock.calls[0] as [string];
+    const correlation_id = answer.headers.get('x-correlation-id');
+    expect(JSON.parse(line)).toMatchObject({ event: 'part_broken', part, correlation_id });
+  });
+
+  it('looks once in ten seconds, however often it is asked, and tells when all is well again', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const { state, env: bindings } = bucket();
+    // One environment, as an isolate has it.
+    const { default: worker } = await import('../../src/index.ts');
+    const { createExecutionContext, waitOnExecutionContext } = await import('cloudflare:test');
+    const ask = async () => {
+      const execution = createExecutionContext();
+      const { status } = await worker.fetch(new Request('https://api.test/health'), bindings as never, execution);
+      await waitOnExecutionContext(execution);
+      return status;
+    };
+    state.isDown = true;
+    expect([await ask(), await ask(), await ask()]).toEqual([503, 503, 503]);
+    expect(state.asked).toBe(1);
+    state.isDown = false;
+    later(10_001);
+    expect([await ask(), await ask()]).toEqual([200, 200]);
+    expect(state.asked).toBe(2);
+  });
+});
