@@ -7,14 +7,10 @@
  *
  * 300,000 rows of six column types. From confirm to done must be at least 0.9 times as fast.
  */
-import { spawnSync } from 'node:child_process';
-import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { Client } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
+import { copyPlainly, hasPsql } from './baseline.ts';
 import { jobWhen, type System, startSystem } from './system.ts';
 
 const LIMIT = 0.9;
@@ -37,33 +33,6 @@ const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => row
 
 const TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric, ativo boolean,
   vencimento date, criado_em timestamptz)`;
-const COPY = `baseline (${HEADER})`;
-
-/** Milliseconds of a plain COPY of the file. */
-async function baseline(system: System, file: string, psql: boolean): Promise<number> {
-  const client = new Client({ connectionString: system.postgresUrl });
-  await client.connect();
-  try {
-    await client
-      .query(`DROP TABLE IF EXISTS baseline; CREATE TABLE baseline ${TABLE}; CHECKPOINT`)
-      .catch(() => client.query(`DROP TABLE IF EXISTS baseline; CREATE TABLE baseline ${TABLE}`));
-    const started = performance.now();
-    if (psql) {
-      const { status, stderr } = spawnSync('psql', [
-        system.postgresUrl,
-        '-qc',
-        `\\copy ${COPY} FROM '${file}' (FORMAT csv, HEADER)`,
-      ]);
-      if (status !== 0) throw new Error(String(stderr));
-    } else {
-      await pipeline(createReadStream(file), client.query(copyFrom(`COPY ${COPY} FROM STDIN (FORMAT csv, HEADER)`)));
-    }
-    return performance.now() - started;
-  } finally {
-    await client.query('DROP TABLE IF EXISTS baseline');
-    await client.end();
-  }
-}
 
 /** Milliseconds from upload to waiting (as polled), and from confirm to done (as the job says: polling is not measured). */
 async function ours(system: System, round: number): Promise<{ infer: number; load: number }> {
@@ -83,7 +52,6 @@ async function ours(system: System, round: number): Promise<{ infer: number; loa
   return { infer: inferred - uploaded, load: Date.parse(job.updated_at) - confirmed };
 }
 
-const psql = spawnSync('psql', ['--version']).status === 0;
 const folder = await mkdtemp(join(tmpdir(), 'data-console-load-'));
 const file = join(folder, 'rows.csv');
 await writeFile(file, csv);
@@ -92,10 +60,10 @@ try {
   const rate = (ms: number) => `${Math.round(ROWS / (ms / 1000)).toLocaleString('en')} rows/s`;
   const bests = { plain: Number.POSITIVE_INFINITY, load: Number.POSITIVE_INFINITY };
   console.log(
-    `${ROWS.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB; baseline ${psql ? 'psql \\copy' : 'pg-copy-streams'}`,
+    `${ROWS.toLocaleString('en')} rows, ${(csv.length / 1e6).toFixed(1)} MB; baseline ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'}`,
   );
   for (let round = 0; round <= ROUNDS; round++) {
-    const plain = await baseline(system, file, psql);
+    const plain = await copyPlainly(system, file, TABLE, HEADER);
     const { infer, load } = await ours(system, round);
     const kind = round === 0 ? 'warm-up' : `round ${round}`;
     console.log(

@@ -7,8 +7,8 @@
  *
  * At most 1.5 times the bare put; the larger file's work at most 1.25 times the smaller one's. Needs Linux.
  */
-import { readFile, writeFile } from 'node:fs/promises';
 import { jobWhen, type System, startSystem } from '../system.ts';
+import { resetPeak, residentMemory } from '../usage.ts';
 
 const PUT_LIMIT = 1.5;
 const GROWTH_LIMIT = 1.25;
@@ -27,16 +27,6 @@ function csvOf(bytes: number): Blob {
   return new Blob(parts, { type: 'text/csv' });
 }
 
-/** Resident memory of workerd in MB: now, and at its highest since it started or was last reset. */
-async function memoryOf(system: System): Promise<{ now: number; peak: number }> {
-  const status = await readFile(`/proc/${await system.workerd()}/status`, 'utf8');
-  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
-  return { now: read('VmRSS'), peak: read('VmHWM') };
-}
-
-/** Peaks count from here on (proc(5), clear_refs). */
-const resetPeak = async (system: System) => writeFile(`/proc/${await system.workerd()}/clear_refs`, '5');
-
 async function upload(system: System, csv: Blob): Promise<string> {
   const form = new FormData();
   form.append('files', csv, 'grande.csv');
@@ -47,9 +37,9 @@ async function upload(system: System, csv: Blob): Promise<string> {
 async function receiving(system: System, store: () => Promise<unknown>): Promise<number> {
   await system.restart();
   await system.call('GET', '/v1/managed-tables/status');
-  await resetPeak(system);
+  await resetPeak(await system.workerd());
   await store();
-  return (await memoryOf(system)).peak;
+  return (await residentMemory(await system.workerd())).peak;
 }
 
 /** Peak while a file is analysed and loaded by a fresh process. */
@@ -58,13 +48,13 @@ async function working(system: System, csv: Blob, name: string): Promise<number>
   const path = `/v1/managed-tables/upload-jobs/${jobId}`;
   const { company_id: companyId } = await system.call('GET', path);
   await system.restart();
-  await resetPeak(system);
+  await resetPeak(await system.workerd());
   // The local queue lives in memory: the restart lost the job's message.
   await system.call('POST', '/bench/message', { type: 'upload.analyse', companyId, jobId });
   const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
   await system.call('POST', `${path}/confirm`, { display_name: name, columns: schema.columns });
   await jobWhen(system, jobId, 'done');
-  return (await memoryOf(system)).peak;
+  return (await residentMemory(await system.workerd())).peak;
 }
 
 const system = await startSystem('bench/upload-memory/worker.ts');

@@ -1,6 +1,7 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aFile, jobOf, postFiles, storedFiles } from './support.ts';
+import { aFile, cancel, jobOf, postFiles, storedFiles, waiting } from './support.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const BOUNDARY = 'a-boundary';
@@ -114,6 +115,24 @@ describe('the door of an upload', () => {
       await leavesNothing();
     },
   );
+
+  it.each([
+    [8 * MEBIBYTE - 16, ['0']],
+    [8 * MEBIBYTE, ['0/0']],
+    [8 * MEBIBYTE + 16, ['0/0', '0/1']],
+    [16 * MEBIBYTE, ['0/0', '0/1']],
+  ])('stores and reads a file of %i bytes in pieces of 8 MiB', async (bytes, pieces) => {
+    const { status, body } = await post(streamed(bytes));
+    expect(status).toBe(201);
+    const folder = `uploads/${company.id}/${body.job_id}/`;
+    expect(await storedFiles(company)).toEqual(pieces.map((piece) => `${folder}${piece}`));
+    const job = await waiting(company, body.job_id);
+    // Lines of 16 bytes, the first of which is no header.
+    expect(job).toMatchObject({ files: [{ size_bytes: bytes, storage_path: `${folder}0` }], error: null });
+    expect(job.inferred_schema.total_row_count_estimate).toBe(bytes / 16);
+    await cancel(company, body.job_id);
+    await env.FILES.delete(await storedFiles(company));
+  });
 
   it('says first that there is no database', async () => {
     const unprovisioned = await aCompany();

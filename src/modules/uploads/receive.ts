@@ -9,12 +9,13 @@ import {
 } from './failures.ts';
 import { fileName } from './file-name.ts';
 import { boundaryOf, MultipartReader, type PartHead } from './multipart.ts';
+import type { Segment } from './segments.ts';
 
 /** A file as it lies in R2, in the words of an upload job's record. */
 export interface StoredFile {
   /** The base name the sender gave it, made harmless. Never part of a path. */
   original_name: string;
-  /** Its key in R2. */
+  /** Its key in R2, or where its pieces lie: see {@link segmentsOf}. */
   storage_path: string;
   size_bytes: number;
   mime_type: string;
@@ -31,8 +32,11 @@ export interface UploadForm {
 /** File types whose content can be read. */
 export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
 
-/** Parts of an R2 multipart upload are of one size, at least 5 MiB. One part is all that is ever held in memory. */
-const PART_BYTES = 8 * 1024 * 1024;
+/**
+ * A file of so much or more is stored in pieces, each an object: so much is all that is ever held in memory. Not as parts
+ * of one object by an R2 multipart upload: what a broken one leaves is in no list, for the scheduled run to find.
+ */
+const PIECE_BYTES = 8 * 1024 * 1024;
 /** Everything of a form that is not a file: boundaries, headers, other fields. */
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FIELD_BYTES = 64;
@@ -51,7 +55,7 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
   const boundary = boundaryOf(request.headers.get('content-type'));
   if (!boundary || !request.body) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
-  const reader = new MultipartReader(request.body, boundary, { blockBytes: PART_BYTES, maxBytes, tooLarge });
+  const reader = new MultipartReader(request.body, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
   const form: UploadForm = { files: [], mode: null };
   try {
     for (let head = await reader.next(); head; head = await reader.next()) {
@@ -67,11 +71,23 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
   }
 }
 
+/** Where the bytes of a stored file lie, one piece after another. */
+export function segmentsOf(file: StoredFile): Segment[] {
+  const { storage_path: key, size_bytes: size } = file;
+  if (size < PIECE_BYTES) return [{ key, bytes: size }];
+  return Array.from({ length: Math.ceil(size / PIECE_BYTES) }, (_, piece) => ({
+    key: pieceOf(file, piece),
+    bytes: Math.min(PIECE_BYTES, size - piece * PIECE_BYTES),
+  }));
+}
+
+const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_path}/${piece}`;
+
 /** Removes files of a form that led to nothing. */
 export async function forget(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
   await forgetKeys(
     bucket,
-    files.map((file) => file.storage_path),
+    files.flatMap((file) => segmentsOf(file).map(({ key }) => key)),
   );
 }
 
@@ -121,31 +137,15 @@ async function receiveFile(
   await store(reader, bucket, file, room);
 }
 
-/** Puts the present part into R2: at once when it fits into one block, else as a multipart upload, part after part. */
+/** Puts the present part into R2, piece after piece, where `segmentsOf` finds it. */
 async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, room: number): Promise<void> {
-  const first = await reader.block(PART_BYTES);
-  const add = (bytes: Uint8Array) => {
-    file.size_bytes += bytes.length;
+  for (let piece = 0, last = false; !last; piece += 1) {
+    const block = await reader.block(PIECE_BYTES);
+    last = block.last;
+    file.size_bytes += block.bytes.length;
     if (file.size_bytes > room) throw tooLarge();
-  };
-  add(first.bytes);
-  if (first.last) {
-    await bucket.put(file.storage_path, first.bytes);
-    return;
-  }
-  const upload = await bucket.createMultipartUpload(file.storage_path);
-  try {
-    const parts = [await upload.uploadPart(1, first.bytes)];
-    for (let last = false; !last; ) {
-      const block = await reader.block(PART_BYTES);
-      last = block.last;
-      add(block.bytes);
-      if (block.bytes.length > 0) parts.push(await upload.uploadPart(parts.length + 1, block.bytes));
-    }
-    await upload.complete(parts);
-  } catch (error) {
-    await upload.abort();
-    throw error;
+    if (block.bytes.length === 0 && piece > 0) return;
+    await bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes);
   }
 }
 

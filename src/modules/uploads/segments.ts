@@ -1,4 +1,4 @@
-/** A part of a text that was made for a job: an object of its own, so that making it can stop after any part. */
+/** A piece of a file, or of a text that was made for a job: an object of its own, so that making it can stop after any. */
 export interface Segment {
   /** Its key in R2. */
   key: string;
@@ -52,19 +52,21 @@ export async function readSegments(
   offset: number,
   length: number,
 ): Promise<Uint8Array | null> {
-  const pieces: Uint8Array[] = [];
+  const reads: Promise<Uint8Array | null>[] = [];
   let start = 0;
   for (const { key, bytes } of segments) {
     const from = Math.max(offset, start);
     const to = Math.min(offset + length, start + bytes);
-    if (from < to) {
-      const object = await bucket.get(key, { range: { offset: from - start, length: to - from } });
-      if (!object) return null;
-      pieces.push(new Uint8Array(await object.arrayBuffer()));
-    }
+    if (from < to) reads.push(readRange(bucket, key, from - start, to - from));
     start += bytes;
   }
-  return joined(pieces);
+  const pieces = await Promise.all(reads);
+  return pieces.every((piece) => piece !== null) ? joined(pieces) : null;
+}
+
+async function readRange(bucket: R2Bucket, key: string, offset: number, length: number): Promise<Uint8Array | null> {
+  const object = await bucket.get(key, { range: { offset, length } });
+  return object && new Uint8Array(await object.arrayBuffer());
 }
 
 function joined(pieces: Uint8Array[]): Uint8Array {

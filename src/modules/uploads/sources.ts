@@ -7,7 +7,7 @@ import { blockBytes } from './blocks.ts';
 import { fileName } from './file-name.ts';
 import type { Source } from './job.ts';
 import { fileMissing, JobProblem } from './problems.ts';
-import { filesOf, type StoredFile } from './receive.ts';
+import { filesOf, type StoredFile, segmentsOf } from './receive.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
 import { contentOf } from './workbook/content.ts';
 import { beginConversion, type ConversionState, convertOn } from './workbook/convert.ts';
@@ -36,11 +36,11 @@ const MAX_ITEMS = 100;
 
 /** The uploaded files as they came. */
 export const itemsOf = (files: StoredFile[]): Item[] =>
-  files.map(({ original_name: name, storage_path: key, size_bytes }) => ({
+  files.map((file) => ({
     kind: 'file',
-    name,
-    segments: [{ key, bytes: size_bytes }],
-    size_bytes,
+    name: file.original_name,
+    segments: segmentsOf(file),
+    size_bytes: file.size_bytes,
   }));
 
 /** The texts, once all items are. */

@@ -1,0 +1,128 @@
+/**
+ * A large file through the whole running system: 1M rows of nine columns, about 99 MB.
+ *
+ *   node bench/large-load.ts [rows]
+ *
+ * From confirm to done, beside `psql \copy` of the same file into an equivalent table with a UUID key in the same
+ * database: at least 1.1 times as fast. From upload to waiting_confirm (as the job tells it), beside a bare papaparse
+ * pass over the same bytes in Node: at most 1.5 times as long. Also rows/s, where the CPU time went, and the peak
+ * resident memory of workerd. CPU and memory need Linux.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { copyPlainly, hasPsql } from './baseline.ts';
+import { ORDERS_TABLE, orders } from './orders.ts';
+import { papaparse } from './papaparse.ts';
+import { jobWhen, type System, startSystem } from './system.ts';
+import { cpuSeconds, residentMemory } from './usage.ts';
+
+const LOAD_LIMIT = 1.1;
+const INFER_LIMIT = 1.5;
+const ROUNDS = 3;
+const ROWS = Number(process.argv[2] ?? 1_000_000);
+
+const csv = orders(ROWS);
+const header = new TextDecoder().decode(csv.subarray(0, csv.indexOf(10)));
+
+/** Process id of the server behind the company's Postgres. */
+async function postmaster(system: System): Promise<number> {
+  const client = new Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const status = await readFile(`/proc/${rows[0]?.pid}/status`, 'utf8');
+  await client.end();
+  return Number(/PPid:\s+(\d+)/.exec(status)?.[1]);
+}
+
+interface Measured {
+  receive: number;
+  infer: number;
+  load: number;
+  cpu: { workerInfer: number; workerLoad: number; postgresLoad: number; here: number };
+}
+
+/** Times in ms, CPU in seconds. */
+async function ours(system: System, server: number, round: number): Promise<Measured> {
+  const worker = await system.workerd();
+  const form = new FormData();
+  form.append('files', new File([csv], 'pedidos.csv', { type: 'text/csv' }));
+  const workerAtFirst = await cpuSeconds(worker);
+  const sent = Date.now();
+  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
+  const received = Date.now();
+  const waiting = await jobWhen(system, jobId, 'waiting_confirm');
+  const workerInferred = await cpuSeconds(worker);
+  const postgresBefore = await cpuSeconds(server, true);
+  const hereBefore = process.cpuUsage();
+  const confirmed = Date.now();
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
+    display_name: `pedidos_${round}`,
+    columns: waiting.inferred_schema.columns,
+  });
+  const done = await jobWhen(system, jobId, 'done');
+  const workerLoaded = await cpuSeconds(worker);
+  const here = process.cpuUsage(hereBefore);
+  if (done.progress.rows_processed !== ROWS) throw new Error(`loaded ${done.progress.rows_processed} rows`);
+  // A session's time is its server's once it has ended.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const postgresLoad = (await cpuSeconds(server, true)) - postgresBefore;
+  return {
+    receive: received - sent,
+    infer: Date.parse(waiting.updated_at) - received,
+    load: Date.parse(done.updated_at) - confirmed,
+    cpu: {
+      workerInfer: workerInferred - workerAtFirst,
+      workerLoad: workerLoaded - workerInferred,
+      postgresLoad,
+      here: (here.user + here.system) / 1e6,
+    },
+  };
+}
+
+function barePass(): number {
+  const started = performance.now();
+  if (papaparse(csv) !== ROWS) throw new Error('papaparse saw other rows');
+  return performance.now() - started;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'data-console-load-'));
+const file = join(folder, 'rows.csv');
+await writeFile(file, csv);
+const system = await startSystem();
+try {
+  console.log(`${ROWS.toLocaleString('en')} rows, nine columns, ${(csv.length / 1e6).toFixed(1)} MB`);
+  const server = await postmaster(system);
+  const never = Number.POSITIVE_INFINITY;
+  const best = { papaparse: never, plain: never, receive: never, infer: never, load: never };
+  for (let round = 0; round <= ROUNDS; round++) {
+    const bare = barePass();
+    const plain = await copyPlainly(system, file, ORDERS_TABLE, header);
+    const { receive, infer, load, cpu } = await ours(system, server, round);
+    const times = { papaparse: bare, plain, receive, infer, load };
+    const said = Object.entries(times).map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`);
+    console.log(`${round === 0 ? 'warm-up' : `round ${round}`}: ${said.join(', ')}`);
+    console.log(
+      `  CPU: workerd ${cpu.workerInfer.toFixed(1)} s to receive and infer, ${cpu.workerLoad.toFixed(1)} s to load;` +
+        ` meanwhile PostgreSQL ${cpu.postgresLoad.toFixed(1)} s, its proxy and this ${cpu.here.toFixed(1)} s`,
+    );
+    if (round === 0) continue;
+    for (const name of Object.keys(best) as (keyof typeof best)[]) best[name] = Math.min(best[name], times[name]);
+  }
+  const rate = (ms: number) => `${Math.round(ROWS / (ms / 1000)).toLocaleString('en')} rows/s`;
+  console.log(
+    `best: ${hasPsql ? 'psql \\copy' : 'pg-copy-streams'} ${rate(best.plain)}, confirm to done ${rate(best.load)}`,
+  );
+  console.log(`      papaparse ${rate(best.papaparse)}, upload to waiting_confirm ${rate(best.infer)}`);
+  const { peak } = await residentMemory(await system.workerd());
+  console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
+  const loading = best.plain / best.load;
+  const inferring = best.infer / best.papaparse;
+  console.log(`load ratio ${loading.toFixed(2)} (at least ${LOAD_LIMIT})`);
+  console.log(`inference ratio ${inferring.toFixed(2)} (at most ${INFER_LIMIT})`);
+  process.exitCode = loading >= LOAD_LIMIT && inferring <= INFER_LIMIT ? 0 : 1;
+} finally {
+  await system.stop();
+  await rm(folder, { recursive: true, force: true });
+}

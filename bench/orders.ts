@@ -1,0 +1,79 @@
+import { aSheet, type Cell } from '../test/uploads/workbooks.ts';
+
+/** Columns of {@link orders}, as a table of Postgres has them. */
+export const ORDERS_TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), pedido bigint, cliente text, cidade text, quantidade bigint,
+  valor numeric, pago boolean, vencimento date, criado_em timestamptz, nota text)`;
+
+const HEADER = ['pedido', 'cliente', 'cidade', 'quantidade', 'valor', 'pago', 'vencimento', 'criado_em', 'nota'];
+
+/** Values as CSV writes them, without quotes; '' for one that is missing. */
+type Order = [string, string, string, string, string, string, string, string, string];
+
+/** Made-up orders, the same every time: all six types, some values missing. */
+function* makeOrders(rows: number): Generator<Order> {
+  let seed = 20_240_131;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return seed % below;
+  };
+  const two = (number: number): string => String(number).padStart(2, '0');
+  for (let row = 1; row <= rows; row++) {
+    yield [
+      String(row),
+      `Cliente ${random(50_000)}`,
+      `São ${random(900)}`,
+      String(random(100)),
+      `${random(100_000)}.${two(random(100))}`,
+      random(2) === 0 ? 'true' : 'false',
+      random(20) === 0 ? '' : `20${two(10 + random(15))}-${two(1 + random(12))}-${two(1 + random(28))}`,
+      `2024-${two(1 + random(12))}-${two(1 + random(28))}T${two(random(24))}:${two(random(60))}:${two(random(60))}Z`,
+      random(3) === 0 ? 'entregar, se possível' : 'sem observação',
+    ];
+  }
+}
+
+/** Orders as CSV, about 99 bytes a row. */
+export function orders(rows: number): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const bytes = new Uint8Array(rows * 110 + 1024);
+  let length = 0;
+  const write = (values: string[]): void => {
+    const line = values.map((value) => (value.includes(',') ? `"${value}"` : value)).join(',');
+    length += encoder.encodeInto(`${line}\n`, bytes.subarray(length)).written;
+  };
+  write(HEADER);
+  for (const order of makeOrders(rows)) write(order);
+  return bytes.subarray(0, length);
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Formats of days and moments that every workbook has. */
+const FORMATS = [14, 22];
+
+/** Days since 1899-12-30, as workbooks count them. */
+const serial = (moment: string): number => (Date.parse(moment) - Date.UTC(1899, 11, 30)) / DAY_MS;
+
+/** The same as an Excel workbook, written as Excel does: each text once, moments as numbers of days with a format. */
+export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
+  const places = new Map<string, number>();
+  const text = (value: string): Cell => {
+    if (!places.has(value)) places.set(value, places.size);
+    return { t: 's', v: String(places.get(value)) };
+  };
+  const moment = (value: string, s: number): Cell => (value === '' ? null : { s, v: String(serial(value)) });
+  const sheet = [
+    HEADER.map(text),
+    ...makeOrders(rows).map(([number, client, city, quantity, value, paid, due, created, note]): Cell[] => [
+      Number(number),
+      text(client),
+      text(city),
+      Number(quantity),
+      Number(value),
+      paid === 'true',
+      moment(due, 1),
+      moment(created, 2),
+      text(note),
+    ]),
+  ];
+  return aSheet(sheet, { formats: FORMATS, strings: [...places.keys()].map((value) => `<t>${value}</t>`) });
+}

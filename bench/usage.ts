@@ -1,0 +1,26 @@
+import { readFile, writeFile } from 'node:fs/promises';
+
+/** Clock ticks a second in /proc; 100 on every Linux that people run. */
+const TICKS = 100;
+
+/** Seconds of CPU that a process has taken so far; with those of its ended children, if asked. Needs Linux. */
+export async function cpuSeconds(pid: number, withChildren = false): Promise<number> {
+  // The name of the program, in parentheses, may hold anything.
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const [own = 0, system = 0, children = 0, childrenSystem = 0] = fields.slice(11, 15);
+  return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS;
+}
+
+/** Resident memory of a process in MB: now, and at its highest since it started or `resetPeak`. Needs Linux. */
+export async function residentMemory(pid: number): Promise<{ now: number; peak: number }> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
+  return { now: read('VmRSS'), peak: read('VmHWM') };
+}
+
+/** Peaks count from here on (proc(5), clear_refs). */
+export const resetPeak = (pid: number): Promise<void> => writeFile(`/proc/${pid}/clear_refs`, '5');
