@@ -58,7 +58,7 @@ async function run(
       case 'knowledge.generate':
         return await workOn(context, message.jobId);
       case 'knowledge.recheck':
-        return await recheckItems(context, message.tables, message.after);
+        return await recheckItems(context, message);
     }
   } finally {
     await close();

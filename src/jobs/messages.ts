@@ -12,12 +12,16 @@ export const jobMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('upload.analyse'), ...upload }),
   /** Read on in the files of a confirmed upload job and load their rows. */
   z.object({ type: z.literal('upload.load'), ...upload }),
-  /** Check again what the knowledge says about tables, given by ids and names; none means all. `after` pages. */
+  /**
+   * Check again what the knowledge says about tables, given by ids and names; none means all. `after` pages, `tries` counts
+   * how often the database was out of reach.
+   */
   z.object({
     type: z.literal('knowledge.recheck'),
     companyId: z.string(),
     tables: z.array(z.string()),
     after: z.string(),
+    tries: z.int().optional(),
   }),
   /** Ask the model on in a job of domain knowledge. */
   z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),

@@ -32,8 +32,9 @@ export async function publish(turn: Turn<LoadState>, state: LoadState, progress:
     },
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
-  if (job.mode === 'create') await announceChange(ctx, [state.table_id, confirmedOf(job).display_name]);
-  if (job.mode !== 'replace') return;
+  if (job.mode === 'append') return;
+  await announceChange(ctx, [job.userTableId ?? state.table_id, confirmedOf(job).display_name]);
+  if (job.mode === 'create') return;
   // What is left undone here, Postgres does by itself later.
   await database.execute(vacuum(confirmedOf(job).display_name)).catch((error: unknown) => {
     logError('vacuum_failed', error, { company_id: job.companyId });

@@ -16,12 +16,29 @@ export type Change = (typeof CHANGES)[number];
 /** The members of a resource that people and models write, under the names of the API. */
 export type Content = Record<string, unknown>;
 
+export const VALIDATION_CODES = [
+  'malformed',
+  'unknown_table',
+  'unknown_column',
+  'does_not_compile',
+  'nothing_to_compile_on',
+  'not_checked',
+] as const;
+export type ValidationCode = (typeof VALIDATION_CODES)[number];
+
 /** Something that is wrong with a resource although it could be stored. */
 export interface ValidationError {
   /** The member at fault, such as `filters.1`. */
   field: string;
-  code: 'unknown_table' | 'unknown_column' | 'does_not_compile' | 'nothing_to_compile_on' | 'not_checked';
+  code: ValidationCode;
   message: string;
+}
+
+/** What a check found, and whether that is still so. */
+export interface Check {
+  errors: ValidationError[];
+  /** Whether the tables are those that were checked against. */
+  holds(): Promise<boolean>;
 }
 
 /** That a member names another resource, which must exist in the company. */
@@ -57,20 +74,23 @@ export interface Definition<C extends Content = Content> {
   keyOf(content: C): string;
   facetOf(content: C): string;
   /** Texts that a search looks into, the name included. */
-  textsOf(content: C): (string | null)[];
+  textsOf(content: C): string[];
   /** Nodes that a relation connects. */
   endsOf?(content: C): { subjectId: string; objectId: string };
   referencesOf(content: C): Reference[];
-  /** Members that hold ids of the same type and must form no cycle. */
+  /** Members that hold ids of the same type and, followed together, must form no cycle. */
   acyclic: readonly (keyof C & string)[];
   /** Rules between members. */
   problemsOf?(content: C): FieldProblem[];
   /** What is wrong with it as the company's tables are now. */
-  check?(ctx: CompanyContext, content: C): Promise<ValidationError[]>;
+  check?(ctx: CompanyContext, content: C): Promise<Check>;
 }
 
+/** A text as searches compare it: whatever its case and its form in Unicode. */
+export const searchable = (text: string): string => text.normalize('NFKC').toLowerCase();
+
 /** A name as it is compared: whatever its case, its spaces and its form in Unicode. */
-export const normalized = (name: string): string => name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase();
+export const normalized = (name: string): string => searchable(name).trim().replaceAll(/\s+/g, ' ');
 
 /** Parts of a key, kept apart by a character that no name holds. */
 export const keyFrom = (...parts: string[]): string => parts.map(normalized).join('\n');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ID_PATTERN } from '../../../kernel/ids.ts';
 
 /** Most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
 export const MAX_ITEMS = 20;
@@ -6,18 +7,22 @@ export const MAX_ITEMS = 20;
 export const MAX_LONG_ITEMS = 100;
 export const MAX_DESCRIPTION = 4096;
 
-/** A text that is not blank. */
-export const textOf = (max: number) => z.string().trim().min(1).max(max);
+/** A text that is not blank and that every database can keep. */
+export const textOf = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(max)
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters');
 
 export const name = textOf(200);
 export const description = textOf(MAX_DESCRIPTION);
 export const textList = (maxItems: number, maxLength = 200) => z.array(textOf(maxLength)).max(maxItems);
 
-/** Ids of other resources; whether they exist is checked when the whole is known. */
-export const idList = (maxItems: number) =>
-  z.array(z.string().regex(/^[a-f0-9]{24}$/, 'must be 24 lower-case hexadecimal characters')).max(maxItems);
-
-export const oneId = z.string().regex(/^[a-f0-9]{24}$/, 'must be 24 lower-case hexadecimal characters');
+/** The id of another resource; whether it exists is checked when the whole is known. */
+export const oneId = z.string().regex(ID_PATTERN, 'must be 24 lower-case hexadecimal characters');
+export const idList = (maxItems: number) => z.array(oneId).max(maxItems);
 
 /** How sure somebody is: 0 to 1. */
 export const confidence = z.number().min(0).max(1);

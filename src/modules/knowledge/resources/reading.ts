@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import type { Content, Definition, ResourceType } from './definition.ts';
+import { type Content, type Definition, type ResourceType, searchable } from './definition.ts';
 import { resourceNotFound } from './failures.ts';
 import * as store from './store.ts';
 
@@ -49,7 +49,7 @@ export async function listResources<C extends Content>(
   filter: store.ResourceFilter,
   part: { page: number; perPage: number },
 ) {
-  const search = filter.search?.toLowerCase();
+  const search = filter.search === undefined ? undefined : searchable(filter.search);
   const of = { companyId: ctx.actor.companyId, resourceType: definition.type };
   const page = await store.readResources(ctx.db, of, { ...filter, search }, part);
   return { ...page, records: page.records as Resource<C>[] };

@@ -17,6 +17,6 @@ export {
   changeResource,
   createResource,
   insertFirstVersion,
-  noteErrors,
+  noteCheck,
   replaceVersion,
 } from './writing.ts';

@@ -70,7 +70,7 @@ export const countLiving = (db: ControlDb, companyId: string, resourceType: Reso
       ),
     );
 
-/** What a list of resources leaves out. Without a status, archived ones. `search` is lower-case. */
+/** What a list of resources leaves out. Without a status, archived ones. `search` is `searchable`. */
 export interface ResourceFilter {
   status?: Status;
   facet?: string;
@@ -116,12 +116,12 @@ export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: rea
 export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, sql`changes() > 0`);
 
 /**
- * Holds unless a resource is reached from those that one of its members names, by way of the same member.
- * @param ids what the member is about to hold
+ * Holds unless a resource is reached from those of `ids`, by way of any of the members.
+ * @param ids what the members, or one of them, are about to hold
  */
 export const formsNoCycle = (
   key: ResourceKey,
-  member: string,
+  members: readonly string[],
   ids: readonly string[],
 ): WriteCondition => sql`not exists (
     with recursive reached(id) as (
@@ -129,13 +129,18 @@ export const formsNoCycle = (
       union
       select named.value from reached
         join knowledge_resources as via on via.id = reached.id and via.company_id = ${key.companyId}
-        join json_each(via.content, ${`$.${member}`}) as named
+        join json_each(${JSON.stringify(members.map((member) => `$.${member}`))}) as path
+        join json_each(via.content, path.value) as named
     )
     select 1 from reached where id = ${key.id})`;
 
 /** Whether `formsNoCycle` holds right now. */
-export const selectFormsNoCycle = (db: ControlDb, key: ResourceKey, member: string, ids: readonly string[]) =>
-  db.select({ holds: sql<number>`${formsNoCycle(key, member, ids)}` }).from(sql`(select 1)`);
+export const selectFormsNoCycle = (
+  db: ControlDb,
+  key: ResourceKey,
+  members: readonly string[],
+  ids: readonly string[],
+) => db.select({ holds: sql<number>`${formsNoCycle(key, members, ids)}` }).from(sql`(select 1)`);
 
 /** A page of a resource's versions, newest first. */
 export const readVersions = (
@@ -158,9 +163,9 @@ export const selectVersion = (db: ControlDb, companyId: string, resourceId: stri
     .from(versions)
     .where(and(eq(versions.companyId, companyId), eq(versions.resourceId, resourceId), eq(versions.version, version)));
 
-/** Notes what a check of this very version found. */
+/** Notes what a check of this very version found, if that is not what is noted already. */
 export const setValidationErrors = (db: ControlDb, row: ResourceRow, errors: ValidationError[]) =>
   db
     .update(resources)
     .set({ validationErrors: errors })
-    .where(and(one(row), eq(resources.version, row.version)));
+    .where(and(one(row), eq(resources.version, row.version), ne(resources.validationErrors, errors)));

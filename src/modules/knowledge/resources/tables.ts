@@ -20,7 +20,7 @@ export const resources = sqliteTable(
     status: text('status', { enum: STATUSES }).notNull(),
     /** The members that people and models write. */
     content: json<Content>('content').notNull(),
-    /** Lower-case text that `search` looks into. */
+    /** Text that `search` looks into: see `searchable`. */
     searchText: text('search_text').notNull(),
     validationErrors: json<ValidationError[]>('validation_errors').notNull(),
     /** Counts the changes that people made or accepted; 1 when new. */

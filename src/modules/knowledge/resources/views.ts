@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isoMoment, timestamp } from '../../../http/fields.ts';
-import { CHANGES, type Content, type Resource, STATUSES, type VersionRow } from './service.ts';
+import { CHANGES, type Content, type Resource, STATUSES, VALIDATION_CODES, type VersionRow } from './service.ts';
 
 const validationError = z
   .object({
     field: z.string(),
-    code: z.enum(['unknown_table', 'unknown_column', 'does_not_compile', 'nothing_to_compile_on', 'not_checked']),
+    code: z.enum(VALIDATION_CODES),
     message: z.string(),
   })
   .meta({ id: 'KnowledgeValidationError' });

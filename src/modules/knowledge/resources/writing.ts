@@ -1,7 +1,14 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
 import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
-import { invalid } from '../../../kernel/failure.ts';
-import type { Change, Content, Definition, ValidationError } from './definition.ts';
+import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
+import {
+  type Change,
+  type Check,
+  type Content,
+  type Definition,
+  searchable,
+  type ValidationError,
+} from './definition.ts';
 import { archived, duplicate, overtaken, resourceNotFound } from './failures.ts';
 import { getResource, keyOf, type Resource } from './reading.ts';
 import { idsIn, requireSound } from './soundness.ts';
@@ -46,12 +53,13 @@ export async function insertFirstVersion<C extends Content>(
   const content = { ...definition.defaults, ...members } as unknown as C;
   const id = ctx.newId();
   await requireSound(ctx, definition, content);
+  const check = await definition.check?.(ctx, content);
   const now = ctx.now();
   const row: store.ResourceRow = {
     ...derived(definition, content),
     ...keyOf(ctx, definition, id),
     status,
-    validationErrors: (await definition.check?.(ctx, content)) ?? [],
+    validationErrors: check?.errors ?? [],
     version: 1,
     suggestionId: acceptance?.suggestionId ?? null,
     createdByUserId: ctx.actor.id,
@@ -60,11 +68,13 @@ export async function insertFirstVersion<C extends Content>(
     updatedAt: now,
   };
   const insert = store.insertResource(ctx.db, row, acceptance?.condition);
-  return write(ctx, definition, insert, row, 'created', acceptance);
+  const written = await write(ctx, definition, insert, row, 'created', acceptance);
+  return written && settled(ctx, definition, written, check);
 }
 
 /**
- * Changes what is sent. An archived resource comes back when a status is sent with the change.
+ * Changes what is sent; what is as it was sent already stays the version it is. An archived resource comes back when a
+ * status is sent with the change.
  * @throws Failure `{noun}.not_found`, `{noun}.archived`, `{noun}.duplicate`, or invalid naming the members at fault
  */
 export async function changeResource<C extends Content>(
@@ -76,6 +86,7 @@ export async function changeResource<C extends Content>(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const current = await getResource(ctx, definition, id);
     if (current.status === 'archived' && changes.status === undefined) throw archived(definition);
+    if (changesNothing(current, changes)) return current;
     const changed = await replaceVersion(ctx, definition, current, changes);
     if (changed) return changed;
   }
@@ -98,26 +109,30 @@ export async function replaceVersion<C extends Content>(
   const content: C = { ...current.content, ...members };
   await requireSound(ctx, definition, content, current.content);
   const key = keyOf(ctx, definition, current.id);
-  const cycles = definition.acyclic.map((member) => ({ member, ids: idsIn(content[member]) }));
+  const check = await definition.check?.(ctx, content);
   const row: store.ResourceRow = {
     ...current,
     ...derived(definition, content),
     status,
-    validationErrors: (await definition.check?.(ctx, content)) ?? [],
+    validationErrors: check?.errors ?? [],
     version: current.version + 1,
     suggestionId: acceptance?.suggestionId ?? null,
     updatedByUserId: ctx.actor.id,
     updatedAt: ctx.now(),
   };
-  const conditions = cycles.map(({ member, ids }) => store.formsNoCycle(key, member, ids));
+  const { acyclic } = definition;
+  const named = acyclic.flatMap((member) => idsIn(content[member]));
+  const conditions = named.length > 0 ? [store.formsNoCycle(key, acyclic, named)] : [];
   const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
   const change = current.status === 'archived' ? 'restored' : 'updated';
   const changed = await write(ctx, definition, replace, row, change, acceptance);
-  if (changed) return changed;
-  for (const { member, ids } of cycles) {
-    const [state] = await store.selectFormsNoCycle(ctx.db, key, member, ids);
-    if (!state?.holds) throw invalid([{ field: member, message: 'would make a cycle' }]);
+  if (changed) return settled(ctx, definition, changed, check);
+  const problems: FieldProblem[] = [];
+  for (const member of acyclic) {
+    const [state] = await store.selectFormsNoCycle(ctx.db, key, acyclic, idsIn(content[member]));
+    if (!state?.holds) problems.push({ field: member, message: 'would make a cycle' });
   }
+  if (problems.length > 0) throw invalid(problems);
   return undefined;
 }
 
@@ -143,10 +158,42 @@ export async function archiveResource<C extends Content>(
   throw overtaken(definition);
 }
 
-/** Keeps what a check of this version of a resource found. A version that came meanwhile had its own check. */
-export async function noteErrors(ctx: CompanyContext, resource: Resource, errors: ValidationError[]): Promise<void> {
-  if (JSON.stringify(errors) === JSON.stringify(resource.validationErrors)) return;
-  await store.setValidationErrors(ctx.db, resource, errors);
+/**
+ * Checks this version of a resource and notes what was found, again until it is about the tables as they still are: of
+ * several checks that overlap with changes of the tables, whichever notes last notes what is so. A version that came
+ * meanwhile had its own check.
+ * @returns what was noted last
+ */
+export async function noteCheck(
+  ctx: CompanyContext,
+  resource: Resource,
+  check: () => Promise<Check>,
+): Promise<ValidationError[]> {
+  for (let tries = 1; ; tries += 1) {
+    const { errors, holds } = await check();
+    await store.setValidationErrors(ctx.db, resource, errors);
+    if (tries === TRIES || (await holds())) return errors;
+  }
+}
+
+/** A resource as it was just written, checked again if a table was changed between its check and the write. */
+async function settled<C extends Content>(
+  ctx: CompanyContext,
+  definition: Definition<C>,
+  resource: Resource<C>,
+  check: Check | undefined,
+): Promise<Resource<C>> {
+  if (!definition.check || !check || (await check.holds())) return resource;
+  const again = definition.check;
+  return { ...resource, validationErrors: await noteCheck(ctx, resource, () => again(ctx, resource.content)) };
+}
+
+/** Whether everything that is sent is so already. */
+function changesNothing<C extends Content>(current: Resource<C>, { status, ...members }: Input<C>): boolean {
+  if (status !== undefined && status !== current.status) return false;
+  return Object.entries(members).every(
+    ([member, value]) => JSON.stringify(value) === JSON.stringify(current.content[member]),
+  );
 }
 
 async function write<C extends Content>(
@@ -187,10 +234,6 @@ function derived<C extends Content>(definition: Definition<C>, content: C) {
     facet: definition.facetOf(content),
     subjectId: ends?.subjectId ?? null,
     objectId: ends?.objectId ?? null,
-    searchText: definition
-      .textsOf(content)
-      .filter((text) => text !== null)
-      .join('\n')
-      .toLowerCase(),
+    searchText: searchable(definition.textsOf(content).join('\n')),
   };
 }

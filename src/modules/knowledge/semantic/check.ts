@@ -1,160 +1,112 @@
 import type { CompanyContext } from '../../../context.ts';
 import { Failure } from '../../../kernel/failure.ts';
-import { sqlTokens } from '../../../kernel/sql-lexer.ts';
-import { quoted } from '../../../tenant-sql/identifiers.ts';
-import { runPeopleSql } from '../../../tenant-sql/people-sql.ts';
-import { databaseMessage } from '../../../tenant-sql/people-sql-failures.ts';
-import { databaseOf, openReadonlyDatabase } from '../../managed-database/service.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
-import type { ValidationError } from '../resources/service.ts';
+import type { Check, ValidationError } from '../resources/service.ts';
+import { compile } from './compile.ts';
 import type { SemanticItem } from './item.ts';
 
 /** When a check that was not possible is made up for. Seconds. */
 const LATER_SECONDS = 60;
-/** Nothing is run and no row is sent: planning is all that takes time. */
-const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
 
-/** `table.column`, or several of them around `=`. */
+/** `table.column`, or two of them around `=`. */
 const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
 const JOIN = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
+
+/** Whether a failure is only that the company's database is out of reach. */
+export const isOutOfReach = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';
 
 /**
  * What is wrong with an item as the company's tables are now. While they are out of reach that is all that is said, and
  * the check is made up for.
  */
-export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<ValidationError[]> {
-  try {
-    return await problemsOf(ctx, item);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'unavailable') throw error;
-    const { companyId } = ctx.actor;
-    await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables: [], after: '' }, LATER_SECONDS);
-    const message = "The company's database could not be reached; the check is made up for.";
-    return [{ field: 'mapped_tables', code: 'not_checked', message }];
-  }
+export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
+  const { companyId } = ctx.actor;
+  const orLater = async <T>(work: () => Promise<T>, meanwhile: T): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isOutOfReach(error)) throw error;
+      const tables = [...tablesOf(item)];
+      await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: '' }, LATER_SECONDS);
+      return meanwhile;
+    }
+  };
+  const { errors, holds } = await orLater(() => checkItemNow(ctx, item), NOT_CHECKED);
+  return { errors, holds: () => orLater(holds, true) };
 }
+
+const NOT_CHECKED: Check = {
+  errors: [
+    {
+      field: 'mapped_tables',
+      code: 'not_checked',
+      message: "The company's database could not be reached; the check is made up for.",
+    },
+  ],
+  holds: async () => true,
+};
 
 /**
  * The same, for those who can wait.
  * @throws Failure of kind `unavailable`
  */
-export async function problemsOf(ctx: CompanyContext, item: SemanticItem): Promise<ValidationError[]> {
-  const columns = columnsOf(item);
-  const names = new Set([...item.mapped_tables, ...columns.map(({ table }) => table)]);
-  const expressions = expressionsOf(item);
-  if (names.size === 0 && columns.length === 0 && expressions.length === 0) return [];
+export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
+  const names = [...tablesOf(item)];
+  const tables = await findTables(ctx, names);
+  return {
+    errors: [...mappingErrors(item, tables), ...(await compile(ctx, item, tables))],
+    holds: async () => shapeOf(await findTables(ctx, names)) === shapeOf(tables),
+  };
+}
 
-  const tables = (await databaseOf(ctx)) ? await findTables(ctx, [...names]) : [];
+/** All of tables that a check depends on. */
+const shapeOf = (tables: ManagedTable[]): string =>
+  JSON.stringify(tables.map(({ id, displayName, columns }) => [id, displayName, columns]));
+
+/** Names and ids of the tables that an item maps, by themselves or by their columns. */
+function tablesOf(item: SemanticItem): Set<string> {
+  return new Set([...item.mapped_tables, ...columnsOf(item).map(({ table }) => table)]);
+}
+
+/** What an item maps that is not there. */
+function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationError[] {
   const tableOf = (name: string) => tables.find(({ id, displayName }) => id === name || displayName === name);
-  const problems: ValidationError[] = [];
-  for (const [index, name] of item.mapped_tables.entries()) {
-    if (!tableOf(name)) problems.push(unknownTable(`mapped_tables.${index}`, name));
-  }
-  for (const { field, table, column } of columns) {
+  const unknownTables = item.mapped_tables.flatMap((name, index) =>
+    tableOf(name) ? [] : [unknownTable(`mapped_tables.${index}`, name)],
+  );
+  const unknownColumns = columnsOf(item).flatMap(({ field, table, column }): ValidationError[] => {
     const found = tableOf(table);
-    if (!found) problems.push(unknownTable(field, table));
-    else if (column !== 'id' && !found.columns.some(({ name }) => name === column)) {
-      problems.push({ field, code: 'unknown_column', message: `The table ${table} has no column ${column}.` });
-    }
-  }
-  return [...problems, ...(await compile(ctx, expressions, tables))];
+    if (!found) return [unknownTable(field, table)];
+    if (column === 'id' || found.columns.some(({ name }) => name === column)) return [];
+    return [{ field, code: 'unknown_column', message: `The table ${table} has no column ${column}.` }];
+  });
+  return [...malformed(item), ...unknownTables, ...unknownColumns];
 }
 
-interface Expression {
-  field: string;
-  sql: string;
-  statement(from: string): string;
-}
-
-function expressionsOf({ formula, filters }: SemanticItem): Expression[] {
+/** Every column that an item names. */
+function columnsOf({ mapped_columns, mapped_relations }: SemanticItem) {
+  const column = (field: string, text: string | undefined) => {
+    const [, table, name] = COLUMN.exec(text ?? '') ?? [];
+    return table === undefined || name === undefined ? [] : [{ field, table, column: name }];
+  };
   return [
-    ...(formula === null
-      ? []
-      : [{ field: 'formula', sql: formula, statement: (from: string) => `SELECT (\n${formula}\n)${from}` }]),
-    ...filters.map((sql, index) => ({
-      field: `filters.${index}`,
-      sql,
-      statement: (from: string) => `SELECT 1${from} WHERE (\n${sql}\n)`,
-    })),
+    ...mapped_columns.flatMap((text, index) => column(`mapped_columns.${index}`, text)),
+    ...mapped_relations.flatMap((text, index) => {
+      const [, left, right] = JOIN.exec(text) ?? [];
+      return [left, right].flatMap((side) => column(`mapped_relations.${index}`, side));
+    }),
   ];
 }
 
-/** Has Postgres plan each expression over the mapped tables, under the read-only login. */
-async function compile(
-  ctx: CompanyContext,
-  expressions: Expression[],
-  tables: ManagedTable[],
-): Promise<ValidationError[]> {
-  if (expressions.length === 0) return [];
-  if (tables.length === 0) {
-    const message = 'There is no mapped table that it could be compiled on.';
-    return expressions.map(({ field }) => ({ field, code: 'nothing_to_compile_on', message }));
-  }
-  const from = ` FROM ${tables.map(({ displayName }) => quoted(displayName)).join(', ')}`;
-  const problems: ValidationError[] = [];
-  let database = await openReadonlyDatabase(ctx);
-  try {
-    for (const { field, sql, statement } of expressions) {
-      if (!isOneExpression(sql)) {
-        problems.push({ field, code: 'does_not_compile', message: 'must be one SQL expression' });
-        continue;
-      }
-      const failure = await failureOf(() =>
-        runPeopleSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS),
-      );
-      if (!failure) continue;
-      problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });
-      // A statement that passed a limit took its connection with it.
-      if (PASSED_A_LIMIT.has(failure.reason)) database = await openReadonlyDatabase(ctx);
-    }
-    return problems;
-  } finally {
-    await database.close();
-  }
-}
-
-const PASSED_A_LIMIT = new Set(['people_sql.timeout', 'people_sql.too_large']);
-
-/** How a statement was refused; undefined when it was not. */
-async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefined> {
-  try {
-    await run();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure && error.kind === 'invalid') return error;
-    throw error;
-  }
-}
-
-/** Whether SQL stays within the brackets it is put into. */
-function isOneExpression(sql: string): boolean {
-  const open: string[] = [];
-  for (const { kind, start } of sqlTokens(sql)) {
-    if (kind !== 'symbol') continue;
-    const character = sql[start] as string;
-    if (character === '(') open.push(')');
-    else if (character === '[') open.push(']');
-    else if (character === ')' || character === ']') {
-      if (open.pop() !== character) return false;
-    } else if (character === ';' || (character === ',' && open.length === 0)) return false;
-  }
-  return open.length === 0;
-}
-
-/** Every column that an item names; what is none has an empty table. */
-function columnsOf({ mapped_columns, mapped_relations }: SemanticItem) {
-  const column = (field: string, text: string) => {
-    const [, table = text, name = ''] = COLUMN.exec(text) ?? [];
-    return { field, table, column: name };
-  };
+/** What is neither a column nor two that belong together. */
+function malformed({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
+  const unless = (pattern: RegExp, field: string, texts: string[], form: string) =>
+    texts.flatMap((text, index): ValidationError[] =>
+      pattern.test(text) ? [] : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${form}\`` }],
+    );
   return [
-    ...mapped_columns.map((text, index) => column(`mapped_columns.${index}`, text)),
-    ...mapped_relations.flatMap((text, index) => {
-      const [, left, right] = JOIN.exec(text) ?? [];
-      return [left, right]
-        .filter((side) => side !== undefined)
-        .map((side) => column(`mapped_relations.${index}`, side));
-    }),
+    ...unless(COLUMN, 'mapped_columns', mapped_columns, 'table.column'),
+    ...unless(JOIN, 'mapped_relations', mapped_relations, 'table.column = table.column'),
   ];
 }
 

@@ -1,0 +1,103 @@
+import type { CompanyContext } from '../../../context.ts';
+import { Failure } from '../../../kernel/failure.ts';
+import { sqlTokens } from '../../../kernel/sql-lexer.ts';
+import { quoted } from '../../../tenant-sql/identifiers.ts';
+import { runPeopleSql } from '../../../tenant-sql/people-sql.ts';
+import { databaseMessage } from '../../../tenant-sql/people-sql-failures.ts';
+import { openReadonlyDatabase } from '../../managed-database/service.ts';
+import type { ManagedTable } from '../../managed-tables/service.ts';
+import type { ValidationError } from '../resources/service.ts';
+import type { SemanticItem } from './item.ts';
+
+/** Nothing is run and no row is sent: planning is all that takes time. */
+const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
+
+/** SQL that people or a model wrote, and the statement that has it planned over the tables of `from`. */
+interface Expression {
+  field: string;
+  sql: string;
+  statement(from: string): string;
+}
+
+function expressionsOf({ formula, filters }: SemanticItem): Expression[] {
+  return [
+    ...(formula === null
+      ? []
+      : [{ field: 'formula', sql: formula, statement: (from: string) => `SELECT (\n${formula}\n)${from}` }]),
+    ...filters.map((sql, index) => ({
+      field: `filters.${index}`,
+      sql,
+      statement: (from: string) => `SELECT 1${from} WHERE (\n${sql}\n)`,
+    })),
+  ];
+}
+
+/**
+ * Has Postgres plan an item's formula and filters over its tables, under the read-only login: what `EXPLAIN` would say,
+ * with the bounds that all of people's SQL has.
+ * @param tables those that the item maps, as they are now
+ * @throws Failure of kind `unavailable`
+ */
+export async function compile(
+  ctx: CompanyContext,
+  item: SemanticItem,
+  tables: ManagedTable[],
+): Promise<ValidationError[]> {
+  const expressions = expressionsOf(item);
+  if (expressions.length === 0) return [];
+  if (tables.length === 0) {
+    const message = 'There is no mapped table that it could be compiled on.';
+    return expressions.map(({ field }) => ({ field, code: 'nothing_to_compile_on', message }));
+  }
+  const from = ` FROM ${tables.map(({ displayName }) => quoted(displayName)).join(', ')}`;
+  const problems: ValidationError[] = [];
+  let database = await openReadonlyDatabase(ctx);
+  try {
+    for (const { field, sql, statement } of expressions) {
+      if (!isOneExpression(sql)) {
+        problems.push({ field, code: 'does_not_compile', message: 'must be one SQL expression' });
+        continue;
+      }
+      const failure = await failureOf(() =>
+        runPeopleSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS),
+      );
+      if (!failure) continue;
+      problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });
+      if (!PASSED_A_LIMIT.has(failure.reason)) continue;
+      // A statement that passed a limit may have taken its connection with it.
+      await database.close();
+      database = await openReadonlyDatabase(ctx);
+    }
+    return problems;
+  } finally {
+    await database.close();
+  }
+}
+
+const PASSED_A_LIMIT = new Set(['people_sql.timeout', 'people_sql.too_large']);
+
+/** How a statement was refused; undefined when it was not. */
+async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefined> {
+  try {
+    await run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'invalid') return error;
+    throw error;
+  }
+}
+
+/** Whether SQL stays within the brackets it is put into. */
+function isOneExpression(sql: string): boolean {
+  const open: string[] = [];
+  for (const { kind, start } of sqlTokens(sql)) {
+    if (kind !== 'symbol') continue;
+    const character = sql[start] as string;
+    if (character === '(') open.push(')');
+    else if (character === '[') open.push(']');
+    else if (character === ')' || character === ']') {
+      if (open.pop() !== character) return false;
+    } else if (character === ';' || (character === ',' && open.length === 0)) return false;
+  }
+  return open.length === 0;
+}

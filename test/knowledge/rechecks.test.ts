@@ -1,0 +1,269 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { UserActor } from '../../src/context.ts';
+import type { JobMessage } from '../../src/jobs/messages.ts';
+import {
+  createResource,
+  type Definition,
+  findResources,
+  noteCheck,
+} from '../../src/modules/knowledge/resources/service.ts';
+import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
+import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/service.ts';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { inContext } from '../support/context.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, deliver, load } from '../uploads/support.ts';
+import { aConcept, aName, PREFIX } from './support.ts';
+
+const PATH = `${PREFIX}/semantic`;
+const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+let company: Company;
+let as: Company['as'];
+let concept: string;
+let tables = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  concept = await aConcept(as);
+});
+
+const item = (members: Record<string, unknown>) => ({
+  kind: 'metric',
+  name: aName('item'),
+  description: 'x',
+  source_concept_ids: [concept],
+  ...members,
+});
+
+async function anItemOf(members: Record<string, unknown>): Promise<string> {
+  const { status, body } = await as.post(PATH, { json: item(members) });
+  if (status !== 201) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
+  return body._id;
+}
+
+const tableName = (): string => {
+  tables += 1;
+  return `checked_${tables}`;
+};
+
+/** A table of one column `a`, an item that sums it, and what can be done to the table. */
+async function aSum(members: Record<string, unknown> = {}) {
+  const name = tableName();
+  const id = await aTable(as, name, [column('a', 'integer')]);
+  const summed = await anItemOf({
+    mapped_tables: [name],
+    mapped_columns: [`${name}.a`],
+    formula: 'sum(a)',
+    ...members,
+  });
+  expect(await codesOf(summed)).toEqual([]);
+  return { name, id, summed, table: tableRoutes(as, id) };
+}
+
+const errorsOf = async (id: string): Promise<{ code: string; message: string }[]> => {
+  const row = await env.CONTROL_DB.prepare('select validation_errors from knowledge_resources where id = ?')
+    .bind(id)
+    .first<{ validation_errors: string }>();
+  return JSON.parse(row?.validation_errors ?? 'null');
+};
+
+const codesOf = async (id: string): Promise<string[]> => (await errorsOf(id)).map(({ code }) => code);
+
+/** What the queue's own consumer comes to note. */
+const becomes = (id: string, codes: string[]) =>
+  expect.poll(() => codesOf(id), { timeout: 15_000, interval: 50 }).toEqual(codes);
+
+/** Makes what is noted about an item untrue, so that only a new check can put it right. */
+const misremember = (id: string) =>
+  env.CONTROL_DB.prepare(
+    `update knowledge_resources set validation_errors = '[{"field":"formula","code":"not_checked","message":"old"}]' where id = ?`,
+  )
+    .bind(id)
+    .run();
+
+describe('an item is checked again', () => {
+  it('when a table is renamed, and when it gets its name back', async () => {
+    const { name, summed, table } = await aSum();
+    await table.put({ display_name: `${name}_moved` });
+    await becomes(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
+    await table.put({ display_name: name });
+    await becomes(summed, []);
+    // Checking is no change of the item.
+    expect((await as.get(`${PATH}/${summed}/versions`)).body.total).toBe(1);
+  });
+
+  it('when a table is renamed that it knows by id', async () => {
+    const name = tableName();
+    const id = await aTable(as, name, [column('a', 'integer')]);
+    const summed = await anItemOf({ mapped_tables: [id], formula: `sum(${name}.a)` });
+    await tableRoutes(as, id).put({ display_name: `${name}_moved` });
+    await becomes(summed, ['does_not_compile']);
+  });
+
+  it('when a column is renamed', async () => {
+    const { summed, table } = await aSum();
+    await table.put({ columns: [{ ...column('b', 'integer'), previous_name: 'a' }] });
+    await becomes(summed, ['unknown_column', 'does_not_compile']);
+  });
+
+  it('when a column is dropped, and when it is added', async () => {
+    const { summed, table } = await aSum();
+    await table.put({ columns: [column('b', 'integer')] });
+    await becomes(summed, ['unknown_column', 'does_not_compile']);
+    await table.put({ columns: [column('b', 'integer'), column('a', 'integer')] });
+    await becomes(summed, []);
+  });
+
+  it('when a column gets another type', async () => {
+    const { summed, table } = await aSum();
+    await table.put({ columns: [column('a', 'text')] });
+    await becomes(summed, ['does_not_compile']);
+    expect((await errorsOf(summed))[0]?.message).toContain('sum(text)');
+    await table.put({ columns: [column('a', 'decimal')] });
+    await becomes(summed, []);
+  });
+
+  it('when a table is deleted, and when one of its name is made or uploaded', async () => {
+    const { name, summed, table } = await aSum();
+    const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
+    await table.delete();
+    await becomes(summed, unknown);
+    const again = await aTable(as, name, [column('a', 'integer')]);
+    await becomes(summed, []);
+    await tableRoutes(as, again).delete();
+    await becomes(summed, unknown);
+    await load(company, [aFile('again.csv', 'a\n1\n2\n')], { display_name: name });
+    await becomes(summed, []);
+  });
+
+  it('when the rows of a table are replaced by an upload', async () => {
+    const { id, name, summed } = await aSum();
+    await misremember(summed);
+    const job = await load(
+      company,
+      [aFile('new.csv', 'a\n7\n')],
+      { display_name: name },
+      { into: id, mode: 'replace' },
+    );
+    expect(job.status).toBe('done');
+    await becomes(summed, []);
+  });
+
+  it('when only its SQL names the table', async () => {
+    const { name, table } = await aSum();
+    const other = tableName();
+    await aTable(as, other, [column('x', 'integer')]);
+    const formula = await anItemOf({ mapped_tables: [other], formula: `sum(x) / (SELECT count(*) FROM ${name})` });
+    const filter = await anItemOf({ mapped_tables: [other], filters: ['x > 0', `x IN (SELECT a FROM "${name}")`] });
+    expect([await codesOf(formula), await codesOf(filter)]).toEqual([[], []]);
+    await table.delete();
+    await becomes(formula, ['does_not_compile']);
+    await becomes(filter, ['does_not_compile']);
+  });
+
+  it('when it comes back from the archive', async () => {
+    const { summed, table } = await aSum();
+    await as.delete(`${PATH}/${summed}`);
+    await table.delete();
+    const { body } = await as.patch(`${PATH}/${summed}`, { json: { status: 'draft' } });
+    expect(body.validation_errors[0]).toMatchObject({ code: 'unknown_table' });
+  });
+});
+
+describe('a table that changes while an item is checked', () => {
+  it('is seen by a check that began before', async () => {
+    const { name, summed, table } = await aSum();
+    const noted = await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
+      const [resource] = await findResources(ctx, [summed]);
+      if (!resource) throw new Error('It is gone.');
+      let checks = 0;
+      const errors = await noteCheck(ctx, resource, async () => {
+        const check = await checkItemNow(ctx, resource.content as SemanticItem);
+        checks += 1;
+        // Another check, of the changed table, has the time to note what it found.
+        if (checks === 1) await table.put({ display_name: `${name}_moved` });
+        if (checks === 1) await becomes(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
+        return check;
+      });
+      return { checks, codes: errors.map(({ code }) => code) };
+    });
+    expect(noted).toEqual({ checks: 2, codes: ['unknown_table', 'unknown_table', 'nothing_to_compile_on'] });
+    expect(await codesOf(summed)).toEqual(noted.codes);
+  });
+
+  it('is seen by an item that is being made', async () => {
+    const name = tableName();
+    const id = await aTable(as, name, [column('a', 'integer')]);
+    const owner = { kind: 'user', id: company.owner.id, companyId: company.id } as UserActor;
+    const made = await inContext(owner, (ctx) => {
+      let checks = 0;
+      const overtaken: Definition<SemanticItem> = {
+        ...semanticItem,
+        async check(of, content) {
+          const check = await checkItem(of, content);
+          checks += 1;
+          if (checks === 1) await tableRoutes(as, id).put({ columns: [column('b', 'integer')] });
+          return check;
+        },
+      };
+      return createResource(ctx, overtaken, item({ mapped_tables: [name], formula: 'sum(a)' }) as never);
+    });
+    expect(made.validationErrors.map(({ code }) => code)).toEqual(['does_not_compile']);
+    expect(await codesOf(made.id)).toEqual(['does_not_compile']);
+  });
+});
+
+describe('checking many, and checking later', () => {
+  /** A queue in the test's hands, with the pause that each message was sent with. */
+  function aQueue() {
+    const sent: { message: JobMessage; pause: number | undefined }[] = [];
+    const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
+      void sent.push({ message, pause: options?.delaySeconds });
+    return { sent, env: { JOBS: { send } } };
+  }
+
+  it('goes on in further messages until all are done', async () => {
+    const { name } = await aSum();
+    const ids = await Promise.all(Array.from({ length: 42 }, () => anItemOf({ mapped_tables: [name] })));
+    for (const id of ids) await misremember(id);
+    const queue = aQueue();
+    const message: JobMessage = { type: 'knowledge.recheck', companyId: company.id, tables: [name], after: '' };
+    expect(await deliver(message, queue.env)).toBe('done');
+    let deliveries = 1;
+    for (let next = queue.sent.shift(); next; next = queue.sent.shift()) {
+      await deliver(next.message, queue.env);
+      deliveries += 1;
+    }
+    expect(deliveries).toBe(3);
+    expect(await Promise.all(ids.map(codesOf))).toEqual(ids.map(() => []));
+  });
+
+  it('is made up for when the database could not be reached, however often', async () => {
+    const { name } = await aSum();
+    const queue = aQueue();
+    const { body } = await as.post(PATH, {
+      json: item({ mapped_tables: [name], formula: 'sum(a)' }),
+      env: { ...UNREACHABLE, ...queue.env } as never,
+    });
+    expect(body.validation_errors).toEqual([
+      { field: 'mapped_tables', code: 'not_checked', message: expect.any(String) },
+    ]);
+    const pauses: unknown[] = [];
+    for (let outage = 0; outage < 3; outage += 1) {
+      const [first] = queue.sent.splice(0);
+      pauses.push(first?.pause);
+      expect(await deliver(first?.message as JobMessage, { ...UNREACHABLE, ...queue.env })).toBe('done');
+    }
+    expect(await codesOf(body._id)).toEqual(['not_checked']);
+    const [last] = queue.sent.splice(0);
+    expect([...pauses, last?.pause]).toEqual([60, 60, 120, 240]);
+    await deliver(last?.message as JobMessage, queue.env);
+    expect(await codesOf(body._id)).toEqual([]);
+    expect(queue.sent).toEqual([]);
+    // It does not go on for ever.
+    const message = { ...(last?.message as JobMessage & { type: 'knowledge.recheck' }), tries: 30 };
+    expect(await deliver(message, { ...UNREACHABLE, ...queue.env })).toBe('again');
+  });
+});

@@ -1,0 +1,96 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aConcept, aName, PREFIX } from './support.ts';
+
+const PATH = `${PREFIX}/semantic`;
+let company: Company;
+let as: Company['as'];
+let concept: string;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  as = company.as;
+  concept = await aConcept(as);
+});
+
+const create = (members: Record<string, unknown>, caller = as) =>
+  caller.post(PATH, {
+    json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...members },
+  });
+
+const wrong = async (members: Record<string, unknown>): Promise<string[][]> => {
+  const { status, body } = await create(members);
+  expect(status).toBe(201);
+  return body.validation_errors.map(({ field, code }: Record<string, string>) => [field, code]);
+};
+
+describe('what items say about tables', () => {
+  let orders: string;
+  beforeAll(async () => {
+    orders = await aTable(as, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
+    await aTable(as, 'customers', [column('name')]);
+  });
+
+  it('is right when tables, by name or id, and columns exist', async () => {
+    expect(
+      await wrong({
+        mapped_tables: ['customers', orders],
+        mapped_columns: ['orders.total', `${orders}.customer_id`, 'customers.id'],
+        mapped_relations: ['orders.customer_id = customers.id'],
+        formula: 'sum(orders.total) / nullif(count(DISTINCT orders.customer_id), 0)',
+        filters: ['orders.total > 0', "customers.name ILIKE 'a%, (b)'"],
+      }),
+    ).toEqual([]);
+  });
+
+  it.each([
+    [{ mapped_tables: ['orders', 'nothing'] }, [['mapped_tables.1', 'unknown_table']]],
+    [{ mapped_columns: ['orders.nothing'] }, [['mapped_columns.0', 'unknown_column']]],
+    [{ mapped_columns: ['nothing.total'] }, [['mapped_columns.0', 'unknown_table']]],
+    [{ mapped_columns: ['orders'] }, [['mapped_columns.0', 'malformed']]],
+    [{ mapped_columns: ['orders.total.x'] }, [['mapped_columns.0', 'malformed']]],
+    [{ mapped_relations: ['orders has customers'] }, [['mapped_relations.0', 'malformed']]],
+    [{ mapped_relations: ['orders.x = customers.id'] }, [['mapped_relations.0', 'unknown_column']]],
+    [{ mapped_tables: ['orders'], formula: 'sum(nothing)' }, [['formula', 'does_not_compile']]],
+    [{ mapped_tables: ['orders'], formula: 'sum(total' }, [['formula', 'does_not_compile']]],
+    [{ mapped_tables: ['orders'], filters: ['total > 0', 'total'] }, [['filters.1', 'does_not_compile']]],
+    [{ formula: 'count(*)' }, [['formula', 'nothing_to_compile_on']]],
+    [{ mapped_columns: ['orders.total'], formula: 'max(total)' }, []],
+  ])('is checked: %j', async (members, errors) => {
+    expect(await wrong(members)).toEqual(errors);
+  });
+
+  it.each([
+    '1); DELETE FROM orders; SELECT (1',
+    '1) FROM orders; DROP TABLE orders --',
+    '1) FROM pg_catalog.pg_class, (SELECT 1',
+    '(SELECT count(*) FROM console.managed_tables)',
+    "(SELECT rolpassword FROM pg_authid LIMIT 1) || ''",
+    "set_config('role', 'postgres', false)",
+    'total /* open',
+    "total || 'open",
+    'total, total',
+    '1] , ARRAY[1',
+    "repeat('x', 2000000000) || total",
+  ])('runs nothing and reaches nothing: %s', async (formula) => {
+    expect(await wrong({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
+    expect((await tableRoutes(as, orders).get()).status).toBe(200);
+  });
+
+  it('tells what Postgres said', async () => {
+    const { body } = await create({ mapped_tables: ['orders'], formula: 'sum(totl)' });
+    expect(body.validation_errors[0].message).toContain('"totl" does not exist');
+  });
+
+  it('has nothing to be checked against before provisioning', async () => {
+    const other = await aCompany();
+    const source_concept_ids = [await aConcept(other.as)];
+    const { status, body } = await create({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);
+    expect(status).toBe(201);
+    expect(body.validation_errors.map(({ code }: { code: string }) => code)).toEqual([
+      'unknown_table',
+      'nothing_to_compile_on',
+    ]);
+  });
+});
