@@ -13,7 +13,6 @@ beforeAll(async () => {
 
 const create = (json: unknown) => as.post(PATH, { json });
 const minimal = (members: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...members });
-const strings = (count: number) => Array.from({ length: count }, (_, index) => `item ${index}`);
 
 describe('making a concept', () => {
   it('answers every member, with defaults for what was not sent', async () => {
@@ -44,29 +43,6 @@ describe('making a concept', () => {
   it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('takes the type %s', async (type) => {
     expect((await create(minimal({ type, status: 'active' }))).body).toMatchObject({ type, status: 'active' });
   });
-
-  it.each([
-    ['description', 'x'.repeat(4096), 'x'.repeat(4097)],
-    ['name', 'n'.repeat(200), 'n'.repeat(201)],
-    ['aliases', strings(20), strings(21)],
-    ['tags', strings(20), strings(21)],
-    ['related_catalog_assets', strings(20), strings(21)],
-    ['confidence', 1, 1.01],
-    ['confidence', 0, -0.01],
-    ['status', 'draft', 'archived'],
-    ['status', 'active', 'published'],
-    ['type', 'rule', 'entity'],
-  ])('takes %s up to its limit and no further', async (member, good, bad) => {
-    expect((await create(minimal({ [member]: good }))).status).toBe(201);
-    expect(fieldsOf(await create(minimal({ [member]: bad })))).toEqual([member]);
-  });
-
-  it.each([{ name: '' }, { name: '   ' }, { name: undefined }, { description: '' }, { description: undefined }])(
-    'needs a name and a description: %j',
-    async (member) => {
-      expect(fieldsOf(await create(minimal(member)))).toEqual(Object.keys(member));
-    },
-  );
 
   it('keeps names unique in any case among the living', async () => {
     const name = aName('Ticket Médio');
@@ -107,17 +83,6 @@ describe('listing concepts', () => {
     expect(await total('')).toBe(3);
     expect(await total('status=archived')).toBe(1);
   });
-
-  it.each(['page=0', 'per_page=0', 'per_page=101', 'per_page=x', 'status=gone', 'type=verb', 'search='])(
-    'refuses %s',
-    async (query) => {
-      expect(fieldsOf(await as.get(`${PATH}?${query}`))).toEqual([query.split('=')[0]]);
-    },
-  );
-
-  it('takes 100 on a page', async () => {
-    expect((await as.get(`${PATH}?per_page=100`)).status).toBe(200);
-  });
 });
 
 describe('changing a concept', () => {
@@ -150,6 +115,16 @@ describe('changing a concept', () => {
       [1, 'created', company.owner.id, 'first', 'draft'],
     ]);
     expect((await as.get(`${PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
+  });
+
+  it('makes no version of a change that changes nothing', async () => {
+    const id = await aConcept(as, { tags: ['a'], status: 'active' });
+    const before = (await as.get(`${PATH}/${id}`)).body;
+    for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }, { unknown: 1 }]) {
+      expect((await as.patch(`${PATH}/${id}`, { json })).body).toEqual(before);
+    }
+    expect((await as.get(`${PATH}/${id}/versions`)).body.total).toBe(1);
+    expect((await as.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
   });
 
   it('loses nothing when several change it at once', async () => {

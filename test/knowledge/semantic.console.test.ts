@@ -19,6 +19,10 @@ const create = (members: Record<string, unknown>, caller = as) =>
   });
 
 describe('semantic items', () => {
+  it('have a kind', async () => {
+    expect(fieldsOf(await create({ kind: undefined }))).toEqual(['kind']);
+  });
+
   it('answer every member', async () => {
     const members = {
       kind: 'metric',
@@ -56,11 +60,6 @@ describe('semantic items', () => {
     ]);
   });
 
-  it('have a kind, and no other', async () => {
-    expect(fieldsOf(await create({ kind: undefined }))).toEqual(['kind']);
-    expect(fieldsOf(await create({ kind: 'measure' }))).toEqual(['kind']);
-  });
-
   it('refer to what exists, each as what it is', async () => {
     const foreign = await aConcept((await aCompany()).as);
     const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
@@ -68,9 +67,6 @@ describe('semantic items', () => {
     expect(fieldsOf(await create({ depends_on_concepts: [NOBODY] }))).toEqual(['depends_on_concepts.0']);
     expect(fieldsOf(await create({ depends_on_metrics: [metric, entity] }))).toEqual(['depends_on_metrics.1']);
     expect(fieldsOf(await create({ depends_on_entities: [metric] }))).toEqual(['depends_on_entities.0']);
-    const many = Array.from({ length: 21 }, () => concept);
-    expect(fieldsOf(await create({ source_concept_ids: many }))).toEqual(['source_concept_ids']);
-    expect((await create({ source_concept_ids: many.slice(1) })).status).toBe(201);
   });
 
   it('depend on themselves by no way round', async () => {
