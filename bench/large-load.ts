@@ -1,7 +1,7 @@
 /**
  * A large file through the whole running system: 1M rows of nine columns, about 99 MB.
  *
- *   node bench/large-load.ts [rows]
+ *   npm run bench -- large-load   (or: npx node bench/large-load.ts [rows])
  *
  * From confirm to done, beside `psql \copy` of the same file into an equivalent table with a UUID key in the same
  * database: at least 1.1 times as fast. From upload to waiting_confirm (as the job tells it), beside a bare papaparse
@@ -17,6 +17,7 @@ import { ORDERS_TABLE, orders } from './orders.ts';
 import { papaparse } from './papaparse.ts';
 import { jobWhen, type System, startSystem } from './system.ts';
 import { cpuSeconds, residentMemory } from './usage.ts';
+import { atLeast, atMost, verdict } from './verdict.ts';
 
 const LOAD_LIMIT = 1.1;
 const INFER_LIMIT = 1.5;
@@ -119,9 +120,8 @@ try {
   console.log(`peak resident memory of workerd ${peak.toFixed(0)} MB, R2's simulator included`);
   const loading = best.plain / best.load;
   const inferring = best.infer / best.papaparse;
-  console.log(`load ratio ${loading.toFixed(2)} (at least ${LOAD_LIMIT})`);
-  console.log(`inference ratio ${inferring.toFixed(2)} (at most ${INFER_LIMIT})`);
-  process.exitCode = loading >= LOAD_LIMIT && inferring <= INFER_LIMIT ? 0 : 1;
+  verdict('1M rows from upload to waiting_confirm, against a bare papaparse pass', inferring, atMost(INFER_LIMIT));
+  verdict('1M rows from confirm to done, against psql \\copy', loading, atLeast(LOAD_LIMIT), 'times as fast');
 } finally {
   await system.stop();
   await rm(folder, { recursive: true, force: true });

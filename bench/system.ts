@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Key } from '../examples/signing/sign.ts';
 import { bundleWorker } from '../local/bundle.ts';
 import { startNeonStandIn } from '../local/neon/stand-in.ts';
 import { startPostgres } from '../local/postgres.ts';
@@ -19,6 +20,12 @@ export interface System {
   /** A request as the company's owner; throws unless it is answered with success. */
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, read by whoever asked.
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
+  /** Session token of the company's owner. */
+  token: string;
+  /** Key of the company's service account, which may do everything. */
+  serviceAccount: Key;
+  /** The scheduled run, once. */
+  runScheduled(): Promise<void>;
   /** Connection string of the company's Postgres. */
   postgresUrl: string;
   /** Process id of workerd. */
@@ -44,6 +51,7 @@ export async function startSystem(entry?: string): Promise<System> {
     CONSOLE_URL: baseUrl,
     NEON_API_URL: neon.apiUrl,
     NEON_WS_PROXY: neon.wsProxy,
+    RATE_LIMIT_ORGANIZATION_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
     RATE_LIMIT_TOKEN_PER_MINUTE: NO_LIMIT,
@@ -78,6 +86,9 @@ export async function startSystem(entry?: string): Promise<System> {
   return {
     baseUrl,
     call,
+    token,
+    serviceAccount: founded.api_key,
+    runScheduled: () => worker.runScheduled(),
     postgresUrl: neon.directUrl(tenantNames(founded.organization.id).project) as string,
     workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
     restart: async () => {

@@ -3,12 +3,13 @@
  * is received, beside that of a bare `R2.put(request.body)` of the same bytes, each in a fresh process; and the peak while
  * files of 25 and 100 MB are analysed and loaded, which must not grow with the file.
  *
- *   node bench/upload-memory/upload-memory.ts
+ *   npm run bench -- upload-memory
  *
  * At most 1.5 times the bare put; the larger file's work at most 1.25 times the smaller one's. Needs Linux.
  */
 import { jobWhen, type System, startSystem } from '../system.ts';
 import { resetPeak, residentMemory } from '../usage.ts';
+import { atMost, verdict } from '../verdict.ts';
 
 const PUT_LIMIT = 1.5;
 const GROWTH_LIMIT = 1.25;
@@ -64,14 +65,13 @@ try {
   const received = await receiving(system, () => upload(system, large));
   const ratio = received / put;
   console.log(`receiving 100 MB: bare put ${put.toFixed(0)} MB, upload ${received.toFixed(0)} MB`);
-  console.log(`ratio ${ratio.toFixed(2)} (at most ${PUT_LIMIT})`);
+  verdict('peak memory of receiving 100 MB, against a bare R2.put', ratio, atMost(PUT_LIMIT));
 
   const small = await working(system, csvOf(25 * MEGABYTE), 'pequena');
   const big = await working(system, large, 'grande');
   const growth = big / small;
   console.log(`analysing and loading: 25 MB ${small.toFixed(0)} MB, 100 MB ${big.toFixed(0)} MB`);
-  console.log(`growth ${growth.toFixed(2)} (at most ${GROWTH_LIMIT})`);
-  process.exitCode = ratio <= PUT_LIMIT && growth <= GROWTH_LIMIT ? 0 : 1;
+  verdict('peak memory of the work on 100 MB, against that on 25 MB', growth, atMost(GROWTH_LIMIT));
 } finally {
   await system.stop();
 }

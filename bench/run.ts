@@ -1,0 +1,88 @@
+/**
+ * All measurements, one after the other, and their verdicts as a table in `bench/README.md`; or only those that are named.
+ *
+ *   npm run bench                   all, about half an hour
+ *   npm run bench -- load policy    some; the table stays as it is
+ */
+import { spawn } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+
+const FOLDER = import.meta.dirname;
+const README = join(FOLDER, 'README.md');
+const MARKS = ['<!-- figures -->', '<!-- end of figures -->'] as const;
+
+/** Each program under bench/; those first that are over soonest. */
+const ALL = [
+  'policy',
+  'signed-request',
+  'lists',
+  'inference',
+  'workbook',
+  'load',
+  'large-load',
+  'upload-memory/upload-memory',
+  'embed',
+  'traffic',
+];
+
+/** A line that `verdict` printed. */
+const VERDICT = /^([✓✗]) (.+): (-?[\d.]+|NaN) (.*?) ?\((at most|at least) ([\d.]+)\)$/;
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => programOf(name) === undefined);
+if (unknown !== undefined) {
+  console.error(`There is no measurement "${unknown}". There are: ${ALL.join(', ')}.`);
+  process.exit(2);
+}
+
+const rows: string[] = [];
+for (const name of asked.length > 0 ? asked : ALL) {
+  const program = programOf(name) as string;
+  console.log(`\n── ${program}`);
+  const { lines, code } = await run(program);
+  if (code !== 0) process.exitCode = 1;
+  const verdicts = lines.map((line) => VERDICT.exec(line)).filter((found) => found !== null);
+  if (verdicts.length === 0) rows.push(`| \`${program}\` | broke off | | | ✗ |`);
+  for (const [, sign, what, figure, unit, words, limit] of verdicts) {
+    rows.push(`| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`);
+  }
+}
+if (asked.length === 0) await keep(rows);
+
+function programOf(name: string): string | undefined {
+  return ALL.find((program) => program === name || program.endsWith(`/${name}`));
+}
+
+/** Runs one program, showing what it prints. @returns the lines it printed, and its exit code */
+function run(program: string): Promise<{ lines: string[]; code: number | null }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [join(FOLDER, `${program}.ts`)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+      process.stdout.write(text);
+    });
+    child.once('error', reject).once('close', (code) => resolve({ lines: printed.split('\n'), code }));
+  });
+}
+
+/** Puts the table between its marks in the README. */
+async function keep(lines: string[]): Promise<void> {
+  const text = await readFile(README, 'utf8');
+  const [from, to] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
+  const [processor] = cpus();
+  const table = [
+    '',
+    '',
+    `${cpus().length} cores of ${processor?.model.trim()}, Node ${process.versions.node}.`,
+    '',
+    '| program | what is compared | figure | limit | |',
+    '|---|---|---|---|---|',
+    ...lines,
+    '',
+    '',
+  ];
+  await writeFile(README, text.slice(0, from) + table.join('\n') + text.slice(to));
+}

@@ -1,0 +1,120 @@
+/**
+ * Mixed traffic against the whole running system, for ten minutes: automation signs requests, a person works at the
+ * console, strangers look at an embed and at a public link, somebody uploads files.
+ *
+ *   npm run bench -- traffic   (or: npx node bench/traffic.ts [minutes])
+ *
+ * No answer is a 5xx, or anything but a success; every upload becomes a table of exactly its rows; afterwards Postgres has
+ * no more connections than before, every request has its audit record, and the resident memory of workerd (the simulators
+ * of D1, R2, queues and Durable Objects included) in the last fifth is at most 1.25 times that of the second fifth.
+ * Needs Linux.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { signedRequest } from '../examples/signing/sign.ts';
+import { type System, startSystem } from './system.ts';
+import { Callers } from './traffic/callers.ts';
+import { automation, person, setScene, uploader, viewer, type Work } from './traffic/work.ts';
+import { residentMemory } from './usage.ts';
+import { atMost, verdict } from './verdict.ts';
+
+const MINUTES = Number(process.argv[2] ?? 10);
+const MEMORY_LIMIT = 1.25;
+const MINUTE_MS = 60_000;
+const SAMPLE_MS = MINUTE_MS / 12;
+const AUDIT_PATIENCE_MS = 60_000;
+/** What a pool may keep open for a while after the last request. */
+const SETTLE_MS = 5000;
+
+const system = await startSystem();
+try {
+  const scene = await setScene(system);
+  const callers = new Callers(system, system.serviceAccount);
+  const connectionsBefore = await connections(system);
+  const began = new Date();
+  const end = Date.now() + MINUTES * MINUTE_MS;
+
+  const memory: number[] = [];
+  const failures: string[] = [];
+  await Promise.all([
+    ...[automation(callers), automation(callers), person(callers, scene), person(callers, scene)].map(repeat),
+    ...[viewer(callers, scene), viewer(callers, scene), viewer(callers, scene), uploader(callers)].map(repeat),
+    watch(),
+    keepTime(),
+  ]);
+
+  async function repeat(work: Work): Promise<void> {
+    for (let turn = 0; Date.now() < end; turn += 1) {
+      await work(turn).catch((error: Error) => {
+        failures.push(error.message);
+      });
+    }
+  }
+
+  /** Samples memory, and says how far it has come. */
+  async function watch(): Promise<void> {
+    for (let sample = 1; Date.now() < end; sample += 1) {
+      await sleep(SAMPLE_MS);
+      memory.push((await residentMemory(await system.workerd())).now);
+      if (sample % 12 === 0) console.log(`minute ${sample / 12}: ${callers.answered} answers, ${memory.at(-1)} MB`);
+    }
+  }
+
+  /** The scheduled run comes by every minute, as in production. */
+  async function keepTime(): Promise<void> {
+    for (; Date.now() < end; await sleep(MINUTE_MS)) await system.runScheduled();
+  }
+
+  const ended = new Date();
+  await sleep(SETTLE_MS);
+  const missing = await auditMissing(callers.answered, began, ended);
+  const leaked = (await connections(system)) - connectionsBefore;
+  const fifth = memory.length / 5;
+  const growth = median(memory.slice(-fifth)) / median(memory.slice(fifth, 2 * fifth));
+
+  let refused = 0;
+  const said = [...failures];
+  for (const [kind, { times, statuses, surprises }] of callers.tallies) {
+    const sorted = times.toSorted((a, b) => a - b);
+    const at = (share: number) => `${sorted[Math.floor(share * (sorted.length - 1))]?.toFixed(0)} ms`;
+    const counts = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+    console.log(`${kind.padEnd(8)} ${counts}; half within ${at(0.5)}, 99 of 100 within ${at(0.99)}`);
+    for (const [status, count] of statuses) if (status < 200 || status > 299) refused += count;
+    said.push(...surprises);
+  }
+  for (const what of said) console.log(`  ${what}`);
+  verdict('answers to mixed traffic that were not a success', refused, atMost(0), `of ${callers.answered}`);
+  verdict('uploads amid it that went wrong', failures.length, atMost(0), 'in all');
+  verdict('connections to Postgres left over', leaked, atMost(0), 'in all');
+  verdict('audit records missing', Math.abs(missing), atMost(0), `of ${callers.answered}`);
+  verdict('memory of workerd in the last fifth, against the second', growth, atMost(MEMORY_LIMIT));
+  await system.stop();
+}
+
+/** How many connections the company's Postgres has. */
+async function connections({ postgresUrl }: System): Promise<number> {
+  const client = new Client({ connectionString: postgresUrl });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT count(*)::int AS open FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+  await client.end();
+  return rows[0].open;
+}
+
+/** How many requests of a time have no audit record, once the queue had time to bring them. */
+async function auditMissing(sent: number, from: Date, to: Date): Promise<number> {
+  const query = `from=${from.toISOString()}&to=${to.toISOString()}&quantity=1`;
+  const patience = Date.now() + AUDIT_PATIENCE_MS;
+  for (;;) {
+    const url = `${system.baseUrl}/admin/audit-events?${query}`;
+    const response = await fetch(await signedRequest(system.serviceAccount, 'GET', url));
+    const { total } = (await response.json()) as { total: number };
+    if (total === sent || Date.now() > patience) return sent - total;
+    await sleep(1000);
+  }
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

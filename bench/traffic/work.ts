@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jobWhen, type System } from '../system.ts';
+import type { Callers } from './callers.ts';
+
+const REGIONS = ['norte', 'sul', 'leste', 'oeste'];
+const UPLOADED_ROWS = 5000;
+const POLL_MS = 500;
+const PATIENCE_MS = 60_000;
+
+/** What the traffic is about: a table, and a dashboard over it that strangers see. */
+export interface Scene {
+  tableId: string;
+  visualizationId: string;
+  /** Path of an embed's API, without its last part. */
+  embed: string;
+  /** Path of a public link's API, without its last part. */
+  share: string;
+}
+
+/** One thing that a caller does, over and over. @param turn counts from 0 */
+export type Work = (turn: number) => Promise<void>;
+
+const csvOf = (rows: number, seed: number): string =>
+  ['regiao,produto,valor,dia']
+    .concat(
+      Array.from({ length: rows }, (_, n) => {
+        const day = String(1 + (n % 28)).padStart(2, '0');
+        return `${REGIONS[(n + seed) % REGIONS.length]},Produto ${n % 97},${(n * 7) % 1000}.${seed % 10},2024-05-${day}`;
+      }),
+    )
+    .join('\n');
+
+const formOf = (csv: string) => {
+  const form = new FormData();
+  form.append('files', new File([csv], 'vendas.csv', { type: 'text/csv' }));
+  return form;
+};
+
+/** Makes the scene through the API. */
+export async function setScene(system: System): Promise<Scene> {
+  const { job_id } = await system.call('POST', '/v1/managed-tables/upload', formOf(csvOf(20_000, 1)));
+  const job = await jobWhen(system, job_id, 'waiting_confirm');
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${job_id}/confirm`, {
+    display_name: 'vendas',
+    columns: job.inferred_schema.columns,
+  });
+  const { user_table_id: tableId } = await jobWhen(system, job_id, 'done');
+  const region = { slug: 'regiao', label: 'Região', kind: 'text' };
+  const { _id: visualizationId } = await system.call('POST', '/v1/visualizations', {
+    name: 'Vendas por produto',
+    sql: 'SELECT produto, sum(valor) AS total FROM vendas WHERE regiao = {{regiao}} GROUP BY 1 ORDER BY 1',
+    parameters: [{ ...region, default: 'sul' }],
+  });
+  const { _id: dashboardId } = await system.call('POST', '/v1/dashboards', {
+    name: 'Vendas',
+    cache_seconds: 1,
+    layout: [{ visualization_id: visualizationId, x: 0, y: 0, w: 6, h: 4 }],
+    filters: [region],
+  });
+  const embed = await system.call('POST', `/api/v1/embed/dashboards/${dashboardId}`, { allowed_params: ['regiao'] });
+  const share = await system.call('POST', `/api/v1/dashboards/${dashboardId}/shares`, { share_type: 'link' });
+  return {
+    tableId,
+    visualizationId,
+    embed: `/api/embed/d/${embed.token}`,
+    share: `/api/v1/public/shares/${share.token}`,
+  };
+}
+
+/** What automation does with the organization: makes a group, reads lists, takes the group away. */
+export const automation =
+  (callers: Callers): Work =>
+  async (turn) => {
+    const group = await callers.signed('POST', '/groups', { name: `grupo ${turn} ${crypto.randomUUID()}` });
+    await callers.signed('GET', '/users?quantity=50');
+    await callers.signed('GET', '/groups?quantity=50');
+    if (!group) return;
+    await callers.signed('GET', `/groups/${group.id}`);
+    await callers.signed('DELETE', `/groups/${group.id}`);
+  };
+
+/** What a person does at the console: reads and writes rows, runs a visualization. */
+export const person =
+  (callers: Callers, { tableId, visualizationId }: Scene): Work =>
+  async (turn) => {
+    await callers.bearer('GET', '/v1/auth/me');
+    await callers.bearer('GET', `/v1/managed-tables/${tableId}/data?page=${1 + (turn % 200)}&per_page=50`);
+    const rows = [{ regiao: REGIONS[turn % 4], produto: 'Novo', valor: turn, dia: '2024-06-01' }];
+    await callers.bearer('POST', `/v1/managed-tables/${tableId}/data`, { rows });
+    const parameters = { regiao: REGIONS[turn % 4] };
+    await callers.bearer('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters });
+  };
+
+/** What viewers of an embed and of a public link do. */
+export const viewer =
+  (callers: Callers, { embed, share }: Scene): Work =>
+  async (turn) => {
+    const parameters = { regiao: REGIONS[turn % 4] };
+    await callers.viewer('GET', `${embed}/info`);
+    await callers.viewer('POST', `${embed}/execute`, { parameters });
+    await callers.viewer('GET', `${share}/resolve`);
+    await callers.viewer('POST', `${share}/execute`, { parameters });
+  };
+
+/** What somebody with files does: uploads, confirms, waits for the table, counts its rows, deletes it. */
+export const uploader =
+  (callers: Callers): Work =>
+  async (turn) => {
+    const uploaded = await callers.bearer('POST', '/v1/managed-tables/upload', formOf(csvOf(UPLOADED_ROWS, turn)));
+    if (!uploaded) return;
+    const path = `/v1/managed-tables/upload-jobs/${uploaded.job_id}`;
+    const inferred = await jobOf(callers, path, 'waiting_confirm');
+    const table = { display_name: `carga_${turn}`, columns: inferred.inferred_schema.columns };
+    await callers.bearer('POST', `${path}/confirm`, table);
+    const { user_table_id: tableId } = await jobOf(callers, path, 'done');
+    const { row_count: rows } = await callers.bearer('GET', `/v1/managed-tables/${tableId}`);
+    if (rows !== UPLOADED_ROWS) throw new Error(`An upload of ${UPLOADED_ROWS} rows made a table of ${rows}`);
+    await callers.bearer('DELETE', `/v1/managed-tables/${tableId}`);
+  };
+
+// biome-ignore lint/suspicious/noExplicitAny: the record as the API answers it.
+async function jobOf(callers: Callers, path: string, status: string): Promise<any> {
+  const patience = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const job = await callers.bearer('GET', path);
+    if (job?.status === status) return job;
+    if (job?.status === 'failed') throw new Error(`An upload failed: ${JSON.stringify(job.error)}`);
+    if (Date.now() > patience) throw new Error(`An upload was not ${status} after ${PATIENCE_MS / 1000} s`);
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,19 @@
+/** What a figure is held against. */
+export interface Limit {
+  words: 'at most' | 'at least';
+  value: number;
+}
+
+export const atMost = (value: number): Limit => ({ words: 'at most', value });
+export const atLeast = (value: number): Limit => ({ words: 'at least', value });
+
+/**
+ * Prints a figure beside its limit, and makes the run fail when it is beyond. `run.ts` reads these lines.
+ * @param what what was compared, and with what
+ * @param unit what the figure counts; for a ratio "times"
+ */
+export function verdict(what: string, figure: number, limit: Limit, unit = 'times'): void {
+  const holds = limit.words === 'at most' ? figure <= limit.value : figure >= limit.value;
+  console.log(`${holds ? '✓' : '✗'} ${what}: ${Number(figure.toFixed(2))} ${unit} (${limit.words} ${limit.value})`);
+  if (!holds) process.exitCode = 1;
+}
