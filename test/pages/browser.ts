@@ -1,29 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { url } from './world.ts';
 
-/** What the API answers: a body with 200, or a status with a body. Undefined is 404. */
-export type Answers = (request: {
-  method: string;
-  path: string;
-  query: URLSearchParams;
-  body: unknown;
-  headers: Record<string, string>;
-}) =>
-  | { status?: number; headers?: Record<string, string>; body: unknown }
-  | Promise<{ status?: number; headers?: Record<string, string>; body: unknown } | undefined>
-  | undefined;
+/** What stands in for an answer of the API that cannot be made to happen: undefined leaves the call to the API. */
+export type Instead = (path: string) => { status: number; headers?: Record<string, string>; body: unknown } | undefined;
 
-/** A page in a real browser, with everything that went wrong on it. */
+export interface OpenOptions extends BrowserContextOptions {
+  /** Origins besides ours whose pages may be loaded. */
+  origins?: string[];
+  instead?: Instead;
+}
+
+/** A page in a real browser, with what it asked for and everything that went wrong on it. */
 export interface OpenPage {
   page: Page;
+  /** The parameters of every execution. */
+  executed: unknown[];
+  /** The searches for options. */
+  searched: string[];
   /** Errors, warnings and violations of the page's policy, and requests to foreign hosts. */
   problems: string[];
 }
 
 export const installed = inject('chromium') !== '';
-export const url = inject('pagesUrl');
 
 /** Pages of one browser for all tests of a file; they are closed at its end. */
 export function useBrowser() {
@@ -33,45 +34,39 @@ export function useBrowser() {
   });
   afterAll(() => browser?.close());
 
-  /** Opens a path of the Worker, whose API is answered by `answers`. Only the API is: pages and assets are the Worker's. */
-  return async (path: string, answers: Answers, options: BrowserContextOptions = {}): Promise<OpenPage> => {
+  /** Opens a path of the running system, or another address. */
+  return async (address: string, { origins = [], instead, ...options }: OpenOptions = {}): Promise<OpenPage> => {
     const context = await browser.newContext({ locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
-    const problems: string[] = [];
+    const opened: OpenPage = { page, executed: [], searched: [], problems: [] };
     page.on('console', (message) => {
       // A refused call is what some tests are about.
       const refused = message.text().startsWith('Failed to load resource');
-      if (['error', 'warning'].includes(message.type()) && !refused) problems.push(message.text());
+      if (['error', 'warning'].includes(message.type()) && !refused) opened.problems.push(message.text());
     });
-    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('pageerror', (error) => opened.problems.push(String(error)));
     page.on('request', (request) => {
-      if (!request.url().startsWith(url) && !/^(data|blob):/.test(request.url()))
-        problems.push(`foreign: ${request.url()}`);
+      const { origin, protocol, pathname, searchParams } = new URL(request.url());
+      if (![url, ...origins].includes(origin) && !['data:', 'blob:'].includes(protocol)) {
+        opened.problems.push(`foreign: ${request.url()}`);
+      }
+      if (pathname.endsWith('/execute')) opened.executed.push(request.postDataJSON().parameters);
+      if (pathname.endsWith('/options')) opened.searched.push(searchParams.get('search') ?? '');
     });
-    await page.route(`${url}/api/**`, (route) => answer(route, answers));
-    await page.goto(new URL(path, url).href);
-    return { page, problems };
+    if (instead) await page.route(`${url}/api/**`, (route) => answer(route, instead));
+    await page.goto(new URL(address, url).href);
+    return opened;
   };
 }
 
-async function answer(route: Route, answers: Answers): Promise<void> {
-  const request = route.request();
-  const { pathname, searchParams } = new URL(request.url());
-  const answered = await answers({
-    method: request.method(),
-    path: pathname,
-    query: searchParams,
-    body: request.postDataJSON(),
-    headers: request.headers(),
-  });
-  const {
-    status = 200,
-    headers = {},
-    body,
-  } = answered ?? { status: 404, body: { error_code: 'NOT_FOUND', message: 'There is no such route.' } };
-  // A page that was left meanwhile wants no answer any more.
-  await route.fulfill({ status, headers, json: body }).catch(() => undefined);
+async function answer(route: Route, instead: Instead): Promise<void> {
+  const other = instead(new URL(route.request().url()).pathname);
+  await (other ? route.fulfill({ status: other.status, headers: other.headers, json: other.body }) : route.fallback());
 }
+
+/** Waits until nothing on the page is on its way any more. */
+export const settled = (page: Page) =>
+  expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);
 
 /** What axe finds wrong on the page, as `rule: element` lines. */
 export async function axeFindings(page: Page): Promise<string[]> {
@@ -79,7 +74,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
   // Through the debugger, not a script element: the page's policy stands.
   await page.evaluate(source);
   // What is on its way is dimmed.
-  await page.waitForFunction('document.querySelector("[aria-busy=true]") === null');
+  await settled(page);
   const violations = await page.evaluate(async () => {
     const { violations: found } = await (
       globalThis as unknown as { axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
@@ -88,3 +83,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
   });
   return violations;
 }
+
+/** What a card shows as one large number. */
+export const numberIn = (page: Pick<Page, 'getByRole'>, card: string): Promise<string> =>
+  page.getByRole('region', { name: card, exact: true }).locator('dd').innerText();

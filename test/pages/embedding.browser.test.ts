@@ -3,75 +3,96 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentSecurityPolicy, type FrameAncestors } from '../../src/http/page.ts';
-import { installed, url, useBrowser } from './browser.ts';
-import { RESULTS, viewOf } from './sample.ts';
+import { installed, numberIn, useBrowser } from './browser.ts';
+import { aDashboard, aLink, anEmbed, url } from './world.ts';
+
+const FILTERS = [
+  { slug: 'state', label: 'State', kind: 'multi_select' },
+  { slug: 'aircraft', label: 'Aircraft', kind: 'text' },
+  { slug: 'phase', label: 'Phase', kind: 'text' },
+];
+const COUNT = {
+  name: 'Strikes',
+  sql: `SELECT count(*) AS strikes FROM birdstrikes WHERE true
+    [[AND origin_state = ANY({{state}})]] [[AND aircraft_make_model = {{aircraft}}]] [[AND phase_of_flight = {{phase}}]]`,
+  chart: { type: 'number' },
+};
+const LONG = { name: 'Reports', sql: 'SELECT * FROM birdstrikes LIMIT 50', place: [0, 2, 12, 14] as const };
+
+/** A site of somebody else, on an origin of its own, with what the README tells to put there around any page. */
+async function aSite(): Promise<{ origin: string; close: Server['close'] }> {
+  const site = createServer((request, response) => {
+    const framed = new URL(request.url ?? '/', 'http://site').searchParams.get('framed') ?? '';
+    response.setHeader('Content-Type', 'text/html');
+    response.end(`<!doctype html><title>Host</title>
+      <iframe id="dashboard" src="${url}${framed}" style="width:100%;border:0" title="Bird strikes"></iframe>
+      <script>
+        const frame = document.getElementById('dashboard');
+        const { origin } = new URL(frame.src);
+        const heights = [];
+        addEventListener('message', ({ source, data }) => {
+          if (source !== frame.contentWindow || data.type !== 'data-console:height') return;
+          heights.push(data.height);
+          frame.style.height = data.height + 'px';
+        });
+        const show = (parameters) => frame.contentWindow.postMessage({ type: 'data-console:parameters', parameters }, origin);
+      </script>`);
+  }).listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  return { origin: `http://127.0.0.1:${(site.address() as AddressInfo).port}`, close: site.close.bind(site) };
+}
 
 describe.skipIf(!installed)('a page within another', () => {
   const open = useBrowser();
-  let host: Server;
-  let origin: string;
+  let mine: Awaited<ReturnType<typeof aSite>>;
+  let other: Awaited<ReturnType<typeof aSite>>;
+  let dashboard: string;
 
-  /** A site of somebody else, on an origin of its own, with what the README tells to put there. */
   beforeAll(async () => {
-    host = createServer((_request, response) => {
-      response.setHeader('Content-Type', 'text/html');
-      response.end(`<!doctype html><title>Host</title>
-        <iframe id="dashboard" src="${url}/embed/d/some-token" style="width:100%;border:0" title="Bird strikes"></iframe>
-        <script>
-          const frame = document.getElementById('dashboard');
-          const { origin } = new URL(frame.src);
-          addEventListener('message', ({ source, data }) => {
-            if (source === frame.contentWindow && data.type === 'data-console:height') frame.style.height = data.height + 'px';
-          });
-          const show = (parameters) => frame.contentWindow.postMessage({ type: 'data-console:parameters', parameters }, origin);
-        </script>`);
-    }).listen(0, '127.0.0.1');
-    await once(host, 'listening');
-    origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+    [mine, other] = await Promise.all([aSite(), aSite()]);
+    const charts = [COUNT, { ...LONG, place: [...LONG.place] as [number, number, number, number] }];
+    dashboard = await aDashboard(charts, { filters: FILTERS });
   });
-  afterAll(() => void host?.close());
+  afterAll(() => {
+    mine?.close();
+    other?.close();
+  });
 
-  /** The host's page, around an embed whose token allows `frames`. */
-  async function hosted(
-    frames: FrameAncestors,
-    allowed_origins: string[] = [],
-  ): Promise<{ page: Page; executed: unknown[] }> {
-    const executed: unknown[] = [];
-    const { page } = await open('/health', ({ path, body }) => {
-      if (path.endsWith('/info')) return { body: viewOf({}, { allowed_origins }) };
-      if (!path.endsWith('/execute')) return undefined;
-      executed.push((body as { parameters: unknown }).parameters);
-      return { body: { results: RESULTS } };
-    });
-    await page.route(`${url}/embed/**`, async (route) => {
-      const response = await route.fetch();
-      const headers = { ...response.headers(), 'content-security-policy': contentSecurityPolicy('view', frames) };
-      await route.fulfill({ response, headers });
-    });
-    await page.goto(origin);
-    return { page, executed };
-  }
+  /** A site's page around one of ours. */
+  const hosted = (site: { origin: string }, path: string) =>
+    open(`${site.origin}/?${new URLSearchParams({ framed: path })}`, { origins: [mine.origin, other.origin] });
+  const embedded = (allowed_origins: string[] = []) =>
+    anEmbed(dashboard, { allowed_params: ['state', 'aircraft'], allowed_origins });
+  const inFrame = (page: Page) => page.frameLocator('#dashboard');
+  const strikes = (page: Page) => numberIn(inFrame(page), 'Strikes').catch(() => '');
 
   it('is shown within origins that are allowed, and as high as it needs to be', async () => {
-    const { page, executed } = await hosted([origin], [origin]);
-    const frame = page.frameLocator('#dashboard');
-    await frame.getByRole('img', { name: 'Strikes by month: line chart.' }).waitFor();
-    const heights = () => page.evaluate(`[frame.offsetHeight, 0]`);
-    const inner = await frame.locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
-    await expect.poll(heights).toEqual([inner, 0]);
-    expect(inner).toBeGreaterThan(1_000);
+    const { page, executed, problems } = await hosted(mine, await embedded([mine.origin]));
+    await expect.poll(() => strikes(page)).toBe('10,000');
+    const inner = () =>
+      inFrame(page).locator('body').evaluate('Math.ceil(document.body.getBoundingClientRect().height)');
+    await expect.poll(async () => (await page.evaluate('frame.offsetHeight')) === (await inner())).toBe(true);
+    const high = (await inner()) as number;
+    expect(high).toBeGreaterThan(1_000);
+    // It follows when its content becomes lower.
+    await page.setViewportSize({ width: 420, height: 900 });
+    await expect.poll(() => page.evaluate('heights.at(-1)')).not.toBe(high);
+    await expect.poll(async () => (await page.evaluate('frame.offsetHeight')) === (await inner())).toBe(true);
     expect(executed).toEqual([{}]);
+    expect(problems).toEqual([]);
     await page.context().close();
   });
 
   it('takes values of filters from the page around it, and ignores all else', async () => {
-    const { page, executed } = await hosted('anywhere');
-    const frame = page.frameLocator('#dashboard');
-    await frame.getByRole('img', { name: 'Strikes by month: line chart.' }).waitFor();
-    await page.evaluate(`show({ state: ['TE'], aircraft: 'B-737', unknown: 'x', __proto__: { phase: 'CL' } })`);
-    await expect.poll(() => executed.at(-1)).toEqual({ state: ['TE'], aircraft: 'B-737' });
-    expect(await frame.getByLabel('Aircraft').inputValue()).toBe('B-737');
+    const { page, executed, problems } = await hosted(mine, await embedded([mine.origin]));
+    await expect.poll(() => strikes(page)).toBe('10,000');
+    await page.evaluate(
+      `show({ state: ['Texas'], aircraft: 'B-737-300', phase: 'Climb', unknown: 'x', __proto__: { phase: 'Climb' } })`,
+    );
+    await expect.poll(() => executed.at(-1)).toEqual({ state: ['Texas'], aircraft: 'B-737-300' });
+    await expect.poll(() => strikes(page)).not.toBe('10,000');
+    const few = await strikes(page);
+    expect(await inFrame(page).getByLabel('Aircraft').inputValue()).toBe('B-737-300');
     for (const nonsense of [
       'null',
       '"text"',
@@ -81,28 +102,71 @@ describe.skipIf(!installed)('a page within another', () => {
       await page.evaluate(`frame.contentWindow.postMessage(${nonsense}, origin)`);
     }
     await page.evaluate(`show({ state: null })`);
-    await expect.poll(() => executed.at(-1)).toEqual({ aircraft: 'B-737' });
+    await expect.poll(() => executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
+    await expect.poll(() => strikes(page)).toBe('954');
+    expect(Number(few)).toBeLessThan(954);
     expect(executed).toHaveLength(3);
+    expect(problems).toEqual([]);
     await page.context().close();
   });
 
-  it('takes no values from an origin that its token does not name', async () => {
-    const { page, executed } = await hosted('anywhere', ['https://somebody-else.example']);
-    await page.frameLocator('#dashboard').getByRole('img', { name: 'Strikes by month: line chart.' }).waitFor();
-    await page.evaluate(`show({ aircraft: 'B-737' })`);
+  it('takes no values from anybody but the page right around it', async () => {
+    const { page, executed } = await hosted(mine, await embedded([mine.origin]));
+    await expect.poll(() => strikes(page)).toBe('10,000');
+    // Another frame of the host, of a foreign origin, that has found ours.
+    const message = JSON.stringify({ type: 'data-console:parameters', parameters: { aircraft: 'B-737-300' } });
+    await page.evaluate(`new Promise((loaded) => {
+      const foreign = document.createElement('iframe');
+      foreign.name = 'foreign';
+      foreign.src = '${other.origin}/';
+      foreign.onload = loaded;
+      document.body.append(foreign);
+    })`);
+    await page.frame('foreign')?.evaluate(`parent.frames[0].postMessage(${message}, '*')`);
     await page.waitForTimeout(500);
     expect(executed).toEqual([{}]);
+    await page.evaluate(`show({ aircraft: 'B-737-300' })`);
+    await expect.poll(() => strikes(page)).toBe('954');
     await page.context().close();
   });
 
-  it.each([
-    ['nobody may', [] as string[]],
-    ['others may', ['https://somebody-else.example']],
-    ['what is named is no origin', ['*', 'https://a.example; script-src *', "'self'"]],
-  ])('is not shown when %s', async (_name, frames) => {
-    const { page, executed } = await hosted(frames);
-    await expect.poll(() => page.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
-    expect(executed).toEqual([]);
+  it('is shown anywhere when its token names no origin', async () => {
+    const path = await embedded();
+    for (const site of [mine, other]) {
+      const { page } = await hosted(site, path);
+      await expect.poll(() => strikes(page)).toBe('10,000');
+      await page.context().close();
+    }
+  });
+
+  it('is not shown on the pages of others, and nor is a link or the portal unless it says so', async () => {
+    const paths = [
+      await embedded([mine.origin]),
+      (await aLink(dashboard)).path,
+      (await aLink(dashboard, { share_type: 'embed', embed_options: { allowed_origins: [mine.origin] } })).path,
+      '/portal/demo',
+      '/embed/d/none',
+    ];
+    for (const path of paths) {
+      const { page, executed } = await hosted(other, path);
+      await expect.poll(() => page.frames()[1]?.url(), { message: path }).toBe('chrome-error://chromewebdata/');
+      expect(executed).toEqual([]);
+      await page.context().close();
+    }
+    const { page } = await hosted(mine, paths[2] as string);
+    await expect.poll(() => strikes(page)).toBe('10,000');
     await page.context().close();
+  });
+
+  it('keeps its API from the scripts of other origins', async () => {
+    const path = await embedded([mine.origin]);
+    const ask = `fetch('${url}${path.replace('/embed/', '/api/embed/')}/info').then((answer) => answer.status, () => 'refused')`;
+    const asked: unknown[] = [];
+    for (const site of [mine, other]) {
+      const { page } = await open(`${site.origin}/`, { origins: [mine.origin, other.origin] });
+      asked.push(await page.evaluate(ask));
+      await page.context().close();
+    }
+    expect(asked).toEqual([200, 'refused']);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { installed, url, useBrowser } from './browser.ts';
+import { installed, useBrowser } from './browser.ts';
+import { url } from './world.ts';
 
 describe.skipIf(!installed)('the pages', () => {
   const open = useBrowser();
@@ -42,7 +43,7 @@ describe.skipIf(!installed)('the pages', () => {
 
   it('show the description of the API grouped by surface, without a foreign host', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page, problems } = await open('/docs', () => undefined, { colorScheme });
+      const { page, problems } = await open('/docs', { colorScheme });
       for (const surface of ['Organization API', 'Console API', 'Managed tables', 'Sharing and embedding']) {
         await page.locator(`[data-tag="${surface}"]`).waitFor();
       }

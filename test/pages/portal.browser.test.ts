@@ -1,115 +1,181 @@
-import { describe, expect, it } from 'vitest';
-import { type Answers, axeFindings, installed, useBrowser } from './browser.ts';
-import { RESULTS, SUBJECT } from './sample.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
+import { FILTERS, filtered, STRIKES } from './everything.ts';
+import { aContext, aDashboard, api, demo, mailedCode } from './world.ts';
 
-const CODE = '1234-5678';
-
-/** The API of a portal where `ana@example.com` signs in with CODE. Access tokens work for `lifetime` calls. */
-function portalApi({ lifetime = 1_000, refreshable = true } = {}) {
-  const calls: string[] = [];
-  let made = 0;
-  let left = 0;
-  const tokens = () => {
-    left = lifetime;
-    made++;
-    return {
-      body: {
-        access_token: `access-${made}`,
-        refresh_token: `refresh-${made}`,
-        access_token_expires_in: 900,
-        refresh_token_expires_in: 604_800,
-        user: {},
-      },
-    };
-  };
-  const refused = { status: 401, body: { error_code: 'TOKEN_INVALID', message: 'no' } };
-  const answers: Answers = ({ path, body, query, headers }) => {
-    calls.push(path);
-    const sent = body as { code?: string; refresh_token?: string; context_id?: string };
-    if (path === '/api/v1/share-auth/request') return { body: { success: true } };
-    if (path === '/api/v1/share-auth/verify')
-      return sent.code === CODE ? tokens() : { status: 400, body: { error_code: 'INVALID_CODE', message: 'no' } };
-    if (path === '/api/v1/share-auth/refresh')
-      return refreshable && sent.refresh_token === `refresh-${made}` ? tokens() : refused;
-    if (path === '/api/v1/share-auth/logout') return { body: { success: true } };
-    if (headers.authorization !== `Bearer access-${made}` || left-- <= 0) return refused;
-    const { name, description, slug, id } = SUBJECT;
-    if (path === '/api/v1/share-portal/acme/dashboards')
-      return {
-        body: { total: 1, page: 1, per_page: 100, records: [{ id, name, slug, description, context_id: 'c1' }] },
-      };
-    if (path === `/api/v1/share-portal/dashboards/${id}` && query.get('context_id') === 'c1')
-      return { body: { ...SUBJECT, context_id: 'c1' } };
-    if (path === `/api/v1/share-portal/dashboards/${id}/execute` && sent.context_id === 'c1')
-      return { body: { results: RESULTS } };
-    return undefined;
-  };
-  return { calls, answers };
-}
+const BY_YEAR = {
+  name: 'Strikes by year',
+  sql: filtered("date_trunc('year', flight_date)::date AS year, count(*) AS strikes", 'GROUP BY 1 ORDER BY 1'),
+  chart: { type: 'line' },
+};
+const ENDED = 'Your session has ended: sign in again.';
 
 describe.skipIf(!installed)('the portal', () => {
   const open = useBrowser();
+  const portal = `/portal/${demo?.company.slug}`;
+  let dashboard: string;
 
-  async function signedIn(api: { answers: Answers }) {
-    const opened = await open('/portal/acme', api.answers);
-    await opened.page.getByLabel('E-mail').fill('ana@example.com');
+  beforeAll(async () => {
+    const description = 'Where, when and how birds met aircraft.';
+    dashboard = await aDashboard([STRIKES, BY_YEAR], { filters: FILTERS, description });
+  });
+
+  /** Signs in with a code from the mailbox. */
+  async function signedIn(email: string) {
+    const opened = await open(portal);
+    await opened.page.getByLabel('E-mail').fill(email);
     await opened.page.keyboard.press('Enter');
-    await opened.page.getByLabel('Code').fill('12345678');
-    expect(await opened.page.getByLabel('Code').inputValue()).toBe(CODE);
+    // Typed without its hyphen.
+    await opened.page.getByLabel('Code').fill((await mailedCode(email)).replace('-', ''));
     await opened.page.keyboard.press('Enter');
+    await opened.page.getByRole('heading', { name: 'Shared dashboards' }).waitFor();
+    await opened.page.getByRole('button', { name: 'Sign out' }).waitFor();
     return opened;
   }
 
-  it('leads from an e-mail address through a code to a dashboard and back, without a cookie', async () => {
-    const api = portalApi();
-    const { page, problems } = await open('/portal/acme', api.answers);
+  it('leads from an e-mail address through a mailed code to a dashboard and back, without a cookie', async () => {
+    const email = 'ana@example.com';
+    await aContext([dashboard], email);
+    const { page, problems, executed } = await open(portal);
     expect(await axeFindings(page)).toEqual([]);
-    await page.getByLabel('E-mail').fill('ana@example.com');
+    await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send me a code' }).click();
-    await page.getByLabel('Code').fill('0000-0000');
+    const code = await mailedCode(email);
+    await page.getByLabel('Code').fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').filter({ hasText: 'This code is wrong, or no longer good.' }).waitFor();
     expect(await axeFindings(page)).toEqual([]);
-    await page.getByLabel('Code').fill(CODE);
+    await page.getByLabel('Code').fill(code.replace('-', ''));
+    expect(await page.getByLabel('Code').inputValue()).toBe(code);
     await page.getByRole('button', { name: 'Sign in' }).click();
 
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('link', { name: /Bird strikes/ }).click();
-    await page.getByRole('img', { name: 'Strikes by month: line chart.' }).waitFor();
-    await page.getByLabel('Aircraft').fill('B-737');
-    await expect.poll(() => new URL(page.url()).hash).toMatch(/\?aircraft=B-737$/);
+    await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    await page.getByLabel('Aircraft').fill('B-737-300');
+    await expect.poll(() => new URL(page.url()).hash).toMatch(/\?aircraft=B-737-300$/);
+    await expect.poll(() => numberIn(page, 'Strikes')).toBe('954');
+    await page.getByRole('button', { name: /^Phase/ }).click();
+    await page.getByRole('option', { name: 'Climb' }).waitFor();
+    await page.keyboard.press('Escape');
     expect(await axeFindings(page)).toEqual([]);
     // The tab remembers who signed in, and what was chosen.
     await page.reload();
-    await page.getByRole('img', { name: 'Strikes by month: line chart.' }).waitFor();
-    expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737');
+    await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    expect(await page.getByLabel('Aircraft').inputValue()).toBe('B-737-300');
+    expect(executed.at(-1)).toEqual({ aircraft: 'B-737-300' });
     await page.getByRole('link', { name: 'All dashboards' }).click();
     await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
 
+    const tokens = await page.evaluate('sessionStorage.getItem(sessionStorage.key(0))');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('E-mail').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    expect(api.calls.at(-1)).toBe('/api/v1/share-auth/logout');
+    // Who had copied the tokens has nothing of them.
+    await page.evaluate(`sessionStorage.setItem('portal:${demo.company.slug}', ${JSON.stringify(tokens)})`);
+    await page.reload();
+    await page.getByText(ENDED).waitFor();
     expect(problems).toEqual([]);
     await page.context().close();
   });
 
-  it('gets a new token when one has expired, and asks to sign in when there is none to get', async () => {
-    const renewed = portalApi({ lifetime: 1 });
-    const first = await signedIn(renewed);
-    await first.page.getByRole('link', { name: /Bird strikes/ }).click();
-    await first.page.getByRole('img', { name: 'Strikes by month: line chart.' }).waitFor();
-    expect(renewed.calls.filter((path) => path.endsWith('/refresh'))).toHaveLength(2);
-    await first.page.context().close();
+  it('shows on a phone, in the dark and to the keyboard alone what a context lets its member see', async () => {
+    const email = 'phone@example.com';
+    const policies = [
+      { filter_slug: 'state', filter_kind: 'multi_select', mode: 'selectable', allowed_values: ['Texas', 'Ohio'] },
+    ];
+    await aContext([dashboard], email, policies);
+    const { page, problems } = await open(portal, {
+      colorScheme: 'dark',
+      viewport: { width: 390, height: 844 },
+    });
+    // The field has the focus, here and in the next step.
+    await page.getByLabel('E-mail').waitFor();
+    await page.keyboard.type(email);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Code').waitFor();
+    await page.keyboard.type(await mailedCode(email));
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /Bird strikes/ }).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    expect(Number((await numberIn(page, 'Strikes')).replace(',', ''))).toBeLessThan(10_000);
+    await page.getByRole('button', { name: /^State/ }).press('Enter');
+    await page.getByRole('option').first().waitFor();
+    expect(await page.getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
 
-    const ended = portalApi({ lifetime: 1, refreshable: false });
-    const second = await signedIn(ended);
-    await second.page.getByRole('link', { name: /Bird strikes/ }).click();
-    await second.page.getByText('Your session has ended: sign in again.').waitFor();
-    await second.page.reload();
-    await second.page.getByLabel('E-mail').waitFor();
-    await second.page.context().close();
+  it('gets a new token when one has expired', async () => {
+    const email = 'renewed@example.com';
+    await aContext([dashboard], email);
+    const { page } = await signedIn(email);
+    // As after fifteen minutes: the access token is refused, the refresh token is not.
+    await page.evaluate(`{
+      const key = sessionStorage.key(0);
+      const kept = JSON.parse(sessionStorage.getItem(key));
+      kept.tokens.access_token = kept.tokens.access_token.slice(0, -4) + 'AAAA';
+      sessionStorage.setItem(key, JSON.stringify(kept));
+    }`);
+    const refreshed: string[] = [];
+    page.on('request', (request) => request.url().endsWith('/share-auth/refresh') && refreshed.push(request.url()));
+    await page.reload();
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+    expect(refreshed).toHaveLength(1);
+    await page.context().close();
+  });
+
+  it('shows nothing more to somebody who is no member any more', async () => {
+    const email = 'removed@example.com';
+    const { memberPath } = await aContext([dashboard], email);
+    const { page, problems } = await signedIn(email);
+    await page.getByRole('link', { name: /Bird strikes/ }).click();
+    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
+    await api('DELETE', memberPath);
+    await page.getByLabel('Aircraft').fill('B-737-300');
+    await page.getByRole('alert').first().waitFor();
+    await settled(page);
+    expect(await page.locator('dd').count()).toBe(0);
+    await page.reload();
+    await page.getByRole('alert').first().waitFor();
+    expect(await page.getByRole('img').count()).toBe(0);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says that nothing is shared, and what a stranger who asks for a code is told is no different', async () => {
+    const email = 'nothing@example.com';
+    const { id } = await aContext([dashboard], email);
+    await api('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });
+    const { page } = await signedIn(email);
+    await page.getByText('No dashboards are shared with you at the moment.').waitFor();
+    await page.context().close();
+
+    const told: string[] = [];
+    for (const [path, address] of [
+      [portal, 'nobody@example.com'],
+      ['/portal/no-such-company', email],
+      [portal, 'ana@example.com'],
+    ] as const) {
+      const stranger = await open(path);
+      await stranger.page.getByLabel('E-mail').fill(address);
+      await stranger.page.keyboard.press('Enter');
+      await stranger.page.getByLabel('Code').waitFor();
+      told.push((await stranger.page.getByRole('main').innerText()).replace(address, 'ADDRESS'));
+      expect(stranger.problems).toEqual([]);
+      await stranger.page.context().close();
+    }
+    expect(new Set(told).size).toBe(1);
   });
 });

@@ -1,49 +1,79 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleWorker } from '../../local/bundle.ts';
+import { type Demo, runDemo } from '../../local/demo.ts';
+import type { DemoDashboard } from '../../local/demo-dashboard.ts';
+import { openMailbox } from '../../local/mailbox.ts';
+import { startNeonStandIn } from '../../local/neon/stand-in.ts';
+import { startPostgres } from '../../local/postgres.ts';
 import { freePort } from '../../local/processes.ts';
+import { openState } from '../../local/state.ts';
 import { startWorker } from '../../local/worker.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 
-/** The Worker with its pages, as `npm start` runs it, on a port of its own and without any company's database. */
+/** The whole system with its demo, as `npm start` runs it, on ports and in a folder of its own. */
 export interface System {
-  url: string;
+  demo: Demo & DemoDashboard;
   stop(): Promise<void>;
 }
 
-/** Bundles and starts the Worker. */
+/** Starts it. It ends with this process, also when that is killed. */
 export async function startSystem(): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-pages-'));
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const secret = () => randomBytes(32).toString('base64');
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const worker = await startWorker({
-    projectDir: PROJECT,
-    stateDir: folder,
-    modules: await bundleWorker(PROJECT, join(folder, 'bundle')),
-    port,
-    variables: {
-      CONSOLE_URL: url,
-      DEVELOPMENT: 'true',
-      ALLOWED_ORIGINS: '*',
-      JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'test-1' }]),
-      KEY_DERIVATION_SECRETS: JSON.stringify({ 1: secret() }),
-      ENCRYPTION_KEYS: JSON.stringify({ 1: secret() }),
-      EMBED_SECRETS: JSON.stringify({ 1: secret() }),
-      NEON_API_KEY: 'none',
-      RATE_LIMIT_IP_PER_SECOND: '1000',
-    },
-    deliver: async () => {},
-  });
-  return {
-    url,
-    async stop() {
-      await worker.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+  // Root runs PostgreSQL as another user, who must be able to pass through.
+  await chmod(folder, 0o711);
+  const stopping: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  const stop = async () => {
+    for (const end of stopping.splice(0).reverse()) await end();
   };
+  try {
+    const state = await openState(join(folder, 'state'));
+    const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
+    const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password, throwaway: true });
+    stopping.push(async () => {
+      await postgres.stop();
+      for (const path of postgres.folders) rmSync(path, { recursive: true, force: true });
+    });
+    const neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
+    stopping.push(neon.close);
+    const mailbox = await openMailbox(join(folder, 'mails.ndjson'));
+    stopping.push(mailbox.close);
+    const port = await freePort();
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const worker = await startWorker({
+      projectDir: PROJECT,
+      stateDir: join(folder, 'worker'),
+      modules: await bundleWorker(PROJECT, join(folder, 'worker', 'bundle')),
+      port,
+      variables: {
+        ...secrets,
+        CONSOLE_URL: baseUrl,
+        DEVELOPMENT: 'true',
+        ALLOWED_ORIGINS: '*',
+        NEON_API_URL: neon.apiUrl,
+        NEON_WS_PROXY: neon.wsProxy,
+        // Tests open pages faster than people.
+        RATE_LIMIT_IP_PER_SECOND: '1000000',
+        RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1000000',
+        RATE_LIMIT_TOKEN_PER_MINUTE: '1000000',
+      },
+      deliver: mailbox.deliver,
+    });
+    stopping.push(worker.stop);
+    const demo = await runDemo({
+      baseUrl,
+      platformAdminToken: secrets.PLATFORM_ADMIN_TOKEN,
+      mailboxUrl: mailbox.url,
+      stateDir: folder,
+      postgresUrlOf: () => undefined,
+      report: () => {},
+    });
+    return { demo: demo as Demo & DemoDashboard, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }

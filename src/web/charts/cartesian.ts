@@ -1,4 +1,4 @@
-import type { ChartConfiguration, ChartOptions } from 'chart.js';
+import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
 import type { ViewChart } from '../../kernel/viewing.ts';
 import { axis, common, titleOf } from './common.ts';
 import { momentTicks, type Tick } from './moments.ts';
@@ -9,6 +9,9 @@ import { MAX_SERIES, type Plot } from './plot.ts';
 const DOTTED_POINTS = 60;
 /** What a moment takes along an axis, in pixels. */
 const TICK_WIDTH = 90;
+/** What a character takes, and how many of them a name below a bar may have. */
+const CHARACTER_WIDTH = 6.5;
+const MOST_CHARACTERS = 18;
 
 /** Lines, areas and bars. Where x is time, lines and areas stand on an axis of time. */
 export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): ChartConfiguration {
@@ -38,7 +41,7 @@ export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): Ch
       scales: {
         [horizontal ? 'y' : 'x']: {
           ...axis(titleOf(options.x_label)),
-          ...timeline?.scale,
+          ...(timeline ? timeline.scale : names(horizontal)),
           stacked: timeline ? false : stacked,
           grid: { display: false },
         },
@@ -51,6 +54,20 @@ export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): Ch
     } as ChartOptions,
   };
 }
+
+/** Names along an axis. Long ones are cut, to leave room for what they name: the tooltip has them whole. */
+const names = (beside: boolean) => ({
+  ticks: {
+    color: palette().text,
+    maxRotation: 60,
+    autoSkipPadding: 4,
+    callback(this: Scale, value: number) {
+      const name = this.getLabelForValue(value);
+      const most = beside ? Math.floor((this.chart.width * 0.4) / CHARACTER_WIDTH) : MOST_CHARACTERS;
+      return name.length > most ? `${name.slice(0, Math.max(1, most - 1)).trimEnd()}…` : name;
+    },
+  },
+});
 
 const barStyle = (index: number) => ({ backgroundColor: seriesColour(index), borderRadius: 3, maxBarThickness: 56 });
 

@@ -117,6 +117,13 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
     }
   }
 
+  /** Values that come from elsewhere are shown by their labels, once those are known. */
+  async function learnLabels(): Promise<void> {
+    const { options } = await ask('', new AbortController().signal).catch(() => ({ options: [] }));
+    for (const option of options) labels.set(String(option.value), option.label);
+    say();
+  }
+
   function onKey(event: KeyboardEvent): void {
     const moves: Record<string, () => void> = {
       ArrowDown: () => list.move(1),
@@ -164,6 +171,7 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
       chosen = values.map(String);
       list.mark(chosen);
       say();
+      if (!chosen.every((each) => labels.has(each))) void learnLabels();
     },
     demand: (missing) => button.classList.toggle('missing', missing),
   };

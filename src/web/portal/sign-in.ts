@@ -22,7 +22,8 @@ export function signInPage(companySlug: string, reason: string, done: (session: 
       h('p', {}, 'Dashboards that were shared with you open with a code that we send to your e-mail address.'),
       form,
     );
-    field.input.focus();
+    // The first time, the card is on the page only once this has returned.
+    queueMicrotask(() => field.input.focus());
   }
 
   function askCode(email: string, message: string): void {

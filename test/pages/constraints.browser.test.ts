@@ -1,0 +1,127 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
+import { FILTERS, filtered, STRIKES } from './everything.ts';
+import { aDashboard, aLink, anEmbed, api, demo } from './world.ts';
+
+const STATES = {
+  name: 'States',
+  sql: filtered('DISTINCT origin_state AS state', 'ORDER BY 1'),
+};
+
+const policy = (slug: string, mode: string, values: string[] = [], kind = 'multi_select') => ({
+  filter_slug: slug,
+  filter_kind: kind,
+  mode,
+  allowed_values: values,
+});
+
+describe.skipIf(!installed)('a page whose viewer is not to see everything', () => {
+  const open = useBrowser();
+  let dashboard: string;
+
+  beforeAll(async () => {
+    dashboard = await aDashboard([STRIKES, STATES], { filters: FILTERS });
+  });
+
+  type Opened = Awaited<ReturnType<typeof open>>;
+  const states = async ({ page }: Opened): Promise<string[]> => {
+    await settled(page);
+    return page.getByRole('table', { name: 'States' }).getByRole('cell').allInnerTexts();
+  };
+
+  it('offers what a share lets its viewer choose, and shows no other rows', async () => {
+    const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
+    const { path } = await aLink(dashboard, { share_filter_policies });
+    const opened = await open(path);
+    const { page, problems } = opened;
+    expect(await states(opened)).toEqual(['Ohio', 'Texas']);
+    await page.getByRole('button', { name: /^State/ }).click();
+    await expect.poll(() => page.getByRole('option').allInnerTexts()).toEqual(['Texas', 'Ohio']);
+    await page.getByRole('option', { name: 'Ohio' }).click();
+    await expect.poll(() => states(opened)).toEqual(['Ohio']);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows neither filters that are locked nor hidden ones, and no way around them', async () => {
+    const share_filter_policies = [policy('state', 'locked', ['Ohio']), policy('phase', 'hidden', [], 'select')];
+    const { path } = await aLink(dashboard, { share_filter_policies });
+    const opened = await open(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
+    const { page, executed } = opened;
+    expect(await states(opened)).toEqual(['Ohio']);
+    expect(await page.getByRole('button', { name: /^(State|Phase)/ }).count()).toBe(0);
+    expect(executed).toEqual([{ period: { from: '1990-01-01' } }]);
+    await page.context().close();
+  });
+
+  it('says so when an address asks for values that are forbidden, and shows nothing', async () => {
+    const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
+    const { path } = await aLink(dashboard, { share_filter_policies });
+    const opened = await open(`${path}?state=Texas&state=Alaska`);
+    const { page, executed, problems } = opened;
+    await page.getByRole('alert').first().waitFor();
+    expect(executed).toEqual([{ state: ['Texas', 'Alaska'] }]);
+    expect(await page.getByRole('cell').count()).toBe(0);
+    await page.getByRole('button', { name: 'Reset filters' }).click();
+    await expect.poll(() => states(opened)).toEqual(['Ohio', 'Texas']);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps what an embed fixes, shows the filters that it allows, and waits for those it requires', async () => {
+    const path = await anEmbed(dashboard, {
+      fixed_params: { state: ['Ohio', 'Texas'] },
+      allowed_params: ['phase', 'aircraft'],
+      required_params: ['phase'],
+    });
+    const opened = await open(`${path}?state=Alaska`);
+    const { page, executed, problems } = opened;
+    await page.getByText('Phase of flight: Choose a value to see the data.').first().waitFor();
+    expect(executed).toEqual([]);
+    expect(await page.getByRole('form', { name: 'Filters' }).locator('.filter').count()).toBe(2);
+    await page.getByRole('button', { name: /^Phase/ }).click();
+    await page.getByRole('option', { name: 'Climb' }).click();
+    expect(await states(opened)).toEqual(['Ohio', 'Texas']);
+    expect(executed).toEqual([{ phase: 'Climb' }]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows a visualization alone, with the parameters that its embed allows', async () => {
+    const more = { allowed_params: ['state', 'period'] };
+    const path = await anEmbed(demo.visualization_id, more, 'visualizations');
+    const { name } = await api<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
+    const { page, executed, problems } = await open(path);
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    const chart = page.getByRole('img', { name: `${name}: line chart.` });
+    await chart.waitFor();
+    const values = async () => Number(/(\d+) values/.exec((await chart.getAttribute('aria-label')) ?? '')?.[1]);
+    const all = await values();
+    expect(all).toBeGreaterThan(100);
+    // Nobody lists the values of a parameter: they are typed.
+    await page.getByRole('button', { name: /^State/ }).click();
+    await page.getByText('Type a value and press Enter.').waitFor();
+    await page.keyboard.type('Ohio');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Date of flight, from').fill('2001-01-01');
+    await expect.poll(() => executed.at(-1)).toEqual({ state: ['Ohio'], period: { from: '2001-01-01' } });
+    await settled(page);
+    expect(await values()).toBeLessThan(all);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('hides head and filters of a share where that is asked for', async () => {
+    const { path } = await aLink(dashboard, { embed_options: { hide_header: true, hide_controls: true } });
+    const { page } = await open(path);
+    await settled(page);
+    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    expect(await page.getByRole('form').count()).toBe(0);
+    const heading = page.getByRole('heading', { level: 1 });
+    expect([await heading.count(), (await heading.boundingBox())?.width]).toEqual([1, 1]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { axeFindings, installed, numberIn, settled, useBrowser } from './browser.ts';
+import { aContext, aDashboard, aLink, anEmbed, api, demo, resultsOf } from './world.ts';
+
+const COUNT = {
+  name: 'Strikes',
+  sql: 'SELECT count(*) AS strikes FROM birdstrikes WHERE true [[AND aircraft_make_model = {{aircraft}}]]',
+  chart: { type: 'number' },
+};
+const AIRCRAFT = { filters: [{ slug: 'aircraft', label: 'Aircraft', kind: 'text' }] };
+const NOT_VALID = 'This link is not valid, or no longer.';
+
+describe.skipIf(!installed)('a page with nothing, little or too much to show', () => {
+  const open = useBrowser();
+
+  it('waits for a slow chart without keeping others from view when it comes', async () => {
+    const slow = { name: 'Slow', sql: "SELECT 'at last' AS text FROM pg_sleep(1.5)" };
+    const { path } = await aLink(await aDashboard([COUNT, slow], AIRCRAFT));
+    const { page, problems } = await open(path);
+    await page.locator('section[aria-busy=true]').first().waitFor();
+    expect(await page.getByRole('status').filter({ hasText: 'Loading' }).count()).toBe(1);
+    await page.getByRole('cell', { name: 'at last' }).waitFor();
+    expect(await page.locator('[aria-busy=true]').count()).toBe(0);
+    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    // What was shown stays, dimmed, until there is something else.
+    await page.getByLabel('Aircraft').fill('B-737-300');
+    await page.locator('section[aria-busy=true]').first().waitFor();
+    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    await settled(page);
+    expect(await numberIn(page, 'Strikes')).toBe('954');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('tells a failing chart, an empty one and a truncated one apart, and does not fail the rest', async () => {
+    const charts = [
+      COUNT,
+      { name: 'Failing', sql: 'SELECT 1 / (count(*) - count(*)) AS secret_ratio FROM birdstrikes' },
+      { name: 'Empty', sql: 'SELECT 1 AS n WHERE false', chart: { type: 'bar' } },
+      { name: 'Long', sql: 'SELECT n FROM generate_series(1, 10001) AS n' },
+      {
+        name: 'Columns gone',
+        sql: "SELECT 'a' AS a, 'b' AS b",
+        chart: { type: 'area', x: 'month', y: ['cost'] },
+      },
+    ];
+    const { path } = await aLink(await aDashboard(charts, AIRCRAFT));
+    const { page, problems } = await open(path);
+    const card = (name: string) => page.getByRole('region', { name, exact: true });
+    const told = (await resultsOf(path)).get('Failing')?.error?.message as string;
+    await card('Failing').getByRole('alert').filter({ hasText: told }).waitFor();
+    await card('Empty').getByText('No data for these filters.').waitFor();
+    await card('Long').getByText('10,000 rows. There is more than is shown here.').waitFor();
+    await card('Columns gone').getByText('The chart asks for a column that the data does not have').waitFor();
+    expect(await numberIn(page, 'Strikes')).toBe('10,000');
+    expect(await page.content()).not.toMatch(/secret_ratio|division|birdstrikes/);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows text as text, whatever names and cells hold', async () => {
+    const attack = '<img src=x onerror="document.title=\'owned\'">';
+    const sql = `SELECT '${attack.replaceAll("'", "''")}' AS "${attack.replaceAll('"', '""').slice(0, 60)}"`;
+    const filters = [{ slug: 'aircraft', label: attack, kind: 'select', options: [{ label: attack, value: attack }] }];
+    const charts = [
+      { name: attack, description: attack, sql },
+      { name: 'Bars', sql: `${sql}, 1 AS n`, chart: { type: 'bar', options: { x_label: attack } } },
+    ];
+    const { path } = await aLink(await aDashboard(charts, { name: attack, description: attack, filters }));
+    const { page, problems } = await open(path);
+    await page.getByRole('heading', { name: attack, level: 1 }).waitFor();
+    await page.getByRole('cell', { name: attack }).waitFor();
+    await page.getByRole('button', { name: attack }).first().click();
+    await page.getByRole('option', { name: attack }).click();
+    await settled(page);
+    expect(await page.title()).toBe(attack);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says that a link or an embed opens nothing any more, from the next request on', async () => {
+    const dashboard = await aDashboard([COUNT], AIRCRAFT);
+    const link = await aLink(dashboard);
+    const embed = await anEmbed(dashboard, { allowed_params: ['aircraft'] });
+    const pages = [await open(link.path), await open(embed)];
+    for (const { page } of pages) await expect.poll(() => numberIn(page, 'Strikes')).toBe('10,000');
+
+    await api('DELETE', `/api/v1/dashboard-shares/${link.id}`);
+    await api('DELETE', `/v1/dashboards/${dashboard}`);
+    const said = [NOT_VALID, 'This does not exist, or you have no access to it.'];
+    for (const [at, { page }] of pages.entries()) {
+      await page.getByLabel('Aircraft').fill('B-737-300');
+      await page.getByRole('alert').filter({ hasText: said[at] }).waitFor();
+      // What could be seen before cannot any more.
+      expect(await page.getByRole('region', { name: 'Strikes', exact: true }).locator('dd').count()).toBe(0);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Nothing to see here' }).waitFor();
+      await page.getByText(said[at] as string).waitFor();
+      expect(await page.getByRole('button').count()).toBe(0);
+      expect(await axeFindings(page)).toEqual([]);
+      await page.context().close();
+    }
+    for (const path of ['/p/none', '/embed/d/a.b.c', '/embed/v/none']) {
+      const { page, problems } = await open(path);
+      await page.getByText(NOT_VALID).waitFor();
+      expect(problems).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  it('sends people to the portal when a share is for those who sign in', async () => {
+    const dashboard = await aDashboard([COUNT], AIRCRAFT);
+    const context = await aContext([dashboard], 'someone@example.com');
+    const { path } = await aLink(dashboard, { share_context_id: context.id });
+    const { page, executed } = await open(path);
+    expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe(`/portal/${demo.company.slug}`);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(executed).toEqual([]);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail').waitFor();
+    await page.context().close();
+  });
+
+  it('says that the server cannot be reached, and tries again when asked', async () => {
+    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    const { page } = await open(path);
+    await expect.poll(() => numberIn(page, 'Strikes')).toBe('10,000');
+    await page.context().setOffline(true);
+    await page.getByLabel('Aircraft').fill('B-737-300');
+    await page.getByText('The server cannot be reached. Check your connection.').waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('954');
+    await page.context().close();
+  });
+
+  it('waits when it is told to, and tries again when asked', async () => {
+    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    let calls = 0;
+    const { page } = await open(path, {
+      instead: (called) => {
+        if (!called.endsWith('/execute')) return undefined;
+        calls++;
+        if (calls === 1) return { status: 429, headers: { 'Retry-After': '1' }, body: { error: 'RateLimitExceeded' } };
+        const body = { error_code: 'SERVICE_UNAVAILABLE', message: 'Not now.' };
+        return calls === 2 ? { status: 503, body } : undefined;
+      },
+    });
+    await page.getByText('Too many requests at the moment.').waitFor();
+    await page.getByText('Not now.').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
+    await page.context().close();
+  });
+});

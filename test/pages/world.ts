@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inject } from 'vitest';
+import type { Demo } from '../../local/demo.ts';
+import { send } from '../../local/demo-client.ts';
+import type { DemoDashboard } from '../../local/demo-dashboard.ts';
+import type { ViewResult, ViewSubject } from '../../src/kernel/viewing.ts';
+
+/** The system that answers in these tests. */
+export const demo = inject('demo') as Demo & DemoDashboard;
+export const url = demo?.base_url ?? '';
+
+let token: Promise<string> | undefined;
+
+/** A request as the owner of the demo's company. @throws `DemoRefused` when it is refused */
+export async function api<T>(method: string, path: string, json?: unknown): Promise<T> {
+  const { company, owner } = demo;
+  token ??= send<{ token: string }>(url, 'POST', '/v1/auth/login', {
+    json: { company_slug: company.slug, ...owner },
+  }).then((answer) => answer.token);
+  return send<T>(url, method, path, { token: await token, json });
+}
+
+/** A chart as a test describes it. */
+export interface Chart {
+  name: string;
+  sql: string;
+  chart?: Record<string, unknown>;
+  description?: string;
+  place?: [x: number, y: number, w: number, h: number];
+}
+
+/** A filter as a test describes it. Where `options` are given, its charts' SQL uses it. */
+export interface Filter {
+  slug: string;
+  label: string;
+  kind: string;
+  default?: unknown;
+  required?: boolean;
+  options?: unknown;
+}
+
+/** Makes a dashboard of these charts, of which each has all the filters as parameters. @returns its id */
+export async function aDashboard(
+  charts: readonly Chart[],
+  {
+    name = 'Bird strikes',
+    filters = [],
+    ...more
+  }: { name?: string; filters?: Filter[]; [member: string]: unknown } = {},
+): Promise<string> {
+  const parameters = filters.map(({ slug, label, kind }) => ({ slug, label, kind }));
+  const layout = [];
+  for (const [at, { place, ...chart }] of charts.entries()) {
+    const { _id } = await api<{ _id: string }>('POST', '/v1/visualizations', { ...chart, parameters });
+    const [x, y, w, h] = place ?? [0, at * 4, 12, 4];
+    layout.push({ visualization_id: _id, x, y, w, h });
+  }
+  const made = await api<{ _id: string }>('POST', '/v1/dashboards', {
+    cache_seconds: 0,
+    ...more,
+    name,
+    layout,
+    filters,
+  });
+  return made._id;
+}
+
+/** Shares a dashboard by a link. @returns the share's id, and the path of its page */
+export async function aLink(dashboardId: string, more: Record<string, unknown> = {}) {
+  const path = `/api/v1/dashboards/${dashboardId}/shares`;
+  const share = await api<{ id: string; url: string }>('POST', path, { share_type: 'link', ...more });
+  return { id: share.id, path: new URL(share.url).pathname };
+}
+
+/** Embeds a dashboard or visualization. @returns the path of its page */
+export async function anEmbed(id: string, more: Record<string, unknown> = {}, target = 'dashboards'): Promise<string> {
+  const embed = await api<{ url: string }>('POST', `/api/v1/embed/${target}/${id}`, more);
+  return new URL(embed.url).pathname;
+}
+
+/** A context that grants dashboards to an address. @returns its id, and that of its member */
+export async function aContext(dashboardIds: readonly string[], email: string, policies: readonly unknown[] = []) {
+  const grants = dashboardIds.map((target_id) => ({ target_type: 'dashboard', target_id, filter_policies: policies }));
+  const context = await api<{ id: string }>('POST', '/api/v1/share-contexts', { name: `For ${email}`, grants });
+  const path = `/api/v1/share-contexts/${context.id}/members`;
+  const member = await api<{ id: string }>('POST', path, { member_type: 'external_email', email });
+  return { id: context.id, memberPath: `${path}/${member.id}` };
+}
+
+const apiOf = (page: string): string =>
+  page.replace(/^\/p\//, '/api/v1/public/shares/').replace(/^\/embed\//, '/api/embed/');
+
+/** What the API answers behind the page of a dashboard, by the name of the chart. */
+export async function resultsOf(page: string, parameters: unknown = {}): Promise<Map<string, ViewResult>> {
+  const base = apiOf(page);
+  const info = base.startsWith('/api/embed') ? 'info' : 'resolve';
+  const [{ dashboard }, { results }] = await Promise.all([
+    send<{ dashboard: ViewSubject }>(url, 'GET', `${base}/${info}`),
+    send<{ results: ViewResult[] }>(url, 'POST', `${base}/execute`, { json: { parameters } }),
+  ]);
+  const names = new Map(dashboard.charts.map((chart) => [chart.visualization_id, chart.name]));
+  return new Map(results.map((result) => [names.get(result.visualization_id) ?? '', result]));
+}
+
+/** Labels of the options that a filter offers behind the page of a dashboard. */
+export async function labelsOf(page: string, slug: string, search = ''): Promise<string[]> {
+  const path = `${apiOf(page)}/filters/${slug}/options?${new URLSearchParams({ search })}`;
+  const { options } = await send<{ options: { label: string }[] }>(url, 'GET', path);
+  return options.map(({ label }) => label);
+}
+
+/** The code in the newest mail to an address, once there are `mails` of them. */
+export async function mailedCode(email: string, mails = 1): Promise<string> {
+  for (;;) {
+    const query = new URLSearchParams({ to: email });
+    const sent = (await (await fetch(`${demo.mailbox_url}?${query}`)).json()) as { text: string }[];
+    const [code] = /^\d{4}-\d{4}$/m.exec(sent[0]?.text ?? '') ?? [];
+    if (sent.length >= mails && code) return code;
+    await sleep(50);
+  }
+}
