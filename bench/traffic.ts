@@ -88,6 +88,7 @@ try {
   verdict('connections to Postgres left over', leaked, atMost(0), 'in all');
   verdict('audit records missing', Math.abs(missing), atMost(0), `of ${callers.answered}`);
   verdict('memory of workerd in the last fifth, against the second', growth, atMost(MEMORY_LIMIT));
+} finally {
   await system.stop();
 }
 
