@@ -10,6 +10,7 @@ const IN_NODE = [
   'test/uploads/archive/**/*.test.ts',
   'test/uploads/workbook/**/*.test.ts',
   'test/local/**/*.test.ts',
+  'test/operations/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/web/**/*.test.ts',
 ];

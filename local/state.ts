@@ -1,16 +1,16 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { KEY_VARIABLES, keysMissingIn, newKey, randomSecret } from '../operations/keys.ts';
 import { LocalProblem } from './local-problem.ts';
 import { isAlive } from './processes.ts';
 
-/** What a local start generates once and keeps: secrets of the Worker under its variables' names, and two of its counterparts. */
+/**
+ * What a local start generates once and keeps: secrets of the Worker under its variables' names, and two of its
+ * counterparts. Keys stand beside them, each version in a variable (`operations/keys.ts`).
+ */
 export interface LocalSecrets {
+  [variable: string]: string;
   PLATFORM_ADMIN_TOKEN: string;
-  JWT_PRIVATE_KEYS: string;
-  KEY_DERIVATION_SECRETS: string;
-  EMBED_SECRETS: string;
-  ENCRYPTION_KEYS: string;
   NEON_API_KEY: string;
   /** Of the superuser of the local PostgreSQL; the Worker does not get it. */
   POSTGRES_PASSWORD: string;
@@ -97,9 +97,9 @@ async function readSecrets(folder: string): Promise<LocalSecrets> {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
-  const kept = text === undefined ? {} : parseSecrets(text, file, folder);
+  const kept: Record<string, string> = text === undefined ? {} : parseSecrets(text, file, folder);
   // A newer release may need a secret that an older one did not know.
-  const secrets = { ...newSecrets(), ...kept };
+  const secrets: LocalSecrets = { ...newSecrets(Object.keys(kept)), ...kept };
   if (Object.keys(kept).length < Object.keys(secrets).length) {
     await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
@@ -107,9 +107,9 @@ async function readSecrets(folder: string): Promise<LocalSecrets> {
   return secrets;
 }
 
-function parseSecrets(text: string, file: string, folder: string): Partial<LocalSecrets> {
+function parseSecrets(text: string, file: string, folder: string): Record<string, string> {
   try {
-    return JSON.parse(text) as Partial<LocalSecrets>;
+    return JSON.parse(text) as Record<string, string>;
   } catch (cause) {
     throw new LocalProblem(
       `${file} is not readable as JSON: put back a copy of it, or delete ${folder} to begin anew.`,
@@ -120,16 +120,16 @@ function parseSecrets(text: string, file: string, folder: string): Partial<Local
   }
 }
 
-function newSecrets(): LocalSecrets {
-  const random = () => randomBytes(32).toString('base64url');
-  const { privateKey } = generateKeyPairSync('ed25519');
+/** Secrets for the first start, or for a release that needs more: of keys, version 1 of those that have no version. */
+function newSecrets(kept: string[]): LocalSecrets {
+  const keys = keysMissingIn(kept).map((key) => {
+    const secret = newKey(key, 1);
+    return [KEY_VARIABLES[key], key === 'jwt' ? `[${secret}]` : JSON.stringify({ 1: secret })];
+  });
   return {
-    PLATFORM_ADMIN_TOKEN: random(),
-    JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'local-1' }]),
-    KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),
-    EMBED_SECRETS: JSON.stringify({ 1: random() }),
-    ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
-    NEON_API_KEY: random(),
-    POSTGRES_PASSWORD: random(),
+    ...Object.fromEntries(keys),
+    PLATFORM_ADMIN_TOKEN: randomSecret(),
+    NEON_API_KEY: randomSecret(),
+    POSTGRES_PASSWORD: randomSecret(),
   };
 }

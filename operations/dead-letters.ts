@@ -1,14 +1,16 @@
 /**
  * Messages that their consumer gave up on: shows them, and has them sent again.
  *
- *     npm run dead-letters -- list [--remote]
- *     npm run dead-letters -- replay [--id ID] [--remote]
+ *     npm run dead-letters -- list [--env staging|production]
+ *     npm run dead-letters -- replay [--id ID] [--env staging|production]
  *
- * Without `--remote` it looks into the local state (`LOCAL_STATE_DIR`), running or not; with it, into production through
- * wrangler. `replay` only writes down what is wanted: the Worker's scheduled run, once a minute, sends the messages.
+ * Without `--env` it looks into the local state (`LOCAL_STATE_DIR`), running or not. `replay` only writes down what is
+ * wanted: the Worker's scheduled run, once a minute, sends the messages.
  */
 import { parseArgs } from 'node:util';
-import { type AuditDatabase, openLocal, openRemote } from './audit-database.ts';
+import { type Database, openLocal, openRemote } from './database.ts';
+import { environmentName, environmentOf } from './environments.ts';
+import { runCommand } from './problem.ts';
 
 interface DeadLetter {
   id: string;
@@ -20,9 +22,9 @@ interface DeadLetter {
   replayed_at: number | null;
 }
 
-const USAGE = 'Usage: npm run dead-letters -- list | replay [--id ID]   [--remote]';
+const USAGE = 'Usage: npm run dead-letters -- list | replay [--id ID]   [--env staging|production]';
 
-async function list(database: AuditDatabase): Promise<void> {
+async function list(database: Database): Promise<void> {
   const letters = await database.query<DeadLetter>('SELECT * FROM dead_letters ORDER BY died_at DESC LIMIT 200');
   if (letters.length === 0) console.log('There are no dead letters.');
   for (const letter of letters) {
@@ -37,7 +39,7 @@ function stateOf({ replay_requested_at, replayed_at }: DeadLetter): string {
   return replay_requested_at === null ? 'dead' : 'will be sent again';
 }
 
-async function replay(database: AuditDatabase, id: string | undefined): Promise<void> {
+async function replay(database: Database, id: string | undefined): Promise<void> {
   const wanted = id === undefined ? '' : ` AND id = '${id}'`;
   const marked = await database.query<{ id: string }>(
     `UPDATE dead_letters SET replay_requested_at = ${Date.now()} WHERE replay_requested_at IS NULL${wanted} RETURNING id`,
@@ -46,7 +48,7 @@ async function replay(database: AuditDatabase, id: string | undefined): Promise<
 }
 
 const { values, positionals } = parseArgs({
-  options: { id: { type: 'string' }, remote: { type: 'boolean', default: false } },
+  options: { id: { type: 'string' }, env: { type: 'string' } },
   allowPositionals: true,
 });
 const [command, ...rest] = positionals;
@@ -56,9 +58,14 @@ if (!isGood || (command !== 'list' && command !== 'replay')) {
   console.error(USAGE);
   process.exit(2);
 }
-const database = values.remote ? openRemote() : await openLocal();
-try {
-  await (command === 'list' ? list(database) : replay(database, values.id));
-} finally {
-  await database.close();
-}
+await runCommand(async () => {
+  const database =
+    values.env === undefined
+      ? await openLocal('AUDIT_DB')
+      : await openRemote('AUDIT_DB', environmentOf(environmentName(values.env)));
+  try {
+    await (command === 'list' ? list(database) : replay(database, values.id));
+  } finally {
+    await database.close();
+  }
+});

@@ -182,6 +182,9 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   setHeaders(c, [
     ['x-correlation-id', correlationId],
     ['X-Content-Type-Options', 'nosniff'],
+    ['Strict-Transport-Security', 'max-age=31536000'],
+    // Answers hold tokens and people's data; what may be kept says so itself.
+    ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
     ...limitHeaders(c.get('seen').limits),
   ]);
 };

@@ -3,6 +3,7 @@ import type { AttemptLimiter } from './objects/attempt-limiter.ts';
 import type { IpLimiter } from './objects/ip-limiter.ts';
 import type { OrganizationGate } from './objects/organization-gate.ts';
 import type { TokenLimiter } from './objects/token-limiter.ts';
+import { withVersions } from './platform/key-versions.ts';
 
 /** What the platform hands the Worker: see wrangler.toml. */
 export interface Bindings {
@@ -22,7 +23,10 @@ export interface Bindings {
   PAGES: Fetcher;
 }
 
-/** A map from version to secret, as JSON: `{"1":"…"}`. The highest version is used for what is new; older ones keep working. */
+/**
+ * A map from version to secret, as JSON: `{"1":"…"}`. The highest version is used for what is new; older ones keep working,
+ * and so do those under negative numbers, which are not to be used yet (`withVersions`).
+ */
 const versionedSecrets = z
   .string()
   .transform((text, context) => {
@@ -33,8 +37,8 @@ const versionedSecrets = z
       return z.NEVER;
     }
   })
-  .pipe(z.record(z.string().regex(/^[1-9]\d*$/), z.string().min(32)))
-  .refine((secrets) => Object.keys(secrets).length > 0, 'must hold at least one version');
+  .pipe(z.record(z.string().regex(/^-?[1-9]\d*$/), z.string().min(32)))
+  .refine((secrets) => Object.keys(secrets).some((version) => Number(version) > 0), 'must hold at least one version');
 
 const flag = z
   .enum(['true', 'false'])
@@ -126,7 +130,7 @@ const parsed = new WeakMap<object, Config>();
 export function configOf(env: object): Config {
   const known = parsed.get(env);
   if (known) return known;
-  const result = variables.safeParse(env);
+  const result = variables.safeParse(withVersions(env));
   if (!result.success) {
     const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new Error(`The Worker is not configured: ${problems.join('; ')}`);

@@ -1,15 +1,16 @@
 import type { Bindings } from '../config.ts';
-import { type Origin, openContext } from '../context.ts';
+import { type Context, type Origin, openContext } from '../context.ts';
 import { archiveOldRecords } from '../modules/audit/service.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
+import { renewConnections } from '../modules/managed-database/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { archiveOldEvents } from '../modules/share-activity/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
-import { mailCode, purgeSignIns } from '../modules/sign-in/service.ts';
-import { purgeExpired as purgeSingleSignOn } from '../modules/single-sign-on/service.ts';
+import { mailCode, purgeSignIns, renewSecondFactors } from '../modules/sign-in/service.ts';
+import { purgeExpired as purgeSingleSignOn, renewClientSecrets } from '../modules/single-sign-on/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
 import { correlated, logError } from '../platform/log.ts';
 import { resend } from './queues.ts';
@@ -43,6 +44,9 @@ async function runParts(origin: Origin): Promise<void> {
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
+      connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
+      second_factors_under_old_keys: () => ifKeysRotate(context, renewSecondFactors),
+      client_secrets_under_old_keys: () => ifKeysRotate(context, renewClientSecrets),
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       old_audit_records: () => archiveOldRecords(context),
@@ -51,6 +55,11 @@ async function runParts(origin: Origin): Promise<void> {
   } finally {
     await close();
   }
+}
+
+/** Only while there are several encryption keys can anything be under an old one: else nobody looks. */
+async function ifKeysRotate(context: Context, renew: (context: Context) => Promise<number>): Promise<void> {
+  if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await renew(context);
 }
 
 /** One part that fails must not keep the others from running. */

@@ -1,4 +1,4 @@
-import { newestSecret } from './secrets.ts';
+import { newestSecret, secretOf } from './secrets.ts';
 
 const IV_BYTES = 12;
 
@@ -25,11 +25,24 @@ export async function decrypt(keys: Record<string, string>, encrypted: string, c
   const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encrypted);
   if (match === null) throw new Error('not an encrypted text');
   const [, version, iv, ciphertext] = match as unknown as [string, string, string, string];
-  const secret = keys[version];
+  const secret = secretOf(keys, version);
   if (secret === undefined) throw new Error(`encryption key version ${version} is not configured`);
   const algorithm = { name: 'AES-GCM', iv: fromBase64url(iv), additionalData: bytes(context) };
   const plaintext = await crypto.subtle.decrypt(algorithm, await keyOf(secret), fromBase64url(ciphertext));
   return new TextDecoder().decode(plaintext);
+}
+
+/** What texts begin with that are encrypted under the newest version. */
+export const newestPrefix = (keys: Record<string, string>): string => `v${newestSecret(keys).version}:`;
+
+/** The same text encrypted under the newest version; as it is when it already was, or when there is none. */
+export async function renewed<T extends string | null>(
+  keys: Record<string, string>,
+  encrypted: T,
+  context: string,
+): Promise<T | string> {
+  if (encrypted === null || encrypted.startsWith(newestPrefix(keys))) return encrypted;
+  return encrypt(keys, await decrypt(keys, encrypted, context), context);
 }
 
 /** Secrets are texts of any length; HKDF makes a key of the right size of each. */

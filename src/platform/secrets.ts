@@ -20,11 +20,18 @@ export async function sameSecret(a: string, b: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(left as ArrayBuffer, right as ArrayBuffer);
 }
 
-/** The newest version of a map from version to secret, and its secret. */
+/**
+ * The newest version of a map from version to secret, and its secret: what is new is made under it. A version that is not
+ * to be used yet stands under its negative number.
+ */
 export function newestSecret(secrets: Record<string, string>): { version: number; secret: string } {
   const version = Math.max(...Object.keys(secrets).map(Number));
   return { version, secret: secrets[version] as string };
 }
+
+/** The secret of a version, in use or not to be used yet; undefined when it is not there. */
+export const secretOf = (secrets: Record<string, string>, version: number | string): string | undefined =>
+  [String(version), `-${version}`].flatMap((name) => (Object.hasOwn(secrets, name) ? secrets[name] : [])).at(0);
 
 export const toHex = (buffer: ArrayBuffer): string => new Uint8Array(buffer).toHex();
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unstable_readConfig as readConfig } from 'wrangler';
-import { openLocal } from '../../operations/audit-database.ts';
+import { openLocal } from '../../operations/database.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 const SCRIPT = join(PROJECT, 'operations/dead-letters.ts');
@@ -15,7 +15,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dead-letters-'));
   await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
   process.env.LOCAL_STATE_DIR = folder;
-  const database = await openLocal();
+  const database = await openLocal('AUDIT_DB');
   for (const name of await readdir(join(PROJECT, 'drizzle-audit'))) {
     if (!name.endsWith('.sql')) continue;
     const text = await readFile(join(PROJECT, 'drizzle-audit', name), 'utf8');

@@ -21,7 +21,7 @@ describe('the state folder', () => {
     await second.release();
     expect(second.secrets).toEqual(first.secrets);
     expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS)[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: 'local-1' });
+    expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS ?? '')[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: '1' });
   });
 
   it('takes over the lock of a process that is gone', async () => {

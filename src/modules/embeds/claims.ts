@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
-import { newestSecret } from '../../platform/secrets.ts';
+import { newestSecret, secretOf } from '../../platform/secrets.ts';
 import { invalidToken } from '../sign-in/service.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
 
@@ -76,8 +76,7 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
 export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: EmbedClaims; expired: boolean }> {
   try {
     const { version, name } = keyOf(token);
-    const secrets = ctx.config.EMBED_SECRETS;
-    const secret = Object.hasOwn(secrets, version) ? secrets[version] : undefined;
+    const secret = secretOf(ctx.config.EMBED_SECRETS, version);
     if (secret === undefined) throw invalidToken();
     const key = await embedKey(secret, name);
     const { payload } = await jwtVerify<Payload>(token, key, {

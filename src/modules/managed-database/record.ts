@@ -1,12 +1,14 @@
-import type { CompanyContext } from '../../context.ts';
+import type { CompanyContext, Context } from '../../context.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
 import type { ProvisioningRecord } from '../../tenant-sql/provisioning.ts';
 import * as store from './store.ts';
 
+const contextOf = (companyId: string) => `tenant-sql:${companyId}`;
+
 /** Encrypts a company's connection strings: what is one company's does not decrypt as another's. */
 export function connectionCipher({ config, actor }: CompanyContext) {
-  const context = `tenant-sql:${actor.companyId}`;
+  const context = contextOf(actor.companyId);
   return {
     encrypt: (text: string) => encrypt(config.ENCRYPTION_KEYS, text, context),
     decrypt: (text: string) => decrypt(config.ENCRYPTION_KEYS, text, context),
@@ -57,4 +59,27 @@ export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
     },
     releaseLease: () => store.dropLease(ctx.db, companyId, token),
   };
+}
+
+/** Companies whose connections one scheduled run renews. */
+const RENEWED_AT_ONCE = 200;
+
+/** The scheduled run's part: brings connections under the newest encryption key. @returns of how many companies */
+export async function renewConnections(ctx: Context): Promise<number> {
+  const keys = ctx.config.ENCRYPTION_KEYS;
+  const outdated = await store.readNotUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
+  for (const old of outdated) {
+    const { companyId } = old;
+    const context = contextOf(companyId);
+    const [ownerConnection, readonlyConnection, readerPassword] = await Promise.all(
+      [old.ownerConnection, old.readonlyConnection, old.readerPassword].map((text) => renewed(keys, text, context)),
+    );
+    await store.replaceEncrypted(ctx.db, old, {
+      companyId,
+      ownerConnection: ownerConnection ?? null,
+      readonlyConnection: readonlyConnection ?? null,
+      readerPassword: readerPassword ?? null,
+    });
+  }
+  return outdated.length;
 }

@@ -8,6 +8,8 @@ import { notProvisioned } from './failures.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
 
+export { renewConnections } from './record.ts';
+
 /** Whether the company has its Postgres, and the id the API gives it. */
 export interface DatabaseStatus {
   provisioned: boolean;

@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, lte, notLike, or, sql } from 'drizzle-orm';
 import { type ControlDb, changes } from '../../db/client.ts';
 import { managedDatabases } from './tables.ts';
 
@@ -114,4 +114,33 @@ export async function setSweep(db: ControlDb, companyId: string, marks: number, 
     .update(managedDatabases)
     .set({ sweepAt: next })
     .where(and(of(companyId), eq(managedDatabases.sweepMarks, marks)));
+}
+
+/** What of a company's row is encrypted. */
+export type Encrypted = Pick<DatabaseRow, 'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'>;
+
+/** Rows with something that does not begin with `prefix`: it is encrypted under an older key. */
+export async function readNotUnder(db: ControlDb, prefix: string, limit: number): Promise<Encrypted[]> {
+  const { companyId, ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
+  return db
+    .select({ companyId, ownerConnection, readonlyConnection, readerPassword })
+    .from(managedDatabases)
+    .where(or(...[ownerConnection, readonlyConnection, readerPassword].map((column) => notLike(column, `${prefix}%`))))
+    .limit(limit);
+}
+
+/** Puts the same under another key in the place of `old`, unless any of it has changed. */
+export async function replaceEncrypted(db: ControlDb, old: Encrypted, renewed: Encrypted): Promise<void> {
+  const { ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
+  await db
+    .update(managedDatabases)
+    .set(renewed)
+    .where(
+      and(
+        of(old.companyId),
+        sql`${ownerConnection} is ${old.ownerConnection}`,
+        sql`${readonlyConnection} is ${old.readonlyConnection}`,
+        sql`${readerPassword} is ${old.readerPassword}`,
+      ),
+    );
 }

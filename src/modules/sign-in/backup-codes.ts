@@ -1,6 +1,8 @@
 import type { Context } from '../../context.ts';
 import { randomBelow } from '../../kernel/random.ts';
 import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
+import { newestSecret } from '../../platform/secrets.ts';
+import type { KeptCodes } from './second-factor-store.ts';
 
 const COUNT = 10;
 /** Without the letters and digits that are mistaken for each other. */
@@ -8,13 +10,13 @@ const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const LENGTH = 10;
 const PURPOSE = 'backup code';
 
-/** A new set of one-time codes, `xxxxx-xxxxx`, and the digests they are stored under. */
-export async function newBackupCodes(ctx: Context, factorId: string): Promise<{ codes: string[]; digests: string[] }> {
+/** A new set of one-time codes, `xxxxx-xxxxx`, and what is kept of them. */
+export async function newBackupCodes(ctx: Context, factorId: string): Promise<{ codes: string[]; kept: KeptCodes }> {
   const codes = Array.from({ length: COUNT }, newCode);
   const digests = await Promise.all(
     codes.map((code) => keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normal(code)}`)),
   );
-  return { codes, digests };
+  return { codes, kept: { digests, keyVersion: newestSecret(ctx.config.ENCRYPTION_KEYS).version } };
 }
 
 /** The digests that a code someone typed may be stored under. */

@@ -1,4 +1,4 @@
-import { and, eq, exists, gt, inArray, isNotNull, isNull, lt, notExists, type SQL, sql } from 'drizzle-orm';
+import { and, eq, exists, gt, inArray, isNotNull, isNull, lt, notExists, notLike, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb, Statement } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { users } from '../users/tables.ts';
@@ -9,6 +9,12 @@ export type Pending = typeof pendingSecondFactors.$inferSelect;
 
 /** A code as it is used up: the time step it is right for, or the digests a backup code may be stored under. */
 export type Proof = { step: number } | { backupDigests: string[] };
+
+/** Backup codes as they are kept: HMACs under a version of the encryption keys. */
+export interface KeptCodes {
+  digests: string[];
+  keyVersion: number;
+}
 
 /** Codes that may be tried with one pending token. */
 const PENDING_TRIES = 5;
@@ -114,7 +120,7 @@ const factorRow = (db: ControlDb, { companyId, id }: { companyId: string; id: st
     .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.id, id)));
 
 /** Confirms an authenticator and asks for it from now on, if the statement before it changed a row. */
-export const confirmFactor = (db: ControlDb, factor: SecondFactor, digests: string[], now: number) =>
+export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: KeptCodes, now: number) =>
   [
     db
       .update(secondFactors)
@@ -124,21 +130,21 @@ export const confirmFactor = (db: ControlDb, factor: SecondFactor, digests: stri
       .update(users)
       .set({ mfaEnabled: true, updatedAt: now })
       .where(and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), afterChange)),
-    insertBackupCodes(db, factor, digests, afterChange),
+    insertBackupCodes(db, factor, codes, afterChange),
   ] as const;
 
 /** Puts a new set of backup codes in the place of the old. */
-export const replaceBackupCodes = (db: ControlDb, factor: SecondFactor, digests: string[]) =>
+export const replaceBackupCodes = (db: ControlDb, factor: SecondFactor, codes: KeptCodes) =>
   [
     db.delete(backupCodes).where(and(eq(backupCodes.companyId, factor.companyId), eq(backupCodes.factorId, factor.id))),
-    insertBackupCodes(db, factor, digests, exists(factorRow(db, factor))),
+    insertBackupCodes(db, factor, codes, exists(factorRow(db, factor))),
   ] as const;
 
-const insertBackupCodes = (db: ControlDb, factor: SecondFactor, digests: string[], when: SQL) =>
+const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVersion }: KeptCodes, when: SQL) =>
   db
     .insert(backupCodes)
     .select(
-      sql`select ${factor.companyId}, ${factor.id}, value from json_each(${JSON.stringify(digests)}) where ${when}`,
+      sql`select ${factor.companyId}, ${factor.id}, value, ${keyVersion} from json_each(${JSON.stringify(digests)}) where ${when}`,
     );
 
 /**
@@ -176,3 +182,18 @@ export const deleteExpiredSecondFactors = (db: ControlDb, now: number, oldestSte
     db.delete(pendingSecondFactors).where(lt(pendingSecondFactors.expiresAt, now)),
     db.delete(usedTotpSteps).where(lt(usedTotpSteps.step, oldestStep)),
   ] as const;
+
+/** Authenticators whose secret does not begin with `prefix`: it is encrypted under an older key. */
+export const selectFactorsNotUnder = (db: ControlDb, prefix: string, limit: number) =>
+  db
+    .select()
+    .from(secondFactors)
+    .where(notLike(secondFactors.secret, `${prefix}%`))
+    .limit(limit);
+
+/** Puts the same secret under another key in the place of `factor`'s, unless that has changed. */
+export const renewFactorSecret = (db: ControlDb, factor: SecondFactor, secret: string) =>
+  db
+    .update(secondFactors)
+    .set({ secret })
+    .where(and(eq(secondFactors.id, factor.id), eq(secondFactors.secret, factor.secret)));

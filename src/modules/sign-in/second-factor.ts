@@ -1,6 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
-import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
 import { verifyPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { noteSignIn, selectUser } from '../users/service.ts';
@@ -21,10 +21,12 @@ import {
   endPending,
   type Proof,
   removeFactor,
+  renewFactorSecret,
   replaceBackupCodes,
   replaceFactor,
   type SecondFactor,
   selectFactor,
+  selectFactorsNotUnder,
   selectPending,
   useProof,
   useProofAfterChange,
@@ -104,10 +106,10 @@ export async function enableSecondFactor(ctx: UserContext, totp: string): Promis
   if (factor.confirmedAt !== null) throw secondFactorEnabled();
   return attempt(ctx, secondFactorOf(factor.companyId, factor.userId), async () => {
     const proof = await proofOf(ctx, factor, { totp });
-    const { codes, digests } = await newBackupCodes(ctx, factor.id);
+    const { codes, kept } = await newBackupCodes(ctx, factor.id);
     const [, confirmed] = await commit(ctx.db, [
       useProof(ctx.db, factor, proof),
-      ...confirmFactor(ctx.db, factor, digests, ctx.now()),
+      ...confirmFactor(ctx.db, factor, kept, ctx.now()),
     ]);
     if (changes(confirmed) === 0) throw wrongSecondFactor();
     return codes;
@@ -144,9 +146,22 @@ export async function disableSecondFactor(
 /** A new set of backup codes for the caller; the old ones stop working. @throws Failure `second_factor.not_enabled` */
 export async function renewBackupCodes(ctx: UserContext): Promise<string[]> {
   const factor = await enabledFactor(ctx);
-  const { codes, digests } = await newBackupCodes(ctx, factor.id);
-  await commit(ctx.db, replaceBackupCodes(ctx.db, factor, digests));
+  const { codes, kept } = await newBackupCodes(ctx, factor.id);
+  await commit(ctx.db, replaceBackupCodes(ctx.db, factor, kept));
   return codes;
+}
+
+/** Authenticators that one scheduled run renews. */
+const RENEWED_AT_ONCE = 500;
+
+/** The scheduled run's part: brings secrets of authenticators under the newest encryption key. @returns how many */
+export async function renewSecondFactors(ctx: Context): Promise<number> {
+  const keys = ctx.config.ENCRYPTION_KEYS;
+  const outdated = await selectFactorsNotUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
+  const secrets = await Promise.all(outdated.map((factor) => renewed(keys, factor.secret, contextOf(factor))));
+  const [first, ...others] = outdated.map((factor, at) => renewFactorSecret(ctx.db, factor, secrets[at] as string));
+  if (first) await commit(ctx.db, [first, ...others]);
+  return outdated.length;
 }
 
 async function enabledFactor(ctx: UserContext): Promise<SecondFactor> {

@@ -16,6 +16,7 @@ export { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
 export { invalidToken, wrongEmailedCode } from './failures.ts';
 export { mailCode } from './passwordless.ts';
 export { purgeSignIns } from './purge.ts';
+export { renewSecondFactors } from './second-factor.ts';
 export { logOut, RETRY_MS, refreshSession, type TokenPair } from './sessions.ts';
 export { endSession, endSessionsOfInactive, rotateStatements, type Session } from './store.ts';
 export { publicKeySet, REFRESH_SECONDS, signToken, verifyToken } from './tokens.ts';

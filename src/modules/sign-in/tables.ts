@@ -71,7 +71,13 @@ export const usedTotpSteps = sqliteTable(
 /** Backup codes that are left, as HMACs. */
 export const backupCodes = sqliteTable(
   'backup_codes',
-  { companyId: companyId(), factorId: text('factor_id').notNull(), digest: text('digest').notNull() },
+  {
+    companyId: companyId(),
+    factorId: text('factor_id').notNull(),
+    digest: text('digest').notNull(),
+    /** Version of the encryption keys that the HMAC is under. */
+    keyVersion: integer('key_version').notNull().default(1),
+  },
   (table) => [primaryKey({ columns: [table.factorId, table.digest] })],
 );
 

@@ -2,7 +2,7 @@ import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
-import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
 import { type Company, companyBySlug } from '../companies/service.ts';
 import { certificateProblem } from './certificate.ts';
 import { notConfigured } from './failures.ts';
@@ -14,8 +14,10 @@ import {
   endPending,
   type OidcSettings,
   putConfiguration,
+  renewClientSecret,
   type SamlSettings,
   selectConfiguration,
+  selectConfigurationsNotUnder,
 } from './store.ts';
 
 export type { Configuration };
@@ -102,6 +104,21 @@ async function secretFor(ctx: UserContext, { provider, clientSecret }: Configura
     known.provider.issuer === provider.issuer &&
     known.provider.clientId === provider.clientId;
   return same ? known.clientSecret : null;
+}
+
+/** Configurations that one scheduled run renews. */
+const RENEWED_AT_ONCE = 500;
+
+/** The scheduled run's part: brings client secrets under the newest encryption key. @returns how many */
+export async function renewClientSecrets(ctx: Context): Promise<number> {
+  const keys = ctx.config.ENCRYPTION_KEYS;
+  const outdated = await selectConfigurationsNotUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
+  const secrets = await Promise.all(
+    outdated.map(({ companyId, clientSecret }) => renewed(keys, clientSecret, secretContext(companyId))),
+  );
+  const [first, ...others] = outdated.map((old, at) => renewClientSecret(ctx.db, old, secrets[at] ?? null));
+  if (first) await commit(ctx.db, [first, ...others]);
+  return outdated.length;
 }
 
 /** Its XML libraries take a tenth of a second to load: only those who speak SAML wait for them. */

@@ -14,6 +14,8 @@ import { deadCode, notConfigured, redirectUriNotAllowed, refused, unknownState }
 import type { Identity } from './protocol.ts';
 import { deleteExpired, insertAssertion, insertCode, insertLogin, takeCode, takeLogin } from './store.ts';
 
+export { renewClientSecrets } from './configuration.ts';
+
 /** How long a person may take at the provider. */
 const LOGIN_MS = 10 * 60 * 1000;
 const CODE_MS = 60 * 1000;

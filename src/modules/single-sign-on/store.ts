@@ -1,4 +1,4 @@
-import { and, eq, gt, lte } from 'drizzle-orm';
+import { and, eq, gt, lte, notLike, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from './tables.ts';
 
@@ -18,6 +18,30 @@ export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Config
 
 export const deleteConfiguration = (db: ControlDb, companyId: string) =>
   db.delete(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
+
+/** Configurations whose client secret does not begin with `prefix`: it is encrypted under an older key. */
+export const selectConfigurationsNotUnder = (db: ControlDb, prefix: string, limit: number) =>
+  db
+    .select({ companyId: ssoConfigurations.companyId, clientSecret: ssoConfigurations.clientSecret })
+    .from(ssoConfigurations)
+    .where(notLike(ssoConfigurations.clientSecret, `${prefix}%`))
+    .limit(limit);
+
+/** Puts the same secret under another key in the place of the company's, unless that has changed. */
+export const renewClientSecret = (
+  db: ControlDb,
+  old: Pick<Configuration, 'companyId' | 'clientSecret'>,
+  renewed: string | null,
+) =>
+  db
+    .update(ssoConfigurations)
+    .set({ clientSecret: renewed })
+    .where(
+      and(
+        eq(ssoConfigurations.companyId, old.companyId),
+        sql`${ssoConfigurations.clientSecret} is ${old.clientSecret}`,
+      ),
+    );
 
 /** Ends what is under way with the provider that a company had: sign-ins and codes not yet exchanged. */
 export const endPending = (db: ControlDb, companyId: string) =>

@@ -1,0 +1,1 @@
+ALTER TABLE `backup_codes` ADD `key_version` integer DEFAULT 1 NOT NULL;

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { Problem } from './problem.ts';
+
+const STANDARD_API = 'https://api.cloudflare.com/client/v4';
+const TRIES = 4;
+const PAUSE_MS = 1000;
+const PER_PAGE = 100;
+
+/** What wrangler and these commands find the account by. */
+export interface CloudflareAccess {
+  /** `CLOUDFLARE_API_BASE_URL`, as wrangler reads it. */
+  baseUrl: string;
+  token: string;
+  accountId: string;
+}
+
+const envelope = z.object({
+  success: z.boolean(),
+  errors: z.array(z.object({ code: z.number(), message: z.string() })).default([]),
+  result: z.unknown(),
+  result_info: z.object({ total_count: z.number().optional() }).nullish(),
+});
+
+/** The API said no. */
+class Refusal extends Problem {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Who we are at Cloudflare, by `CLOUDFLARE_API_TOKEN` and `CLOUDFLARE_ACCOUNT_ID`; the account may be left out where the
+ * token belongs to one.
+ * @throws Problem that says how to make a token
+ */
+export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAccess> {
+  const token = env.CLOUDFLARE_API_TOKEN;
+  if (!token) {
+    throw new Problem(
+      'Set CLOUDFLARE_API_TOKEN to a token that may edit Workers Scripts, D1, Workers R2 Storage and Queues (and Workers ' +
+        'Routes for a domain of your own): https://dash.cloudflare.com/profile/api-tokens',
+    );
+  }
+  const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? STANDARD_API;
+  if (env.CLOUDFLARE_ACCOUNT_ID) return { baseUrl, token, accountId: env.CLOUDFLARE_ACCOUNT_ID };
+  const { result } = await request({ baseUrl, token }, 'GET', '/accounts');
+  const accounts = z.array(z.object({ id: z.string(), name: z.string() })).parse(result);
+  const [only, another] = accounts;
+  if (only && !another) return { baseUrl, token, accountId: only.id };
+  const names = accounts.map(({ id, name }) => `${id} (${name})`).join(', ');
+  throw new Problem(`Set CLOUDFLARE_ACCOUNT_ID: the token belongs to ${names || 'no account'}.`);
+}
+
+/** What the commands ask of an account. Names are unique within it. */
+export class CloudflareAccount {
+  readonly #access: CloudflareAccess;
+
+  constructor(access: CloudflareAccess) {
+    this.#access = access;
+  }
+
+  /** @returns the id of a D1 database, or undefined */
+  async databaseId(name: string): Promise<string | undefined> {
+    const found = await this.#list(`/d1/database?name=${name}&`, z.object({ uuid: z.string(), name: z.string() }));
+    return found.find((database) => database.name === name)?.uuid;
+  }
+
+  async createDatabase(name: string): Promise<string> {
+    const { result } = await this.#ask('POST', '/d1/database', { name });
+    return z.object({ uuid: z.string() }).parse(result).uuid;
+  }
+
+  /** Runs one statement in a D1 database. @returns its rows */
+  async query<Row>(databaseId: string, sql: string): Promise<Row[]> {
+    const { result } = await this.#ask('POST', `/d1/database/${databaseId}/query`, { sql });
+    const [first] = z.array(z.object({ results: z.array(z.unknown()) })).parse(result);
+    return (first?.results ?? []) as Row[];
+  }
+
+  async hasBucket(name: string): Promise<boolean> {
+    return (await this.#find(`/r2/buckets/${name}`)) !== undefined;
+  }
+
+  async createBucket(name: string): Promise<void> {
+    await this.#ask('POST', '/r2/buckets', { name });
+  }
+
+  async queueNames(): Promise<string[]> {
+    const found = await this.#list('/queues?', z.object({ queue_name: z.string() }));
+    return found.map(({ queue_name }) => queue_name);
+  }
+
+  async createQueue(name: string): Promise<void> {
+    await this.#ask('POST', '/queues', { queue_name: name });
+  }
+
+  /** Names of a Worker's secrets; none when there is no such Worker yet. */
+  async secretNames(worker: string): Promise<string[]> {
+    const result = await this.#find(`/workers/scripts/${worker}/secrets`);
+    return z
+      .array(z.object({ name: z.string() }))
+      .parse(result ?? [])
+      .map(({ name }) => name);
+  }
+
+  async putSecret(worker: string, name: string, text: string): Promise<void> {
+    await this.#ask('PUT', `/workers/scripts/${worker}/secrets`, { name, text, type: 'secret_text' });
+  }
+
+  async deleteSecret(worker: string, name: string): Promise<void> {
+    await this.#ask('DELETE', `/workers/scripts/${worker}/secrets/${name}`);
+  }
+
+  /** The account's part of workers.dev addresses. @throws Problem when it has none yet */
+  async subdomain(): Promise<string> {
+    const result = await this.#find('/workers/subdomain');
+    const { subdomain } = z.object({ subdomain: z.string().nullish() }).parse(result ?? {});
+    if (subdomain) return subdomain;
+    throw new Problem(
+      'The account has no workers.dev subdomain: open Workers & Pages in the dashboard once, or name a "domain" in operations/environments.json.',
+    );
+  }
+
+  /** All records of a list that comes in pages. */
+  async #list<T>(path: string, schema: z.ZodType<T>): Promise<T[]> {
+    const all: T[] = [];
+    for (let page = 1; ; page += 1) {
+      const { result, result_info } = await this.#ask('GET', `${path}page=${page}&per_page=${PER_PAGE}`);
+      const records = z.array(schema).parse(result);
+      all.push(...records);
+      if (records.length < PER_PAGE || all.length >= (result_info?.total_count ?? Number.POSITIVE_INFINITY)) return all;
+    }
+  }
+
+  /** The result, or undefined when there is nothing of that name. */
+  async #find(path: string): Promise<unknown> {
+    try {
+      return (await this.#ask('GET', path)).result;
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  #ask(method: string, path: string, body?: object) {
+    return request(this.#access, method, `/accounts/${this.#access.accountId}${path}`, body);
+  }
+}
+
+/** One request; tried again where the API is overloaded or away. @throws Problem */
+async function request(
+  access: Pick<CloudflareAccess, 'baseUrl' | 'token'>,
+  method: string,
+  path: string,
+  body?: object,
+) {
+  const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  for (let tries = 1; ; tries += 1) {
+    const response = await fetch(`${access.baseUrl}${path}`, init).catch((cause: Error) => cause);
+    const isAway = response instanceof Error || response.status === 429 || response.status >= 500;
+    if (isAway && tries < TRIES) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 2 ** (tries - 1)));
+      continue;
+    }
+    if (response instanceof Error) {
+      const why = response.cause instanceof Error ? response.cause.message : response.message;
+      throw new Problem(`Cloudflare cannot be reached at ${access.baseUrl} (${why}): run the command again later.`);
+    }
+    const answer = envelope.safeParse(await response.json().catch(() => undefined));
+    if (response.ok && answer.success && answer.data.success) return answer.data;
+    throw new Refusal(response.status, refusal(method, path, response.status, answer.data?.errors ?? []));
+  }
+}
+
+function refusal(method: string, path: string, status: number, errors: { code: number; message: string }[]): string {
+  const what = `Cloudflare refused ${method} ${path} with ${status}`;
+  const why = errors.map(({ code, message }) => `${message} [${code}]`).join('; ') || 'no reason given';
+  const isDenied = status === 401 || status === 403;
+  return `${what}: ${why}.${isDenied ? ' Check what CLOUDFLARE_API_TOKEN may do, and CLOUDFLARE_ACCOUNT_ID.' : ''}`;
+}

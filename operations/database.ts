@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { unstable_readConfig as readConfig } from 'wrangler';
+import { accessFrom, CloudflareAccount } from './cloudflare.ts';
+import { type Environment, PROJECT } from './environments.ts';
+import { Problem } from './problem.ts';
+
+type Binding = keyof Environment['databaseNames'];
+
+/** A D1 database, as far as an operator's command needs it. */
+export interface Database {
+  /** Runs one statement. @returns its rows */
+  query<Row>(statement: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** The folder that `npm start` keeps everything in. */
+export const localState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
+
+/** That of a deployed environment. @throws Problem when nothing was deployed there yet */
+export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
+  const account = new CloudflareAccount(await accessFrom(process.env));
+  const id = await account.databaseId(databaseNames[binding]);
+  if (id === undefined) {
+    throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);
+  }
+  return { query: (statement) => account.query(id, statement), close: async () => undefined };
+}
+
+/** That of the local state folder; a running start does not mind. @throws Problem when nothing was ever started there */
+export async function openLocal(binding: Binding): Promise<Database> {
+  const storage = join(localState(), 'worker', 'storage');
+  if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
+  const { d1_databases } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
+  const id = d1_databases.find((database: { binding: string }) => database.binding === binding)?.database_id ?? binding;
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script: 'export default {}',
+      d1Databases: { [binding]: id },
+      resourcePersistencePath: storage,
+      cf: false,
+      telemetry: { enabled: false },
+    }),
+  );
+  const database = await miniflare.getD1Database(binding);
+  return {
+    query: async <Row>(statement: string) => (await database.prepare(statement).all<Row>()).results,
+    close: () => miniflare.dispose(),
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Takes a Cloudflare account from nothing to the running system, and from one version to the next.
+ *
+ *     npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]
+ *
+ * Creates what is missing, migrates both databases, deploys, and waits until the new version is well. It may be run again
+ * at any time: what is there stays as it is. `--dry-run` shows each step, without asking anybody anything.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { accessFrom } from './cloudflare.ts';
+import { deploy, rehearse } from './deployment/deploy.ts';
+import { environmentName, environmentOf, PROJECT } from './environments.ts';
+import { Problem, runCommand } from './problem.ts';
+
+const USAGE = 'Usage: npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]';
+
+/** The package's version and the commit: `0.1.0+d7363db`, with `.changed` where files differ from it. */
+function versionOf(): string {
+  const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+  try {
+    const git = (...options: string[]) => execFileSync('git', options, { cwd: PROJECT, encoding: 'utf8' }).trim();
+    const changed = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '.changed';
+    return `${version}+${git('rev-parse', '--short', 'HEAD')}${changed}`;
+  } catch {
+    return version;
+  }
+}
+
+await runCommand(async () => {
+  const { values } = parseArgs({
+    options: {
+      env: { type: 'string' },
+      'dry-run': { type: 'boolean', default: false },
+      'copy-secrets-to': { type: 'string' },
+    },
+  });
+  if (values.env === undefined) throw new Problem(USAGE);
+  const deployment = {
+    environment: environmentOf(environmentName(values.env)),
+    version: versionOf(),
+    env: process.env,
+    ...(values['copy-secrets-to'] !== undefined && { copyTo: values['copy-secrets-to'] }),
+    report: (line: string) => console.log(line),
+  };
+  if (values['dry-run']) await rehearse(deployment);
+  else await deploy(deployment, await accessFrom(process.env));
+});

@@ -1,0 +1,185 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CloudflareAccess } from '../cloudflare.ts';
+import { CloudflareAccount } from '../cloudflare.ts';
+import { type Environment, PROJECT } from '../environments.ts';
+import { Problem } from '../problem.ts';
+import { wrangler } from '../wrangler.ts';
+import { waitForHealth } from './health.ts';
+import { copySecrets, missingSecrets } from './secrets.ts';
+
+const HEALTH_PATIENCE_MS = 180_000;
+
+/** What a deployment is told. */
+export interface Deployment {
+  environment: Environment;
+  /** What `/health` answers afterwards. */
+  version: string;
+  /** Where secrets come from that are not generated. */
+  env: NodeJS.ProcessEnv;
+  /** A file that generated secrets are appended to. */
+  copyTo?: string;
+  report(line: string): void;
+  /** Milliseconds. */
+  healthPatience?: number;
+}
+
+/** A part of a deployment: what it is for, and the doing of it, which tells what came of it. */
+interface Step {
+  title: string;
+  run(): Promise<string>;
+}
+
+/** Brings an environment up, from whatever is there. Any step may be repeated. @throws Problem that says what to do next */
+export async function deploy(deployment: Deployment, access: CloudflareAccess): Promise<void> {
+  refusePlaceholders(deployment.environment);
+  for (const { title, run } of stepsOf(deployment, access)) {
+    deployment.report(title);
+    deployment.report(`    ${await run()}`);
+  }
+}
+
+/** Says what `deploy` would do, and bundles the Worker as it would: nothing is asked of anybody. */
+export async function rehearse(deployment: Deployment): Promise<void> {
+  const { environment, report } = deployment;
+  const nowhere = { baseUrl: '', token: '', accountId: '' };
+  for (const { title } of stepsOf(deployment, nowhere)) report(title);
+  const config = await writeConfig(environment, { CONTROL_DB: 'rehearsed', AUDIT_DB: 'rehearsed' }, deployment.version);
+  const folder = await mkdtemp(join(tmpdir(), 'data-console-rehearsal-'));
+  try {
+    const output = await wrangler(['deploy', '--dry-run', '--config', config, '--outdir', folder]);
+    report(`Rehearsed: ${/Total Upload: .*/.exec(output)?.[0] ?? 'bundled'}`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  for (const problem of placeholdersOf(environment)) report(`Still to do: ${problem}`);
+}
+
+function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
+  const { environment, version, env } = deployment;
+  const { workerName, databaseNames, bucketNames, queueNames } = environment;
+  const account = new CloudflareAccount(access);
+  const ids: Record<string, string> = {};
+  let secrets: Record<string, string> = {};
+  let config = '';
+  const run = (options: string[]) =>
+    wrangler([...options, '--config', config], {
+      CLOUDFLARE_API_BASE_URL: access.baseUrl,
+      CLOUDFLARE_API_TOKEN: access.token,
+      CLOUDFLARE_ACCOUNT_ID: access.accountId,
+    });
+  return [
+    {
+      title: 'Secrets: look which are there; generate keys that are missing, take the others from the environment',
+      async run() {
+        const { toSet, notes } = missingSecrets(await account.secretNames(workerName), env, Date.now());
+        secrets = toSet;
+        const names = Object.keys(toSet);
+        return [names.length > 0 ? `to be set: ${names.join(', ')}` : 'all are there', ...notes].join('\n    ');
+      },
+    },
+    ...Object.entries(databaseNames).map(([binding, name]) => ({
+      title: `D1 database ${name}: create it, unless it is there`,
+      async run() {
+        const known = await account.databaseId(name);
+        const id = known ?? (await account.createDatabase(name));
+        ids[binding] = id;
+        return `${known ? 'is there' : 'created'}: ${id}`;
+      },
+    })),
+    ...bucketNames.map((name) => ({
+      title: `R2 bucket ${name}: create it, unless it is there`,
+      async run() {
+        if (await account.hasBucket(name)) return 'is there';
+        await account.createBucket(name);
+        return 'created';
+      },
+    })),
+    {
+      title: `Queues: create those that are missing of ${queueNames.join(', ')}`,
+      async run() {
+        const known = await account.queueNames();
+        const missing = queueNames.filter((name) => !known.includes(name));
+        for (const name of missing) await account.createQueue(name);
+        return missing.length > 0 ? `created: ${missing.join(', ')}` : 'all are there';
+      },
+    },
+    {
+      title: `Configuration: write ${configFile(environment)}`,
+      async run() {
+        config = await writeConfig(environment, ids, version);
+        return 'written, with the ids of the databases';
+      },
+    },
+    ...Object.entries(databaseNames).map(([binding, name]) => ({
+      title: `Migrations: apply those that ${name} lacks`,
+      async run() {
+        const output = await run(['d1', 'migrations', 'apply', binding, '--remote']);
+        if (/No migrations to apply/.test(output)) return 'none were missing';
+        return `applied: ${[...new Set(output.match(/\d{4}_[\w-]+\.sql/g))].join(', ')}`;
+      },
+    })),
+    {
+      title: `Worker ${workerName}: build, upload with the secrets that it lacks, set its queues and its schedule`,
+      run: () => withSecretsFile(deployment, secrets, (options) => run(['deploy', ...options]).then(lastLines)),
+    },
+    {
+      title: `Health: wait until /health answers version ${version}`,
+      async run() {
+        const { domain, vars } = environment.settings;
+        const url = vars.PUBLIC_URL ?? `https://${domain ?? `${workerName}.${await account.subdomain()}.workers.dev`}`;
+        await waitForHealth(url, version, deployment.healthPatience ?? HEALTH_PATIENCE_MS);
+        return `well: ${url}`;
+      },
+    },
+  ];
+}
+
+const lastLines = (output: string): string =>
+  (output.match(/^(Total Upload|Uploaded|Deployed|Current Version ID).*$/gm) ?? ['deployed']).join('\n    ');
+
+/** Secrets reach wrangler in a file that only we may read and that is gone afterwards, never on a command line. */
+async function withSecretsFile(
+  { copyTo }: Deployment,
+  secrets: Record<string, string>,
+  work: (options: string[]) => Promise<string>,
+): Promise<string> {
+  if (Object.keys(secrets).length === 0) return work([]);
+  if (copyTo !== undefined) await copySecrets(copyTo, secrets);
+  const folder = await mkdtemp(join(tmpdir(), 'data-console-deploy-'));
+  try {
+    const file = join(folder, 'secrets.json');
+    await writeFile(file, JSON.stringify(secrets), { mode: 0o600 });
+    return await work(['--secrets-file', file]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const configFile = ({ name }: Environment): string => `.deploy/wrangler.${name}.json`;
+
+async function writeConfig(environment: Environment, ids: Record<string, string>, version: string): Promise<string> {
+  const { config } = environment;
+  const complete = {
+    ...config,
+    vars: { ...config.vars, VERSION: version },
+    d1_databases: config.d1_databases?.map((database) => ({ ...database, database_id: ids[database.binding] })),
+  };
+  const file = join(PROJECT, configFile(environment));
+  await mkdir(join(file, '..'), { recursive: true });
+  await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
+  return file;
+}
+
+/** What has to be filled in before people can use the environment. */
+function placeholdersOf({ name, settings }: Environment): string[] {
+  return Object.entries(settings.vars)
+    .filter(([, value]) => /\bexample\.com\b/.test(value))
+    .map(([variable]) => `give ${variable} of ${name} in operations/environments.json an address of your own`);
+}
+
+function refusePlaceholders(environment: Environment): void {
+  const problems = placeholdersOf(environment);
+  if (problems.length > 0) throw new Problem(`Before anything is deployed, ${problems.join('; ')}.`);
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from '../problem.ts';
+
+const PAUSE_MS = 2000;
+
+/**
+ * Waits until `/health` answers that this version runs and nothing is broken. A new address takes a minute to be known.
+ * @throws Problem with the last answer
+ */
+export async function waitForHealth(url: string, version: string, patienceMs: number): Promise<void> {
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    const seen = await look(`${url}/health`);
+    if (seen.status === 200 && seen.version === version) return;
+    if (Date.now() + PAUSE_MS > until) {
+      throw new Problem(
+        `${url}/health does not answer that version ${version} is well: ${seen.text}\n` +
+          'Look into the log with `npx wrangler tail`; docs/operations.md says how to roll back.',
+      );
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function look(url: string): Promise<{ status: number; version?: unknown; text: string }> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+    const text = (await response.text()).slice(0, 500);
+    const version = response.headers.get('content-type')?.includes('json') ? JSON.parse(text).version : undefined;
+    return { status: response.status, version, text: `${response.status} ${text}` };
+  } catch (error) {
+    return { status: 0, text: (error as Error).message };
+  }
+}

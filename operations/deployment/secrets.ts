@@ -1,0 +1,49 @@
+import { appendFile } from 'node:fs/promises';
+import { keysMissingIn, newKey, newVersion, variableOf } from '../keys.ts';
+import { Problem } from '../problem.ts';
+
+/** Secrets that others issue, or that people must know: they come from the environment of the command. */
+const GIVEN = [
+  { name: 'NEON_API_KEY', isNeeded: true, hint: 'an API key of Neon: https://console.neon.tech/app/settings/api-keys' },
+  { name: 'PLATFORM_ADMIN_TOKEN', isNeeded: false, hint: 'without it no organization can be created' },
+  { name: 'AI_API_KEY', isNeeded: false, hint: 'without it no model is asked for suggestions' },
+];
+
+/** Shortest operator's token that the Worker takes. */
+const TOKEN_LENGTH = 16;
+
+/** Secrets that a Worker lacks, and what to tell the operator about those that stay away. */
+export interface MissingSecrets {
+  toSet: Record<string, string>;
+  notes: string[];
+}
+
+/**
+ * What has to be set beside the secrets that are there: keys that are missing are generated, others come from `env`. What
+ * is there is never overwritten.
+ * @throws Problem naming a needed secret that nobody gave
+ */
+export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEnv, now: number): MissingSecrets {
+  const toSet: Record<string, string> = {};
+  const notes: string[] = [];
+  const version = newVersion(now);
+  for (const key of keysMissingIn(present)) toSet[variableOf(key, version)] = newKey(key, version);
+  for (const { name, isNeeded, hint } of GIVEN) {
+    const given = env[name];
+    if (present.includes(name)) {
+      if (given) notes.push(`${name} is set already and stays: \`npx wrangler secret put ${name}\` replaces it.`);
+    } else if (given) toSet[name] = given;
+    else if (isNeeded) throw new Problem(`Set ${name} in the environment of this command: ${hint}`);
+    else notes.push(`${name} is not set: ${hint}.`);
+  }
+  if ((toSet.PLATFORM_ADMIN_TOKEN?.length ?? TOKEN_LENGTH) < TOKEN_LENGTH) {
+    throw new Problem(`PLATFORM_ADMIN_TOKEN must have at least ${TOKEN_LENGTH} characters: openssl rand -base64 32`);
+  }
+  return { toSet, notes };
+}
+
+/** Appends secrets to a file that only we may read, for the operator's safe: Cloudflare never shows them again. */
+export async function copySecrets(file: string, secrets: Record<string, string>): Promise<void> {
+  const lines = Object.entries(secrets).map(([name, value]) => `${JSON.stringify({ [name]: value })}\n`);
+  await appendFile(file, lines.join(''), { mode: 0o600 });
+}

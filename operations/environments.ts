@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { experimental_readRawConfig as readRawConfig, type Unstable_RawConfig as WranglerConfig } from 'wrangler';
+import { z } from 'zod';
+import { Problem } from './problem.ts';
+
+export const PROJECT = resolve(import.meta.dirname, '..');
+
+export const ENVIRONMENT_NAMES = ['staging', 'production'] as const;
+export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
+
+/** What differs between environments: `operations/environments.json`. */
+const settings = z.strictObject({
+  /** Where the API is reached, such as `api.example.com`, in a zone of the account; null for an address below workers.dev. */
+  domain: z.string().nullable(),
+  /** Variables of the Worker, in place of those in wrangler.toml. */
+  vars: z.record(z.string(), z.string()),
+});
+export type EnvironmentSettings = z.output<typeof settings>;
+
+/** An environment as it is deployed. Names are those of wrangler.toml, in staging with `staging-` behind `data-console-`. */
+export interface Environment {
+  name: EnvironmentName;
+  settings: EnvironmentSettings;
+  workerName: string;
+  /** By binding. */
+  databaseNames: Record<'CONTROL_DB' | 'AUDIT_DB', string>;
+  bucketNames: string[];
+  /** Dead letter queues included. */
+  queueNames: string[];
+  /** The configuration for wrangler, complete but for the ids of the databases. */
+  config: WranglerConfig;
+}
+
+/** The name of an environment that someone typed. @throws Problem that says which there are */
+export function environmentName(typed: string): EnvironmentName {
+  const name = ENVIRONMENT_NAMES.find((known) => known === typed);
+  if (!name)
+    throw new Problem(`There is no environment "${typed}": say --env ${ENVIRONMENT_NAMES.join(' or --env ')}.`);
+  return name;
+}
+
+/**
+ * An environment, made of wrangler.toml and `operations/environments.json`.
+ * @param given settings in place of those of the file
+ * @throws Problem that says what in the file is wrong
+ */
+export function environmentOf(name: EnvironmentName, given?: EnvironmentSettings): Environment {
+  const chosen = given ?? settingsOf(name);
+  const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
+  const named = name === 'production' ? rawConfig : renamed(rawConfig, name);
+  const config = withAbsolutePaths(named);
+  const databases = config.d1_databases ?? [];
+  const nameOf = (binding: string) => databases.find((one) => one.binding === binding)?.database_name ?? binding;
+  return {
+    name,
+    settings: chosen,
+    workerName: config.name ?? '',
+    databaseNames: { CONTROL_DB: nameOf('CONTROL_DB'), AUDIT_DB: nameOf('AUDIT_DB') },
+    bucketNames: (config.r2_buckets ?? []).flatMap(({ bucket_name }) => bucket_name ?? []),
+    queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
+    config: {
+      ...config,
+      vars: { ...config.vars, ...chosen.vars },
+      ...(chosen.domain !== null && { routes: [{ pattern: chosen.domain, custom_domain: true }], workers_dev: false }),
+    },
+  };
+}
+
+function settingsOf(name: EnvironmentName): EnvironmentSettings {
+  const file = join(PROJECT, 'operations', 'environments.json');
+  const read = z.record(z.string(), settings).safeParse(JSON.parse(readFileSync(file, 'utf8')));
+  const found = read.data?.[name];
+  if (!found)
+    throw new Problem(`${file} must hold "${name}": { "domain": …, "vars": { … } }. ${read.error ?? ''}`.trim());
+  return found;
+}
+
+/** `data-console-jobs` becomes `data-console-staging-jobs`, wherever a name stands. */
+const renamed = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
+  JSON.parse(JSON.stringify(config).replaceAll('"data-console-', `"data-console-${name}-`));
+
+/** The generated file stands elsewhere than wrangler.toml: what that names is found by absolute paths. */
+function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
+  const at = (path: string | undefined) => join(PROJECT, path ?? '.');
+  return {
+    ...config,
+    main: at(config.main),
+    build: { ...config.build, cwd: PROJECT },
+    ...(config.assets && { assets: { ...config.assets, directory: at(config.assets.directory) } }),
+    d1_databases: (config.d1_databases ?? []).map((database) => ({
+      ...database,
+      migrations_dir: at(database.migrations_dir),
+    })),
+  };
+}

@@ -1,0 +1,54 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+
+/** The Worker's keys that have versions: what people call them, and the variable they stand in (`src/config.ts`). */
+export const KEY_VARIABLES = {
+  jwt: 'JWT_PRIVATE_KEYS',
+  'key-derivation': 'KEY_DERIVATION_SECRETS',
+  encryption: 'ENCRYPTION_KEYS',
+  embed: 'EMBED_SECRETS',
+} as const;
+
+export type KeyName = keyof typeof KEY_VARIABLES;
+export const KEY_NAMES = Object.keys(KEY_VARIABLES) as KeyName[];
+
+/** A random secret of 256 bits, base64url. */
+export const randomSecret = (): string => randomBytes(32).toString('base64url');
+
+/** A version that is made now: Unix time in seconds, so that a version tells its age. */
+export const newVersion = (now: number): number => Math.floor(now / 1000);
+
+/** The variable that holds one version of a key: `ENCRYPTION_KEYS_1795309380`; `NEXT` is one that nothing is made under yet. */
+export const variableOf = (key: KeyName, version: number, { isNext = false } = {}): string =>
+  `${KEY_VARIABLES[key]}_${isNext ? 'NEXT_' : ''}${version}`;
+
+/** A new secret of a key, as its variable holds it. */
+export function newKey(key: KeyName, version: number): string {
+  if (key !== 'jwt') return randomSecret();
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: String(version) });
+}
+
+/** A version of a key among the names of variables. */
+export interface KeptVersion {
+  key: KeyName;
+  variable: string;
+  version: number;
+  isNext: boolean;
+}
+
+/** Which versions of which keys these variables hold, the oldest first. A bare name holds version 1. */
+export function versionsIn(variables: readonly string[]): KeptVersion[] {
+  const found = KEY_NAMES.flatMap((key) =>
+    variables.flatMap((variable): KeptVersion[] => {
+      if (variable === KEY_VARIABLES[key]) return [{ key, variable, version: 1, isNext: false }];
+      if (!variable.startsWith(`${KEY_VARIABLES[key]}_`)) return [];
+      const [, next, version] = /^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(KEY_VARIABLES[key].length + 1)) ?? [];
+      return version === undefined ? [] : [{ key, variable, version: Number(version), isNext: next !== undefined }];
+    }),
+  );
+  return found.sort((a, b) => a.version - b.version);
+}
+
+/** The keys of which there is no version at all. */
+export const keysMissingIn = (variables: readonly string[]): KeyName[] =>
+  KEY_NAMES.filter((key) => !versionsIn(variables).some((kept) => kept.key === key && !kept.isNext));

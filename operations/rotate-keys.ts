@@ -1,0 +1,54 @@
+/**
+ * Rotates the Worker's keys: jwt, key-derivation, encryption, embed.
+ *
+ *     npm run rotate-keys -- list
+ *     npm run rotate-keys -- KEY [--copy-secrets-to FILE]         adds a version and uses it
+ *     npm run rotate-keys -- remove KEY VERSION [--force]         takes an old version away, once nothing needs it
+ *
+ * each with `--env staging|production`; without it, for the local state (`LOCAL_STATE_DIR`), which the next `npm start`
+ * reads. docs/operations.md says what each key is for.
+ */
+import { parseArgs } from 'node:util';
+import { copySecrets } from './deployment/secrets.ts';
+import { environmentName, environmentOf } from './environments.ts';
+import { KEY_NAMES, type KeyName } from './keys.ts';
+import { Problem, runCommand } from './problem.ts';
+import { addVersion, listVersions, removeVersion } from './rotation/rotate.ts';
+import { deployedSecrets, localSecrets } from './rotation/secret-store.ts';
+
+const USAGE =
+  `Usage: npm run rotate-keys -- list | ${KEY_NAMES.join('|')} | remove KEY VERSION [--force]` +
+  '   [--env staging|production] [--settle SECONDS] [--copy-secrets-to FILE]';
+
+/** How long Cloudflare's network is given to have a secret everywhere. Seconds. */
+const SETTLE = '60';
+
+const isKey = (word: string | undefined): word is KeyName => KEY_NAMES.some((key) => key === word);
+
+await runCommand(async () => {
+  const { values, positionals } = parseArgs({
+    options: {
+      env: { type: 'string' },
+      force: { type: 'boolean', default: false },
+      settle: { type: 'string', default: SETTLE },
+      'copy-secrets-to': { type: 'string' },
+    },
+    allowPositionals: true,
+  });
+  const [command, key, version, ...rest] = positionals;
+  const settleMs = Number(values.settle) * 1000;
+  if (rest.length > 0 || !(settleMs >= 0)) throw new Problem(USAGE);
+  const store =
+    values.env === undefined
+      ? localSecrets()
+      : await deployedSecrets(environmentOf(environmentName(values.env)), settleMs);
+  const told = { now: Date.now(), report: (line: string) => console.log(line) };
+  if (command === 'list' && key === undefined) return listVersions(store, told);
+  if (command === 'remove' && isKey(key) && /^\d+$/.test(version ?? '')) {
+    return removeVersion(store, key, Number(version), { ...told, isForced: values.force });
+  }
+  if (!isKey(command) || key !== undefined) throw new Problem(USAGE);
+  const file = values['copy-secrets-to'];
+  const keep = async (secret: Record<string, string>) => (file === undefined ? undefined : copySecrets(file, secret));
+  await addVersion(store, command, { ...told, keep });
+});

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KEY_NAMES, type KeptVersion, type KeyName, newKey, newVersion, variableOf, versionsIn } from '../keys.ts';
+import { Problem } from '../problem.ts';
+import type { SecretStore } from './secret-store.ts';
+import { usesOf } from './uses.ts';
+
+/** Tells the operator what is going on. */
+export type Report = (line: string) => void;
+
+/** The versions of a key that are in use, the oldest first. */
+async function versionsOf(store: SecretStore, key: KeyName): Promise<KeptVersion[]> {
+  return versionsIn(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
+}
+
+/**
+ * Adds a version of a key. It is first set to be read only, and used once every isolate knows it, so that nothing is made
+ * that another isolate cannot read. Whatever breaks off in between, the command may be given again.
+ * @param keep is handed the secret before it is set, for the operator's safe
+ */
+export async function addVersion(
+  store: SecretStore,
+  key: KeyName,
+  options: { now: number; report: Report; keep(secret: Record<string, string>): Promise<void> },
+): Promise<void> {
+  const { report } = options;
+  const left = versionsIn(await store.names()).filter((kept) => kept.key === key && kept.isNext);
+  const newest = (await versionsOf(store, key)).at(-1)?.version ?? 0;
+  const version = Math.max(newVersion(options.now), newest + 1);
+  const [next, used] = [variableOf(key, version, { isNext: true }), variableOf(key, version)];
+  const secret = newKey(key, version);
+  await options.keep({ [used]: secret });
+  await store.set(next, secret);
+  report(`Version ${version} is set, to be read only.`);
+  await sleep(store.settleMs);
+  await store.set(used, secret);
+  report(`Version ${version} is in use for all that is new; older ones go on being read.`);
+  await sleep(store.settleMs);
+  for (const { variable } of [{ variable: next }, ...left]) await store.remove(variable);
+}
+
+/**
+ * Takes a version of a key away: what was made under it ends.
+ * @throws Problem naming what still needs it, unless `isForced`
+ */
+export async function removeVersion(
+  store: SecretStore,
+  key: KeyName,
+  version: number,
+  { now, report, isForced }: { now: number; report: Report; isForced: boolean },
+): Promise<void> {
+  const versions = await versionsOf(store, key);
+  const at = versions.findIndex((kept) => kept.version === version);
+  const kept = versions[at];
+  if (!kept) throw new Problem(`${key} has no version ${version}: npm run rotate-keys -- list`);
+  const successor = versions[at + 1]?.version;
+  if (successor === undefined) {
+    throw new Problem(`Version ${version} is what ${key} uses for all that is new: rotate it first.`);
+  }
+  const database = await store.openControlDb();
+  const uses = await usesOf(key, version, successor, database, now).finally(() => database.close());
+  if (uses.length > 0 && !isForced) {
+    const lines = uses.map(({ what, advice }) => `  ${what}: ${advice}`);
+    throw new Problem(
+      [
+        `Version ${version} of ${key} is still needed by`,
+        ...lines,
+        'With --force it goes all the same, and they end.',
+      ].join('\n'),
+    );
+  }
+  await store.remove(kept.variable);
+  report(`Version ${version} of ${key} is gone.`);
+  for (const { what } of uses) report(`  Ended: ${what}`);
+}
+
+/** Says which versions there are of which keys, and what needs them. */
+export async function listVersions(
+  store: SecretStore,
+  { now, report }: { now: number; report: Report },
+): Promise<void> {
+  const database = await store.openControlDb();
+  try {
+    for (const key of KEY_NAMES) {
+      report(key);
+      const versions = await versionsOf(store, key);
+      for (const [at, { version }] of versions.entries()) {
+        const successor = versions[at + 1]?.version;
+        const uses = successor === undefined ? [] : await usesOf(key, version, successor, database, now);
+        const needed = uses.map(({ what }) => what).join('; ') || 'nothing: it can be removed';
+        report(`  ${version}  ${successor === undefined ? 'used for all that is new' : `needed by ${needed}`}`);
+      }
+    }
+  } finally {
+    await database.close();
+  }
+}

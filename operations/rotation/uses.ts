@@ -1,0 +1,101 @@
+import type { Database } from '../database.ts';
+import type { KeyName } from '../keys.ts';
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** How long what is signed under a key may be shown: refresh tokens, embed tokens. Seconds, a minute beyond their lifetime. */
+const TOKEN_SECONDS: Partial<Record<KeyName, number>> = {
+  jwt: 7 * DAY_SECONDS + 60,
+  embed: 365 * DAY_SECONDS + 60,
+};
+
+/** What ends with a version of a key. */
+export interface Use {
+  /** A sentence's part: `12 API keys, the last until 2027-01-31`. */
+  what: string;
+  /** How it ends in an orderly way. */
+  advice: string;
+}
+
+/**
+ * What still needs a version of a key, as far as anybody can know.
+ * @param successor the next version, under which what is new has been made since then; undefined when there is none
+ */
+export async function usesOf(
+  key: KeyName,
+  version: number,
+  successor: number | undefined,
+  database: Database,
+  now: number,
+): Promise<Use[]> {
+  const signedFor = TOKEN_SECONDS[key];
+  if (signedFor !== undefined) return usesOfTokens(key, signedFor, successor, now);
+  return key === 'encryption'
+    ? usesOfEncryption(version, successor, database, now)
+    : usesOfDerivation(version, database, now);
+}
+
+/** Tokens are kept nowhere: the last ones were made when the successor came. */
+function usesOfTokens(key: KeyName, seconds: number, successor: number | undefined, now: number): Use[] {
+  const until = successor === undefined ? Number.POSITIVE_INFINITY : successor * 1000 + seconds * 1000;
+  if (until <= now) return [];
+  const what = key === 'jwt' ? 'sessions of people and of the portal' : 'embed tokens';
+  const end = Number.isFinite(until) ? ` until ${day(until)}` : '';
+  return [{ what: `perhaps ${what}${end}`, advice: end ? `wait until ${day(until)}` : 'rotate the key first' }];
+}
+
+async function usesOfDerivation(version: number, database: Database, now: number): Promise<Use[]> {
+  const [row] = await database.query<{ keys: number; last: number | null }>(
+    `SELECT count(*) AS keys, max(expires_at) AS last FROM api_keys
+     WHERE derivation_version = ${version} AND is_active AND expires_at > ${now}`,
+  );
+  if (!row?.keys) return [];
+  const what = `${row.keys} API key${row.keys === 1 ? '' : 's'}, the last until ${day(row.last ?? now)}`;
+  return [{ what, advice: 'have their companies issue new keys and revoke these, or wait until they have expired' }];
+}
+
+/** In a column, texts begin with the version they are encrypted under. */
+const under = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
+
+/** What is kept for long under a version of the encryption keys. */
+const KEPT = [
+  { table: 'managed_databases', what: 'connections', where: under('owner_connection') },
+  { table: 'managed_databases', what: 'read-only connections', where: under('readonly_connection') },
+  { table: 'managed_databases', what: 'passwords of read-only logins', where: under('reader_password') },
+  { table: 'sso_configurations', what: 'secrets of identity providers', where: under('client_secret') },
+  { table: 'second_factors', what: 'secrets of authenticators', where: under('secret') },
+  { table: 'backup_codes', what: 'backup codes', where: (version: number) => `key_version = ${version}` },
+];
+
+/** Mailed codes, and sign-ins at identity providers that are under way. Seconds. */
+const FLEETING_SECONDS = 15 * 60;
+
+async function usesOfEncryption(
+  version: number,
+  successor: number | undefined,
+  database: Database,
+  now: number,
+): Promise<Use[]> {
+  const rows: { what: string; found: number }[] = [];
+  for (const { table, what, where } of KEPT) {
+    // One by one: D1 takes few terms in a compound SELECT.
+    const [row] = await database.query<{ found: number }>(
+      `SELECT count(*) AS found FROM ${table} WHERE ${where(version)}`,
+    );
+    rows.push({ what, found: row?.found ?? 0 });
+  }
+  const uses = rows.flatMap(({ what, found }): Use[] => {
+    if (found === 0) return [];
+    const advice =
+      what === 'backup codes'
+        ? 'they are kept as digests: they end when their people make new ones, or with this version'
+        : 'the scheduled run brings them under the newest key: look again in some minutes';
+    return [{ what: `${found} ${what}`, advice }];
+  });
+  const fleetingUntil = ((successor ?? Number.POSITIVE_INFINITY) + FLEETING_SECONDS) * 1000;
+  if (fleetingUntil > now)
+    uses.push({ what: 'codes and sign-ins of the last minutes', advice: 'wait a quarter of an hour' });
+  return uses;
+}
+
+const day = (moment: number): string => new Date(moment).toISOString().slice(0, 10);

@@ -1,0 +1,50 @@
+/** Variables whose secrets have versions: maps from version to secret, and the list of JWT keys. */
+const MAPS = ['KEY_DERIVATION_SECRETS', 'EMBED_SECRETS', 'ENCRYPTION_KEYS'];
+const JWT_KEYS = 'JWT_PRIVATE_KEYS';
+
+/**
+ * A secret that is set cannot be read again, so that a further version comes as a variable of its own:
+ * `ENCRYPTION_KEYS_1795309380` holds the secret of that version, `JWT_PRIVATE_KEYS_1795309380` a JWK. With `NEXT_` before
+ * the version it is only read, and nothing is made under it yet: all isolates must know a version before the first uses it.
+ *
+ * @param env the Worker's environment
+ * @returns the same with all versions gathered under the bare names; what is not JSON stays as it is, for whoever parses it
+ */
+export function withVersions(env: object): Record<string, unknown> {
+  const gathered: Record<string, unknown> = { ...env };
+  for (const name of MAPS) {
+    const versions = versionsOf(env, name);
+    const bare = parsed(gathered[name] ?? '{}');
+    if (versions.length === 0 || typeof bare !== 'object') continue;
+    const added = versions.map(({ version, isNext, value }) => [isNext ? `-${version}` : version, value]);
+    gathered[name] = JSON.stringify({ ...bare, ...Object.fromEntries(added) });
+  }
+  const keys = versionsOf(env, JWT_KEYS);
+  const bare = parsed(gathered[JWT_KEYS] ?? '[]');
+  if (keys.length > 0 && Array.isArray(bare)) {
+    const inUse = keys.filter(({ isNext }) => !isNext).map(({ value }) => parsed(value));
+    const next = keys.filter(({ isNext }) => isNext).map(({ value }) => parsed(value));
+    gathered[JWT_KEYS] = JSON.stringify([...inUse, ...bare, ...next]);
+  }
+  return gathered;
+}
+
+/** The versions of a secret that have variables of their own, the newest first. */
+function versionsOf(env: object, name: string): { version: string; isNext: boolean; value: string }[] {
+  return Object.entries(env)
+    .flatMap(([variable, value]) => {
+      const [, next, version] = variable.startsWith(`${name}_`)
+        ? (/^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(name.length + 1)) ?? [])
+        : [];
+      return version === undefined ? [] : [{ version, isNext: next !== undefined, value: String(value) }];
+    })
+    .sort((a, b) => Number(b.version) - Number(a.version));
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
+}

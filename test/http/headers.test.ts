@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { type Answer, call } from '../support/api.ts';
+import { aCompany } from '../support/worlds.ts';
+
+const ID = 'f'.repeat(24);
+const ENDPOINTS = SURFACES.flatMap(({ endpoints }) => endpoints).map(({ contract }) => contract);
+const ROUTES = ENDPOINTS.map(({ method, path }) => [method.toUpperCase(), path.replaceAll(/\{\w+\}/g, ID)] as const);
+
+/** What all answers have in common, whatever was asked and however it ended. */
+function expectGuarded({ headers }: Answer): void {
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/);
+  expect(headers.get('cache-control')).toMatch(/no-store|no-cache|private|max-age/);
+  expect(headers.get('x-correlation-id')).toMatch(/^[\da-f-]{36}$/);
+  // Who calls is known by headers alone: no page of another origin can make a browser speak for somebody.
+  expect(headers.get('set-cookie')).toBeNull();
+  expect(headers.get('access-control-allow-credentials')).toBeNull();
+  expect(headers.get('x-powered-by')).toBeNull();
+}
+
+describe('every answer', () => {
+  it.each(ROUTES)('carries what guards it: %s %s of nobody', async (method, path) => {
+    expectGuarded(await call(method, path, { headers: { origin: 'https://evil.example.com' } }));
+  });
+
+  it('does so where there is no route, for a preflight, and for a caller who is known', async () => {
+    const { as } = await aCompany();
+    for (const answer of [
+      await call('GET', '/nowhere'),
+      await call('TRACE', '/accounts'),
+      await call('OPTIONS', '/accounts', { headers: { origin: 'https://evil.example.com' } }),
+      await as.get('/v1/auth/me'),
+    ]) {
+      expectGuarded(answer);
+    }
+  });
+
+  it('of a sign-in is kept by no cache', async () => {
+    const { slug, owner } = await aCompany();
+    const json = { company_slug: slug, email: owner.email, password: owner.password };
+    const { status, headers } = await call('POST', '/v1/auth/login', { json });
+    expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  });
+});

@@ -1,0 +1,208 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
+import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
+import { type UploadedWorker, workerRoutes } from './cloudflare-workers.ts';
+
+/** A Cloudflare account on this machine, as far as `wrangler` and the operator's commands use its API. */
+export interface StandIn {
+  baseUrl: string;
+  token: string;
+  accountId: string;
+  /** D1 databases by name; each holds real SQLite. */
+  databases: Map<string, { uuid: string; sqlite: DatabaseSync }>;
+  buckets: Set<string>;
+  queues: Map<string, { id: string; consumers: Record<string, unknown>[] }>;
+  /** Workers by name. */
+  workers: Map<string, UploadedWorker>;
+  /** Every request: `GET /accounts/…`. */
+  seen: string[];
+  /** Requests that nothing answers. */
+  unknown: string[];
+  close(): Promise<void>;
+}
+
+const ACCOUNT = '0123456789abcdef0123456789abcdef';
+const TOKEN = 'token-of-the-tests';
+
+/** Answered with 404 and Cloudflare's code. */
+export class NotFound extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A body as whoever sent it made it. */
+interface Body {
+  // biome-ignore lint/suspicious/noExplicitAny: bodies are what wrangler makes of them.
+  json(): Record<string, any>;
+  form(): Promise<FormData>;
+}
+
+/** Answers a request: gives the result, or throws. `match` is what the pattern's groups hold. */
+export type Route = (match: string[], body: Body, url: URL) => unknown;
+
+/** Starts it on a free port, with nothing in the account. */
+export async function startCloudflare(): Promise<StandIn> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const state: StandIn = {
+    baseUrl: `http://127.0.0.1:${port}/client/v4`,
+    token: TOKEN,
+    accountId: ACCOUNT,
+    databases: new Map(),
+    buckets: new Set(),
+    queues: new Map(),
+    workers: new Map(),
+    seen: [],
+    unknown: [],
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  const routes = routesOf(state);
+  server.on('request', (request, response) => void handle(state, routes, request, response));
+  return state;
+}
+
+async function handle(state: StandIn, routes: [RegExp, Route][], request: IncomingMessage, response: ServerResponse) {
+  const url = new URL(request.url ?? '/', 'http://cloudflare');
+  const path = url.pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT}`, '');
+  const name = `${request.method} ${path}`;
+  state.seen.push(name);
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const bytes = Buffer.concat(chunks);
+  const answer = (status: number, body: object) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body));
+  };
+  const refuse = (status: number, code: number, message: string) =>
+    answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
+  if (request.headers.authorization !== `Bearer ${TOKEN}` && !path.startsWith('/workers/assets')) {
+    return refuse(403, 10000, 'Authentication error');
+  }
+  const body = {
+    json: () => JSON.parse(bytes.toString()),
+    form: () => new Response(bytes, { headers: { 'content-type': request.headers['content-type'] ?? '' } }).formData(),
+  };
+  for (const [pattern, route] of routes) {
+    const match = pattern.exec(name);
+    if (!match) continue;
+    try {
+      const result = await route(match.slice(1), body, url);
+      return answer(200, { success: true, errors: [], messages: [], result: result ?? null });
+    } catch (error) {
+      if (error instanceof NotFound) return refuse(404, error.code, error.message);
+      return refuse(400, 7500, (error as Error).message);
+    }
+  }
+  state.unknown.push(name);
+  refuse(404, 7003, `Could not route to ${name}`);
+}
+
+const page = <T>(records: T[], url: URL): T[] => {
+  const size = Number(url.searchParams.get('per_page') ?? 20);
+  const from = (Number(url.searchParams.get('page') ?? 1) - 1) * size;
+  return records.slice(from, from + size);
+};
+
+function routesOf(state: StandIn): [RegExp, Route][] {
+  const { databases, buckets, queues } = state;
+  const databaseOf = (uuid: string) => {
+    const found = [...databases].find(([, database]) => database.uuid === uuid);
+    if (!found) throw new NotFound(7404, 'The database could not be found');
+    return { name: found[0], ...found[1] };
+  };
+  const queueView = ([queue_name, { id, consumers }]: [string, { id: string; consumers: unknown[] }]) => ({
+    queue_name,
+    queue_id: id,
+    consumers,
+    producers: [],
+    consumers_total_count: consumers.length,
+    producers_total_count: 0,
+  });
+  return [
+    [/^GET \/accounts$/, () => [{ id: ACCOUNT, name: 'Tests' }]],
+    [
+      /^GET \/d1\/database$/,
+      (_, __, url) =>
+        page(
+          [...databases].filter(([name]) => name.includes(url.searchParams.get('name') ?? '')),
+          url,
+        ).map(([name, { uuid }]) => ({ name, uuid })),
+    ],
+    [
+      /^POST \/d1\/database$/,
+      (_, body) => {
+        const { name } = body.json();
+        if (databases.has(name)) throw new Error(`A database with that name already exists: ${name}`);
+        const uuid = crypto.randomUUID();
+        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:') });
+        return { name, uuid };
+      },
+    ],
+    [
+      /^GET \/d1\/database\/([^/]+)$/,
+      ([id = '']) => {
+        const { name, uuid } = databaseOf(id);
+        return { name, uuid, version: 'production' };
+      },
+    ],
+    [
+      /^POST \/d1\/database\/([^/]+)\/query$/,
+      ([id = ''], body) => {
+        const { sqlite } = databaseOf(id);
+        return splitSqlQuery(body.json().sql).map((sql) => ({
+          success: true,
+          results: sqlite.prepare(sql).all(),
+          meta: { duration: 0, changes: 0 },
+        }));
+      },
+    ],
+    [
+      /^GET \/r2\/buckets\/([^/]+)$/,
+      ([name = '']) => {
+        if (!buckets.has(name)) throw new NotFound(10006, 'The specified bucket does not exist.');
+        return { name };
+      },
+    ],
+    [/^POST \/r2\/buckets$/, (_, body) => void buckets.add(body.json().name)],
+    [
+      /^GET \/queues$/,
+      (_, __, url) => {
+        const names = url.searchParams.getAll('name');
+        return page([...queues].filter(([name]) => names.length === 0 || names.includes(name)).map(queueView), url);
+      },
+    ],
+    [
+      /^POST \/queues$/,
+      (_, body) => {
+        const { queue_name } = body.json();
+        if (queues.has(queue_name)) throw new Error('Queue name already taken');
+        const queue: [string, { id: string; consumers: never[] }] = [
+          queue_name,
+          { id: crypto.randomUUID(), consumers: [] },
+        ];
+        queues.set(...queue);
+        return queueView(queue);
+      },
+    ],
+    [
+      /^(POST|PUT) \/queues\/([^/]+)\/consumers(\/.*)?$/,
+      ([, id = ''], body) => {
+        const queue = [...queues.values()].find((one) => one.id === id);
+        if (!queue) throw new NotFound(11000, 'Queue not found');
+        const consumer = { consumer_id: crypto.randomUUID(), type: 'worker', ...body.json() };
+        queue.consumers = [consumer];
+        return consumer;
+      },
+    ],
+    ...workerRoutes(state),
+  ];
+}

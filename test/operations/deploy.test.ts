@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deploy } from '../../operations/deployment/deploy.ts';
+import { waitForHealth } from '../../operations/deployment/health.ts';
+import { missingSecrets } from '../../operations/deployment/secrets.ts';
+import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
+import { type StandIn, startCloudflare } from './cloudflare.ts';
+
+const VERSION = '0.1.0+tests';
+const QUEUES = ['jobs', 'model-jobs', 'audit', 'share-events'];
+
+let cloudflare: StandIn;
+let deployed: Server;
+let environment: Environment;
+let folder: string;
+/** What the deployed Worker would answer. */
+let health = { status: 200, body: { status: 'ok', version: VERSION } as object };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'deploy-'));
+  cloudflare = await startCloudflare();
+  deployed = createServer((_, response) => {
+    response.writeHead(health.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(health.body));
+  });
+  await new Promise<void>((resolve) => deployed.listen(0, '127.0.0.1', resolve));
+  const vars = {
+    CONSOLE_URL: 'https://console.test',
+    MAIL_FROM: 'Data Console <no-reply@console.test>',
+    ALLOWED_ORIGINS: 'https://console.test',
+    PUBLIC_URL: `http://127.0.0.1:${(deployed.address() as AddressInfo).port}`,
+  };
+  environment = environmentOf('staging', { domain: null, vars });
+});
+afterAll(async () => {
+  await cloudflare.close();
+  deployed.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Deploys to the stand-in. @returns what was reported */
+async function run(env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const lines: string[] = [];
+  await deploy(
+    {
+      environment,
+      version: VERSION,
+      env,
+      copyTo: join(folder, 'safe'),
+      report: (line) => lines.push(line),
+      healthPatience: 1,
+    },
+    cloudflare,
+  );
+  return lines.join('\n');
+}
+
+const worker = () => cloudflare.workers.get('data-console-staging-api');
+
+// wrangler takes ten seconds and more for each of its parts.
+describe('a deployment', { timeout: 240_000 }, () => {
+  it('says what it needs before it makes anything', async () => {
+    await expect(run()).rejects.toThrow('Set NEON_API_KEY in the environment of this command');
+    expect(cloudflare.databases.size + cloudflare.queues.size + cloudflare.buckets.size).toBe(0);
+  });
+
+  it('takes an empty account to the running system', async () => {
+    const report = await run({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
+    expect(cloudflare.unknown).toEqual([]);
+    expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control', 'data-console-staging-audit']);
+    expect([...cloudflare.buckets]).toEqual(['data-console-staging-files']);
+    const names = QUEUES.map((name) => `data-console-staging-${name}`);
+    expect(new Set(cloudflare.queues.keys())).toEqual(new Set(names.flatMap((name) => [name, `${name}-dead`])));
+
+    // wrangler itself has migrated both databases.
+    const tablesOf = (name: string) =>
+      cloudflare.databases
+        .get(`data-console-staging-${name}`)
+        ?.sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+        .all()
+        .map((table) => table.name);
+    expect(tablesOf('control')).toEqual(expect.arrayContaining(['companies', 'users', 'api_keys']));
+    expect(tablesOf('audit')).toEqual(expect.arrayContaining(['audit_events', 'share_events', 'dead_letters']));
+
+    // wrangler itself has uploaded the Worker, with its bindings, its secrets, its schedule and its consumers.
+    const { metadata, secrets, schedules, migrationTag } = worker() ?? {};
+    const bound = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
+    expect(bound('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
+    expect(bound('d1')).toHaveLength(2);
+    expect(bound('durable_object_namespace')).toHaveLength(4);
+    expect(bound('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: VERSION });
+    expect(bound('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
+    expect([schedules, migrationTag]).toEqual([[{ cron: '* * * * *' }], 'v1']);
+    for (const [name, { consumers }] of cloudflare.queues) {
+      expect(consumers).toEqual([expect.objectContaining({ script_name: 'data-console-staging-api' })]);
+      if (!name.endsWith('-dead')) expect(consumers[0]).toMatchObject({ dead_letter_queue: `${name}-dead` });
+    }
+    expect([...(secrets?.keys() ?? [])].map((name) => name.replace(/\d{10}/, 'N')).sort()).toEqual([
+      'EMBED_SECRETS_N',
+      'ENCRYPTION_KEYS_N',
+      'JWT_PRIVATE_KEYS_N',
+      'KEY_DERIVATION_SECRETS_N',
+      'NEON_API_KEY',
+      'PLATFORM_ADMIN_TOKEN',
+    ]);
+    // No secret is shown, in the report or in the configuration; those generated are copied to where it was asked.
+    const config = await readFile(join(PROJECT, '.deploy', 'wrangler.staging.json'), 'utf8');
+    for (const secret of secrets?.values() ?? []) expect(report + config).not.toContain(secret);
+    const copy = await readFile(join(folder, 'safe'), 'utf8');
+    const copied = Object.assign(
+      {},
+      ...copy
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    );
+    expect(copied).toEqual(Object.fromEntries(secrets ?? []));
+    expect((await stat(join(folder, 'safe'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('can be run again: it makes nothing anew, overwrites no secret, and deploys', async () => {
+    const before = new Map(worker()?.secrets);
+    const made = cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
+    const report = await run({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
+    expect(cloudflare.unknown).toEqual([]);
+    expect(cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request))).toEqual(
+      made,
+    );
+    expect([worker()?.secrets, worker()?.uploads]).toEqual([before, 2]);
+    expect(report.match(/none were missing/g)).toHaveLength(2);
+    expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
+  });
+
+  it.each([
+    ['is broken', 503, { status: 'broken', version: VERSION, broken: ['files'] }],
+    ['is an older one', 200, { status: 'ok', version: 'an older one' }],
+  ])('ends with what to do when what answers %s', async (_, status, body) => {
+    health = { status, body };
+    const url = environment.settings.vars.PUBLIC_URL as string;
+    await expect(waitForHealth(url, VERSION, 1)).rejects.toThrow(
+      new RegExp(`does not answer that version .* is well: ${status} .*${body.status}[^]*roll back`),
+    );
+  });
+
+  it('says so when the token may not do what is needed', async () => {
+    const access = { ...cloudflare, token: 'wrong' };
+    const deployment = { environment, version: VERSION, env: {}, report: () => undefined };
+    await expect(deploy(deployment, access)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
+  });
+});
+
+const command = (options: string[], env: NodeJS.ProcessEnv = {}) =>
+  promisify(execFile)(process.execPath, [join(PROJECT, 'operations', 'deploy.ts'), ...options], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env },
+  }).then(
+    ({ stdout }) => ({ code: 0, output: stdout }),
+    ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
+  );
+
+describe('npm run deploy', { timeout: 120_000 }, () => {
+  it('rehearses each step without a network or an account, and bundles what fits into a Worker', async () => {
+    const { code, output } = await command(['--env', 'production', '--dry-run'], {
+      CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
+    });
+    expect(code).toBe(0);
+    const steps = ['Secrets:', 'D1 database data-console-control', 'D1 database data-console-audit'];
+    steps.push('R2 bucket data-console-files', 'Queues:', 'Migrations:', 'Worker data-console-api', 'Health:');
+    for (const step of steps) expect(output).toContain(step);
+    for (const queue of QUEUES)
+      expect(output).toMatch(new RegExp(`data-console-${queue},.*data-console-${queue}-dead`));
+    expect(output).toContain('Still to do: give CONSOLE_URL of production in operations/environments.json');
+
+    const [, kibibytes] = /Total Upload: .* gzip: ([\d.]+) KiB/.exec(output) ?? [];
+    expect(Number(kibibytes)).toBeGreaterThan(100);
+    expect(Number(kibibytes) * 1024).toBeLessThan(1_500_000);
+  });
+
+  it.each([
+    [[], {}, 'Usage: npm run deploy'],
+    [['--env', 'moon'], {}, 'There is no environment "moon": say --env staging or --env production.'],
+    [['--env', 'production', '--yes'], {}, '--yes'],
+    [['--env', 'production'], {}, 'Set CLOUDFLARE_API_TOKEN to a token that may edit'],
+    [
+      ['--env', 'production'],
+      { CLOUDFLARE_API_TOKEN: 't', CLOUDFLARE_ACCOUNT_ID: 'a' },
+      'Before anything is deployed, give CONSOLE_URL of production in operations/environments.json an address of your own',
+    ],
+  ])('with %j and %j says what is missing', async (options, env, message) => {
+    expect(await command(options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
+  });
+});
+
+it('never takes a secret that is there for missing, whichever version it has', () => {
+  const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
+  const { toSet } = missingSecrets(present, { PLATFORM_ADMIN_TOKEN: 'the token of the operator' }, 1795309380_000);
+  // One that was only next when a rotation broke off is no key yet.
+  expect(Object.keys(toSet)).toEqual([
+    'KEY_DERIVATION_SECRETS_1795309380',
+    'EMBED_SECRETS_1795309380',
+    'PLATFORM_ADMIN_TOKEN',
+  ]);
+  expect(() => missingSecrets(['NEON_API_KEY'], { PLATFORM_ADMIN_TOKEN: 'short' }, 0)).toThrow('at least 16');
+});

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openLocal } from '../../operations/database.ts';
+import { PROJECT } from '../../operations/environments.ts';
+import { KEY_NAMES, KEY_VARIABLES, newKey, newVersion } from '../../operations/keys.ts';
+import { usesOf } from '../../operations/rotation/uses.ts';
+import { withVersions } from '../../src/platform/key-versions.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rotation-'));
+  process.env.LOCAL_STATE_DIR = folder;
+  await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
+  const database = await openLocal('CONTROL_DB');
+  for (const name of (await readdir(join(PROJECT, 'drizzle'))).filter((file) => file.endsWith('.sql')).sort()) {
+    const text = await readFile(join(PROJECT, 'drizzle', name), 'utf8');
+    for (const statement of text.split('--> statement-breakpoint').filter((one) => one.trim() !== '')) {
+      await database.query(statement);
+    }
+  }
+  await database.close();
+});
+afterAll(async () => {
+  delete process.env.LOCAL_STATE_DIR;
+  await rm(folder, { recursive: true, force: true });
+});
+
+const secrets = async (): Promise<Record<string, string>> =>
+  JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'));
+
+/** Version 1 of each key, and what else is in the file of a local start. */
+beforeEach(async () => {
+  const first = KEY_NAMES.map((key) => [
+    KEY_VARIABLES[key],
+    key === 'jwt' ? `[${newKey(key, 1)}]` : JSON.stringify({ 1: newKey(key, 1) }),
+  ]);
+  await writeFile(join(folder, 'secrets.json'), JSON.stringify({ ...Object.fromEntries(first), NEON_API_KEY: 'neon' }));
+});
+
+async function rotate(...options: string[]): Promise<{ code: number; output: string }> {
+  const script = join(PROJECT, 'operations', 'rotate-keys.ts');
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [script, ...options], { env: process.env });
+    return { code: 0, output: stdout };
+  } catch (error) {
+    const { code, stderr } = error as { code: number; stderr: string };
+    return { code, output: stderr };
+  }
+}
+
+async function inDatabase(...statements: string[]): Promise<void> {
+  const database = await openLocal('CONTROL_DB');
+  for (const statement of statements) await database.query(statement);
+  await database.close();
+}
+
+const aKey = (version: number, expiresAt: number) =>
+  `INSERT INTO api_keys (id, company_id, service_account_id, access_key, salt, derivation_version, secret_digest,
+     description, expires_at, is_active, created_at, updated_at)
+   VALUES ('${crypto.randomUUID()}', 'c', 's', '${crypto.randomUUID()}', 'salt', ${version}, 'd', '', ${expiresAt}, 1, 0, 0)`;
+
+describe.each(KEY_NAMES)('rotating %s', (key) => {
+  it('adds a version that is used for what is new, and keeps the old one and all else', async () => {
+    const before = await secrets();
+    const { code, output } = await rotate(key, '--copy-secrets-to', join(folder, `${key}.copy`));
+    expect([code, output]).toEqual([0, expect.stringMatching(/^Version (\d+) is set.*\nVersion \1 is in use/)]);
+    const after = await secrets();
+    const [added, ...others] = Object.keys(after).filter((name) => !(name in before));
+    expect(others).toEqual([]);
+    expect(added).toMatch(new RegExp(`^${KEY_VARIABLES[key]}_\\d{10}$`));
+    expect(after).toMatchObject(before);
+
+    const value = after[added as string] as string;
+    const gathered = JSON.parse(String(withVersions(after)[KEY_VARIABLES[key]]));
+    if (key === 'jwt') expect([gathered.length, gathered[0]]).toEqual([2, JSON.parse(value)]);
+    else expect([Object.keys(gathered).length, Object.values(gathered)[1]]).toEqual([2, value]);
+    // The secret is shown nowhere but in the copy that was asked for, which nobody else may read.
+    expect(output).not.toContain(value);
+    const copy = join(folder, `${key}.copy`);
+    expect(JSON.parse(await readFile(copy, 'utf8'))).toEqual({ [added as string]: value });
+    expect((await stat(copy)).mode & 0o777).toBe(0o600);
+  });
+
+  it('never takes away the only version', async () => {
+    const { code, output } = await rotate('remove', key, '1', '--force');
+    expect([code, output]).toEqual([1, expect.stringContaining('rotate it first')]);
+  });
+});
+
+describe('taking an old version away', () => {
+  it('is refused while API keys are derived from it, and says how many and until when', async () => {
+    const until = Date.now() + 30 * DAY_MS;
+    await inDatabase('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
+    await rotate('key-derivation');
+    const refused = await rotate('remove', 'key-derivation', '1');
+    expect(refused).toEqual({
+      code: 1,
+      output: expect.stringContaining(`1 API key, the last until ${new Date(until).toISOString().slice(0, 10)}`),
+    });
+    expect(await secrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
+    expect((await rotate('list')).output).toContain('1  needed by 1 API key');
+
+    await inDatabase('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
+    expect((await rotate('remove', 'key-derivation', '1')).code).toBe(0);
+    expect(await secrets()).not.toHaveProperty('KEY_DERIVATION_SECRETS');
+  });
+
+  it('is refused while anything is encrypted under it', async () => {
+    await inDatabase(
+      'DELETE FROM backup_codes',
+      `INSERT INTO second_factors (id, company_id, user_id, secret, created_at) VALUES ('f', 'c', 'u', 'v1:iv:text', 0)`,
+      `INSERT INTO backup_codes (company_id, factor_id, digest, key_version) VALUES ('c', 'f', 'd', 1), ('c', 'f', 'e', 7)`,
+      `INSERT INTO managed_databases (id, company_id, status, owner_connection, created_at, updated_at)
+       VALUES ('m', 'c', 'ready', 'v1:iv:text', 0, 0), ('n', 'd', 'ready', 'v12:iv:text', 0, 0)`,
+    );
+    await rotate('encryption');
+    const { code, output } = await rotate('remove', 'encryption', '1');
+    expect(code).toBe(1);
+    for (const use of ['1 connections', '1 secrets of authenticators', '1 backup codes', 'the last minutes']) {
+      expect(output).toContain(use);
+    }
+    expect(output).not.toContain('read-only');
+    const forced = await rotate('remove', 'encryption', '1', '--force');
+    expect(forced).toEqual({ code: 0, output: expect.stringContaining('Ended: 1 backup codes') });
+  });
+
+  it.each([
+    ['jwt', 7],
+    ['embed', 365],
+  ] as const)('of %s is refused for the %s days that tokens may live', async (key, days) => {
+    await rotate(key);
+    expect((await rotate('remove', key, '1')).output).toMatch(/still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/);
+    const now = Date.now();
+    const nothing = { query: async () => [], close: async () => undefined };
+    const usesAfter = (ms: number) => usesOf(key, 1, newVersion(now), nothing, now + ms);
+    expect(await usesAfter(days * DAY_MS)).toHaveLength(1);
+    expect(await usesAfter(days * DAY_MS + 61_000)).toEqual([]);
+  });
+});
+
+it.each([[[]], [['burn']], [['jwt', 'now']], [['remove', 'jwt']], [['list', '--settle=-1']]])(
+  'says how it is used when called with %j',
+  async (options) => {
+    expect(await rotate(...options)).toEqual({ code: 1, output: expect.stringContaining('Usage') });
+  },
+);
