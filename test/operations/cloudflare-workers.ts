@@ -5,7 +5,6 @@ import { NotFound } from './cloudflare.ts';
 export interface Metadata {
   bindings: Record<string, string>[];
   migrations?: { new_tag: string };
-  [member: string]: unknown;
 }
 
 /** A Worker of the stand-in. */
@@ -45,7 +44,6 @@ export function workerRoutes({ workers, databases, queues, buckets }: StandIn): 
     const metadata: Metadata = JSON.parse(await textOf(form.get('metadata')));
     checkBindings(metadata.bindings);
     const known = workers.get(name);
-    const kept = (metadata.keep_bindings as string[] | undefined)?.includes('secret_text') ? known?.secrets : undefined;
     const given = metadata.bindings.flatMap(({ type, name: secret, text }): [string, string][] =>
       type === 'secret_text' ? [[secret ?? '', text ?? '']] : [],
     );
@@ -53,7 +51,8 @@ export function workerRoutes({ workers, databases, queues, buckets }: StandIn): 
     workers.set(name, {
       tag: known?.tag ?? crypto.randomUUID(),
       metadata,
-      secrets: new Map([...(kept ?? []), ...given]),
+      // An upload never deletes secrets.
+      secrets: new Map([...(known?.secrets ?? []), ...given]),
       schedules: known?.schedules ?? [],
       uploads: (known?.uploads ?? 0) + 1,
       ...(migrationTag !== undefined && { migrationTag }),
