@@ -303,7 +303,7 @@ describe('analytics', () => {
     const week = 'from=2024-03-04T00:00:00Z&to=2024-03-10T23:59:59.999Z';
     const none = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
     const byDay = await ask(week);
-    expect(byDay.totals).toEqual({ resolved: 1, executed: 5, denied: 1, unique_viewers: 3 });
+    expect([byDay.totals, byDay.unique_viewers]).toEqual([{ resolved: 1, executed: 5, denied: 1 }, 3]);
     expect(byDay.series).toEqual([
       { start: '2024-03-04T00:00:00.000Z', resolved: 1, executed: 2, denied: 0, unique_viewers: 2 },
       { start: '2024-03-05T00:00:00.000Z', resolved: 0, executed: 1, denied: 1, unique_viewers: 1 },
@@ -333,7 +333,8 @@ describe('analytics', () => {
     const byHour = await ask('from=2024-03-04T09:30:00Z&to=2024-03-04T10:30:00Z&interval=hour');
     expect(byHour.series.map(({ executed }: { executed: number }) => executed)).toEqual([0, 1]);
     expect((await ask(`${week}&share_id=${share.id}`)).totals.executed).toBe(4);
-    expect((await ask(`${week}&share_id=nothing`)).totals).toEqual(none);
+    const { totals, unique_viewers } = await ask(`${week}&share_id=nothing`);
+    expect({ ...totals, unique_viewers }).toEqual(none);
     expect((await ask('')).series).toHaveLength(31);
   });
 

@@ -74,19 +74,26 @@ const viewEvent = (event: ShareEvent): z.input<typeof eventView> => ({
   details: event.details,
 });
 
-const counts = { resolved: z.int(), executed: z.int(), denied: z.int(), unique_viewers: z.int() };
+const counts = { resolved: z.int(), executed: z.int(), denied: z.int() };
+const uniqueViewers = z.int().meta({ description: 'Of those who resolved or executed.' });
 const top = z.array(z.object({ key: z.string(), label: z.string(), count: z.int() }));
 
 const analyticsView = z
   .object({
     totals: z.object(counts),
-    series: z.array(z.object({ start: timestamp, ...counts })),
+    unique_viewers: uniqueViewers,
+    series: z.array(z.object({ start: timestamp, ...counts, unique_viewers: uniqueViewers })),
     top: z.object({ shares: top, dashboards: top, viewers: top, countries: top }),
   })
   .meta({ id: 'ShareAnalytics' });
 
-const viewAnalytics = ({ totals, series, top: tops }: Analytics): z.input<typeof analyticsView> => ({
+const viewAnalytics = ({
+  totals: { unique_viewers, ...totals },
+  series,
+  top: tops,
+}: Analytics): z.input<typeof analyticsView> => ({
   totals,
+  unique_viewers,
   series: series.map(({ start, ...rest }) => ({ start: isoMoment(start), ...rest })),
   top: tops,
 });
