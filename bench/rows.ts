@@ -1,0 +1,77 @@
+/**
+ * What a deep page of a table costs through the whole running system, beside its first page and the bare walk along the
+ * index in the same Postgres: 1M rows, pages of 20.
+ *
+ *   node bench/rows.ts [rows]
+ *
+ * Page 10,000, and the page in the middle, which is the farthest from both ends: at most 3 times page 1 plus the walk. The
+ * last page is counted from the end: at most 3 times page 1. Each is read right after the load, and again once Postgres
+ * has vacuumed the table.
+ */
+import { Client } from 'pg';
+import { orders } from './orders.ts';
+import { jobWhen, type System, startSystem } from './system.ts';
+
+const LIMIT = 3;
+const PER_PAGE = 20;
+const ROUNDS = 15;
+const ROWS = Number(process.argv[2] ?? 1_000_000);
+
+/** Loads a table of orders and answers its id. */
+async function load(system: System): Promise<string> {
+  const form = new FormData();
+  form.append('files', new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' }));
+  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
+  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  const confirmed = { display_name: 'pedidos', columns: schema.columns };
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, confirmed);
+  return (await jobWhen(system, jobId, 'done')).user_table_id;
+}
+
+/** Milliseconds of the fastest run. */
+async function best(run: () => Promise<unknown>): Promise<number> {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS; round++) {
+    const started = performance.now();
+    await run();
+    fastest = Math.min(fastest, performance.now() - started);
+  }
+  return fastest;
+}
+
+const system = await startSystem();
+const postgres = new Client({ connectionString: system.postgresUrl });
+try {
+  const tableId = await load(system);
+  await postgres.connect();
+  const read = async (page: number) => {
+    const path = `/v1/managed-tables/${tableId}/data?per_page=${PER_PAGE}&page=${page}`;
+    const { records, total } = await system.call('GET', path);
+    const first = (page - 1) * PER_PAGE + 1;
+    if (total !== ROWS || records[0].pedido !== first) throw new Error(`page ${page} begins with ${records[0].pedido}`);
+  };
+  const walk = (rows: number) => postgres.query('SELECT id FROM public.pedidos ORDER BY id LIMIT 1 OFFSET $1', [rows]);
+  const last = Math.ceil(ROWS / PER_PAGE);
+  const pages = { 'page 10,000': Math.min(10_000, last), 'the middle': Math.ceil(last / 2), 'the last': last };
+
+  let isOver = false;
+  for (const moment of ['right after the load', 'vacuumed']) {
+    if (moment === 'vacuumed') await postgres.query('VACUUM (ANALYZE) public.pedidos');
+    const first = await best(() => read(1));
+    console.log(`${moment}: page 1 ${first.toFixed(1)} ms`);
+    for (const [name, page] of Object.entries(pages)) {
+      const skipped = (page - 1) * PER_PAGE;
+      const walked = await best(() => walk(Math.min(skipped, ROWS - skipped)));
+      const took = await best(() => read(page));
+      const ratio = (took - walked) / first;
+      console.log(
+        `  ${name}: ${took.toFixed(1)} ms, of which the bare walk takes ${walked.toFixed(1)}; the rest is ${ratio.toFixed(2)} times page 1 (at most ${LIMIT})`,
+      );
+      isOver ||= ratio > LIMIT;
+    }
+  }
+  process.exitCode = isOver ? 1 : 0;
+} finally {
+  await postgres.end();
+  await system.stop();
+}

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { orders } from '../../bench/orders.ts';
+import { type System, startSystem } from '../../bench/system.ts';
+
+/** Kills of the runtime in mid-work; more of them: `KILLS=30 npx vitest run test/local/kills.test.ts`. */
+const KILLS = Number(process.env.KILLS ?? 3);
+const ROWS = 40_000;
+/** What a kill and the start after it may take. */
+const KILL_MS = 30_000;
+
+let system: System;
+let postgres: Client;
+beforeAll(async () => {
+  system = await startSystem('test/local/kills-worker.ts');
+  postgres = new Client({ connectionString: system.postgresUrl });
+  await postgres.connect();
+}, 60_000);
+afterAll(async () => {
+  await postgres?.end();
+  await system?.stop();
+}, 60_000);
+
+const file = new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' });
+const jobPath = (id: string) => `/v1/managed-tables/upload-jobs/${id}`;
+
+/** What the company's Postgres itself says of a job, whether or not anybody answers for it. */
+async function statusOf(jobId: string): Promise<string> {
+  const { rows } = await postgres.query('SELECT status FROM console.upload_jobs WHERE id = $1', [jobId]);
+  return rows[0].status;
+}
+
+const hasEnded = (status: string): boolean => status === 'done' || status === 'failed';
+
+interface Load {
+  jobId: string;
+  mode: string;
+  table: string;
+  /** Rows of the table before. */
+  before: number;
+}
+
+/** A new table, more rows for it, other rows for it, in turn. */
+async function begin(count: number, last: Load | undefined): Promise<Load> {
+  const mode = ['create', 'append', 'replace'][count % 3] as string;
+  const form = new FormData();
+  if (mode !== 'create') form.append('mode', mode);
+  form.append('files', file);
+  const table = mode === 'create' || !last ? `pedidos_${count}` : last.table;
+  const before = mode === 'create' ? 0 : await rowsIn(table);
+  const { records } = await system.call('GET', '/v1/managed-tables');
+  const id = records.find(({ display_name: name }: { display_name: string }) => name === table)?._id;
+  const path = id === undefined ? '/v1/managed-tables/upload' : `/v1/managed-tables/${id}/upload`;
+  const { job_id: jobId } = await system.call('POST', path, form);
+  return { jobId, mode, table, before };
+}
+
+async function rowsIn(table: string): Promise<number> {
+  const { rows } = await postgres.query(`SELECT count(*)::int AS count FROM public."${table}"`);
+  return rows[0].count;
+}
+
+/** Plays the person, who confirms when asked to; until the job has ended or nobody answers any more. */
+async function accompany({ jobId, table }: Load): Promise<void> {
+  for (;;) {
+    const job = await system.call('GET', jobPath(jobId));
+    if (hasEnded(job.status)) return;
+    if (job.status === 'waiting_confirm') {
+      await system.call('POST', `${jobPath(jobId)}/confirm`, {
+        display_name: table,
+        columns: job.inferred_schema.columns,
+      });
+    }
+    await sleep(50);
+  }
+}
+
+/** The job ended as it must: all of its rows are there once and in their order, or none of them. */
+async function check({ jobId, mode, table, before }: Load): Promise<string> {
+  const job = await system.call('GET', jobPath(jobId));
+  const { rows: loose } = await postgres.query(
+    `SELECT tablename FROM pg_tables WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'`,
+  );
+  expect(loose).toEqual([]);
+  const { records } = await system.call('GET', '/v1/managed-tables');
+  const record = records.find(({ display_name: name }: { display_name: string }) => name === table);
+  if (job.status === 'failed') {
+    if (mode === 'create') expect(record).toBeUndefined();
+    else expect(await rowsIn(table)).toBe(before);
+    return 'failed';
+  }
+  expect(job).toMatchObject({ status: 'done', error: null, user_table_id: record._id });
+  const expected = mode === 'append' ? before + ROWS : ROWS;
+  const { rows } = await postgres.query(
+    `SELECT count(*)::int AS count, bool_and(pedido = 1 + (place - 1) % ${ROWS}) AS in_order
+     FROM (SELECT pedido, row_number() OVER (ORDER BY id) AS place FROM public."${table}") AS numbered`,
+  );
+  expect(rows).toEqual([{ count: expected, in_order: true }]);
+  expect(record.row_count).toBe(expected);
+  return 'done';
+}
+
+/** The message of the job died with the runtime: nothing happens until the scheduled run comes by. */
+async function isForgotten({ jobId }: Load): Promise<void> {
+  const step = async () => (await postgres.query('SELECT step FROM console.upload_jobs WHERE id = $1', [jobId])).rows;
+  const before = await step();
+  await sleep(200);
+  expect(await step()).toEqual(before);
+}
+
+it(
+  `${KILLS} kills of the runtime at random moments of loads: each is done with exactly its rows, or failed with none`,
+  async () => {
+    // An undisturbed load says how long one takes.
+    let load = await begin(0, undefined);
+    const began = Date.now();
+    await accompany(load);
+    const duration = Date.now() - began;
+    expect(await check(load)).toBe('done');
+
+    const seen: Record<string, number> = {};
+    const saw = (what: string) => {
+      seen[what] = (seen[what] ?? 0) + 1;
+    };
+    for (let count = 1, kills = 0, open = false; kills < KILLS; ) {
+      if (!open) load = await begin(count++, load);
+      const person = accompany(load).catch(() => undefined);
+      await sleep(Math.random() * duration);
+      process.kill(await system.workerd(), 'SIGKILL');
+      await person;
+      const status = await statusOf(load.jobId);
+      open = !hasEnded(status);
+      if (open) {
+        kills += 1;
+        saw(`killed while ${status}`);
+      }
+      await system.restart();
+      if (open && kills < KILLS && Math.random() < 0.5) {
+        // The same load is killed again, soon after it was taken up.
+        await system.call('POST', '/sweep');
+        continue;
+      }
+      if (open) {
+        if (status !== 'waiting_confirm') await isForgotten(load);
+        await system.call('POST', '/sweep');
+      }
+      await accompany(load);
+      saw(await check(load));
+      open = false;
+    }
+    console.log(`${KILLS} kills: ${JSON.stringify(seen)}`);
+    expect(seen.done ?? 0).toBeGreaterThan(0);
+  },
+  (KILLS + 2) * KILL_MS,
+);
