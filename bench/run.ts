@@ -20,6 +20,7 @@ const ALL = [
   'lists',
   'inference',
   'workbook',
+  'rows',
   'load',
   'large-load',
   'upload-memory/upload-memory',

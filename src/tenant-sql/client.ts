@@ -1,6 +1,6 @@
 import { Client, types } from '@neondatabase/serverless';
-import { Failure } from '../kernel/failure.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
+import { unavailable } from './unavailable.ts';
 
 export { isPostgresError, type PostgresError } from './postgres-error.ts';
 
@@ -243,13 +243,4 @@ const PARSERS: Record<number, (value: string) => unknown> = {
 function parserOf(oid: number): (value: string) => unknown {
   if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
   return PARSERS[oid] ?? asText;
-}
-
-function unavailable(cause: unknown): Failure {
-  const failure = new Failure('unavailable', 'tenant_sql.unavailable', {
-    message: "The company's database cannot be reached at the moment.",
-    retryAfter: 5,
-  });
-  failure.cause = cause;
-  return failure;
 }

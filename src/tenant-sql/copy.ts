@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
-import { Failure } from '../kernel/failure.ts';
 import type { TenantTx } from './client.ts';
 import { isConnectionProblem } from './postgres-error.ts';
+import { unavailable } from './unavailable.ts';
 
 /** Bytes of one CopyData message: driver and proxies hand on a message as a whole, so smaller ones are there sooner. */
 const MESSAGE_BYTES = 256 * 1024;
@@ -83,12 +83,6 @@ class CopyIn implements Submittable {
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleEmptyQuery(): void {}
-}
-
-function unavailable(cause: unknown): Failure {
-  const failure = new Failure('unavailable', 'tenant_sql.unavailable', { retryAfter: 5 });
-  failure.cause = cause;
-  return failure;
 }
 
 /** The part of the driver's connection that speaks COPY. */

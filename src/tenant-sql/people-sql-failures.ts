@@ -24,7 +24,3 @@ export const queryTimedOut = (cause?: PostgresError) =>
 /** Not even its first row fits. */
 export const resultTooLarge = () =>
   new Failure('invalid', 'people_sql.too_large', { message: 'The result of the query is too large.' });
-
-/** The database could not be reached, or the connection was lost. */
-export const queryUnavailable = (cause: unknown) =>
-  because(new Failure('unavailable', 'tenant_sql.unavailable', { retryAfter: 5 }), cause);

@@ -3,9 +3,10 @@ import type { Failure } from '../kernel/failure.ts';
 import type { CompiledSql } from '../kernel/sql-template.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
-import { queryFailed, queryRefused, queryTimedOut, queryUnavailable, resultTooLarge } from './people-sql-failures.ts';
+import { queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './people-sql-failures.ts';
 import { refusedName } from './people-sql-guard.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
+import { unavailable } from './unavailable.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. What is none of the types of managed tables is given as PostgreSQL's text. */
@@ -185,9 +186,9 @@ class PeopleSqlRun implements Submittable {
   }
 
   #failureOf(error: unknown): unknown {
-    if (!isPostgresError(error)) return isConnectionProblem(error) ? queryUnavailable(error) : error;
+    if (!isPostgresError(error)) return isConnectionProblem(error) ? unavailable(error) : error;
     if (TIMEOUTS.has(error.code)) return queryTimedOut(error);
-    if (error.severity !== 'ERROR') return queryUnavailable(error);
+    if (error.severity !== 'ERROR') return unavailable(error);
     if (this.#here === 'look') return queryRefused(new Error("only the company's own tables can be read"));
     return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed(error) : error;
   }

@@ -18,6 +18,8 @@ declare module 'vitest' {
     postgresUrl: string;
     /** How many requests viewers under different constraints make. */
     interleavedRequests: number;
+    /** Rows of the file that is loaded in at least ten continuations. */
+    continuedRows: number;
   }
 }
 
@@ -39,6 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('neonWsProxy', neon.wsProxy);
   project.provide('postgresUrl', postgres.url);
   project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 400));
+  project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
 
   const removeFolders = () => {
     for (const path of [folder, ...postgres.folders]) rmSync(path, { recursive: true, force: true });
