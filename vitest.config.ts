@@ -11,6 +11,7 @@ const IN_NODE = [
   'test/uploads/workbook/**/*.test.ts',
   'test/local/**/*.test.ts',
   'test/operations/**/*.test.ts',
+  'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/web/**/*.test.ts',
 ];

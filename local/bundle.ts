@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, readFile, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { V4ModuleDefinition } from 'miniflare';
+import { wrangler } from '../operations/wrangler.ts';
 import { LocalProblem } from './local-problem.ts';
 
 const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
@@ -23,25 +21,13 @@ const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
  */
 export async function bundleWorker(projectDir: string, outDir: string, entry?: string): Promise<V4ModuleDefinition[]> {
   await rm(outDir, { recursive: true, force: true });
-  const packageFile = createRequire(import.meta.url).resolve('wrangler/package.json');
-  const wrangler = join(dirname(packageFile), 'bin', 'wrangler.js');
-  const child = spawn(
-    process.execPath,
-    [wrangler, 'deploy', ...(entry ? [entry] : []), '--dry-run', '--outdir', outDir],
-    {
-      cwd: projectDir,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG_PATH: `${outDir}.log`, NO_COLOR: '1' },
-    },
-  );
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
+  const options = ['deploy', ...(entry ? [entry] : []), '--dry-run', '--outdir', outDir];
+  try {
+    await wrangler(options, { cwd: projectDir, env: { WRANGLER_LOG_PATH: `${outDir}.log` } });
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new LocalProblem(`The Worker cannot be bundled; "npm run check" says more.\n${message}`, { cause });
   }
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new LocalProblem(`The Worker cannot be bundled; "npm run check" says more.\n${output.trim()}`);
   return await modulesIn(outDir);
 }
 

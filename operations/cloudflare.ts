@@ -72,9 +72,9 @@ export class CloudflareAccount {
     return z.object({ uuid: z.string() }).parse(result).uuid;
   }
 
-  /** Runs one statement in a D1 database. @returns its rows */
-  async query<Row>(databaseId: string, sql: string): Promise<Row[]> {
-    const { result } = await this.#ask('POST', `/d1/database/${databaseId}/query`, { sql });
+  /** Runs one statement in a D1 database, with what stands for its question marks. @returns its rows */
+  async query<Row>(databaseId: string, sql: string, params: string[]): Promise<Row[]> {
+    const { result } = await this.#ask('POST', `/d1/database/${databaseId}/query`, { sql, params });
     const [first] = z.array(z.object({ results: z.array(z.unknown()) })).parse(result);
     return (first?.results ?? []) as Row[];
   }

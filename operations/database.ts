@@ -3,20 +3,24 @@ import { join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig as readConfig } from 'wrangler';
 import { accessFrom, CloudflareAccount } from './cloudflare.ts';
-import { type Environment, PROJECT } from './environments.ts';
+import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
 import { Problem } from './problem.ts';
 
 type Binding = keyof Environment['databaseNames'];
 
 /** A D1 database, as far as an operator's command needs it. */
 export interface Database {
-  /** Runs one statement. @returns its rows */
-  query<Row>(statement: string): Promise<Row[]>;
+  /** Runs one statement, with what stands for its question marks. @returns its rows */
+  query<Row>(statement: string, ...values: string[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 /** The folder that `npm start` keeps everything in. */
 export const localState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
+
+/** That of the environment that someone typed behind `--env`, or of the local state when nobody did. */
+export const openDatabase = (binding: Binding, env: string | undefined): Promise<Database> =>
+  env === undefined ? openLocal(binding) : openRemote(binding, environmentOf(environmentName(env)));
 
 /** That of a deployed environment. @throws Problem when nothing was deployed there yet */
 export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
@@ -25,7 +29,7 @@ export async function openRemote(binding: Binding, { name, databaseNames }: Envi
   if (id === undefined) {
     throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);
   }
-  return { query: (statement) => account.query(id, statement), close: async () => undefined };
+  return { query: (statement, ...values) => account.query(id, statement, values), close: async () => undefined };
 }
 
 /** That of the local state folder; a running start does not mind. @throws Problem when nothing was ever started there */
@@ -46,7 +50,13 @@ export async function openLocal(binding: Binding): Promise<Database> {
   );
   const database = await miniflare.getD1Database(binding);
   return {
-    query: async <Row>(statement: string) => (await database.prepare(statement).all<Row>()).results,
+    query: async <Row>(statement: string, ...values: string[]) =>
+      (
+        await database
+          .prepare(statement)
+          .bind(...values)
+          .all<Row>()
+      ).results,
     close: () => miniflare.dispose(),
   };
 }

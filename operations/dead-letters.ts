@@ -8,8 +8,7 @@
  * wanted: the Worker's scheduled run, once a minute, sends the messages.
  */
 import { parseArgs } from 'node:util';
-import { type Database, openLocal, openRemote } from './database.ts';
-import { environmentName, environmentOf } from './environments.ts';
+import { type Database, openDatabase } from './database.ts';
 import { runCommand } from './problem.ts';
 
 interface DeadLetter {
@@ -59,10 +58,7 @@ if (!isGood || (command !== 'list' && command !== 'replay')) {
   process.exit(2);
 }
 await runCommand(async () => {
-  const database =
-    values.env === undefined
-      ? await openLocal('AUDIT_DB')
-      : await openRemote('AUDIT_DB', environmentOf(environmentName(values.env)));
+  const database = await openDatabase('AUDIT_DB', values.env);
   try {
     await (command === 'list' ? list(database) : replay(database, values.id));
   } finally {

@@ -7,13 +7,16 @@ import { Problem } from './problem.ts';
 
 /**
  * Runs wrangler without questions. @returns what it wrote
- * @param env over our own environment
+ * @param where it runs: `env` over our own environment
  * @throws Problem with what it wrote, when it fails
  */
-export async function wrangler(options: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+export async function wrangler(
+  options: string[],
+  { env = {}, cwd = PROJECT }: { env?: NodeJS.ProcessEnv; cwd?: string } = {},
+): Promise<string> {
   const script = join(dirname(createRequire(import.meta.url).resolve('wrangler/package.json')), 'bin', 'wrangler.js');
   const child = spawn(process.execPath, [script, ...options], {
-    cwd: PROJECT,
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: 'true', NO_COLOR: '1', ...env },
   });

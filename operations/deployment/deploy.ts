@@ -65,9 +65,11 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
   let config = '';
   const run = (options: string[]) =>
     wrangler([...options, '--config', config], {
-      CLOUDFLARE_API_BASE_URL: access.baseUrl,
-      CLOUDFLARE_API_TOKEN: access.token,
-      CLOUDFLARE_ACCOUNT_ID: access.accountId,
+      env: {
+        CLOUDFLARE_API_BASE_URL: access.baseUrl,
+        CLOUDFLARE_API_TOKEN: access.token,
+        CLOUDFLARE_ACCOUNT_ID: access.accountId,
+      },
     });
   return [
     {

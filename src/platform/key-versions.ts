@@ -31,7 +31,7 @@ export function withVersions(env: object): Record<string, unknown> {
 
 /** The versions of a secret that have variables of their own, the newest first. */
 function versionsOf(env: object, name: string): { version: string; isNext: boolean; value: string }[] {
-  return Object.entries(env)
+  const found = Object.entries(env)
     .flatMap(([variable, value]) => {
       const [, next, version] = variable.startsWith(`${name}_`)
         ? (/^(NEXT_)?([1-9]\d*)$/.exec(variable.slice(name.length + 1)) ?? [])
@@ -39,6 +39,8 @@ function versionsOf(env: object, name: string): { version: string; isNext: boole
       return version === undefined ? [] : [{ version, isNext: next !== undefined, value: String(value) }];
     })
     .sort((a, b) => Number(b.version) - Number(a.version));
+  const inUse = new Set(found.flatMap(({ version, isNext }) => (isNext ? [] : [version])));
+  return found.filter(({ version, isNext }) => !isNext || !inUse.has(version));
 }
 
 function parsed(text: unknown): unknown {

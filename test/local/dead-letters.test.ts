@@ -1,37 +1,24 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unstable_readConfig as readConfig } from 'wrangler';
-import { openLocal } from '../../operations/database.ts';
+import { aLocalState, inDatabase } from '../operations/local-state.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 const SCRIPT = join(PROJECT, 'operations/dead-letters.ts');
 
-let folder: string;
+let remove: () => Promise<void>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dead-letters-'));
-  await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
-  process.env.LOCAL_STATE_DIR = folder;
-  const database = await openLocal('AUDIT_DB');
-  for (const name of await readdir(join(PROJECT, 'drizzle-audit'))) {
-    if (!name.endsWith('.sql')) continue;
-    const text = await readFile(join(PROJECT, 'drizzle-audit', name), 'utf8');
-    for (const statement of text.split('--> statement-breakpoint')) await database.query(statement);
-  }
+  ({ remove } = await aLocalState('AUDIT_DB'));
   const values = (id: string) => `('${id}', 'data-console-jobs', '{"type":"upload.load"}', 6, 1769860800000)`;
-  await database.query(
-    `INSERT INTO dead_letters (id, queue, body, attempts, died_at) VALUES ${['m-1', 'm-2', 'm-3'].map(values).join()}`,
+  await inDatabase('AUDIT_DB', (database) =>
+    database.query(
+      `INSERT INTO dead_letters (id, queue, body, attempts, died_at) VALUES ${['m-1', 'm-2', 'm-3'].map(values).join()}`,
+    ),
   );
-  await database.close();
 });
-
-afterAll(async () => {
-  delete process.env.LOCAL_STATE_DIR;
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => remove());
 
 const run = async (...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;

@@ -158,9 +158,10 @@ function routesOf(state: StandIn): [RegExp, Route][] {
       /^POST \/d1\/database\/([^/]+)\/query$/,
       ([id = ''], body) => {
         const { sqlite } = databaseOf(id);
-        return splitSqlQuery(body.json().sql).map((sql) => ({
+        const { sql: text, params = [] } = body.json();
+        return splitSqlQuery(text).map((sql) => ({
           success: true,
-          results: sqlite.prepare(sql).all(),
+          results: sqlite.prepare(sql).all(...params),
           meta: { duration: 0, changes: 0 },
         }));
       },

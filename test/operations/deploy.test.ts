@@ -137,6 +137,37 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
   });
 
+  it('is what the operator’s commands work on', async () => {
+    const env = {
+      CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
+      CLOUDFLARE_API_TOKEN: cloudflare.token,
+      CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
+    };
+    const before = [...(worker()?.secrets.keys() ?? [])];
+    const from = cloudflare.seen.length;
+    // A second later, the version is another one.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect((await command('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
+    const [added, ...others] = [...(worker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
+    expect([added, others]).toEqual([expect.stringMatching(/^EMBED_SECRETS_\d{10}$/), []]);
+    // First it was set to be read only, then used, then the first was taken away.
+    const path = '/workers/scripts/data-console-staging-api/secrets';
+    const changes = cloudflare.seen.slice(from).filter((request) => !request.startsWith('GET'));
+    const next = added?.replace('SECRETS_', 'SECRETS_NEXT_');
+    expect(changes).toEqual([`PUT ${path}`, `PUT ${path}`, `DELETE ${path}/${next}`]);
+
+    const listed = await command('rotate-keys', ['list', '--env', 'staging'], env);
+    expect(listed.output).toMatch(
+      /embed\n {2}\d{10} {2}needed by perhaps embed tokens until .*\n {2}\d{10} {2}used for all/,
+    );
+    const letters = await command('dead-letters', ['list', '--env', 'staging'], env);
+    expect(letters.output).toBe('There are no dead letters.\n');
+    const nobody = await command('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
+    expect(nobody.output).toBe('There is no company nobody.\n');
+    const nowhere = await command('dead-letters', ['list', '--env', 'production'], env);
+    expect(nowhere.output).toBe('There is no database data-console-audit yet: npm run deploy -- --env production\n');
+  });
+
   it.each([
     ['is broken', 503, { status: 'broken', version: VERSION, broken: ['files'] }],
     ['is an older one', 200, { status: 'ok', version: 'an older one' }],
@@ -155,8 +186,8 @@ describe('a deployment', { timeout: 240_000 }, () => {
   });
 });
 
-const command = (options: string[], env: NodeJS.ProcessEnv = {}) =>
-  promisify(execFile)(process.execPath, [join(PROJECT, 'operations', 'deploy.ts'), ...options], {
+const command = (name: string, options: string[], env: NodeJS.ProcessEnv = {}) =>
+  promisify(execFile)(process.execPath, [join(PROJECT, 'operations', `${name}.ts`), ...options], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env },
   }).then(
     ({ stdout }) => ({ code: 0, output: stdout }),
@@ -165,7 +196,7 @@ const command = (options: string[], env: NodeJS.ProcessEnv = {}) =>
 
 describe('npm run deploy', { timeout: 120_000 }, () => {
   it('rehearses each step without a network or an account, and bundles what fits into a Worker', async () => {
-    const { code, output } = await command(['--env', 'production', '--dry-run'], {
+    const { code, output } = await command('deploy', ['--env', 'production', '--dry-run'], {
       CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
     });
     expect(code).toBe(0);
@@ -192,7 +223,7 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       'Before anything is deployed, give CONSOLE_URL of production in operations/environments.json an address of your own',
     ],
   ])('with %j and %j says what is missing', async (options, env, message) => {
-    expect(await command(options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await command('deploy', options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
   });
 });
 

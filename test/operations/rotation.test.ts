@@ -1,35 +1,22 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openLocal } from '../../operations/database.ts';
 import { PROJECT } from '../../operations/environments.ts';
 import { KEY_NAMES, KEY_VARIABLES, newKey, newVersion } from '../../operations/keys.ts';
 import { usesOf } from '../../operations/rotation/uses.ts';
 import { withVersions } from '../../src/platform/key-versions.ts';
+import { aLocalState, inDatabase } from './local-state.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 let folder: string;
+let remove: () => Promise<void>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rotation-'));
-  process.env.LOCAL_STATE_DIR = folder;
-  await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
-  const database = await openLocal('CONTROL_DB');
-  for (const name of (await readdir(join(PROJECT, 'drizzle'))).filter((file) => file.endsWith('.sql')).sort()) {
-    const text = await readFile(join(PROJECT, 'drizzle', name), 'utf8');
-    for (const statement of text.split('--> statement-breakpoint').filter((one) => one.trim() !== '')) {
-      await database.query(statement);
-    }
-  }
-  await database.close();
+  ({ folder, remove } = await aLocalState('CONTROL_DB'));
 });
-afterAll(async () => {
-  delete process.env.LOCAL_STATE_DIR;
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => remove());
 
 const secrets = async (): Promise<Record<string, string>> =>
   JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'));
@@ -54,11 +41,10 @@ async function rotate(...options: string[]): Promise<{ code: number; output: str
   }
 }
 
-async function inDatabase(...statements: string[]): Promise<void> {
-  const database = await openLocal('CONTROL_DB');
-  for (const statement of statements) await database.query(statement);
-  await database.close();
-}
+const run = (...statements: string[]) =>
+  inDatabase('CONTROL_DB', async (database) => {
+    for (const statement of statements) await database.query(statement);
+  });
 
 const aKey = (version: number, expiresAt: number) =>
   `INSERT INTO api_keys (id, company_id, service_account_id, access_key, salt, derivation_version, secret_digest,
@@ -96,7 +82,7 @@ describe.each(KEY_NAMES)('rotating %s', (key) => {
 describe('taking an old version away', () => {
   it('is refused while API keys are derived from it, and says how many and until when', async () => {
     const until = Date.now() + 30 * DAY_MS;
-    await inDatabase('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
+    await run('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
     await rotate('key-derivation');
     const refused = await rotate('remove', 'key-derivation', '1');
     expect(refused).toEqual({
@@ -106,13 +92,13 @@ describe('taking an old version away', () => {
     expect(await secrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
     expect((await rotate('list')).output).toContain('1  needed by 1 API key');
 
-    await inDatabase('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
+    await run('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
     expect((await rotate('remove', 'key-derivation', '1')).code).toBe(0);
     expect(await secrets()).not.toHaveProperty('KEY_DERIVATION_SECRETS');
   });
 
   it('is refused while anything is encrypted under it', async () => {
-    await inDatabase(
+    await run(
       'DELETE FROM backup_codes',
       `INSERT INTO second_factors (id, company_id, user_id, secret, created_at) VALUES ('f', 'c', 'u', 'v1:iv:text', 0)`,
       `INSERT INTO backup_codes (company_id, factor_id, digest, key_version) VALUES ('c', 'f', 'd', 1), ('c', 'f', 'e', 7)`,

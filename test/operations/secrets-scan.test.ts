@@ -1,22 +1,31 @@
 import { execFile } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PROJECT } from '../../operations/environments.ts';
 
-const PLANTED = join(PROJECT, 'operations', 'planted-secret.ts');
-afterEach(() => rm(PLANTED, { force: true }));
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'secrets-scan-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** Looks through the folder as `npm run lint` looks through the project. */
 const scan = () =>
-  promisify(execFile)('npx', ['secretlint', 'operations/**/*'], { cwd: PROJECT }).then(
+  promisify(execFile)('npx', ['secretlint', '--secretlintrc', join(PROJECT, '.secretlintrc.json'), `${folder}/**/*`], {
+    cwd: PROJECT,
+  }).then(
     () => 'clean',
     ({ stdout }: { stdout: string }) => stdout,
   );
 
-it('finds a connection string with a password among the files, and nothing without it', async () => {
+it('finds a connection string with a password, and nothing without it', async () => {
+  const file = join(folder, 'settings.ts');
+  await writeFile(file, 'export const url = process.env.DATABASE_URL;\n');
   expect(await scan()).toBe('clean');
   const url = ['postgres', '://owner:', 'hunter2hunter2', '@db.somewhere.net/main'].join('');
-  await writeFile(PLANTED, `export const url = '${url}';\n`);
-  expect(await scan()).toContain('planted-secret.ts');
+  await writeFile(file, `export const url = '${url}';\n`);
+  expect(await scan()).toContain('PostgreSQLConnection');
 });

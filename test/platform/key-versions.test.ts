@@ -43,6 +43,7 @@ describe('versions that are variables of their own', () => {
         JWT_PRIVATE_KEYS: `[${jwk('1')}]`,
         JWT_PRIVATE_KEYS_5: jwk('5'),
         JWT_PRIVATE_KEYS_20: jwk('20'),
+        JWT_PRIVATE_KEYS_NEXT_20: jwk('20'),
         JWT_PRIVATE_KEYS_NEXT_30: jwk('30'),
       }),
     ).toEqual(['20', '5', '1', '30']);

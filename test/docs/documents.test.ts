@@ -1,0 +1,51 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+
+const PROJECT = resolve(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
+
+const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`)];
+const FOLDERS = readdirSync(PROJECT).join('|').replaceAll('.', '\\.');
+
+/** Paths of the repository that stand in backticks: `src/app.ts`. Those with a variable part are none. */
+const pathsIn = (text: string): string[] =>
+  [...text.matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]+)\``, 'g'))].map(([, path]) => path as string);
+
+it.each(DOCUMENTS)('%s names only files that are there', (document) => {
+  const missing = pathsIn(read(document)).filter((path) => !existsSync(join(PROJECT, path)));
+  expect(missing).toEqual([]);
+});
+
+it('the threat model names a test that is there for each asset', () => {
+  const rows = read('docs/threat-model.md')
+    .split('\n')
+    .filter((line) => /^\| (?!asset|-)/.test(line));
+  expect(rows.length).toBeGreaterThan(20);
+  for (const row of rows) expect(pathsIn(row).some((path) => path.startsWith('test/'))).toBe(true);
+});
+
+it('the alerts ask for events that the Worker logs', () => {
+  const source = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => read(join('src', name)))
+    .join('\n');
+  const [, alerts = ''] = /## Alerts\n([\s\S]*?)\n## /.exec(read('docs/operations.md')) ?? [];
+  const events = [...alerts.matchAll(/"([a-z_]+)"/g)].map(([, event]) => event as string);
+  expect(events.length).toBeGreaterThan(8);
+  for (const event of events) {
+    // Names of batches are made of what is kept: `audit_record` + `s_not_kept`.
+    const written = [`'${event}'`, `'${event.replace(/s_not_kept$/, '')}'`];
+    expect(
+      written.some((text) => source.includes(text)),
+      event,
+    ).toBe(true);
+  }
+});
+
+it('documents name only commands that are there', () => {
+  const { scripts } = JSON.parse(read('package.json'));
+  const texts = DOCUMENTS.map(read).join('\n');
+  const named = [...texts.matchAll(/npm run ([\w-]+)/g)].map(([, script]) => script as string);
+  for (const script of named) expect(scripts).toHaveProperty(script);
+});
