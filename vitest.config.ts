@@ -28,7 +28,7 @@ const random = () => randomBytes(32).toString('base64');
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'node', include: IN_NODE, testTimeout: 60_000 } },
+      { test: { name: 'node', include: IN_NODE, testTimeout: 60_000, hookTimeout: 60_000 } },
       {
         test: {
           name: 'browser',

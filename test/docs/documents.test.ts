@@ -6,7 +6,11 @@ const PROJECT = resolve(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
 const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`)];
-const FOLDERS = readdirSync(PROJECT).join('|').replaceAll('.', '\\.');
+/** Those with a dot are made by commands, but for that of CI. */
+const FOLDERS = readdirSync(PROJECT)
+  .filter((name) => !name.startsWith('.') || name === '.ci')
+  .join('|')
+  .replaceAll('.', '\\.');
 
 /** Paths of the repository that stand in backticks: `src/app.ts`. Those with a variable part are none. */
 const pathsIn = (text: string): string[] =>

@@ -14,10 +14,12 @@ const query = <Row>(statement: string) => inDatabase('CONTROL_DB', (database) =>
 const user = (company: string, id: string) =>
   `INSERT INTO users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at)
    VALUES ('${id}', '${company}', '${id}@x.test', 'Ana "A" D''Ávila', 1, '["t"]', '{}', 5, 5)`;
-const visualization = (company: string, id: string, name: string) =>
-  `INSERT INTO visualizations
-     (id, company_id, slug, name, description, sql, chart, parameters, created_by_user_id, created_at, updated_at)
-   VALUES ('${id}', '${company}', '${id}', '${name}', '', 'select ''1''', '{"type":"table"}', '[]', 'u', 1, 1)`;
+const visualizations = (company: string, ids: string[], name: string) => {
+  const rest = (id: string) => `'${id}', '${name}', '', 'select ''1''', '{"x":1}', '[]', 'u', 1, 1`;
+  return `INSERT INTO visualizations
+    (id, company_id, slug, name, description, sql, chart, parameters, created_by_user_id, created_at, updated_at)
+    VALUES ${ids.map((id) => `('${id}', '${company}', ${rest(id)})`).join()}`;
+};
 
 beforeAll(async () => {
   ({ folder, remove } = await aLocalState('CONTROL_DB'));
@@ -26,7 +28,8 @@ beforeAll(async () => {
       await database.query(`INSERT INTO companies VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`);
       await database.query(user(id, `user-${id}`));
       // More than one statement takes.
-      for (let at = 0; at < 60; at += 1) await database.query(visualization(id, `v-${id}-${at}`, 'As it was'));
+      const ids = Array.from({ length: 60 }, (_, at) => `v-${id}-${at}`);
+      await database.query(visualizations(id, ids, 'As it was'));
       await database.query(
         `INSERT INTO sessions (id, company_id, user_id, refresh_digest, created_at, expires_at)
          VALUES ('session-${id}', '${id}', 'user-${id}', 'digest', 1, 2)`,
@@ -60,7 +63,7 @@ it('keeps a company’s rows, and brings them back as they were, without touchin
   await query("DELETE FROM users WHERE company_id = 'a'");
   await query("DELETE FROM visualizations WHERE company_id = 'a' AND id <> 'v-a-7'");
   await query("UPDATE visualizations SET name = 'Changed'");
-  await query(visualization('a', 'newer', 'Newer'));
+  await query(visualizations('a', ['newer'], 'Newer'));
   const others = () => query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id");
   const untouched = await others();
   expect(await company('import', file)).toEqual({ code: 0, output: '61 rows were put back.\n' });
@@ -81,7 +84,7 @@ it('puts back only what was asked for, and says when a name is taken', async () 
   expect(await query("SELECT name FROM users WHERE company_id = 'b'")).toEqual([{ name: 'Changed' }]);
 
   await query("UPDATE visualizations SET slug = 'moved' WHERE id = 'v-b-0'");
-  await query(visualization('b', 'thief', 'Thief'));
+  await query(visualizations('b', ['thief'], 'Thief'));
   await query("UPDATE visualizations SET slug = 'v-b-0' WHERE id = 'thief'");
   const refused = await company('import', file);
   expect(refused).toEqual({ code: 1, output: expect.stringContaining('visualizations cannot be put back') });
