@@ -3,7 +3,7 @@ import { type Context, type Origin, openContext } from '../context.ts';
 import { archiveOldRecords } from '../modules/audit/service.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
-import { resumeJobs } from '../modules/knowledge/generation/jobs.ts';
+import { resumeJobs, sweepSources } from '../modules/knowledge/generation/jobs.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
@@ -40,6 +40,7 @@ async function runParts(origin: Origin): Promise<void> {
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       knowledge_jobs: () => resumeJobs(context),
+      knowledge_sources: () => sweepSources(context),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),

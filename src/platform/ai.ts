@@ -41,14 +41,21 @@ export interface AiAnswer<T> {
 }
 
 const TRIES = 3;
+/** Longest pause between tries that a provider may ask for. Milliseconds. */
+const LONGEST_PAUSE_MS = 30_000;
 /** Longest answer, in tokens and in bytes on the wire. */
 const MAX_TOKENS = 8192;
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
 export const noUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });
 
+/** How long `askModel` may take. Milliseconds. */
+export const longestAskMs = ({ timeoutMs, backoffMs }: AiSettings): number =>
+  TRIES * timeoutMs + Math.max(backoffMs, LONGEST_PAUSE_MS) + Math.max(4 * backoffMs, LONGEST_PAUSE_MS);
+
 /**
- * Asks a model, and again when it is slow, broken or answers what is of no use: three times in all.
+ * Asks a model, and again when it is slow, broken or answers what is of no use: three times in all. A provider that says
+ * when to come again (`Retry-After`) is waited for, up to half a minute.
  * @param usage counts what was used, also by tries that failed
  * @throws Failure `ai.unavailable`, `ai.refused`, `ai.invalid_output`; none of them repeats what the provider said
  */
@@ -59,7 +66,8 @@ export async function askModel<T>(settings: AiSettings, question: Question<T>, u
     } catch (error) {
       const failure = failureOf(error);
       if (attempt === TRIES || failure.reason === 'ai.refused') throw failure;
-      await new Promise((resolve) => setTimeout(resolve, settings.backoffMs * 4 ** (attempt - 1)));
+      const pause = Math.max(settings.backoffMs * 4 ** (attempt - 1), Math.min(wishOf(error), LONGEST_PAUSE_MS));
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
 }
@@ -107,9 +115,20 @@ const boundedFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: 'manual' });
   const body = await readBounded(response.body, MAX_ANSWER_BYTES);
   if (body === null) throw new BadAnswer('The answer is too large.');
-  const headers = { 'content-type': response.headers.get('content-type') ?? '' };
+  const headers = new Headers({ 'content-type': response.headers.get('content-type') ?? '' });
+  const retryAfter = response.headers.get('retry-after');
+  if (retryAfter !== null) headers.set('retry-after', retryAfter);
   return new Response(body.length > 0 ? body : null, { status: response.status, headers });
 };
+
+/** How long a provider wants not to be asked: seconds, or a date. Milliseconds; 0 when it does not say. */
+function wishOf(error: unknown): number {
+  const text = error instanceof OpenAI.APIError ? error.headers?.get('retry-after') : undefined;
+  if (!text) return 0;
+  const wish =
+    /^\s*\d/.test(text) && Number.isFinite(Number(text)) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(wish) ? Math.max(0, wish) : 0;
+}
 
 function failureOf(error: unknown): Failure {
   const failure = isConnection(error)

@@ -21,7 +21,9 @@ export type Step =
   /** Answers this body, whatever it is, with status 200. */
   | { body: string }
   /** Answers an error as the provider words it. */
-  | { status: number }
+  | { status: number; retryAfter?: string }
+  /** Begins an answer and then says nothing more, without hanging up. */
+  | { stall: true }
   /** Breaks off in the middle of an answer. */
   | { half: true }
   /** Says nothing and hangs up. */
@@ -33,6 +35,8 @@ export interface Asked {
   messages: { role: string; content: string }[];
   response_format: { type: string; json_schema: { name: string; strict: boolean; schema: Schema } };
   max_completion_tokens: number;
+  /** When it came. Milliseconds since the epoch. */
+  at: number;
 }
 
 interface Schema {
@@ -72,7 +76,7 @@ function provider(): RequestListener {
     const body = JSON.parse(await textOf(request)) as Asked;
     const refused = refusalOf(request, body);
     if (refused) return json(response, refused.status, { error: { message: refused.message } });
-    script.asked.push(body);
+    script.asked.push({ ...body, at: Date.now() });
     const step = script.steps.length > 1 ? (script.steps.shift() as Step) : script.steps[0];
     await perform(step as Step, body, response);
   };
@@ -82,14 +86,15 @@ async function perform(step: Step, asked: Asked, response: ServerResponse): Prom
   if ('hangUp' in step) return void response.destroy();
   if ('status' in step) {
     // Providers like to repeat the key they were sent.
+    if (step.retryAfter !== undefined) response.setHeader('retry-after', step.retryAfter);
     return json(response, step.status, { error: { message: `refused for ${AI_KEY}`, type: 'server_error' } });
   }
   if ('body' in step) return void response.writeHead(200, { 'content-type': 'application/json' }).end(step.body);
-  if ('half' in step) {
+  if ('half' in step || 'stall' in step) {
     const whole = JSON.stringify(completion(asked, JSON.stringify({ payload: {} })));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': whole.length });
     response.write(whole.slice(0, whole.length / 2));
-    return void setTimeout(() => response.destroy(), 50);
+    return 'half' in step ? void setTimeout(() => response.destroy(), 50) : undefined;
   }
   if ('text' in step) return json(response, 200, completion(asked, step.text, step.finishReason));
   if (step.afterMs) await new Promise((resolve) => setTimeout(resolve, step.afterMs));

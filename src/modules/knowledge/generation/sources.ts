@@ -27,7 +27,10 @@ function cutNear(text: string, start: number, latest: number): number {
   return /[\uD800-\uDBFF]/.test(text[latest - 1] ?? '') ? latest - 1 : latest;
 }
 
-const keyOf = (ctx: CompanyContext, jobId: string): string => `knowledge/${ctx.actor.companyId}/${jobId}`;
+/** Where the texts of all jobs lie in R2; under it the company's id, then the job's. */
+export const SOURCES = 'knowledge/';
+
+const keyOf = (ctx: CompanyContext, jobId: string): string => `${SOURCES}${ctx.actor.companyId}/${jobId}`;
 
 /** Where the batches of a job will lie, and their bytes. */
 export function sourceOf(

@@ -51,11 +51,24 @@ export const takeUp = (db: ControlDb, key: JobKey, now: number, until: number) =
     .where(and(one(key), inWork, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
     .returning();
 
-/** Lets the next delivery have its turn at once. */
-export const release = (db: ControlDb, key: JobKey, until: number) =>
+/** What a job used so far and this, as the database adds it up. */
+const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
+  sql`json_object('requests', ${jobs.usage} ->> '$.requests' + ${requests},
+    'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},
+    'completion_tokens', ${jobs.usage} ->> '$.completion_tokens' + ${completion_tokens})`;
+
+/** Counts what a delivery used although nothing came of it. */
+export const addUsage = (db: ControlDb, key: JobKey, usage: AiUsage) =>
   db
     .update(jobs)
-    .set({ leasedUntil: null })
+    .set({ usage: usageWith(usage) })
+    .where(one(key));
+
+/** Lets the next delivery have its turn at once. */
+export const release = (db: ControlDb, key: JobKey, until: number, usage: AiUsage) =>
+  db
+    .update(jobs)
+    .set({ leasedUntil: null, usage: usageWith(usage) })
     .where(and(one(key), eq(jobs.leasedUntil, until)));
 
 /** What a batch brought. */
@@ -75,7 +88,7 @@ export const advance = (db: ControlDb, job: JobRow, { suggestions, rejected, usa
       processedCount,
       suggestionCount: job.suggestionCount + suggestions,
       rejectedCount: job.rejectedCount + rejected,
-      usage: sum(job.usage, usage),
+      usage: usageWith(usage),
       status: last ? 'succeeded' : 'running',
       endedAt: last ? now : null,
       leasedUntil: null,
@@ -86,17 +99,11 @@ export const advance = (db: ControlDb, job: JobRow, { suggestions, rejected, usa
     .returning();
 };
 
-const sum = (a: AiUsage, b: AiUsage): AiUsage => ({
-  requests: a.requests + b.requests,
-  prompt_tokens: a.prompt_tokens + b.prompt_tokens,
-  completion_tokens: a.completion_tokens + b.completion_tokens,
-});
-
 /** Ends a job that is in work as failed. */
 export const fail = (db: ControlDb, job: JobRow, lastError: string, usage: AiUsage, now: number) =>
   db
     .update(jobs)
-    .set({ status: 'failed', lastError, usage: sum(job.usage, usage), endedAt: now, leasedUntil: null, updatedAt: now })
+    .set({ status: 'failed', lastError, usage: usageWith(usage), endedAt: now, leasedUntil: null, updatedAt: now })
     .where(and(one(job), inWork, eq(jobs.processedCount, job.processedCount)))
     .returning();
 
@@ -107,6 +114,13 @@ export const cancel = (db: ControlDb, key: JobKey, now: number) =>
     .set({ status: 'cancelled', endedAt: now, leasedUntil: null, updatedAt: now })
     .where(and(one(key), inWork))
     .returning();
+
+/** Those of the ids that are jobs in work, of whatever company. */
+export const selectInWork = (db: ControlDb, ids: readonly string[]) =>
+  db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(and(inWork, sql`${jobs.id} in (select value from json_each(${JSON.stringify(ids)}))`));
 
 /** Jobs of any company that are in work and fell silent before `since`, with nobody at them. */
 export const selectSilent = (db: ControlDb, { now, since }: { now: number; since: number }, limit: number) =>

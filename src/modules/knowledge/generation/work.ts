@@ -1,7 +1,8 @@
 import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import { Failure } from '../../../kernel/failure.ts';
-import { type AiSettings, noUsage } from '../../../platform/ai.ts';
+import { type AiUsage, longestAskMs, noUsage } from '../../../platform/ai.ts';
+import { logError } from '../../../platform/log.ts';
 import { findResources } from '../resources/service.ts';
 import {
   dropBatch,
@@ -48,7 +49,7 @@ export async function workOn(ctx: CompanyContext, jobId: string): Promise<void> 
   } catch (error) {
     const lastError = sentenceOf(error);
     if (lastError === undefined) {
-      await store.release(ctx.db, key, until);
+      await store.release(ctx.db, key, until, usage);
       throw error;
     }
     await endFailed(ctx, job, lastError, usage);
@@ -57,12 +58,7 @@ export async function workOn(ctx: CompanyContext, jobId: string): Promise<void> 
 
 class GivenUp extends Error {}
 
-/** As long as three tries of the model may take. */
-function leaseMs(ctx: CompanyContext): number {
-  if (!isAiConfigured(ctx)) return GRACE_MS;
-  const { timeoutMs, backoffMs }: AiSettings = requireAi(ctx);
-  return 3 * timeoutMs + 5 * backoffMs + GRACE_MS;
-}
+const leaseMs = (ctx: CompanyContext): number => GRACE_MS + (isAiConfigured(ctx) ? longestAskMs(requireAi(ctx)) : 0);
 
 /** What an error means for the job, in a sentence for its people; undefined when it is worth another delivery. */
 function sentenceOf(error: unknown): string | undefined {
@@ -77,8 +73,8 @@ async function record(
   ctx: CompanyContext,
   job: store.JobRow,
   { rows, rejected }: Batch,
-  usage: ReturnType<typeof noUsage>,
-) {
+  usage: AiUsage,
+): Promise<boolean> {
   const isLast = job.processedCount + 1 === job.totalCount;
   const isStaged = job.type !== 'enrichment';
   const [advanced] = await commit(ctx.db, [
@@ -86,25 +82,41 @@ async function record(
     ...keepCandidates(ctx, rows, isStaged ? 'staged' : 'pending'),
     ...(isLast && isStaged ? showBatch(ctx, job.id, job.type === 'concept_generation' ? 'concepts' : 'ontology') : []),
   ]);
-  // Cancelled meanwhile, or done by another delivery: then this answer is thrown away.
-  if (!advanced[0]) return false;
+  if (!advanced[0]) {
+    // Cancelled meanwhile, or done by another delivery: then this answer is thrown away, though not what it took.
+    await store.addUsage(ctx.db, job, usage);
+    return false;
+  }
   if (isLast) await forgetSource(ctx, job);
   return !isLast;
 }
 
-async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: ReturnType<typeof noUsage>) {
-  const [failed] = await store.fail(ctx.db, job, lastError, usage, ctx.now());
-  if (failed) await clearUp(ctx, failed);
+/** Ends a job, with which goes what it kept back. */
+async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
+  const fail = store.fail(ctx.db, job, lastError, usage, ctx.now());
+  const [[failed]] = await commit(ctx.db, [fail, dropBatch(ctx, job.id)]);
+  if (failed) await forgetSource(ctx, failed);
 }
 
-/** What an unfinished job leaves behind goes. */
-export async function clearUp(ctx: CompanyContext, job: store.JobRow): Promise<void> {
-  await commit(ctx.db, [dropBatch(ctx, job.id)]);
-  await forgetSource(ctx, job);
+/**
+ * Ends a job that is in work because somebody wants it to, with which goes what it kept back.
+ * @returns undefined for a job that is not in work
+ */
+export async function endCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
+  const cancel = store.cancel(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now());
+  const [[cancelled]] = await commit(ctx.db, [cancel, dropBatch(ctx, id)]);
+  if (cancelled) await forgetSource(ctx, cancelled);
+  return cancelled;
 }
 
-async function forgetSource(ctx: CompanyContext, { input }: store.JobRow): Promise<void> {
-  if (input.source) await ctx.files.delete(input.source.key);
+/** Removes the text of a job that has ended. Where that fails, `sweepSources` makes up for it. */
+async function forgetSource(ctx: CompanyContext, { id, companyId, input }: store.JobRow): Promise<void> {
+  if (!input.source) return;
+  try {
+    await ctx.files.delete(input.source.key);
+  } catch (error) {
+    logError('knowledge_source_not_removed', error, { company_id: companyId, job_id: id });
+  }
 }
 
 /** Asks how to improve the next target. One that is gone, or needs no improvement, is counted and passed over. */

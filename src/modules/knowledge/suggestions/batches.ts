@@ -32,6 +32,6 @@ export function showBatch(ctx: CompanyContext, jobId: string, of: 'concepts' | '
   return of === 'concepts' ? [store.supersedeConcepts(ctx.db, companyId, jobId, ctx.now()), show] : [show];
 }
 
-/** The statement that throws away what a job kept back. */
+/** The statement that throws away what a job kept back, if the one before it in the batch ended the job. */
 export const dropBatch = (ctx: CompanyContext, jobId: string): Statement =>
   store.dropStaged(ctx.db, ctx.actor.companyId, jobId);

@@ -140,8 +140,15 @@ export const showStaged = (db: ControlDb, companyId: string, jobId: string, now:
       ),
     );
 
-/** Throws away what a job kept back. */
+/** Throws away what a job kept back, if the write before it took place. */
 export const dropStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .delete(suggestions)
-    .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
+    .where(
+      and(
+        eq(suggestions.companyId, companyId),
+        eq(suggestions.jobId, jobId),
+        eq(suggestions.status, 'staged'),
+        sql`changes() > 0`,
+      ),
+    );
