@@ -137,6 +137,11 @@ describe('a file to generate concepts from', () => {
     expect(await refused(name, content)).toEqual(['file']);
   });
 
+  it('is no text of a field', async () => {
+    expect(fieldsOf(await post([['file', 'terms.csv']]))).toEqual(['file']);
+    expect(fieldsOf(await post([['text', file('a.txt', 'a')]]))).toEqual(['text']);
+  });
+
   it('is read from a form that is whole', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const answer = await as.post(PATH, {

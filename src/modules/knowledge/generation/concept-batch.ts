@@ -50,13 +50,14 @@ const candidateMembers = z.object({
 /** Asks for the concepts of one part of the material, or of one business domain where there is no text. */
 export async function conceptBatch(turn: BatchTurn): Promise<Batch> {
   const { ctx, settings, job, usage } = turn;
-  const { text, concepts } = await conceptsText(ctx);
+  const given = await materialsOf(turn);
+  const { text, concepts } = await conceptsText(ctx, given.map((material) => material.text).join('\n'));
   const staged = await stagedBy(ctx, job.id);
   const proposed = staged
     .filter(({ targetType }) => targetType === 'concept_create')
     .map(({ targetName }) => targetName);
   const materials = [
-    ...(await materialsOf(turn)),
+    ...given,
     { what: 'existing concepts', text },
     { what: 'names already proposed', text: fitting(proposed.map((name) => JSON.stringify(name))) },
   ];

@@ -43,6 +43,7 @@ export async function readConceptForm(request: Request): Promise<ConceptGenerati
   const form = await parse(request, bytes);
   const files = [...form.values()].filter((value) => typeof value !== 'string').filter(wasChosen);
   if (files.length > 1) throw badFile('must be one file at most');
+  if (form.getAll('file').some((value) => typeof value === 'string' && value !== '')) throw badFile('must be a file');
   const [file] = files;
   if (file && !isAccepted(file.name)) throw badFile(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
   if (file && file.size > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);

@@ -4,11 +4,12 @@ import { NODE_TYPES, type OntologyNode } from '../ontology/service.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { livingResources, type Resource } from '../resources/service.ts';
 import {
+  conceptPieces,
+  entityHints,
   fitting,
   GROUNDS_SHAPE,
   type Proposal,
   pendingOntology,
-  resourceText,
   rowOf,
   stagedBy,
 } from '../suggestions/service.ts';
@@ -19,7 +20,7 @@ import { readBatch } from './sources.ts';
 const PROMPT = PROMPTS.ontologyGeneration;
 /** Candidates of each kind in one answer that are looked at. */
 const MAX_CANDIDATES = 300;
-/** Nodes and relations that exist, and concepts, that are read at all. */
+/** Nodes and relations that exist that are read at all. */
 const MOST_KNOWN = 5000;
 
 const text = z.string().nullable();
@@ -55,20 +56,28 @@ const SHAPE = z.object({
 
 const answered = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
 
-/** Asks for the nodes and relations of one part of the catalogue. */
+/**
+ * Asks for the nodes and relations of one part of the catalogue. Concepts that are more than one request holds take turns,
+ * so that all of both are read by the end.
+ */
 export async function ontologyBatch({ ctx, settings, job, usage }: BatchTurn): Promise<Batch> {
   const { source } = job.input;
-  const catalogue = source && (await readBatch(ctx, source, job.processedCount));
+  if (!source) throw new SourceGone();
+  const parts = source.offsets.length - 1;
+  const part = job.processedCount % parts;
+  const catalogue = await readBatch(ctx, source, part);
   if (catalogue === undefined) throw new SourceGone();
-  const hints = await livingResources(ctx, { type: 'concept', facet: 'entity_hint', limit: MOST_KNOWN });
+  const hints = await entityHints(ctx);
+  const pieces = conceptPieces(hints);
   const nodes = (await livingResources(ctx, { type: 'ontology_node', limit: MOST_KNOWN })) as Resource<OntologyNode>[];
   const relations = await livingResources(ctx, { type: 'ontology_relation', limit: MOST_KNOWN });
   const suggested = [...(await pendingOntology(ctx)), ...(await stagedBy(ctx, job.id))];
   const world = worldOf(hints, nodes, relations, suggested);
-  const known = [...world.ends].map(([key, { name }]) => JSON.stringify({ key, name }));
+  // Those of this very job come first, which relations are likeliest to name.
+  const known = [...world.ends].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
   const materials = [
-    { what: 'concepts', text: fitting(hints.map(resourceText)) },
-    { what: `part ${job.processedCount + 1} of ${job.totalCount} of the catalogue`, text: catalogue },
+    { what: 'concepts', text: pieces[job.processedCount % pieces.length] ?? '' },
+    { what: `part ${part + 1} of ${parts} of the catalogue`, text: catalogue },
     { what: 'known nodes', text: fitting(known) },
   ];
   const { value, model } = await askModel(

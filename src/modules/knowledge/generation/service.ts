@@ -6,13 +6,20 @@ import { connectionIdOf } from '../../managed-database/service.ts';
 import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
 import { countResources, findResources, type ResourceType } from '../resources/service.ts';
-import { catalogueLines, isAiConfigured, requireAi } from '../suggestions/service.ts';
+import {
+  catalogueLines,
+  conceptPieces,
+  entityHints,
+  isAiConfigured,
+  packed,
+  requireAi,
+} from '../suggestions/service.ts';
 import { textOfDocument } from './documents.ts';
 import { badFile, jobEnded, jobNotFound, jobRunning, prerequisiteMissing } from './failures.ts';
 import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf } from './sources.ts';
 import * as store from './store.ts';
 import type { JobStatus, JobType } from './tables.ts';
-import { clearUp } from './work.ts';
+import { endCancelled } from './work.ts';
 
 export { ACCEPTED_FILE_TYPES } from './failures.ts';
 export type { JobRow } from './store.ts';
@@ -90,12 +97,14 @@ export async function startOntologyGeneration(ctx: UserContext, connectionId: st
   if (!connections.some((connection) => connection.connection_id === connectionId)) {
     throw prerequisiteMissing('connection_id', 'names no connection of this company that has tables');
   }
-  const batches = batchesOf((await catalogueLines(ctx)).join('\n')).slice(0, MAX_BATCHES);
+  const batches = packed(await catalogueLines(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
+  const totalCount = Math.max(batches.length, conceptPieces(await entityHints(ctx)).length);
+  if (totalCount > MAX_BATCHES) throw prerequisiteMissing('connection_id', 'names a catalogue that is too large');
   return start(ctx, {
     type: 'ontology_generation',
     targetType: 'ontology_node',
     targetIds: [],
-    totalCount: batches.length,
+    totalCount,
     input: { connectionId },
     batches,
   });
@@ -145,9 +154,8 @@ export const listEnrichments = (
  * @throws Failure `knowledge_job.not_found`, `knowledge_job.ended`
  */
 export async function cancelJob(ctx: CompanyContext, id: string): Promise<store.JobRow> {
-  const [cancelled] = await store.cancel(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now());
+  const cancelled = await endCancelled(ctx, id);
   if (!cancelled) throw jobEnded((await getJob(ctx, id)).status);
-  await clearUp(ctx, cancelled);
   return cancelled;
 }
 

@@ -99,12 +99,11 @@ const evidenceItem = z.preprocess(
 const grounds = z.object({
   explanation: z
     .string()
-    .default('')
-    .transform((explanation) => explanation.slice(0, MAX_DESCRIPTION)),
+    .nullish()
+    .transform((explanation) => explanation?.slice(0, MAX_DESCRIPTION) ?? ''),
   evidence: z
-    .array(evidenceItem)
-    .default([])
-    .transform((items) => items.slice(0, MAX_EVIDENCE)),
+    .preprocess((items) => (typeof items === 'string' ? [items] : items), z.array(evidenceItem).nullish())
+    .transform((items) => items?.slice(0, MAX_EVIDENCE) ?? []),
   confidence: z.number().min(0).max(1).nullable().default(null),
 });
 

@@ -5,7 +5,7 @@ import type { OntologyRelation } from '../ontology/service.ts';
 import { compose, type Material, PROMPTS } from '../prompts/compose.ts';
 import type { Content, Resource, ResourceType } from '../resources/service.ts';
 import { nothingProposed } from './failures.ts';
-import { catalogueLines, fitting, resourcesText, resourceText } from './materials.ts';
+import { catalogueText, resourcesText, resourceText } from './materials.ts';
 import { groundsIn, proposalIn, proposalShape } from './proposals.ts';
 import { DEFINITIONS, type Grounds, type TargetType } from './suggestion.ts';
 
@@ -44,7 +44,7 @@ export async function proposeChange(
   const materials = [
     { what: 'the resource', text: resourceText(target) },
     { what: 'what it belongs to', text: await resourcesText(ctx, relatedTo(target)) },
-    { what: 'the catalogue', text: fitting(await catalogueLines(ctx)) },
+    { what: 'the catalogue', text: await catalogueText(ctx) },
   ];
   const { value, model } = await ask(settings, prompt, materials, type, usage, (payload) => {
     const changes = DEFINITIONS[type].changes.parse(proposalIn(type, payload));
@@ -81,7 +81,7 @@ export async function proposePromotion(
   const prompt = to === 'semantic' ? PROMPTS.promoteSemantic : PROMPTS.promoteOntology;
   const materials = [
     { what: 'the concept', text: resourceText(concept) },
-    { what: 'the catalogue', text: fitting(await catalogueLines(ctx)) },
+    { what: 'the catalogue', text: await catalogueText(ctx) },
   ];
   const { name, description, type } = concept.content;
   const given =

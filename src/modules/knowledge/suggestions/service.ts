@@ -8,7 +8,7 @@ import * as store from './store.ts';
 import { DEFINITIONS, type SuggestionStatus, type TargetType } from './suggestion.ts';
 
 export { type Candidate, dropBatch, keepCandidates, pendingOntology, showBatch, stagedBy } from './batches.ts';
-export { catalogueLines, conceptsText, fitting, resourceText } from './materials.ts';
+export { catalogueLines, conceptPieces, conceptsText, entityHints, fitting, packed } from './materials.ts';
 export { isAiConfigured, requireAi } from './model.ts';
 export { GROUNDS_SHAPE, groundsIn } from './proposals.ts';
 export { type Proposal, proposeChange } from './propose.ts';

@@ -1,0 +1,200 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { accept, aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
+import { aName, anItem, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
+
+let company: Company;
+let as: Company['as'];
+
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+});
+
+const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
+
+describe('accepting', () => {
+  it('applies the suggestion as a version that names it', async () => {
+    const { id, conceptId } = await aSuggestion(as, 'Better.');
+    const { status, body } = await accept(as, id);
+    expect(status).toBe(200);
+    expect(body.resource).toMatchObject({ _id: conceptId, description: 'Better.', version: 2, suggestion_id: id });
+    expect(body.suggestion).toMatchObject({ status: 'accepted', reviewed_by_user_id: company.owner.id });
+    const { records } = (await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body;
+    expect(records[0]).toMatchObject({ version: 2, suggestion_id: id, changed_by_user_id: company.owner.id });
+    expect((await as.get(`${SUGGESTIONS}?status=accepted`)).body.records[0]._id).toBe(id);
+  });
+
+  it('applies what the reviewer makes of it', async () => {
+    const { id } = await aSuggestion(as, 'Better.');
+    const { body } = await accept(as, id, { override_payload: { description: 'Mine.', status: 'active', unknown: 1 } });
+    expect(body.resource).toMatchObject({ description: 'Mine.', status: 'active' });
+    expect(body.resource).not.toHaveProperty('unknown');
+    expect(body.suggestion.suggested_payload).toEqual({ description: 'Better.' });
+  });
+
+  it('holds what the reviewer makes of it to the limits', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    const wrong = await accept(as, id, { override_payload: { description: 'x'.repeat(4097), status: 'archived' } });
+    expect(fieldsOf(wrong).sort()).toEqual(['override_payload.description', 'override_payload.status']);
+    expect((await conceptOf(conceptId)).version).toBe(1);
+    expect((await accept(as, id)).status).toBe(200);
+  });
+
+  it('happens once, also when several do it at once', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => accept(as, id)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
+    expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect((await conceptOf(conceptId)).version).toBe(2);
+    expect((await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body.total).toBe(2);
+  });
+
+  it('makes one thing, also when several do it at once', async () => {
+    const name = aName('Once');
+    const { id } = await aPromotion(as, { name, description: 'x' });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => accept(as, id)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
+    expect((await as.get(`${PREFIX}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
+  });
+
+  it('and rejecting at once do not both succeed', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    const [accepted, rejected] = await Promise.all([
+      accept(as, id),
+      as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }),
+    ]);
+    expect([accepted.status, rejected.status].sort()).toEqual([200, 409]);
+    expect((await conceptOf(conceptId)).version).toBe(accepted.status === 200 ? 2 : 1);
+  });
+
+  it('is refused when the target has changed since, with the difference', async () => {
+    const { id, conceptId } = await aSuggestion(as, 'Better.');
+    await as.patch(`${PREFIX}/concepts/${conceptId}`, {
+      json: { description: 'Mine.', tags: ['new'], status: 'active' },
+    });
+    const answer = await accept(as, id);
+    expect(refusal(answer)).toEqual([409, 'SUGGESTION_STALE']);
+    const { difference, ...versions } = answer.body.details;
+    expect(versions).toEqual({ version_suggested_for: 1, version_now: 2 });
+    expect(new Set(difference)).toEqual(
+      new Set([
+        { field: 'description', before: 'What a concept is.', now: 'Mine.', suggested: 'Better.' },
+        { field: 'tags', before: [], now: ['new'] },
+        { field: 'status', before: 'draft', now: 'active' },
+      ]),
+    );
+    expect((await conceptOf(conceptId)).description).toBe('Mine.');
+    expect((await as.get(SUGGESTIONS)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
+  });
+
+  it('is refused when the target was archived since', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    await as.delete(`${PREFIX}/concepts/${conceptId}`);
+    expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_STALE']);
+  });
+
+  it('of two for one version is done for one', async () => {
+    const first = await aSuggestion(as, 'One.');
+    const second = await aSuggestion(as, 'Two.', first.conceptId);
+    const answers = await Promise.all([accept(as, first.id), accept(as, second.id)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect((await conceptOf(first.conceptId)).version).toBe(2);
+  });
+
+  it('is refused when a name was taken meanwhile', async () => {
+    const name = aName('Taken');
+    const { id } = await aPromotion(as, { kind: 'entity', name, description: 'x' });
+    await anItem(as, { kind: 'entity', name });
+    expect(refusal(await accept(as, id))).toEqual([409, 'SEMANTIC_ITEM_DUPLICATE']);
+    expect((await accept(as, id, { override_payload: { name: aName('Other') } })).status).toBe(200);
+  });
+
+  it('needs the permission of the target as well', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    const { id: making } = await aPromotion(as, { name: aName('New'), description: 'x' });
+    const reviewer = async (...can: string[]) =>
+      (await aUser(company, { can: ['knowledge_reviews:review', ...can] })).as;
+    const mere = await reviewer('concepts:create', 'semantic:update');
+    for (const suggestion of [id, making]) {
+      expect(refusal(await accept(mere, suggestion))).toEqual([403, 'FORBIDDEN']);
+    }
+    const noReviewer = (await aUser(company, { can: ['concepts:*', 'knowledge_reviews:list'] })).as;
+    expect(refusal(await accept(noReviewer, id))).toEqual([403, 'FORBIDDEN']);
+    expect((await conceptOf(conceptId)).version).toBe(1);
+    expect((await accept(await reviewer('concepts:update'), id)).status).toBe(200);
+    expect((await accept(await reviewer('semantic:create'), making)).status).toBe(200);
+  });
+
+  it('knows the suggestions of its company alone', async () => {
+    const { id } = await aSuggestion(as);
+    const other = await aCompany();
+    for (const answer of [
+      await accept(other.as, id),
+      await other.as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }),
+      await accept(as, NOBODY),
+    ]) {
+      expect(refusal(answer)).toEqual([404, 'SUGGESTION_NOT_FOUND']);
+    }
+    expect((await other.as.get(SUGGESTIONS)).body.total).toBe(0);
+  });
+});
+
+describe('rejecting', () => {
+  it('keeps who, when and why', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    const { status, body } = await as.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
+    expect([status, body.status, body.review_note]).toEqual([200, 'rejected', 'Too long.']);
+    expect(body).toMatchObject({ reviewed_by_user_id: company.owner.id, reviewed_at: expect.any(String) });
+    expect(refusal(await as.post(`${SUGGESTIONS}/${id}/reject`))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect((await conceptOf(conceptId)).version).toBe(1);
+  });
+
+  it('needs no note, takes 4096 characters and no more', async () => {
+    const reject = async (json?: unknown) => as.post(`${SUGGESTIONS}/${(await aSuggestion(as)).id}/reject`, { json });
+    expect((await reject()).body.review_note).toBeNull();
+    expect((await reject({ review_note: 'x'.repeat(4096) })).status).toBe(200);
+    expect(fieldsOf(await reject({ review_note: 'x'.repeat(4097) }))).toEqual(['review_note']);
+  });
+});
+
+describe('accepting several', () => {
+  const bulk = (ids: unknown, caller = as) => caller.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids } });
+
+  it('answers for each, and lets none hold up the others', async () => {
+    const good = await aSuggestion(as);
+    const stale = await aSuggestion(as);
+    await as.patch(`${PREFIX}/concepts/${stale.conceptId}`, { json: { tags: ['x'] } });
+    const { status, body } = await bulk([NOBODY, stale.id, good.id, good.id]);
+    expect(status).toBe(200);
+    expect(body.accepted).toEqual([
+      {
+        suggestion: expect.objectContaining({ _id: good.id, status: 'accepted' }),
+        resource: expect.objectContaining({ _id: good.conceptId, version: 2 }),
+      },
+    ]);
+    expect(body.failed.map(({ id, error }: Record<string, string>) => [id, error])).toEqual([
+      [NOBODY, 'SUGGESTION_NOT_FOUND'],
+      [stale.id, 'SUGGESTION_STALE'],
+    ]);
+    expect(body.failed[0].message).toEqual(expect.any(String));
+  });
+
+  it('fails what the caller may not do, alone', async () => {
+    const { as: reviewer } = await aUser(company, { can: ['knowledge_reviews:review', 'concepts:update'] });
+    const concept = await aSuggestion(as);
+    const item = await aPromotion(as, { name: aName('New'), description: 'x' });
+    const { body } = await bulk([item.id, concept.id], reviewer);
+    expect(body.accepted).toHaveLength(1);
+    expect(body.failed).toEqual([expect.objectContaining({ id: item.id, error: 'FORBIDDEN' })]);
+    const { as: nobody } = await aUser(company, { can: ['concepts:update'] });
+    expect(refusal(await bulk([concept.id], nobody))).toEqual([403, 'FORBIDDEN']);
+  });
+
+  it('takes 1 to 100', async () => {
+    expect(fieldsOf(await bulk([]))).toEqual(['ids']);
+    expect(fieldsOf(await bulk(Array.from({ length: 101 }, () => NOBODY)))).toEqual(['ids']);
+    expect((await bulk(Array.from({ length: 100 }, () => NOBODY))).body.failed).toHaveLength(1);
+  });
+});
