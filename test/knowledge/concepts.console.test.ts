@@ -137,6 +137,22 @@ describe('changing a concept', () => {
     expect((await as.get(`${PATH}/${id}/versions`)).body.total).toBe(4);
   });
 
+  it('archives by status too, for those who may delete', async () => {
+    const id = await aConcept(as, { tags: ['a'] });
+    const { as: editor } = await aUser(company, { can: ['concepts:update'] });
+    const archive = { json: { status: 'archived', tags: ['b'] } };
+    expect((await editor.patch(`${PATH}/${id}`, archive)).status).toBe(403);
+    expect((await as.get(`${PATH}/${id}`)).body).toMatchObject({ status: 'draft', version: 1 });
+    expect((await as.patch(`${PATH}/${id}`, archive)).body).toMatchObject({
+      status: 'archived',
+      tags: ['b'],
+      version: 2,
+    });
+    expect((await as.get(`${PATH}/${id}/versions`)).body.records[0].change).toBe('archived');
+    expect(refusal(await as.patch(`${PATH}/${id}`, archive))).toEqual([409, 'CONCEPT_ARCHIVED']);
+    expect(refusal(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
+  });
+
   it('leaves what is archived alone, unless it is brought back', async () => {
     const id = await aConcept(as);
     await as.delete(`${PATH}/${id}`);

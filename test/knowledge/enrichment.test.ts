@@ -78,6 +78,26 @@ describe('enriching', () => {
     expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
   });
 
+  it('ends when it is cancelled, and keeps what it had', async () => {
+    const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
+    const workshop = await aWorkshop(as, proposal({ tags: ['x'] }));
+    const { body } = await enrich(workshop, 'concept', ids);
+    await workshop.deliver(workshop.messages.shift() as never);
+    expect((await as.post(`${PATH}/${body._id}/cancel`)).body).toMatchObject({
+      status: 'cancelled',
+      processed_count: 1,
+    });
+    await workshop.run();
+    expect((await workshop.model.asked()).length).toBe(1);
+    expect(await workshop.job(body._id)).toMatchObject({
+      status: 'cancelled',
+      processed_count: 1,
+      suggestion_count: 1,
+    });
+    expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
+    expect(refusal(await as.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+  });
+
   it('fails when the key is taken away meanwhile', async () => {
     const workshop = await aWorkshop(as, proposal({ tags: ['x'] }));
     const { body } = await enrich(workshop, 'concept', [await aConcept(as)]);

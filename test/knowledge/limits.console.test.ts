@@ -93,8 +93,11 @@ describe('limits', () => {
       const made = await create(path, { [member]: value(good) });
       expect([made.status, made.body[member]]).toEqual([201, value(good)]);
       expect(fieldsOf(await create(path, { [member]: value(bad) }))).toEqual([member]);
-      const change = { json: { [member]: value(bad) } };
-      expect(fieldsOf(await as.patch(`${PREFIX}/${path}/${made.body._id}`, change))).toEqual([member]);
+      // What is there may be archived by its status; what is made may not.
+      const refused = value(bad) === 'archived' ? 'gone' : value(bad);
+      expect(fieldsOf(await as.patch(`${PREFIX}/${path}/${made.body._id}`, { json: { [member]: refused } }))).toEqual([
+        member,
+      ]);
       await as.delete(`${PREFIX}/${path}/${made.body._id}`);
     },
   );

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { requireAction } from '../../../http/guard.ts';
-import { confidence, description, givenStatus, MAX_ITEMS, name, textList, textOf } from '../resources/members.ts';
+import {
+  confidence,
+  description,
+  givenStatus,
+  MAX_ITEMS,
+  name,
+  patchedStatus,
+  textList,
+  textOf,
+} from '../resources/members.ts';
 import { type Definition, keyFrom } from '../resources/service.ts';
 
 export const CONCEPT_TYPES = ['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'] as const;
@@ -28,12 +37,14 @@ export const concept: Definition<Concept> = {
   type: 'concept',
   noun: 'concept',
   create: input.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
-  changes: input.meta({ id: 'ConceptChanges' }),
+  changes: input,
+  patch: input.extend({ status: patchedStatus }).meta({ id: 'ConceptChanges' }),
   defaults: { type: 'term', aliases: [], tags: [], source: null, confidence: null, related_catalog_assets: [] },
   permissions: {
     names: ['concepts:create', 'concepts:update'],
     requireCreate: (actor) => requireAction(actor, 'concepts:create', '*'),
     requireUpdate: (actor, id) => requireAction(actor, 'concepts:update', id),
+    requireDelete: (actor, id) => requireAction(actor, 'concepts:delete', id),
   },
   nameOf: (content) => content.name,
   keyOf: (content) => keyFrom(content.name),

@@ -58,7 +58,7 @@ export const conceptEndpoints = [
       access: 'concepts:update',
       summary: 'Change a concept',
       description: 'Changes what is sent. An archived concept comes back when `status` is sent with the change.',
-      body: concept.changes,
+      body: concept.patch,
       returns: ok(record),
     },
     async ({ ctx, params, body }) => viewResource(await changeResource(ctx, concept, params.id, body)),

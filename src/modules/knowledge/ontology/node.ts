@@ -8,6 +8,7 @@ import {
   MAX_LONG_ITEMS,
   name,
   oneId,
+  patchedStatus,
   textList,
 } from '../resources/members.ts';
 import { type Definition, keyFrom, referencesIn } from '../resources/service.ts';
@@ -39,7 +40,8 @@ export const ontologyNode: Definition<OntologyNode> = {
   type: 'ontology_node',
   noun: 'ontology_node',
   create: input.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
-  changes: input.meta({ id: 'OntologyNodeChanges' }),
+  changes: input,
+  patch: input.extend({ status: patchedStatus }).meta({ id: 'OntologyNodeChanges' }),
   defaults: {
     node_type: 'class',
     parent_node_id: null,
@@ -54,6 +56,7 @@ export const ontologyNode: Definition<OntologyNode> = {
     names: ['ontology:create', 'ontology:update'],
     requireCreate: (actor) => requireAction(actor, 'ontology:create', '*', 'node'),
     requireUpdate: (actor, id) => requireAction(actor, 'ontology:update', id, 'node'),
+    requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'node'),
   },
   nameOf: (content) => content.name,
   keyOf: (content) => keyFrom(content.node_type, content.name),

@@ -44,7 +44,7 @@ export const ontologyNodeEndpoints = [
       resource: 'node',
       summary: 'Change a node',
       description: 'Changes what is sent. An archived one comes back when `status` is sent with the change.',
-      body: ontologyNode.changes,
+      body: ontologyNode.patch,
       returns: ok(record),
     },
     async ({ ctx, params, body }) => viewResource(await changeResource(ctx, ontologyNode, params.id, body)),

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { requireAction } from '../../../http/guard.ts';
-import { confidence, description, evidence, givenStatus, MAX_LONG_ITEMS, oneId, textOf } from '../resources/members.ts';
+import {
+  confidence,
+  description,
+  evidence,
+  givenStatus,
+  MAX_LONG_ITEMS,
+  oneId,
+  patchedStatus,
+  textOf,
+} from '../resources/members.ts';
 import { type Definition, keyFrom, normalized } from '../resources/service.ts';
 
 /** A relation's own members. */
@@ -28,12 +37,14 @@ export const ontologyRelation: Definition<OntologyRelation> = {
   create: input
     .required({ subject_node_id: true, predicate: true, object_node_id: true, description: true })
     .meta({ id: 'NewOntologyRelation' }),
-  changes: input.meta({ id: 'OntologyRelationChanges' }),
+  changes: input,
+  patch: input.extend({ status: patchedStatus }).meta({ id: 'OntologyRelationChanges' }),
   defaults: { cardinality: null, relation_type: null, confidence: null, evidence: [] },
   permissions: {
     names: ['ontology:create', 'ontology:update'],
     requireCreate: (actor) => requireAction(actor, 'ontology:create', '*', 'relation'),
     requireUpdate: (actor, id) => requireAction(actor, 'ontology:update', id, 'relation'),
+    requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'relation'),
   },
   nameOf: (content) => content.predicate,
   keyOf: (content) => keyFrom(content.subject_node_id, content.predicate, content.object_node_id),

@@ -70,7 +70,7 @@ export const ontologyRelationEndpoints = [
       resource: 'relation',
       summary: 'Change a relation',
       description: 'Changes what is sent. An archived one comes back when `status` is sent with the change.',
-      body: ontologyRelation.changes,
+      body: ontologyRelation.patch,
       returns: ok(record),
     },
     async ({ ctx, params, body }) => viewResource(await changeResource(ctx, ontologyRelation, params.id, body)),

@@ -57,8 +57,10 @@ export interface Definition<C extends Content = Content> {
   noun: 'concept' | 'semantic_item' | 'ontology_node' | 'ontology_relation';
   /** What creating takes; members that have defaults may be left out. */
   create: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
-  /** What changing takes: any of the members. */
+  /** What a suggestion may change: any of the members. */
   changes: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
+  /** What people may change: the same, and archive it. */
+  patch: ZodType<Partial<C> & { status?: Status }>;
   /** Members that were not sent. */
   defaults: Partial<C>;
   permissions: {
@@ -66,6 +68,8 @@ export interface Definition<C extends Content = Content> {
     requireCreate(actor: UserActor): void;
     /** @throws Failure `access.denied` */
     requireUpdate(actor: UserActor, id: string): void;
+    /** @throws Failure `access.denied` */
+    requireDelete(actor: UserActor, id: string): void;
     /** For descriptions of the API. */
     names: readonly [create: Action, update: Action];
   };

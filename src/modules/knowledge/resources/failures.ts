@@ -17,7 +17,7 @@ export const duplicate = (definition: Named, name: string) =>
 
 export const archived = (definition: Named) =>
   new Failure('conflict', `${definition.noun}.archived`, {
-    message: `The ${called(definition)} is archived: send a status with the change to bring it back.`,
+    message: `The ${called(definition)} is archived: send the status draft or active with the change to bring it back.`,
   });
 
 /** Others keep changing it at the same time. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
+import { STATUSES } from './definition.ts';
 
 /** Most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
 export const MAX_ITEMS = 20;
@@ -27,10 +28,14 @@ export const idList = (maxItems: number) => z.array(oneId).max(maxItems);
 /** How sure somebody is: 0 to 1. */
 export const confidence = z.number().min(0).max(1);
 
-/** The statuses that people may give; archiving is a request of its own. */
-export const givenStatus = z.enum(['draft', 'active'], {
-  error: 'must be draft or active; an item is archived with DELETE',
-});
+/** The statuses that something new, or what a suggestion makes of it, may have. */
+export const givenStatus = z.enum(['draft', 'active']);
+
+/** The statuses that a change may give. */
+export const patchedStatus = z
+  .enum(STATUSES)
+  .optional()
+  .meta({ description: '`archived` archives, as DELETE does, and needs the permission to delete as well.' });
 
 /** What a statement rests on: words of a text, or a table and column. */
 export const evidence = z

@@ -6,6 +6,7 @@ import {
   type Check,
   type Content,
   type Definition,
+  type Status,
   searchable,
   type ValidationError,
 } from './definition.ts';
@@ -27,7 +28,7 @@ export interface Acceptance {
 const TRIES = 5;
 
 /** What a caller sends of a resource. */
-type Input<C extends Content> = Partial<C> & { status?: 'draft' | 'active' };
+type Input<C extends Content> = Partial<C> & { status?: Status };
 
 /** Makes a resource. @throws Failure `{noun}.duplicate`, or invalid naming the members at fault */
 export async function createResource<C extends Content>(
@@ -73,9 +74,10 @@ export async function insertFirstVersion<C extends Content>(
 }
 
 /**
- * Changes what is sent; what is as it was sent already stays the version it is. An archived resource comes back when a
- * status is sent with the change.
- * @throws Failure `{noun}.not_found`, `{noun}.archived`, `{noun}.duplicate`, or invalid naming the members at fault
+ * Changes what is sent; what is as it was sent already stays the version it is. An archived resource comes back when
+ * another status is sent with the change.
+ * @throws Failure `{noun}.not_found`, `{noun}.archived`, `{noun}.duplicate`, `access.denied` for archiving without the
+ *   permission to delete, or invalid naming the members at fault
  */
 export async function changeResource<C extends Content>(
   ctx: UserContext,
@@ -83,9 +85,11 @@ export async function changeResource<C extends Content>(
   id: string,
   changes: Input<C>,
 ): Promise<Resource<C>> {
+  if (changes.status === 'archived') definition.permissions.requireDelete(ctx.actor, id);
   for (let tries = 0; tries < TRIES; tries += 1) {
     const current = await getResource(ctx, definition, id);
-    if (current.status === 'archived' && changes.status === undefined) throw archived(definition);
+    const stays = (changes.status ?? current.status) === current.status;
+    if (current.status === 'archived' && stays) throw archived(definition);
     if (changesNothing(current, changes)) return current;
     const changed = await replaceVersion(ctx, definition, current, changes);
     if (changed) return changed;
@@ -124,7 +128,7 @@ export async function replaceVersion<C extends Content>(
   const named = acyclic.flatMap((member) => idsIn(content[member]));
   const conditions = named.length > 0 ? [store.formsNoCycle(key, acyclic, named)] : [];
   const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
-  const change = current.status === 'archived' ? 'restored' : 'updated';
+  const change = current.status === 'archived' ? 'restored' : status === 'archived' ? 'archived' : 'updated';
   const changed = await write(ctx, definition, replace, row, change, acceptance);
   if (changed) return settled(ctx, definition, changed, check);
   const problems: FieldProblem[] = [];

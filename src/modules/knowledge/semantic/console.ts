@@ -47,7 +47,7 @@ export const semanticEndpoints = [
       access: 'semantic:update',
       summary: 'Change a semantic item',
       description: 'Changes what is sent. An archived one comes back when `status` is sent with the change.',
-      body: semanticItem.changes,
+      body: semanticItem.patch,
       returns: ok(record),
     },
     async ({ ctx, params, body }) => viewItem(await changeResource(ctx, semanticItem, params.id, body)),

@@ -7,6 +7,7 @@ import {
   MAX_ITEMS,
   MAX_LONG_ITEMS,
   name,
+  patchedStatus,
   textList,
   textOf,
 } from '../resources/members.ts';
@@ -50,7 +51,8 @@ export const semanticItem: Definition<SemanticItem> = {
   type: 'semantic',
   noun: 'semantic_item',
   create: input.required({ kind: true, name: true, description: true }).meta({ id: 'NewSemanticItem' }),
-  changes: input.meta({ id: 'SemanticItemChanges' }),
+  changes: input,
+  patch: input.extend({ status: patchedStatus }).meta({ id: 'SemanticItemChanges' }),
   defaults: {
     formula: null,
     grain: null,
@@ -68,6 +70,7 @@ export const semanticItem: Definition<SemanticItem> = {
     names: ['semantic:create', 'semantic:update'],
     requireCreate: (actor) => requireAction(actor, 'semantic:create', '*'),
     requireUpdate: (actor, id) => requireAction(actor, 'semantic:update', id),
+    requireDelete: (actor, id) => requireAction(actor, 'semantic:delete', id),
   },
   nameOf: (content) => content.name,
   keyOf: (content) => keyFrom(content.kind, content.name),
