@@ -1,6 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aBomb, aWordDocument, aWorkbook } from './files.ts';
+import excel from './fixtures/excel.xlsx?inline';
+import footnotes from './fixtures/footnotes.docx?inline';
+import googleSheets from './fixtures/google-sheets.xlsx?inline';
+import libreOffice from './fixtures/libreoffice.xlsx?inline';
+import tables from './fixtures/tables.docx?inline';
+import textBox from './fixtures/text-box.docx?inline';
+import byteOrderMark from './fixtures/utf8-bom.docx?inline';
 import { aWorkshop, concepts, newConcept } from './jobs.ts';
 import { fieldsOf, PREFIX, refusal } from './support.ts';
 
@@ -22,6 +29,8 @@ beforeEach(async () => {
 });
 
 type Content = string | Uint8Array<ArrayBuffer>;
+/** The bytes of a fixture, which arrives as a data URL. */
+const bytesOf = async (inline: string) => new Uint8Array(await (await fetch(inline)).arrayBuffer());
 const file = (name: string, content: Content) => new File([content], name);
 
 function post(fields: [string, string | File][]) {
@@ -59,6 +68,22 @@ describe('a file to generate concepts from', () => {
       ]),
     );
     expect(shown).toContain('Terms\nterm\tcount\nChurn & more\t42');
+  });
+
+  it.each([
+    ['tables.docx', tables, 'Above\nTop left\nTop right\nBottom left\nBottom right\nBelow\n'],
+    ['text-box.docx', textBox, '>\nDatum plane\n</data'],
+    ['footnotes.docx', footnotes, 'Ouch.\n\n A tachyon walks into a bar.\n Fin.\n'],
+    ['utf8-bom.docx', byteOrderMark, 'This XML has a byte order mark.\n'],
+    [
+      'excel.xlsx',
+      excel,
+      'Values\nText\tI am Text\nNumber\t3.14\nInteger\t5\nDate\t2016-05-17T00:00:00.000Z\nFormula\tI am Text',
+    ],
+    ['google-sheets.xlsx', googleSheets, 'Sheet1\nBEGIN\tHIDDEN\tVISIBLE'],
+    ['libreoffice.xlsx', libreOffice, 'Sheet1\nBEGIN\tHIDDEN\tVISIBLE'],
+  ])('may be what office programs write: %s', async (name, inline, text) => {
+    expect(await shownOf(name, await bytesOf(inline))).toContain(text);
   });
 
   it.each(['terms.csv', 'terms.tsv', 'terms.txt', 'terms.md'])('may be text: %s', async (name) => {

@@ -6,7 +6,8 @@ import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 /** Most that the parts of an Office file may hold when unpacked: a small archive can claim to hold a lot. */
 const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 
-const DOCUMENT = 'word/document.xml';
+/** The parts of a Word document that hold what it says, in the order in which it is read. */
+const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
 /**
  * The text of a file, by the ending of its name.
@@ -68,21 +69,32 @@ function unpacked(bytes: Uint8Array, wanted: (name: string) => boolean): Record<
   return parts as Record<string, Uint8Array<ArrayBuffer>>;
 }
 
-/** Paragraphs and cells of a Word document, a line each. */
+/** Paragraphs, cells and notes of a Word document, a line each. */
 function textOfWord(bytes: Uint8Array): string {
-  const xml = unpacked(bytes, (name) => name === DOCUMENT)[DOCUMENT];
-  if (!xml) throw badFile('is not a Word document');
+  const parts = unpacked(bytes, (name) => WORD_PARTS.some((part) => part === name));
+  if (!parts[WORD_PARTS[0]]) throw badFile('is not a Word document');
+  return WORD_PARTS.map((part) => (parts[part] ? textOfWordPart(strFromU8(parts[part])) : ''))
+    .join('')
+    .replaceAll(/\n{3,}/g, '\n\n');
+}
+
+function textOfWordPart(xml: string): string {
   const pieces: string[] = [];
   let inText = false;
+  // What older programs show of a drawing is there a second time.
+  let fallbacks = 0;
   const parser = new Parser();
   parser.on('openTag', (element) => {
+    if (element === 'mc:Fallback') fallbacks += 1;
+    if (fallbacks > 0) return;
     if (element === 'w:t') inText = true;
     else if (element === 'w:tab') pieces.push('\t');
     else if (element === 'w:br' || element === 'w:cr') pieces.push('\n');
   });
   parser.on('closeTag', (element) => {
-    if (element === 'w:t') inText = false;
-    else if (element === 'w:p') pieces.push('\n');
+    if (element === 'mc:Fallback') fallbacks -= 1;
+    else if (element === 'w:t') inText = false;
+    else if (element === 'w:p' && fallbacks === 0) pieces.push('\n');
   });
   parser.on('text', (text, decodeEntities) => {
     if (inText) pieces.push(decodeEntities(text));
@@ -90,8 +102,8 @@ function textOfWord(bytes: Uint8Array): string {
   parser.on('error', () => {
     throw badFile('is damaged, or not what its name says');
   });
-  parser.parse(strFromU8(xml));
-  return pieces.join('').replaceAll(/\n{3,}/g, '\n\n');
+  parser.parse(xml);
+  return pieces.join('');
 }
 
 /** Every sheet of a workbook: its name, then a line for each row. */
