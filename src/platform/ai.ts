@@ -45,7 +45,7 @@ const TRIES = 3;
 const LONGEST_PAUSE_MS = 30_000;
 /** Longest answer, in tokens and in bytes on the wire. */
 const MAX_TOKENS = 8192;
-const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 export const noUsage = (): AiUsage => ({ requests: 0, prompt_tokens: 0, completion_tokens: 0 });
 

@@ -168,6 +168,15 @@ describe('generating an ontology', () => {
     expect(await pendingOf(as)).toEqual(pending);
   });
 
+  it('does not propose a relation again of whose nodes one has come to be', async () => {
+    const answer = ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]);
+    await generate(answer);
+    const customer = named(await pendingOf(as), 'Customer');
+    expect((await accept(customer._id)).status).toBe(200);
+    expect((await generate(answer)).job).toMatchObject({ suggestion_count: 0, rejected_count: 1 });
+    expect(await pendingOf(as)).toHaveLength(2);
+  });
+
   it('drops and counts what is not valid', async () => {
     const { job } = await generate(
       ontology(

@@ -9,9 +9,9 @@ import {
   fitting,
   GROUNDS_SHAPE,
   groundsIn,
+  namesStagedBy,
   type Proposal,
   rowOf,
-  stagedBy,
 } from '../suggestions/service.ts';
 import { type Batch, type BatchTurn, SourceGone } from './batch.ts';
 import { readBatch } from './sources.ts';
@@ -52,7 +52,7 @@ export async function conceptBatch(turn: BatchTurn): Promise<Batch> {
   const { ctx, settings, job, usage } = turn;
   const given = await materialsOf(turn);
   const { text, concepts } = await conceptsText(ctx, given.map((material) => material.text).join('\n'));
-  const staged = await stagedBy(ctx, job.id);
+  const staged = await namesStagedBy(ctx, job.id);
   const proposed = staged
     .filter(({ targetType }) => targetType === 'concept_create')
     .map(({ targetName }) => targetName);

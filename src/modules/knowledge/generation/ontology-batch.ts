@@ -4,6 +4,7 @@ import { NODE_TYPES, type OntologyNode } from '../ontology/service.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { livingResources, type Resource } from '../resources/service.ts';
 import {
+  acceptedAs,
   conceptPieces,
   entityHints,
   fitting,
@@ -14,7 +15,7 @@ import {
   stagedBy,
 } from '../suggestions/service.ts';
 import { type Batch, type BatchTurn, SourceGone } from './batch.ts';
-import { readNode, readRelation, worldOf } from './ontology-candidates.ts';
+import { readNode, readRelation, waitedForBy, worldOf } from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.ontologyGeneration;
@@ -72,7 +73,8 @@ export async function ontologyBatch({ ctx, settings, job, usage }: BatchTurn): P
   const nodes = (await livingResources(ctx, { type: 'ontology_node', limit: MOST_KNOWN })) as Resource<OntologyNode>[];
   const relations = await livingResources(ctx, { type: 'ontology_relation', limit: MOST_KNOWN });
   const suggested = [...(await pendingOntology(ctx)), ...(await stagedBy(ctx, job.id))];
-  const world = worldOf(hints, nodes, relations, suggested);
+  const accepted = await acceptedAs(ctx, waitedForBy(suggested));
+  const world = worldOf({ hints, nodes, relations, suggested, accepted });
   // Those of this very job come first, which relations are likeliest to name.
   const known = [...world.ends].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
   const materials = [

@@ -22,13 +22,30 @@ export interface World {
   conceptIds: Set<string>;
 }
 
+/** What a world is made of. */
+interface Known {
+  hints: Resource[];
+  nodes: Resource<OntologyNode>[];
+  relations: Resource[];
+  /** What is proposed and not decided about. */
+  suggested: SuggestionRow[];
+  /** Nodes that came of suggestions which relations of `suggested` name. */
+  accepted: Map<string, string>;
+}
+
+type Ends = Record<
+  'subject_node_id' | 'subject_suggestion_id' | 'object_node_id' | 'object_suggestion_id',
+  string | null
+>;
+
+/** The suggested nodes that suggested relations name. */
+export const waitedForBy = (suggested: SuggestionRow[]): string[] =>
+  suggested
+    .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])
+    .filter((id) => typeof id === 'string');
+
 /** What the company has of nodes and relations, and what is proposed already. */
-export function worldOf(
-  hints: Resource[],
-  nodes: Resource<OntologyNode>[],
-  relations: Resource[],
-  suggested: SuggestionRow[],
-): World {
+export function worldOf({ hints, nodes, relations, suggested, accepted }: Known): World {
   const world: World = {
     ends: new Map(),
     nodes: new Map(),
@@ -48,11 +65,10 @@ export function worldOf(
       if (!world.nodes.has(unique))
         add(`suggested:${id}`, unique, { nodeId: null, suggestionId: id, name: targetName });
     } else if (targetType === 'ontology_relation_create') {
-      const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id, predicate } =
-        payload as Record<string, string>;
-      world.relations.add(
-        uniqueOf(subject_node_id ?? subject_suggestion_id, predicate, object_node_id ?? object_suggestion_id),
-      );
+      const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as Ends;
+      const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
+      const nodeOf = (id: string | null) => accepted.get(id ?? '') ?? id;
+      world.relations.add(uniqueOf(nodeOf(subject), payload.predicate, nodeOf(object)));
     }
   }
   return world;

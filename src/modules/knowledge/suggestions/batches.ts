@@ -9,6 +9,16 @@ export type Candidate = store.StagedRow;
 export const stagedBy = (ctx: CompanyContext, jobId: string): Promise<store.SuggestionRow[]> =>
   store.selectStaged(ctx.db, ctx.actor.companyId, jobId).all();
 
+/** What the candidates are that a job has kept back so far: of concepts there may be very many. */
+export const namesStagedBy = (ctx: CompanyContext, jobId: string) =>
+  store.selectStagedNames(ctx.db, ctx.actor.companyId, jobId).all();
+
+/** What came of those of the suggestions that were accepted: the id of the resource, by that of the suggestion. */
+export async function acceptedAs(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
+  const rows = ids.length > 0 ? await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids) : [];
+  return new Map(rows.flatMap(({ id, resourceId }) => (resourceId === null ? [] : [[id, resourceId]])));
+}
+
 /** Most pending suggestions that are looked at to find out what is proposed already. */
 const MOST_PENDING = 5000;
 

@@ -7,7 +7,16 @@ import { type Proposal, proposeChange, proposePromotion } from './propose.ts';
 import * as store from './store.ts';
 import { DEFINITIONS, type SuggestionStatus, type TargetType } from './suggestion.ts';
 
-export { type Candidate, dropBatch, keepCandidates, pendingOntology, showBatch, stagedBy } from './batches.ts';
+export {
+  acceptedAs,
+  type Candidate,
+  dropBatch,
+  keepCandidates,
+  namesStagedBy,
+  pendingOntology,
+  showBatch,
+  stagedBy,
+} from './batches.ts';
 export { catalogueLines, conceptPieces, conceptsText, entityHints, fitting, packed } from './materials.ts';
 export { isAiConfigured, requireAi } from './model.ts';
 export { GROUNDS_SHAPE, groundsIn } from './proposals.ts';

@@ -91,6 +91,17 @@ export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
     .from(suggestions)
     .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
+/** What the candidates are that a job keeps back, without all that they say. */
+export const selectStagedNames = (db: ControlDb, companyId: string, jobId: string) =>
+  db
+    .select({
+      targetType: suggestions.targetType,
+      targetName: suggestions.targetName,
+      candidateKey: suggestions.candidateKey,
+    })
+    .from(suggestions)
+    .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
+
 /** Pending suggestions of some target types, the newest first. */
 export const selectPending = (db: ControlDb, companyId: string, targetTypes: TargetType[], limit: number) =>
   db
