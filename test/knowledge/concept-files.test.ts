@@ -72,7 +72,7 @@ describe('a file to generate concepts from', () => {
 
   it.each([
     ['tables.docx', tables, 'Above\nTop left\nTop right\nBottom left\nBottom right\nBelow\n'],
-    ['text-box.docx', textBox, '>\nDatum plane\n</data'],
+    ['text-box.docx', textBox, '>\nDatum plane\n\n\n</data'],
     ['footnotes.docx', footnotes, 'Ouch.\n\n A tachyon walks into a bar.\n Fin.\n'],
     ['utf8-bom.docx', byteOrderMark, 'This XML has a byte order mark.\n'],
     [
