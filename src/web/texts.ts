@@ -2,6 +2,7 @@
 export const TEXTS = {
   loading: 'Loading …',
   retry: 'Try again',
+  more: 'Show more',
   noRows: 'No data for these filters.',
   showTable: 'Show as table',
   showChart: 'Show as chart',

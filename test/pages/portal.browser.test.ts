@@ -116,6 +116,25 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
+  it('tells through which context each dashboard is shared, where there are several', async () => {
+    const email = 'twice@example.com';
+    const only = (state: string) => [
+      { filter_slug: 'state', filter_kind: 'multi_select', mode: 'locked', allowed_values: [state] },
+    ];
+    const states = ['Ohio', 'Texas'];
+    for (const state of states) await aContext([dashboard], email, only(state), `For ${state}`);
+    const { page } = await signedIn(email);
+    const strikes: number[] = [];
+    for (const state of states) {
+      await page.getByRole('link', { name: `For ${state} Bird strikes` }).click();
+      await page.getByRole('img', { name: 'Strikes by year: line chart.' }).waitFor();
+      strikes.push(Number((await numberIn(page, 'Strikes')).replace(',', '')));
+      await page.getByRole('link', { name: 'All dashboards' }).click();
+    }
+    expect(strikes[0]).toBeLessThan(strikes[1] as number);
+    await page.context().close();
+  });
+
   it('gets a new token when one has expired', async () => {
     const email = 'renewed@example.com';
     await aContext([dashboard], email);

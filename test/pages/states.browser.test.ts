@@ -51,6 +51,8 @@ describe.skipIf(!installed)('a page with nothing, little or too much to show', (
     await card('Failing').getByRole('alert').filter({ hasText: told }).waitFor();
     await card('Empty').getByText('No data for these filters.').waitFor();
     await card('Long').getByText('10,000 rows. There is more than is shown here.').waitFor();
+    const [rows, note] = await Promise.all(['.rows', '.note'].map((part) => card('Long').locator(part).boundingBox()));
+    expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(note?.y ?? 0);
     await card('Columns gone').getByText('The chart asks for a column that the data does not have').waitFor();
     expect(await numberIn(page, 'Strikes')).toBe('10,000');
     expect(await page.content()).not.toMatch(/secret_ratio|division|birdstrikes/);

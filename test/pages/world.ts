@@ -79,9 +79,14 @@ export async function anEmbed(id: string, more: Record<string, unknown> = {}, ta
 }
 
 /** A context that grants dashboards to an address. @returns its id, and that of its member */
-export async function aContext(dashboardIds: readonly string[], email: string, policies: readonly unknown[] = []) {
+export async function aContext(
+  dashboardIds: readonly string[],
+  email: string,
+  policies: readonly unknown[] = [],
+  name = `For ${email}`,
+) {
   const grants = dashboardIds.map((target_id) => ({ target_type: 'dashboard', target_id, filter_policies: policies }));
-  const context = await api<{ id: string }>('POST', '/api/v1/share-contexts', { name: `For ${email}`, grants });
+  const context = await api<{ id: string }>('POST', '/api/v1/share-contexts', { name, grants });
   const path = `/api/v1/share-contexts/${context.id}/members`;
   const member = await api<{ id: string }>('POST', path, { member_type: 'external_email', email });
   return { id: context.id, memberPath: `${path}/${member.id}` };

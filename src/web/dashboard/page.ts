@@ -78,6 +78,7 @@ export function subjectPage(
     const { signal } = running;
     bar?.demand(values);
     trouble.replaceChildren();
+    grid.element.hidden = false;
     const [missing] = unmet(filters, values);
     if (missing) return failAll(`${missing.label}: ${TEXTS.required}`);
     for (const { widget } of grid.cards) widget.wait();
@@ -95,6 +96,7 @@ export function subjectPage(
     } catch (error) {
       if (signal.aborted) return;
       failAll('');
+      grid.element.hidden = true;
       trouble.replaceChildren(problemPanel(error instanceof ApiProblem ? error : undefined, () => void run()));
     }
   }

@@ -1,40 +1,62 @@
+import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
+import { TEXTS } from '../texts.ts';
 import { addressOf } from './address.ts';
 import type { Session } from './session.ts';
-import { type Listed, listDashboards } from './source.ts';
+import { type Listed, type ListPage, listContexts, listDashboards } from './source.ts';
 
-/** The dashboards that are shared with a viewer, a page of them at a time. @throws ApiProblem */
+/**
+ * The dashboards that are shared with a viewer, a page of them at a time. Where that is through several contexts, each says
+ * through which: the same dashboard may show other rows in another.
+ * @throws ApiProblem
+ */
 export async function listPage(session: Session, companySlug: string): Promise<HTMLElement> {
-  let page = 1;
+  const [first, contexts] = await Promise.all([
+    listDashboards(session, companySlug, 1),
+    listContexts(session, companySlug),
+  ]);
+  const names = new Map(contexts.total > 1 ? contexts.records.map(({ id, name }) => [id, name]) : []);
+  let pages = 0;
   let shown = 0;
   const list = h('ul', { class: 'dashboards' });
-  const more = h('button', { type: 'button', class: 'quiet', onclick: () => void load(page + 1) }, 'Show more');
+  const trouble = h('p', { class: 'error', role: 'alert' });
+  const more = h('button', { type: 'button', class: 'quiet', onclick: () => void load() }, TEXTS.more);
 
-  async function load(next: number): Promise<void> {
-    const { total, records } = await listDashboards(session, companySlug, next);
-    page = next;
+  function append({ total, records }: ListPage<Listed>): void {
+    pages += 1;
     shown += records.length;
-    list.append(...records.map(itemOf));
+    list.append(...records.map((record) => itemOf(record, names.get(record.context_id))));
     more.hidden = records.length === 0 || shown >= total;
   }
 
-  await load(1);
+  async function load(): Promise<void> {
+    trouble.textContent = '';
+    try {
+      append(await listDashboards(session, companySlug, pages + 1));
+    } catch (error) {
+      trouble.textContent = error instanceof ApiProblem ? error.message : TEXTS.broken;
+    }
+  }
+
+  append(first);
   return h(
     'main',
     { class: 'subject' },
     h('header', { class: 'title' }, h('h1', {}, 'Shared dashboards')),
     shown === 0 ? h('p', { class: 'empty' }, 'No dashboards are shared with you at the moment.') : list,
+    trouble,
     more,
   );
 }
 
-const itemOf = ({ id, name, description, context_id }: Listed): HTMLElement =>
+const itemOf = ({ id, name, description, context_id }: Listed, context: string | undefined): HTMLElement =>
   h(
     'li',
     {},
     h(
       'a',
       { href: addressOf({ id, contextId: context_id, query: new URLSearchParams() }) },
+      context !== undefined && h('span', { class: 'context' }, context),
       h('strong', {}, name),
       description !== '' && h('span', {}, description),
     ),

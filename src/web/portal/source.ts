@@ -25,7 +25,12 @@ export function listDashboards(session: Session, companySlug: string, page: numb
   return session.call(`${API}/${encodeURIComponent(companySlug)}/dashboards?${query}`);
 }
 
-/** One of them, with what it takes to show it. */
+/** The first of the contexts of which whoever signed in is a member: the dashboards of a context say which it is. @throws ApiProblem */
+export function listContexts(session: Session, companySlug: string): Promise<ListPage<{ id: string; name: string }>> {
+  return session.call(`${API}/${encodeURIComponent(companySlug)}/contexts?per_page=${PER_PAGE}`);
+}
+
+/** One of the dashboards, with what it takes to show it. */
 export function portalDashboard(session: Session, id: string, contextId: string): Source {
   const base = `${API}/dashboards/${encodeURIComponent(id)}`;
   const inContext = new URLSearchParams({ context_id: contextId });
