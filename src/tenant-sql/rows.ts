@@ -90,6 +90,7 @@ export function selectRows(
   window: Window,
   maxBytes: number,
 ): Statement {
+  // Which rows they are is found first, by what the order needs alone: along the index, or in a sort that holds no whole rows.
   // Qualified, because a person's column may be called `c0` too.
   const inner = orderBy(order, window.fromEnd, (name) => `source.${quoted(name)}`);
   const outer = orderBy(order, false, (name) =>
@@ -98,8 +99,10 @@ export function selectRows(
   return {
     text: `
       WITH page AS MATERIALIZED (
-        SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} AS source
-        ORDER BY ${inner} LIMIT $1::bigint OFFSET $2::bigint
+        SELECT ${selectedColumns(columns)} FROM ${qualified('public', table)} WHERE "id" = ANY (ARRAY(
+          SELECT source."id" FROM ${qualified('public', table)} AS source
+          ORDER BY ${inner} LIMIT $1::bigint OFFSET $2::bigint
+        ))
       ), size AS (
         SELECT coalesce(sum(${rowBytes(columns)}), 0) AS bytes FROM page
       )
