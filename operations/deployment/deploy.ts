@@ -45,7 +45,7 @@ export async function rehearse(deployment: Deployment): Promise<void> {
   const { environment, report } = deployment;
   const nowhere = { baseUrl: '', token: '', accountId: '' };
   for (const { title } of stepsOf(deployment, nowhere)) report(title);
-  const config = await writeConfig(environment, { CONTROL_DB: 'rehearsed', AUDIT_DB: 'rehearsed' }, deployment.version);
+  const config = await writeConfig(environment, { CONTROL_DB: 'rehearsed', AUDIT_DB: 'rehearsed' }, {});
   const folder = await mkdtemp(join(tmpdir(), 'data-console-rehearsal-'));
   try {
     const output = await wrangler(['deploy', '--dry-run', '--config', config, '--outdir', folder]);
@@ -63,6 +63,7 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
   const ids: Record<string, string> = {};
   let secrets: Record<string, string> = {};
   let config = '';
+  let url = '';
   const run = (options: string[]) =>
     wrangler([...options, '--config', config], {
       env: {
@@ -73,6 +74,15 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
     });
   return [
     {
+      title: 'Address: find out where the API will be reached',
+      async run() {
+        const { domain, vars } = environment.settings;
+        const host = async () => domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
+        url = vars.PUBLIC_URL ?? `https://${await host()}`;
+        return url;
+      },
+    },
+    {
       title: 'Secrets: look which are there; generate keys that are missing, take the others from the environment',
       async run() {
         const { toSet, notes } = missingSecrets(await account.secretNames(workerName), env, Date.now());
@@ -82,11 +92,12 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
       },
     },
     ...Object.entries(databaseNames).map(([binding, name]) => ({
-      title: `D1 database ${name}: create it, unless it is there`,
+      title: `D1 database ${name}: create it, unless it is there, and let it have replicas`,
       async run() {
         const known = await account.databaseId(name);
         const id = known ?? (await account.createDatabase(name));
         ids[binding] = id;
+        await account.replicate(id);
         return `${known ? 'is there' : 'created'}: ${id}`;
       },
     })),
@@ -110,7 +121,7 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
     {
       title: `Configuration: write ${configFile(environment)}`,
       async run() {
-        config = await writeConfig(environment, ids, version);
+        config = await writeConfig(environment, ids, { VERSION: version, PUBLIC_URL: url });
         return 'written, with the ids of the databases';
       },
     },
@@ -129,8 +140,6 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
     {
       title: `Health: wait until /health answers version ${version}`,
       async run() {
-        const { domain, vars } = environment.settings;
-        const url = vars.PUBLIC_URL ?? `https://${domain ?? `${workerName}.${await account.subdomain()}.workers.dev`}`;
         await waitForHealth(url, version, deployment.healthPatience ?? HEALTH_PATIENCE_MS);
         return `well: ${url}`;
       },
@@ -161,11 +170,16 @@ async function withSecretsFile(
 
 const configFile = ({ name }: Environment): string => `.deploy/wrangler.${name}.json`;
 
-async function writeConfig(environment: Environment, ids: Record<string, string>, version: string): Promise<string> {
+/** @param vars beside those of the environment */
+async function writeConfig(
+  environment: Environment,
+  ids: Record<string, string>,
+  vars: Record<string, string>,
+): Promise<string> {
   const { config } = environment;
   const complete = {
     ...config,
-    vars: { ...config.vars, VERSION: version },
+    vars: { ...config.vars, ...vars },
     d1_databases: config.d1_databases?.map((database) => ({ ...database, database_id: ids[database.binding] })),
   };
   const file = join(PROJECT, configFile(environment));

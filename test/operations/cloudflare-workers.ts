@@ -21,7 +21,8 @@ export interface UploadedWorker {
 const ASSETS_TOKEN = ['{}', '{"exp":9999999999}', 'signature'].map((part) => btoa(part)).join('.');
 
 /** Routes about Workers: upload, secrets, schedules, address. */
-export function workerRoutes({ workers, databases, queues, buckets }: StandIn): [RegExp, Route][] {
+export function workerRoutes(account: StandIn): [RegExp, Route][] {
+  const { workers, databases, queues, buckets } = account;
   const workerOf = (name: string) => {
     const found = workers.get(name);
     if (!found) throw new NotFound(10007, 'This Worker does not exist on your account.');
@@ -115,7 +116,7 @@ export function workerRoutes({ workers, databases, queues, buckets }: StandIn): 
         return null;
       },
     ],
-    [/^GET \/workers\/subdomain$/, () => ({ subdomain: 'tests' })],
+    [/^GET \/workers\/subdomain$/, () => ({ subdomain: account.subdomain })],
   ];
 }
 

@@ -10,11 +10,13 @@ export interface StandIn {
   token: string;
   accountId: string;
   /** D1 databases by name; each holds real SQLite. */
-  databases: Map<string, { uuid: string; sqlite: DatabaseSync }>;
+  databases: Map<string, { uuid: string; sqlite: DatabaseSync; replication?: string }>;
   buckets: Set<string>;
   queues: Map<string, { id: string; consumers: Record<string, unknown>[] }>;
   /** Workers by name. */
   workers: Map<string, UploadedWorker>;
+  /** The account's part of workers.dev addresses. */
+  subdomain: string | null;
   /** Every request: `GET /accounts/…`. */
   seen: string[];
   /** Requests that nothing answers. */
@@ -57,6 +59,7 @@ export async function startCloudflare(): Promise<StandIn> {
     buckets: new Set(),
     queues: new Map(),
     workers: new Map(),
+    subdomain: 'tests',
     seen: [],
     unknown: [],
     close: () =>
@@ -152,6 +155,14 @@ function routesOf(state: StandIn): [RegExp, Route][] {
       ([id = '']) => {
         const { name, uuid } = databaseOf(id);
         return { name, uuid, version: 'production' };
+      },
+    ],
+    [
+      /^PUT \/d1\/database\/([^/]+)$/,
+      ([id = ''], body) => {
+        const { name } = databaseOf(id);
+        Object.assign(databases.get(name) ?? {}, { replication: body.json().read_replication.mode });
+        return { name, uuid: id };
       },
     ],
     [

@@ -74,6 +74,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const report = await run({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
     expect(cloudflare.unknown).toEqual([]);
     expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control', 'data-console-staging-audit']);
+    expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto', 'auto']);
     expect([...cloudflare.buckets]).toEqual(['data-console-staging-files']);
     const names = QUEUES.map((name) => `data-console-staging-${name}`);
     expect(new Set(cloudflare.queues.keys())).toEqual(new Set(names.flatMap((name) => [name, `${name}-dead`])));
@@ -177,6 +178,17 @@ describe('a deployment', { timeout: 240_000 }, () => {
     await expect(waitForHealth(url, VERSION, 1)).rejects.toThrow(
       new RegExp(`does not answer that version .* is well: ${status} .*${body.status}[^]*roll back`),
     );
+  });
+
+  it('says what to do where no address would be found, before it makes anything', async () => {
+    const vars = { ...environment.settings.vars };
+    delete vars.PUBLIC_URL;
+    const nowhere = environmentOf('staging', { domain: null, vars });
+    const asked = cloudflare.seen.length;
+    cloudflare.subdomain = null;
+    const deployment = { environment: nowhere, version: VERSION, env: {}, report: () => undefined };
+    await expect(deploy(deployment, cloudflare)).rejects.toThrow('The account has no workers.dev subdomain');
+    expect(cloudflare.seen.slice(asked)).toEqual(['GET /workers/subdomain']);
   });
 
   it('says so when the token may not do what is needed', async () => {
