@@ -30,6 +30,8 @@ export interface System {
   postgresUrl: string;
   /** Process id of workerd. */
   workerd(): Promise<number>;
+  /** Port of workerd's inspector. */
+  inspectorPort: number;
   /** Ends workerd and starts a fresh one on the same storage. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -45,6 +47,7 @@ export async function startSystem(entry?: string): Promise<System> {
   const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
   const neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
   const port = await freePort();
+  const inspectorPort = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const variables = {
     ...secrets,
@@ -56,7 +59,8 @@ export async function startSystem(entry?: string): Promise<System> {
     RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
     RATE_LIMIT_TOKEN_PER_MINUTE: NO_LIMIT,
   };
-  const start = () => startWorker({ projectDir: PROJECT, stateDir, modules, port, variables, deliver: async () => {} });
+  const start = () =>
+    startWorker({ projectDir: PROJECT, stateDir, modules, port, inspectorPort, variables, deliver: async () => {} });
   let worker: LocalWorker = await start();
 
   const send = async (method: string, path: string, headers: Record<string, string>, body?: BodyInit | object) => {
@@ -90,6 +94,7 @@ export async function startSystem(entry?: string): Promise<System> {
     serviceAccount: founded.api_key,
     runScheduled: () => worker.runScheduled(),
     postgresUrl: neon.directUrl(tenantNames(founded.organization.id).project) as string,
+    inspectorPort,
     workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
     restart: async () => {
       await worker.stop();

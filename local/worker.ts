@@ -29,6 +29,8 @@ export interface LocalWorkerOptions {
   port: number;
   /** Variables and secrets, over those of `wrangler.toml`. */
   variables: Record<string, string>;
+  /** Port for Chrome's DevTools; none without it. */
+  inspectorPort?: number;
   deliver(mail: Omit<SentMail, 'sent_at'>): Promise<void>;
 }
 
@@ -97,6 +99,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     convertV4MiniflareOptions({
       host: '127.0.0.1',
       port: options.port,
+      inspectorPort: options.inspectorPort,
       cf: false,
       log: new Log(LogLevel.ERROR),
       handleStructuredLogs: ({ timestamp, level, message }) =>
