@@ -57,19 +57,18 @@ export async function makeDashboard(
 
 /** The ids of the demo's visualizations by their slugs; those that are missing are made. */
 async function drawCharts(api: Api): Promise<ReadonlyMap<string, string>> {
-  const ids = new Map<string, string>();
+  const ids = await idsBySlug(api, '/v1/visualizations');
   for (const { place: _place, ...definition } of CHARTS) {
-    const known = await findBySlug(api, '/v1/visualizations', definition);
-    const parameters = PARAMETERS;
-    const made = known ?? (await api<{ _id: string }>('POST', '/v1/visualizations', { ...definition, parameters }));
+    if (ids.has(definition.slug)) continue;
+    const made = await api<{ _id: string }>('POST', '/v1/visualizations', { ...definition, parameters: PARAMETERS });
     ids.set(definition.slug, made._id);
   }
   return ids;
 }
 
 async function composeDashboard(api: Api, charts: ReadonlyMap<string, string>): Promise<string> {
-  const known = await findBySlug(api, '/v1/dashboards', DASHBOARD);
-  if (known) return known._id;
+  const known = (await idsBySlug(api, '/v1/dashboards')).get(DASHBOARD.slug);
+  if (known !== undefined) return known;
   const { _id } = await api<{ _id: string }>('POST', '/v1/dashboards', {
     ...DASHBOARD,
     layout: CHARTS.map(({ slug, place }) => ({ visualization_id: charts.get(slug), ...place })),
@@ -78,14 +77,15 @@ async function composeDashboard(api: Api, charts: ReadonlyMap<string, string>): 
   return _id;
 }
 
-async function findBySlug(
-  api: Api,
-  path: string,
-  { name, slug }: { name: string; slug: string },
-): Promise<{ _id: string } | undefined> {
-  const query = new URLSearchParams({ search: name, per_page: '100' });
-  const { records } = await api<{ records: { _id: string; slug: string }[] }>('GET', `${path}?${query}`);
-  return records.find((record) => record.slug === slug);
+/** The ids of all that there are, by their slugs. */
+async function idsBySlug(api: Api, path: string): Promise<Map<string, string>> {
+  const ids = new Map<string, string>();
+  for (let page = 1; ; page += 1) {
+    const query = `page=${page}&per_page=100`;
+    const { records } = await api<{ records: { _id: string; slug: string }[] }>('GET', `${path}?${query}`);
+    for (const { slug, _id } of records) ids.set(slug, _id);
+    if (records.length < 100) return ids;
+  }
 }
 
 async function embed(api: Api, dashboardId: string): Promise<string> {
