@@ -1,3 +1,4 @@
+import { logError } from './log.ts';
 import { newestSecret, secretOf } from './secrets.ts';
 
 const IV_BYTES = 12;
@@ -35,14 +36,22 @@ export async function decrypt(keys: Record<string, string>, encrypted: string, c
 /** What texts begin with that are encrypted under the newest version. */
 export const newestPrefix = (keys: Record<string, string>): string => `v${newestSecret(keys).version}:`;
 
-/** The same text encrypted under the newest version; as it is when it already was, or when there is none. */
+/**
+ * The same text encrypted under the newest version; as it is when it already was, when there is none, or when it cannot be
+ * read, which the log tells: one that is spoilt must not keep others from being renewed.
+ */
 export async function renewed<T extends string | null>(
   keys: Record<string, string>,
   encrypted: T,
   context: string,
 ): Promise<T | string> {
   if (encrypted === null || encrypted.startsWith(newestPrefix(keys))) return encrypted;
-  return encrypt(keys, await decrypt(keys, encrypted, context), context);
+  try {
+    return await encrypt(keys, await decrypt(keys, encrypted, context), context);
+  } catch (error) {
+    logError('not_renewed', error, { context });
+    return encrypted;
+  }
 }
 
 /** Secrets are texts of any length; HKDF makes a key of the right size of each. */

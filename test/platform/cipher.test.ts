@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { decrypt, encrypt } from '../../src/platform/cipher.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { decrypt, encrypt, renewed } from '../../src/platform/cipher.ts';
 
 const OLD = { 1: 'the first secret, long enough to be one' };
 const BOTH = { ...OLD, 2: 'the second secret, long enough to be one' };
@@ -32,5 +32,21 @@ describe('cipher', () => {
     await expect(decrypt(BOTH, flipped, 'company:a')).rejects.toThrow();
     await expect(decrypt(BOTH, encrypted.replace('v2', 'v1'), 'company:a')).rejects.toThrow();
     await expect(decrypt(BOTH, 'text', 'company:a')).rejects.toThrow('not an encrypted text');
+  });
+
+  it('brings a text under the newest version, and leaves alone what is there already or cannot be read', async () => {
+    const old = await encrypt(OLD, 'text', 'place');
+    const fresh = await renewed(BOTH, old, 'place');
+    expect(fresh).toMatch(/^v2:/);
+    expect(await decrypt(BOTH, fresh, 'place')).toBe('text');
+    expect([await renewed(BOTH, fresh, 'place'), await renewed(BOTH, null, 'place')]).toEqual([fresh, null]);
+
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    expect(await renewed(BOTH, old, 'another place')).toBe(old);
+    expect(JSON.parse(logged.mock.calls[0]?.[0] as string)).toMatchObject({
+      event: 'not_renewed',
+      context: 'another place',
+    });
+    logged.mockRestore();
   });
 });
