@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { actionEntry } from '../kernel/actions.ts';
 import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
+import { EXAMPLES, type Example } from './examples.ts';
 import { isTokenAccess } from './guard.ts';
 import type { Credential, Surface } from './surface.ts';
 
@@ -28,25 +30,60 @@ const SECURITY_SCHEMES = {
   operator: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_TOKEN.' },
 } as const;
 
+const ABOUT =
+  'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
+  'limit with the fewest requests left. The examples are requests that were really made; secrets in them are shown as `…`, and long lists are cut.';
+
+/** The one failure that every surface words alike: see `failureResponse`. */
+const TOO_MANY_REQUESTS = {
+  description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
+  content: {
+    'application/json': {
+      schema: z
+        .object({
+          error: z.literal('RateLimitExceeded'),
+          message: z.string(),
+          details: z.object({ field: z.null(), reason: z.string() }),
+        })
+        .meta({ id: 'TooManyRequests' }),
+    },
+  },
+};
+
 /** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
-export function describe(surfaces: SurfaceEndpoints[], version: string, serverUrl: string) {
+export function describe(surfaces: SurfaceEndpoints[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
   for (const { surface, endpoints } of surfaces) {
     for (const { contract } of endpoints) {
       paths[contract.path] = { ...paths[contract.path], [contract.method]: operation(surface, contract) };
     }
   }
-  return createDocument({
+  const document = createDocument({
     openapi: '3.1.0',
-    info: { title: 'Data Console API', version },
-    servers: [{ url: serverUrl }],
-    tags: surfaces.map(({ surface }) => ({ name: surface.title })),
+    info: { title: 'Data Console API', version, description: ABOUT },
+    tags: surfaces.map(({ surface: { title: name, description } }) => ({ name, description })),
     paths,
     components: { securitySchemes: SECURITY_SCHEMES },
   });
+  for (const { contract } of surfaces.flatMap(({ endpoints }) => endpoints)) {
+    for (const parameter of document.paths?.[contract.path]?.[contract.method]?.parameters ?? []) {
+      if ('name' in parameter) Object.assign(parameter, exampleOf(contract, parameter.in, parameter.name));
+    }
+  }
+  return document;
 }
 
+/** What a request said in this place when it was really made. */
+function exampleOf(contract: Contract, place: string, name: string): { example?: unknown } {
+  const { params, query } = recorded(contract) ?? {};
+  const example = place === 'path' ? params?.[name] : query?.[name];
+  return example === undefined ? {} : { example };
+}
+
+const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`${method.toUpperCase()} ${path}`];
+
 function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObject {
+  const { body: sent, answer } = recorded(contract) ?? {};
   const parameters = [...contract.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, z.string()] as const);
   return {
     operationId: operationId(contract),
@@ -63,33 +100,48 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
       requestBody: {
         required: true,
         content: {
-          ...(contract.body && { 'application/json': { schema: contract.body } }),
+          ...(contract.body && {
+            'application/json': { schema: contract.body, ...(sent !== undefined && { example: sent }) },
+          }),
           ...(contract.form && { 'multipart/form-data': { schema: contract.form } }),
         },
       },
     }),
     responses: {
-      [String(contract.returns.status)]: success(contract),
+      [String(contract.returns.status)]: success(contract, answer),
+      '429': TOO_MANY_REQUESTS,
       default: { description: 'A failure.', content: { 'application/json': { schema: surface.errorBody } } },
     },
   };
 }
 
-function success({ returns }: Contract) {
+/** What the handler of a `raw` answer writes is not described further. */
+const RAW = z.unknown();
+
+function success({ returns }: Contract, example: unknown) {
   const schema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
-  if (schema) return { description: 'Success.', content: { 'application/json': { schema } } };
-  return { description: 'raw' in returns ? returns.raw : 'Done; there is no body.' };
+  if (schema) {
+    const content = { 'application/json': { schema, ...(example !== undefined && { example }) } };
+    return { description: 'Success.', content };
+  }
+  if (!('raw' in returns)) return { description: 'Done; there is no body.' };
+  const { raw: description, mediaType } = returns;
+  return { description, ...(mediaType && { content: { [mediaType]: { schema: RAW } } }) };
 }
 
 /** `GET /accounts/{id}` → `get_accounts_id`: stable, so that generated clients keep their names. */
 const operationId = ({ method, path }: Contract): string =>
   `${method}_${path.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
 
-function permission(access: Access): { 'x-permission'?: string } {
+/** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
+function permission(access: Access): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
   if (typeof access === 'object' && 'decidedBy' in access) return { 'x-permission': access.decidedBy };
   if (access === 'administrator') return { 'x-permission': access };
   const action = actionOf(access);
-  return action === null ? {} : { 'x-permission': action };
+  if (action === null) return {};
+  const { legacy, types } = actionEntry(action);
+  const alias = legacy?.map((verb) => `${types[0]}:${verb}`).join(' + ');
+  return { 'x-permission': action, ...(alias && { 'x-legacy-permission': alias }) };
 }
 
 function security(access: Access, credential: Credential): Record<string, string[]>[] {

@@ -5,6 +5,9 @@ import { describe, type SurfaceEndpoints } from './openapi.ts';
 import { pageResponse } from './page.ts';
 import { endpoint } from './surfaces/organization.ts';
 
+/** The description as JSON, without the address it is served at: the same for as long as an isolate lives. */
+let description: string | undefined;
+
 /** Routes about the API itself. `surfaces` is asked for when the description is first read. */
 export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
   endpoint(
@@ -30,9 +33,15 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       path: '/openapi.json',
       access: 'public',
       summary: 'This description',
-      returns: raw(200, 'The OpenAPI 3.1 description of every route.'),
+      returns: raw(200, 'The OpenAPI 3.1 description of every route.', 'application/json'),
     },
-    ({ ctx }) => Response.json(describe(surfaces(), ctx.config.VERSION, ctx.baseUrl)),
+    ({ ctx }) => {
+      description ??= JSON.stringify(describe(surfaces(), ctx.config.VERSION));
+      const servers = JSON.stringify([{ url: ctx.baseUrl }]);
+      return new Response(`{"servers":${servers},${description.slice(1)}`, {
+        headers: { 'Content-Type': 'application/json' },
+      });
+    },
   ),
   endpoint(
     {
@@ -40,7 +49,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       path: '/docs',
       access: 'public',
       summary: 'This description, to read and try in a browser',
-      returns: raw(200, 'HTML.'),
+      returns: raw(200, 'HTML.', 'text/html'),
     },
     ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'docs', []),
   ),

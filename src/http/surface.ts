@@ -11,6 +11,8 @@ export type Wording = readonly [status: number, code: string, message?: string];
 export interface Surface {
   name: string;
   title: string;
+  /** For the reader of the API's description: who calls, and what it is for. */
+  description: string;
   credential: Credential;
   /** Schema of an error body, for the API's description. */
   errorBody: ZodType;

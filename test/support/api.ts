@@ -1,5 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import worker from '../../src/index.ts';
+import { mustConform } from './conformity.ts';
 import { EMAIL } from './mail.ts';
 
 export const BASE_URL = 'https://api.test';
@@ -25,7 +26,10 @@ export interface Sending {
 /** What the Worker is given, with a mailbox that `mailsTo` reads. */
 const bindings = { ...env, EMAIL };
 
-/** Sends a request to the Worker, from the door. Work it defers is done when this resolves. */
+/**
+ * Sends a request to the Worker, from the door. Work it defers is done when this resolves. Every answer, of any test, is
+ * held against the description of its route.
+ */
 export async function call(method: string, path: string, sending: Sending = {}): Promise<Answer> {
   const headers = new Headers(sending.headers);
   if (sending.json !== undefined) headers.set('content-type', 'application/json');
@@ -35,7 +39,9 @@ export async function call(method: string, path: string, sending: Sending = {}):
   const response = await worker.fetch(request, sending.env ? { ...bindings, ...sending.env } : bindings, execution);
   const text = await response.text();
   await waitOnExecutionContext(execution);
-  return { status: response.status, headers: response.headers, body: parsed(text, response) };
+  const answer = { status: response.status, headers: response.headers, body: parsed(text, response) };
+  mustConform(method, path, answer);
+  return answer;
 }
 
 function parsed(text: string, response: Response): unknown {

@@ -36,8 +36,8 @@ export async function foundCompany(overrides: { slug?: string } = {}): Promise<A
 }
 
 /** A company with its owner signed in. */
-export async function aCompany(): Promise<Company> {
-  const { body } = await foundCompany();
+export async function aCompany(overrides: { slug?: string } = {}): Promise<Company> {
+  const { body } = await foundCompany(overrides);
   const { slug, id } = body.organization;
   const login = await logIn(slug, body.owner.email, PASSWORD);
   return {
@@ -53,8 +53,8 @@ export async function aCompany(): Promise<Company> {
 }
 
 /** A company with its own Postgres. */
-export async function aProvisionedCompany(): Promise<Company> {
-  const company = await aCompany();
+export async function aProvisionedCompany(overrides: { slug?: string } = {}): Promise<Company> {
+  const company = await aCompany(overrides);
   const { status, body } = await company.as.post('/v1/managed-tables/provision');
   if (status !== 200) throw new Error(`Provisioning answered ${status}: ${JSON.stringify(body)}`);
   return company;

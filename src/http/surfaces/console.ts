@@ -71,6 +71,8 @@ const REASONS: Record<string, Wording> = {
 export const surface: Surface = {
   name: 'console',
   title: 'Console API',
+  description:
+    'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session token.',
   credential: 'bearer',
   errorBody: z
     .object({

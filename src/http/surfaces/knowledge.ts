@@ -39,6 +39,8 @@ export const surface: Surface = {
   ...console.surface,
   name: 'knowledge',
   title: 'Domain knowledge',
+  description:
+    'Concepts, a semantic layer and an ontology, with every version, and suggestions of a model that people review. With a session token.',
   word(failure) {
     const wording = REASONS[failure.reason];
     if (!wording) return console.surface.word(failure);

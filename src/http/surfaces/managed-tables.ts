@@ -81,6 +81,8 @@ const KINDS: Record<Failure['kind'], string> = {
 export const surface: Surface = {
   name: 'managed-tables',
   title: 'Managed tables',
+  description:
+    "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session token; errors are worded in Portuguese.",
   credential: 'bearer',
   errorBody: z
     .object({

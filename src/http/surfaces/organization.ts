@@ -33,6 +33,8 @@ const KINDS: Record<Failure['kind'], string> = {
 export const surface: Surface = {
   name: 'organization',
   title: 'Organization API',
+  description:
+    'Identity and access for automation. Service accounts call it with signed requests; the README tells how to sign.',
   credential: 'signature',
   errorBody: z
     .object({

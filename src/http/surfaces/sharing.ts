@@ -45,6 +45,8 @@ const REASONS: Record<string, Wording> = {
 export const surface: Surface = {
   name: 'sharing',
   title: 'Sharing and embedding',
+  description:
+    "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session token, an outsider's, or a token in the path.",
   credential: 'bearer',
   errorBody: z
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })

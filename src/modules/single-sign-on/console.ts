@@ -62,7 +62,7 @@ export const singleSignOnEndpoints = [
       path: '/v1/auth/sso/{company_slug}/metadata',
       access: 'public',
       summary: 'Our SAML metadata for the company’s identity provider',
-      returns: raw(200, 'An EntityDescriptor (application/samlmetadata+xml).'),
+      returns: raw(200, 'An EntityDescriptor.', 'application/samlmetadata+xml'),
     },
     async ({ ctx, params }) =>
       new Response(await metadataOf(ctx, params.company_slug), {

@@ -1,0 +1,25 @@
+import console from './examples/console.json' with { type: 'json' };
+import knowledge from './examples/knowledge.json' with { type: 'json' };
+import managedTables from './examples/managed-tables.json' with { type: 'json' };
+import organization from './examples/organization.json' with { type: 'json' };
+import sharing from './examples/sharing.json' with { type: 'json' };
+
+/** A request and its answer, without secrets, as they really were. */
+export interface Example {
+  /** Of the path. */
+  params?: Record<string, unknown>;
+  query?: Record<string, unknown>;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Empty text where the answer has no body. Long lists are cut. */
+  answer: unknown;
+}
+
+/** By method and path, `GET /accounts/{id}`. The tests in `test/contract/walk` record them, and hold them to be true. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  ...organization,
+  ...console,
+  ...managedTables,
+  ...knowledge,
+  ...sharing,
+};

@@ -1,0 +1,68 @@
+/** A request and its answer, as they really were. */
+export interface Example {
+  params?: Record<string, unknown>;
+  query?: Record<string, string>;
+  body?: unknown;
+  answer: unknown;
+}
+
+/** Members whose value lets somebody in. */
+const SECRET =
+  /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|x|client_secret|idp_certificates)$/;
+
+/** What differs from run to run, and how it is shown instead. Ids keep which are the same. */
+const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [
+  [/(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/g, (index) => `65b9c0de0000${hex(index)}`],
+  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, (index) => `0194c0de-0000-7000-8000-${hex(index)}`],
+  [/(?<=sa_[a-z0-9-]+_[0-9a-f]{24}_)[a-z2-7]{20}/g, () => 'k3q7mpa2xw5dz4jt6rbn'],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, () => '2026-01-31T12:00:00.000Z'],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+\d\d:\d\d/g, () => '2026-01-31T12:00:00+00:00'],
+  [/http:\/\/127\.0\.0\.1:\d+/g, () => 'https://id.example.com'],
+  [/https:\/\/api\.test/g, () => 'https://api.example.com'],
+];
+const SHOWN_NUMBERS: Record<string, number> = { duration_ms: 12 };
+const LONGEST_LIST = 3;
+
+const hex = (index: number): string => index.toString(16).padStart(12, '0');
+
+/** Collects examples of routes; secrets are left out, what differs from run to run is shown as something fixed. */
+export class Examples {
+  readonly #byRoute: Record<string, Example> = {};
+  readonly #known = SHOWN_AS.map(() => new Map<string, string>());
+  readonly #secrets = new Set<string>();
+
+  add(route: string, example: Example): void {
+    this.#byRoute[route] ??= this.#shown(example) as Example;
+  }
+
+  /** All of them, as JSON. */
+  text(): string {
+    return `${JSON.stringify(this.#byRoute, null, 1)}\n`;
+  }
+
+  #shown(value: unknown, name = ''): unknown {
+    if (Array.isArray(value)) return value.slice(0, LONGEST_LIST).map((entry) => this.#shown(entry, name));
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, this.#shown(member, key)]));
+    }
+    if (typeof value === 'number') return SHOWN_NUMBERS[name] ?? value;
+    return typeof value === 'string' ? this.#text(value, name) : value;
+  }
+
+  #text(text: string, name: string): string {
+    if (SECRET.test(name) && text !== '') {
+      this.#secrets.add(text);
+      return '…';
+    }
+    let shown = text;
+    for (const secret of this.#secrets) shown = shown.replaceAll(secret, '…');
+    SHOWN_AS.forEach(([pattern, as], kind) => {
+      const known = this.#known[kind] as Map<string, string>;
+      shown = shown.replaceAll(pattern, (found) => {
+        if (!known.has(found)) known.set(found, as(known.size + 1, found));
+        return known.get(found) as string;
+      });
+    });
+    return shown;
+  }
+}

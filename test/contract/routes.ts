@@ -1,0 +1,36 @@
+import table from './routes.tsv?raw';
+
+/** A route as the contract lists it. */
+export interface Route {
+  method: string;
+  path: string;
+  credential: string;
+  permission: string;
+  success: string;
+}
+
+/** Every route of the contract. */
+export const ROUTES: Route[] = table
+  .trim()
+  .split('\n')
+  .slice(1)
+  .map((line) => {
+    const [, method = '', path = '', credential = '', permission = '', success = ''] = line.split('\t');
+    return { method, path, credential, permission, success };
+  });
+
+/** What an operation of an OpenAPI document says, as far as the tests look. */
+export interface Operation {
+  security: Record<string, string[]>[];
+  tags: string[];
+  responses: Record<string, { content?: Record<string, { example?: unknown }> }>;
+  'x-permission'?: string;
+  'x-legacy-permission'?: string;
+}
+
+/** The operations of an OpenAPI document, one by one. */
+export function operations(document: { paths: Record<string, Record<string, Operation>> }) {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+}

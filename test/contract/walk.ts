@@ -1,0 +1,146 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { type Answer, bearer, type Caller, call, type Sending } from '../support/api.ts';
+import { aRobot, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { Examples } from './examples.ts';
+import { ROUTES, type Route } from './routes.ts';
+
+/** Who is there, and what the walk has come by so far. */
+export interface World {
+  company: Company;
+  /** Another company, whose owner knocks at every resource of the first. */
+  stranger: Company;
+  /** Ids, slugs, tokens and codes, under names that the steps agree on. */
+  kept: Record<string, string>;
+  /** Callers of credentials that are neither the owner's nor an administrator's key, by the route's credential. */
+  callers: Partial<Record<string, Caller>>;
+}
+
+/** One request of the walk. Members that depend on what came before are functions. */
+export interface Step {
+  /** Method and path of the contract. */
+  route: string;
+  /** For each parameter of the path, what is kept under that name stands for it. */
+  params?: Record<string, string>;
+  query?: (kept: World['kept']) => Record<string, string>;
+  json?: (kept: World['kept'], world: World) => unknown;
+  /** A body that is no JSON. */
+  body?: (kept: World['kept']) => BodyInit;
+  /** Who does it, where that is not the company's owner or its administrators' key. */
+  as?: (world: World) => Caller;
+  env?: (world: World) => Record<string, string>;
+  before?: (world: World) => Promise<unknown>;
+  /** What is kept of the answer. */
+  keep?: (body: Answer['body'], answer: Answer) => Record<string, string>;
+  /** What another company is told that tries the same; 404 when not said. `never`: the request names nothing of a company. */
+  stranger?: number | 'never';
+  /** Done for what comes after; shown as an example is another step of the same route. */
+  unshown?: true;
+}
+
+/**
+ * Walks the routes of some surfaces in the order of `steps`. Before whoever may do a step does it, three others try the
+ * same, and change nothing: nobody (401), somebody of the company who may do nothing (403), and the owner of another
+ * company (404). Every answer is held against the description (see `test/support/conformity.ts`); what was sent and
+ * answered becomes the surface's examples.
+ */
+export function walk(titles: readonly string[], file: string, prepare: () => Promise<Partial<World>>, steps: Step[]) {
+  let world: World;
+  let weak: Record<string, Caller>;
+  const examples = new Examples();
+
+  beforeAll(async () => {
+    const prepared = await prepare();
+    const company = prepared.company ?? (await aCompany({ slug: 'acme' }));
+    const stranger = prepared.stranger ?? (await aCompany({ slug: 'stranger' }));
+    world = { callers: {}, ...prepared, kept: { company: company.slug, ...prepared.kept }, company, stranger };
+    weak = { bearer: (await aUser(company)).as, signature: (await aRobot(company)).as };
+  });
+
+  it.each(steps.map((step) => [step.route, step] as const))('%s', async (_name, step) => {
+    await step.before?.(world);
+    const { method, route, path } = addressOf(step, world);
+    const credential = route?.credential ?? 'none';
+    const send = (caller: Caller | undefined) => sendAs(caller, method, path, sendingOf(step, world));
+
+    if (!['none', 'bearer?'].includes(credential)) {
+      const forged = credential === 'token in path' ? path.replace(world.kept.token ?? '', 'forged') : path;
+      expectRefusal(await sendAs(undefined, method, forged, sendingOf(step, world)), 401, step.route);
+    }
+    if (route && route.permission !== '-' && weak[credential]) {
+      expectRefusal(await send(weak[credential]), 403, step.route);
+    }
+    if (step.params && step.stranger !== 'never' && ['bearer', 'signature', 'external'].includes(credential)) {
+      const { apiKey, as } = world.stranger;
+      const answer = await send(credential === 'signature' ? signed(apiKey) : as);
+      expectRefusal(answer, step.stranger ?? 404, step.route);
+    }
+
+    const answer = await send(callerOf(step, world, credential));
+    expect([answer.status, answer.body]).toEqual([Number(route?.success ?? 200), answer.body]);
+    Object.assign(world.kept, step.keep?.(answer.body, answer));
+    if (!step.unshown) examples.add(step.route, { ...shown(step, world), answer: answer.body });
+  });
+
+  describe('the walk', () => {
+    it('took every route of its surfaces', () => {
+      const own = SURFACES.filter(({ surface }) => titles.includes(surface.title)).flatMap(
+        ({ endpoints }) => endpoints,
+      );
+      const walked = new Set(steps.map(({ route }) => route));
+      const left = own.map(({ contract }) => `${contract.method.toUpperCase()} ${contract.path}`);
+      expect(left.filter((route) => !walked.has(route))).toEqual([]);
+    });
+
+    it('went as the examples in the description say', async () => {
+      await expect(examples.text()).toMatchFileSnapshot(`../../../src/http/examples/${file}.json`);
+    });
+  });
+}
+
+function addressOf({ route: name, params = {}, query }: Step, { kept }: World) {
+  const [method = '', template = ''] = name.split(' ');
+  const known = (key: string): string => {
+    const value = kept[key];
+    if (value === undefined) throw new Error(`Nothing is kept as ${key}.`);
+    return value;
+  };
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_, parameter) => known(params[parameter] ?? parameter));
+  const asked = query ? `?${new URLSearchParams(query(kept))}` : '';
+  const route: Route | undefined = ROUTES.find((listed) => `${listed.method} ${listed.path}` === name);
+  return { method, route, path: filled + asked };
+}
+
+function sendingOf(step: Step, world: World): Sending {
+  return {
+    ...(step.json && { json: step.json(world.kept, world) }),
+    ...(step.body && { body: step.body(world.kept) }),
+    ...(step.env && { env: step.env(world) }),
+  };
+}
+
+function callerOf({ as }: Step, world: World, credential: string): Caller | undefined {
+  if (as) return as(world);
+  if (credential === 'operator') return bearer(env.PLATFORM_ADMIN_TOKEN);
+  if (credential === 'signature') return signed(world.company.apiKey);
+  return credential === 'bearer' ? world.company.as : world.callers[credential];
+}
+
+const sendAs = (caller: Caller | undefined, method: string, path: string, sending: Sending): Promise<Answer> =>
+  caller ? caller[method.toLowerCase() as keyof Caller](path, sending) : call(method, path, sending);
+
+/** What a reader of the description is shown of a request. */
+function shown({ params, query, json }: Step, world: World) {
+  const { kept } = world;
+  return {
+    ...(params && { params: Object.fromEntries(Object.entries(params).map(([name, key]) => [name, kept[key]])) }),
+    ...(query && { query: query(kept) }),
+    ...(json && { body: json(kept, world) }),
+  };
+}
+
+/** The body's shape needs no look here: every answer was held against the description of its surface already. */
+const expectRefusal = (answer: Answer, status: number, route: string): void =>
+  expect([route, answer.status, answer.body]).toEqual([route, status, answer.body]);

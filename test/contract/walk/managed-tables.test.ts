@@ -1,0 +1,92 @@
+import { aCompany, aProvisionedCompany } from '../../support/worlds.ts';
+import { aFile, waiting } from '../../uploads/support.ts';
+import { type Step, type World, walk } from '../walk.ts';
+
+const CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
+const table = { id: 'table' };
+const job = { jobId: 'job' };
+
+const form = () => {
+  const data = new FormData();
+  data.append('files', aFile('sales.csv', CSV));
+  return data;
+};
+const inferred = async ({ company, kept }: World) => {
+  await waiting(company, kept.job as string);
+};
+
+const STEPS: Step[] = [
+  { route: 'POST /v1/managed-tables/provision' },
+  { route: 'GET /v1/managed-tables/status' },
+  {
+    route: 'POST /v1/managed-tables',
+    json: () => ({
+      display_name: 'stores',
+      columns: [
+        { name: 'city', display_name: 'City', type: 'text', nullable: false },
+        { name: 'opened_on', display_name: 'Opened on', type: 'date', nullable: true },
+      ],
+    }),
+    keep: ({ _id }) => ({ table: _id }),
+    stranger: 'never',
+  },
+  { route: 'GET /v1/managed-tables', query: () => ({ search: 'store' }) },
+  { route: 'GET /v1/managed-tables/{id}', params: table },
+  { route: 'PUT /v1/managed-tables/{id}', params: table, json: () => ({ display_name: 'shops' }) },
+  {
+    route: 'POST /v1/managed-tables/{id}/data',
+    params: table,
+    json: () => ({ rows: [{ city: 'Lisboa', opened_on: '2024-05-02' }, { city: 'Porto' }] }),
+  },
+  {
+    route: 'GET /v1/managed-tables/{id}/data',
+    params: table,
+    query: () => ({ sort_by: '-city', per_page: '10' }),
+    keep: ({ records }) => ({ row: records[0].id }),
+  },
+  {
+    route: 'PUT /v1/managed-tables/{id}/data/{rowId}',
+    params: { ...table, rowId: 'row' },
+    json: () => ({ opened_on: '2025-03-01' }),
+  },
+  { route: 'DELETE /v1/managed-tables/{id}/data/{rowId}', params: { ...table, rowId: 'row' } },
+  { route: 'POST /v1/managed-tables/{id}/truncate', params: table },
+  { route: 'POST /v1/managed-tables/upload', body: form, keep: ({ job_id }) => ({ job: job_id }), stranger: 'never' },
+  { route: 'GET /v1/managed-tables/upload-jobs/{jobId}', params: job, before: inferred },
+  { route: 'GET /v1/managed-tables/upload-jobs/active' },
+  {
+    route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
+    params: job,
+    json: () => ({
+      display_name: 'sales',
+      columns: [
+        { name: 'day', display_name: 'Day', type: 'date', nullable: false, source_index: 0 },
+        { name: 'region', display_name: 'Region', type: 'text', nullable: false, source_index: 1 },
+        { name: 'amount', display_name: 'Amount', type: 'decimal', nullable: true, source_index: 2 },
+      ],
+    }),
+  },
+  {
+    route: 'POST /v1/managed-tables/{id}/upload',
+    params: table,
+    body: () => {
+      const data = new FormData();
+      data.append('mode', 'append');
+      data.append('files', aFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
+      return data;
+    },
+    keep: ({ job_id }) => ({ job: job_id }),
+  },
+  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: job, before: inferred },
+  { route: 'DELETE /v1/managed-tables/{id}', params: table },
+];
+
+walk(
+  ['Managed tables'],
+  'managed-tables',
+  async () => ({
+    company: await aCompany({ slug: 'acme' }),
+    stranger: await aProvisionedCompany({ slug: 'stranger' }),
+  }),
+  STEPS,
+);

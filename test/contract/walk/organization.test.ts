@@ -1,0 +1,101 @@
+import { expect, vi } from 'vitest';
+import { allow, signed } from '../../support/signed.ts';
+import { type Step, walk } from '../walk.ts';
+
+const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
+const account = { id: 'account' };
+const robot = { id: 'robot' };
+const group = { id: 'group' };
+const user = { id: 'user' };
+
+const STEPS: Step[] = [
+  {
+    route: 'POST /admin/organizations',
+    json: () => ({
+      name: 'Globex',
+      slug: 'globex',
+      owner: { email: 'olga@globex.test', name: 'Olga Owner', password: 'correct-horse-battery' },
+    }),
+  },
+  { route: 'POST /accounts', json: () => ({ name: 'Lisbon', metadata: { region: 'eu' } }), keep: id('account') },
+  { route: 'GET /accounts', query: () => ({ quantity: '10', order_by: 'name' }) },
+  { route: 'GET /accounts/{id}', params: account },
+  { route: 'PATCH /accounts/{id}', params: account, json: () => ({ name: 'Lisboa' }) },
+  {
+    route: 'POST /service-accounts',
+    json: ({ account }) => ({ name: 'Nightly import', account_id: account }),
+    keep: id('robot'),
+    stranger: 'never',
+  },
+  { route: 'GET /service-accounts', query: ({ account }) => ({ account_id: account as string }) },
+  { route: 'GET /service-accounts/{id}', params: robot },
+  { route: 'PATCH /service-accounts/{id}', params: robot, json: () => ({ name: 'Nightly load' }) },
+  {
+    route: 'POST /service-accounts/{id}/keys',
+    params: robot,
+    json: () => ({ description: 'The import server.' }),
+    keep: id('key'),
+  },
+  { route: 'GET /service-accounts/{id}/keys', params: robot },
+  { route: 'DELETE /service-accounts/{id}/keys/{key_id}', params: { ...robot, key_id: 'key' } },
+  {
+    route: 'POST /users',
+    json: () => ({ email: 'ana@acme.test', password: 'quiet-harbour-lantern' }),
+    keep: id('user'),
+  },
+  { route: 'GET /users', query: () => ({ order_by: 'email' }) },
+  { route: 'GET /users/{id}', params: user },
+  { route: 'PATCH /users/{id}', params: user, json: () => ({ metadata: { team: 'finance' } }) },
+  {
+    route: 'POST /groups',
+    json: () => ({ name: 'Analysts', description: 'They look at figures.' }),
+    keep: id('group'),
+  },
+  { route: 'GET /groups', query: () => ({ order_by: 'name' }) },
+  { route: 'GET /groups/{id}', params: group },
+  { route: 'PATCH /groups/{id}', params: group, json: () => ({ description: 'They read the figures.' }) },
+  {
+    route: 'POST /groups/{id}/bindings',
+    params: group,
+    json: ({ user, main }) => ({ principal_type: 'user', principal_id: user, account_id: main }),
+    before: async ({ kept, company }) => {
+      kept.main = company.accountId;
+    },
+    keep: id('binding'),
+  },
+  { route: 'GET /groups/{id}/bindings', params: group },
+  { route: 'DELETE /groups/{id}/bindings/{binding_id}', params: { ...group, binding_id: 'binding' } },
+  {
+    route: 'POST /groups/{id}/policies/{policy_id}',
+    params: { ...group, policy_id: 'policy' },
+    before: async ({ company, kept }) => {
+      const document = { version: '2024-01-01', statements: [allow('users:list')] };
+      kept.policy = (await company.as.post('/v1/policies', { json: { name: 'Readers', document } })).body._id;
+    },
+  },
+  { route: 'DELETE /groups/{id}/policies/{policy_id}', params: { ...group, policy_id: 'policy' } },
+  { route: 'DELETE /groups/{id}', params: group },
+  { route: 'DELETE /users/{id}', params: user },
+  { route: 'DELETE /service-accounts/{id}', params: robot },
+  { route: 'DELETE /accounts/{id}', params: account },
+  { route: 'GET /admin/deleted/accounts' },
+  { route: 'POST /admin/restore/account/{id}', params: account },
+  {
+    route: 'GET /admin/audit-events',
+    query: () => ({ action: 'accounts:GetAccount', quantity: '2' }),
+    // Records are written in batches, behind the requests they are about.
+    before: ({ company }) =>
+      vi.waitFor(
+        async () => {
+          const { body } = await signed(company.apiKey).get('/admin/audit-events?action=accounts:GetAccount');
+          expect(body.total).toBe(2);
+        },
+        { timeout: 20_000, interval: 200 },
+      ),
+  },
+  { route: 'GET /health' },
+  { route: 'GET /openapi.json', unshown: true },
+  { route: 'GET /docs', unshown: true },
+];
+
+walk(['Organization API'], 'organization', async () => ({}), STEPS);

@@ -1,0 +1,188 @@
+import { expect, vi } from 'vitest';
+import { anOutsider, dashboardGrant, portalCodeOf } from '../../share-portal/support.ts';
+import { aSalesDashboard, policy, someSales } from '../../shares/support.ts';
+import { bearer } from '../../support/api.ts';
+import { mailsTo } from '../../support/mail.ts';
+import { aProvisionedCompany } from '../../support/worlds.ts';
+import { type Step, walk } from '../walk.ts';
+
+const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
+const OUTSIDER = 'carla@customer.test';
+const context = { id: 'context' };
+const dashboard = { id: 'dashboard' };
+const inCompany = { company_slug: 'company', dashboard_slug: 'dashboardSlug' };
+const region = { filter_slug: 'filter' };
+const ofContext = ({ context }: Record<string, string>) => ({ context_id: context as string });
+
+const CONTEXTS: Step[] = [
+  {
+    route: 'POST /api/v1/share-contexts',
+    json: ({ dashboard }) => ({
+      name: 'Northern customers',
+      grants: [dashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'south'])])],
+    }),
+    keep: ({ id: made, slug }) => ({ context: made, contextSlug: slug }),
+    stranger: 'never',
+  },
+  { route: 'GET /api/v1/share-contexts' },
+  { route: 'GET /api/v1/share-contexts/{id}', params: context },
+  { route: 'PUT /api/v1/share-contexts/{id}', params: context, json: () => ({ description: 'Since 2026.' }) },
+  {
+    route: 'PUT /api/v1/share-contexts/{id}/grants',
+    params: context,
+    json: ({ dashboard }) => ({
+      grants: [dashboardGrant(dashboard as string, [policy('regions', 'selectable', ['north', 'east'])])],
+    }),
+  },
+  {
+    route: 'POST /api/v1/share-contexts/{id}/members',
+    params: context,
+    json: () => ({ member_type: 'external_email', email: OUTSIDER }),
+    keep: id('member'),
+  },
+  { route: 'GET /api/v1/share-contexts/{id}/members', params: context },
+];
+
+const SHARES: Step[] = [
+  { route: 'GET /api/v1/dashboards/{id}/share-filter-candidates', params: dashboard },
+  { route: 'GET /api/v1/dashboards/{id}/embed-parameter-candidates', params: dashboard },
+  {
+    route: 'POST /api/v1/dashboards/{id}/shares',
+    params: dashboard,
+    json: () => ({
+      name: 'For the board',
+      share_type: 'link',
+      share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
+    }),
+    keep: ({ id: share, token }) => ({ share, token }),
+  },
+  { route: 'GET /api/v1/dashboards/{id}/shares', params: dashboard },
+  { route: 'GET /api/v1/dashboard-shares' },
+  { route: 'PUT /api/v1/dashboard-shares/{shareId}', params: { shareId: 'share' }, json: () => ({ name: 'Board' }) },
+  { route: 'GET /api/v1/public/shares/{token}/resolve' },
+  { route: 'GET /api/v1/public/shares/{token}/filters/{filter_slug}/options', params: region },
+  { route: 'POST /api/v1/public/shares/{token}/execute', json: () => ({ parameters: { regions: ['north'] } }) },
+  { route: 'GET /p/{token}', unshown: true },
+];
+
+const PORTAL: Step[] = [
+  {
+    route: 'POST /api/v1/share-auth/request',
+    json: ({ company }) => ({ company_slug: company, email: OUTSIDER }),
+  },
+  {
+    route: 'POST /api/v1/share-auth/verify',
+    before: () => vi.waitFor(() => expect(mailsTo(OUTSIDER)).toHaveLength(1)),
+    json: ({ company }) => ({ company_slug: company, email: OUTSIDER, code: portalCodeOf(OUTSIDER) }),
+    keep: ({ refresh_token }) => ({ refresh: refresh_token }),
+  },
+  {
+    route: 'POST /api/v1/share-auth/refresh',
+    json: ({ refresh }) => ({ refresh_token: refresh }),
+  },
+  {
+    route: 'GET /api/v1/share-portal/contexts',
+    before: async ({ callers, company }) => {
+      callers.external = (await anOutsider(company, OUTSIDER)).as;
+    },
+  },
+  { route: 'GET /api/v1/share-portal/{company_slug}/contexts', params: { company_slug: 'company' } },
+  { route: 'GET /api/v1/share-portal/dashboards', query: ofContext },
+  { route: 'GET /api/v1/share-portal/{company_slug}/dashboards', params: { company_slug: 'company' } },
+  { route: 'GET /api/v1/share-portal/dashboards/{id}', params: dashboard, query: ofContext, stranger: 400 },
+  {
+    route: 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}',
+    params: inCompany,
+    query: ofContext,
+    stranger: 404,
+  },
+  {
+    route: 'GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options',
+    params: { ...dashboard, ...region },
+    query: ofContext,
+    stranger: 400,
+  },
+  {
+    route: 'GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options',
+    params: { ...inCompany, ...region },
+    query: ofContext,
+  },
+  {
+    route: 'POST /api/v1/share-portal/dashboards/{id}/execute',
+    params: dashboard,
+    json: (kept) => ({ ...ofContext(kept), parameters: { regions: ['north'] } }),
+    stranger: 400,
+  },
+  {
+    route: 'POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute',
+    params: inCompany,
+    json: (kept) => ({ ...ofContext(kept), parameters: { regions: ['north'] } }),
+  },
+  { route: 'GET /portal/{company_slug}', params: { company_slug: 'company' }, unshown: true },
+  { route: 'POST /api/v1/share-auth/logout', as: ({ callers }) => callers.external ?? bearer('none') },
+];
+
+const EMBEDS: Step[] = [
+  {
+    route: 'POST /api/v1/embed/dashboards/{id}',
+    params: dashboard,
+    json: () => ({
+      allowed_params: ['regions'],
+      fixed_params: { region: 'north' },
+      expires_in: 86_400,
+      allowed_origins: ['https://www.customer.test'],
+    }),
+    keep: ({ token }) => ({ token }),
+  },
+  { route: 'GET /api/embed/d/{token}/info' },
+  { route: 'GET /api/embed/d/{token}/filters/{filter_slug}/options', params: region },
+  { route: 'POST /api/embed/d/{token}/execute', json: () => ({ parameters: { regions: ['north'] } }) },
+  { route: 'GET /embed/d/{token}', unshown: true },
+  {
+    route: 'POST /api/v1/embed/visualizations/{id}',
+    params: { id: 'visualization' },
+    json: () => ({ allowed_params: ['regions'] }),
+    keep: ({ token }) => ({ token }),
+  },
+  { route: 'GET /api/embed/v/{token}/info' },
+  { route: 'POST /api/embed/v/{token}/execute', json: () => ({ parameters: { regions: ['south'] } }) },
+  { route: 'GET /embed/v/{token}', unshown: true },
+  { route: 'POST /api/v1/embed/rotate-key' },
+];
+
+const ACTIVITY: Step[] = [
+  {
+    route: 'GET /api/v1/share-events',
+    query: () => ({ type: 'share.created' }),
+    // Events are written in batches, behind the requests they are about.
+    before: ({ company: { as } }) =>
+      vi.waitFor(async () => expect((await as.get('/api/v1/share-events?type=share.created')).body.total).toBe(1), {
+        timeout: 20_000,
+        interval: 200,
+      }),
+    keep: ({ records }) => ({ event: records[0].id }),
+  },
+  { route: 'GET /api/v1/share-events/{id}', params: { id: 'event' } },
+  {
+    route: 'GET /api/v1/share-analytics',
+    query: () => ({ from: '2026-01-01T00:00:00Z', to: '2026-01-03T00:00:00Z', interval: 'day' }),
+  },
+  { route: 'DELETE /api/v1/dashboard-shares/{shareId}', params: { shareId: 'share' } },
+  { route: 'DELETE /api/v1/share-contexts/{id}/members/{memberId}', params: { ...context, memberId: 'member' } },
+  { route: 'DELETE /api/v1/share-contexts/{id}', params: context },
+];
+
+walk(
+  ['Sharing and embedding'],
+  'sharing',
+  async () => {
+    const company = await aProvisionedCompany({ slug: 'acme' });
+    await someSales(company);
+    const { dashboard: made, rows } = await aSalesDashboard(company);
+    return {
+      company,
+      kept: { dashboard: made._id, dashboardSlug: made.slug, visualization: rows._id, filter: 'regions' },
+    };
+  },
+  [...CONTEXTS, ...SHARES, ...PORTAL, ...EMBEDS, ...ACTIVITY],
+);

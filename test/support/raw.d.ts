@@ -1,0 +1,5 @@
+declare module '*?raw' {
+  /** The file's text. */
+  const text: string;
+  export default text;
+}
