@@ -121,6 +121,8 @@ export interface Contract {
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;
+  /** Failures that are told in another shape than the surface's, by status. */
+  otherwise?: Readonly<Record<number, ZodType>>;
 }
 
 /** What a handler is given: validated input and the context of the caller. */

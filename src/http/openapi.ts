@@ -109,11 +109,16 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     }),
     responses: {
       [String(contract.returns.status)]: success(contract, answer),
+      ...Object.fromEntries(
+        Object.entries(contract.otherwise ?? {}).map(([status, schema]) => [status, failure(schema)]),
+      ),
       '429': TOO_MANY_REQUESTS,
-      default: { description: 'A failure.', content: { 'application/json': { schema: surface.errorBody } } },
+      default: failure(surface.errorBody),
     },
   };
 }
+
+const failure = (schema: z.ZodType) => ({ description: 'A failure.', content: { 'application/json': { schema } } });
 
 /** What the handler of a `raw` answer writes is not described further. */
 const RAW = z.unknown();

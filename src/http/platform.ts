@@ -19,6 +19,9 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       description:
         'Looked at every ten seconds. 503 with `status: broken` names in `broken` what does not answer: `control_database`, `audit_database`, `files`.',
       returns: written(z.object({ status: z.literal('ok'), version: z.string() })),
+      otherwise: {
+        503: z.object({ status: z.literal('broken'), version: z.string(), broken: z.array(z.string()) }),
+      },
     },
     async ({ ctx }) => {
       const version = ctx.config.VERSION;

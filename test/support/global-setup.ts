@@ -20,6 +20,8 @@ declare module 'vitest' {
     interleavedRequests: number;
     /** Rows of the file that is loaded in at least ten continuations. */
     continuedRows: number;
+    /** How many random requests are sent, and the seed that makes them: the same seed, the same requests. */
+    randomRequests: { count: number; seed: number };
   }
 }
 
@@ -42,6 +44,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresUrl', postgres.url);
   project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 400));
   project.provide('continuedRows', Number(process.env.CONTINUED_ROWS ?? 40_000));
+  project.provide('randomRequests', {
+    count: Number(process.env.RANDOM_REQUESTS ?? 1_000),
+    seed: Number(process.env.RANDOM_SEED ?? 20_260_131),
+  });
 
   const removeFolders = () => {
     for (const path of [folder, ...postgres.folders]) rmSync(path, { recursive: true, force: true });

@@ -1,0 +1,120 @@
+/** As much of an OpenAPI 3.1 document as the types of a client are made of. */
+export interface OpenApi {
+  paths?: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Schema> };
+}
+
+interface Operation {
+  summary?: string;
+  parameters?: { name: string; in: string; required?: boolean; schema?: Schema }[];
+  requestBody?: { content: Record<string, { schema?: Schema }> };
+  responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
+}
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+}
+
+const HEADER = `// Made from /openapi.json; test/client holds it to be true. CONTRIBUTING.md tells how it is made again.
+`;
+
+/** The TypeScript source of `Routes`: for each method and path, what it takes and what it answers. */
+export function typesOf({ paths = {}, components = {} }: OpenApi): string {
+  const routes = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => route(`${method.toUpperCase()} ${path}`, operation)),
+  );
+  const schemas = Object.entries(components.schemas ?? {}).map(
+    ([name, schema]) => `export type ${name} = ${type(schema)};\n`,
+  );
+  return `${HEADER}\nexport interface Routes {\n${routes.join('')}}\n\n${schemas.join('\n')}`;
+}
+
+function route(name: string, { summary, parameters = [], requestBody, responses }: Operation): string {
+  const [success] = Object.values(responses);
+  const members = [
+    ...place(
+      'params',
+      parameters.filter((parameter) => parameter.in === 'path'),
+    ),
+    ...place(
+      'query',
+      parameters.filter((parameter) => parameter.in === 'query'),
+    ),
+    ...sent(requestBody?.content ?? {}),
+    `answer: ${answer(success?.content ?? {})}`,
+  ];
+  const doc = summary ? `  /** ${summary.replaceAll('*/', '*')} */\n` : '';
+  return `${doc}  ${JSON.stringify(name)}: { ${members.join('; ')} };\n`;
+}
+
+/** Parameters of one place. Those of a query go out as text, whatever they are written as. */
+function place(name: string, parameters: NonNullable<Operation['parameters']>): string[] {
+  if (parameters.length === 0) return [];
+  const members = parameters.map(
+    ({ name: key, required, schema = {} }) =>
+      `${JSON.stringify(key)}${required ? '' : '?'}: ${name === 'query' ? orNumber(schema) : type(schema)}`,
+  );
+  const isOptional = parameters.every(({ required }) => !required);
+  return [`${name}${isOptional ? '?' : ''}: { ${members.join('; ')} }`];
+}
+
+/** Whole numbers of a query are described as they arrive: text of digits. */
+const orNumber = (schema: Schema): string => (type(schema) === 'string' ? 'string | number' : type(schema));
+
+function sent(content: Record<string, { schema?: Schema }>): string[] {
+  const json = content['application/json']?.schema;
+  const isForm = 'multipart/form-data' in content;
+  if (json && isForm) return [`body?: ${type(json)}`, 'form?: FormData'];
+  if (json) return [`body: ${type(json)}`];
+  return isForm ? ['form: FormData'] : [];
+}
+
+function answer(content: Record<string, { schema?: Schema }>): string {
+  const json = content['application/json']?.schema;
+  if (json) return type(json);
+  return Object.keys(content).length > 0 ? 'string' : 'undefined';
+}
+
+function type(schema: Schema): string {
+  if (schema.$ref) return schema.$ref.split('/').at(-1) as string;
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (schema.enum) return union(schema.enum.map((value) => JSON.stringify(value)));
+  if (schema.allOf) return schema.allOf.map((part) => `(${type(part)})`).join(' & ');
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return union(choices.map(type));
+  return union([schema.type ?? 'unknown'].flat().map((name) => named(name, schema)));
+}
+
+function named(name: string, schema: Schema): string {
+  switch (name) {
+    case 'object':
+      return object(schema);
+    case 'array':
+      return `Array<${type(schema.items ?? {})}>`;
+    case 'integer':
+      return 'number';
+    default:
+      return name;
+  }
+}
+
+function object({ properties, required = [], additionalProperties }: Schema): string {
+  const others = typeof additionalProperties === 'object' ? type(additionalProperties) : 'unknown';
+  if (!properties) return `Record<string, ${others}>`;
+  const members = Object.entries(properties).map(
+    ([name, schema]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${type(schema)}`,
+  );
+  return `{ ${members.join('; ')} }`;
+}
+
+const union = (types: string[]): string => [...new Set(types)].join(' | ');

@@ -1,0 +1,636 @@
+// Made from /openapi.json; test/client holds it to be true. CONTRIBUTING.md tells how it is made again.
+
+export interface Routes {
+  /** Found an organization with its owner and a first signing key */
+  "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
+  /** List what was asked of the organization, on every surface */
+  "GET /admin/audit-events": { query?: { "page"?: string | number; "quantity"?: string | number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
+  /** List accounts */
+  "GET /accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
+  /** Create an account */
+  "POST /accounts": { body: { "name": string; "is_default"?: boolean; "metadata"?: Record<string, unknown> }; answer: Account };
+  /** Get an account */
+  "GET /accounts/{id}": { params: { "id": string }; answer: Account };
+  /** Change an account */
+  "PATCH /accounts/{id}": { params: { "id": string }; body: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account };
+  /** Delete an account */
+  "DELETE /accounts/{id}": { params: { "id": string }; answer: undefined };
+  /** List deleted accounts */
+  "GET /admin/deleted/accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name" }; answer: { "total": number; "page": number; "results": Array<Account> } };
+  /** Restore a deleted account */
+  "POST /admin/restore/account/{id}": { params: { "id": string }; answer: Account };
+  /** List service accounts */
+  "GET /service-accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "last_used_at" | "-created_at" | "-updated_at" | "-name" | "-last_used_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<ServiceAccount> } };
+  /** Create a service account in an account */
+  "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
+  /** Get a service account */
+  "GET /service-accounts/{id}": { params: { "id": string }; answer: ServiceAccount };
+  /** Change a service account */
+  "PATCH /service-accounts/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
+  /** Delete a service account */
+  "DELETE /service-accounts/{id}": { params: { "id": string }; answer: undefined };
+  /** Issue an API key */
+  "POST /service-accounts/{id}/keys": { params: { "id": string }; body: { "description"?: string; "expires_at"?: string }; answer: IssuedApiKey };
+  /** List the API keys of a service account */
+  "GET /service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "last_used_at" | "-created_at" | "-updated_at" | "-last_used_at" }; answer: { "total": number; "page": number; "results": Array<ApiKey> } };
+  /** Revoke an API key */
+  "DELETE /service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
+  /** List groups */
+  "GET /groups": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
+  /** Create a group */
+  "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup };
+  /** Get a group */
+  "GET /groups/{id}": { params: { "id": string }; answer: OrganizationGroup };
+  /** Change a group */
+  "PATCH /groups/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string }; answer: OrganizationGroup };
+  /** Delete a group */
+  "DELETE /groups/{id}": { params: { "id": string }; answer: undefined };
+  /** Put a user or service account into a group, within an account */
+  "POST /groups/{id}/bindings": { params: { "id": string }; body: { "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string }; answer: GroupBinding };
+  /** List the bindings of a group */
+  "GET /groups/{id}/bindings": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "-created_at"; "account_id"?: string | number }; answer: { "total": number; "page": number; "results": Array<GroupBinding> } };
+  /** Remove a binding from a group */
+  "DELETE /groups/{id}/bindings/{binding_id}": { params: { "id": string; "binding_id": string }; answer: undefined };
+  /** Attach a policy to a group */
+  "POST /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  /** Detach a policy from a group */
+  "DELETE /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  /** List users */
+  "GET /users": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "email" | "last_login_at" | "-created_at" | "-updated_at" | "-email" | "-last_login_at"; "account_id"?: string | number; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationUser> } };
+  /** Create a user who can sign in at once */
+  "POST /users": { body: { "email": string; "password": string; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
+  /** Get a user */
+  "GET /users/{id}": { params: { "id": string }; answer: OrganizationUser };
+  /** Change a user */
+  "PATCH /users/{id}": { params: { "id": string }; body: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
+  /** Delete a user */
+  "DELETE /users/{id}": { params: { "id": string }; answer: undefined };
+  /** Whether the API is up */
+  "GET /health": { answer: { "status": "ok"; "version": string } };
+  /** This description */
+  "GET /openapi.json": { answer: unknown };
+  /** This description, to read and try in a browser */
+  "GET /docs": { answer: string };
+  /** Tell whether a company of this slug exists */
+  "GET /v1/auth/validate-company": { query: { "slug": string | number }; answer: { "exists": boolean } };
+  /** Sign in with email and password */
+  "POST /v1/auth/login": { body: { "company_slug": string; "email": string; "password": string }; answer: SignInResult };
+  /** The caller */
+  "GET /v1/auth/me": { answer: { "user": User; "context": { "company_id": string } } };
+  /** Exchange a refresh token for a new pair of tokens */
+  "POST /v1/auth/refresh": { body: { "refresh_token": string }; answer: TokenPair };
+  /** End the session of the token, if one is sent */
+  "POST /v1/auth/logout": { answer: { "success": true } };
+  /** The public keys that verify session tokens */
+  "GET /.well-known/jwks.json": { answer: { "keys": Array<Record<string, unknown>> } };
+  /** Ask for a sign-in code by mail */
+  "POST /v1/auth/passwordless/request": { body: { "company_slug": string; "email": string }; answer: { "message": string } };
+  /** Sign in with a mailed code */
+  "POST /v1/auth/passwordless/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: SignInResult };
+  /** Finish a sign-in with the second factor */
+  "POST /v1/auth/2fa/login": { body: { "pending_2fa_token": string; "totp_token"?: string; "backup_code"?: string }; answer: LoginResult };
+  /** Get the secret for an authenticator app */
+  "POST /v1/auth/2fa/setup": { answer: { "secret": string; "otpauth_url": string } };
+  /** Enable the second factor with a code of the authenticator app */
+  "POST /v1/auth/2fa/enable": { body: { "totp_token": string }; answer: BackupCodes };
+  /** Disable the second factor, with the password or a code */
+  "POST /v1/auth/2fa/disable": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: { "success": true } };
+  /** Get a new set of backup codes; the old ones stop working */
+  "POST /v1/auth/2fa/backup-codes": { answer: BackupCodes };
+  /** Begin a sign-in with the company’s identity provider */
+  "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string } };
+  /** Where an OpenID Connect provider answers */
+  "GET /v1/auth/sso/{company_slug}/callback": { params: { "company_slug": string }; query?: { "state"?: string | number; "code"?: string | number; "iss"?: string | number; "error"?: string | number; "error_description"?: string | number }; answer: undefined };
+  /** Where a SAML identity provider answers, or an OpenID Connect provider by form post */
+  "POST /v1/auth/sso/{company_slug}/callback": { params: { "company_slug": string }; answer: undefined };
+  /** Our SAML metadata for the company’s identity provider */
+  "GET /v1/auth/sso/{company_slug}/metadata": { params: { "company_slug": string }; answer: string };
+  /** Exchange the code of a finished sign-in for a session */
+  "POST /v1/auth/sso/exchange": { body: { "code": string }; answer: SignInResult };
+  /** The identity provider of the company */
+  "GET /v1/auth/sso/config": { answer: SsoConfiguration };
+  /** Set the identity provider of the company, in place of the one before */
+  "PUT /v1/auth/sso/config": { body: OidcConfigurationInput | SamlConfigurationInput; answer: SsoConfiguration };
+  /** End single sign-on of the company */
+  "DELETE /v1/auth/sso/config": { answer: undefined };
+  /** Sign in with an ID token of an external identity provider */
+  "POST /v1/auth/social": { body: { "company_slug": string; "social_token": string }; answer: SignInResult };
+  /** The providers whose tokens are accepted */
+  "GET /v1/auth/social/config": { answer: SocialConfigurationOutput };
+  /** Set the providers whose tokens are accepted, in place of those before */
+  "PUT /v1/auth/social/config": { body: SocialConfiguration; answer: SocialConfigurationOutput };
+  /** Join a company with the token of an invitation */
+  "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
+  /** Ask for a link that sets a new password, by mail */
+  "POST /v1/users/reset-password/request": { body: { "email": string; "company_slug"?: string }; answer: { "success": true; "message": string } };
+  /** Set a new password with the token of a mailed link */
+  "POST /v1/users/reset-password/confirm": { body: { "token": string; "password": string }; answer: { "success": true } };
+  /** List visualizations, newest first */
+  "GET /v1/visualizations": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
+  /** Create a visualization */
+  "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
+  /** Get a visualization */
+  "GET /v1/visualizations/{id}": { params: { "id": string }; answer: Visualization };
+  /** Change what is sent of a visualization */
+  "PUT /v1/visualizations/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "sql"?: string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
+  /** Delete a visualization that stands on no dashboard */
+  "DELETE /v1/visualizations/{id}": { params: { "id": string }; answer: undefined };
+  /** Run a visualization */
+  "POST /v1/visualizations/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
+  /** List dashboards, newest first */
+  "GET /v1/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
+  /** Create a dashboard */
+  "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
+  /** Get a dashboard */
+  "GET /v1/dashboards/{id}": { params: { "id": string }; answer: Dashboard };
+  /** Change what is sent of a dashboard */
+  "PUT /v1/dashboards/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
+  /** Delete a dashboard; its visualizations stay */
+  "DELETE /v1/dashboards/{id}": { params: { "id": string }; answer: undefined };
+  /** Run every visualization on a dashboard */
+  "POST /v1/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  /** List users, the newest first */
+  "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
+  /** Get a user */
+  "GET /v1/users/{id}": { params: { "id": string }; answer: User };
+  /** Invite an email, by mail */
+  "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
+  /** Let a deactivated user in again */
+  "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus };
+  /** Keep a user from signing in, and end their sessions */
+  "POST /v1/users/{id}/deactivate": { params: { "id": string }; answer: UserStatus };
+  /** Put a user into more groups */
+  "POST /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
+  /** Put a user into these groups and no others */
+  "PUT /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
+  /** Take a user out of groups, in every account */
+  "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
+  /** List groups, the newest first */
+  "GET /v1/groups": { query?: { "page"?: string | number; "per_page"?: string | number; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
+  /** Create a group */
+  "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group };
+  /** Get a group */
+  "GET /v1/groups/{id}": { params: { "id": string }; answer: Group };
+  /** Change what is sent of a group */
+  "PUT /v1/groups/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group };
+  /** Delete a group */
+  "DELETE /v1/groups/{id}": { params: { "id": string }; answer: undefined };
+  /** List more legacy permissions on a group */
+  "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
+  /** List these legacy permissions on a group and no others */
+  "PUT /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
+  /** Take legacy permissions from a group */
+  "DELETE /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
+  /** Attach a policy to a group */
+  "POST /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  /** Detach a policy from a group */
+  "DELETE /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
+  /** List the legacy permissions */
+  "GET /v1/permissions": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
+  /** Make a legacy permission */
+  "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
+  /** Get a legacy permission */
+  "GET /v1/permissions/{id}": { params: { "id": string }; answer: Permission };
+  /** Change what is sent of a legacy permission */
+  "PUT /v1/permissions/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
+  /** Delete a legacy permission */
+  "DELETE /v1/permissions/{id}": { params: { "id": string }; answer: undefined };
+  /** List the managed policies and then the company’s own */
+  "GET /v1/policies": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
+  /** Make a policy */
+  "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy };
+  /** Every action there is, by service */
+  "GET /v1/policies/actions": { answer: { "services": Record<string, Array<string>>; "all": Array<string> } };
+  /** Get a policy */
+  "GET /v1/policies/{id}": { params: { "id": string }; answer: Policy };
+  /** Change what is sent of a policy of the company’s own */
+  "PUT /v1/policies/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy };
+  /** Delete a policy of the company’s own that no group uses */
+  "DELETE /v1/policies/{id}": { params: { "id": string }; answer: undefined };
+  /** Copy any policy, managed ones included, into a new one of the company’s own */
+  "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy };
+  /** Tell what a user or service account may do, and why */
+  "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
+  /** What the caller may do */
+  "GET /v1/auth/permissions": { answer: { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> } };
+  /** Activate managed tables: provision the company's own Postgres */
+  "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null } };
+  /** Whether the company's Postgres is provisioned */
+  "GET /v1/managed-tables/status": { answer: { "provisioned": boolean; "connection_id": string | null } };
+  /** List managed tables, newest first */
+  "GET /v1/managed-tables": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
+  /** Create an empty managed table */
+  "POST /v1/managed-tables": { body: { "display_name": string; "columns": Array<ManagedTableColumn> }; answer: ManagedTable };
+  /** Get a managed table */
+  "GET /v1/managed-tables/{id}": { params: { "id": string }; answer: ManagedTable };
+  /** Rename a managed table or change its columns */
+  "PUT /v1/managed-tables/{id}": { params: { "id": string }; body: { "display_name"?: string; "columns"?: Array<ManagedTableColumnChange>; "status"?: "active" }; answer: ManagedTable };
+  /** Delete a managed table */
+  "DELETE /v1/managed-tables/{id}": { params: { "id": string }; answer: undefined };
+  /** Remove all rows of a managed table */
+  "POST /v1/managed-tables/{id}/truncate": { params: { "id": string }; answer: { "row_count": 0 } };
+  /** List rows */
+  "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number; "sort_by"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableRow> } };
+  /** Insert rows, all or none */
+  "POST /v1/managed-tables/{id}/data": { params: { "id": string }; body: { "rows": Array<Record<string, unknown>> }; answer: { "inserted": number } };
+  /** Change fields of a row */
+  "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
+  /** Delete a row */
+  "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
+  /** Upload files that become a table */
+  "POST /v1/managed-tables/upload": { form: FormData; answer: { "job_id": string; "status": "queued" } };
+  /** Upload files whose rows go into a table */
+  "POST /v1/managed-tables/{id}/upload": { params: { "id": string }; form: FormData; answer: { "job_id": string; "status": "queued" } };
+  /** List the upload jobs that have not ended */
+  "GET /v1/managed-tables/upload-jobs/active": { answer: { "records": Array<UploadJob> } };
+  /** Get an upload job */
+  "GET /v1/managed-tables/upload-jobs/{jobId}": { params: { "jobId": string }; answer: UploadJob };
+  /** Confirm the schema and load the rows */
+  "POST /v1/managed-tables/upload-jobs/{jobId}/confirm": { params: { "jobId": string }; body: { "display_name"?: string; "columns": Array<ConfirmedColumn>; "time_zone"?: string }; answer: { "status": "inserting" } };
+  /** Cancel an upload job that has not ended */
+  "POST /v1/managed-tables/upload-jobs/{jobId}/cancel": { params: { "jobId": string }; answer: { "status": "failed" } };
+  /** What the company does: the domains that concepts are generated for */
+  "GET /api/v1/domain-knowledge/business-domains": { answer: BusinessDomainsOutput };
+  /** Set all business domains, in place of those before */
+  "PUT /api/v1/domain-knowledge/business-domains": { body: BusinessDomains; answer: BusinessDomainsOutput };
+  /** The concepts of the company, newest first */
+  "GET /api/v1/domain-knowledge/concepts": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<Concept> } };
+  /** Make a concept */
+  "POST /api/v1/domain-knowledge/concepts": { body: NewConcept; answer: Concept };
+  /** One concept, archived or not */
+  "GET /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; answer: Concept };
+  /** Change a concept */
+  "PATCH /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; body: ConceptChanges; answer: Concept };
+  /** Archive a concept */
+  "DELETE /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; answer: undefined };
+  /** Every version of a concept, newest first */
+  "GET /api/v1/domain-knowledge/concepts/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  /** The semantic items of the company, newest first */
+  "GET /api/v1/domain-knowledge/semantic": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "kind"?: "entity" | "metric" | "dimension" | "mapping" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<SemanticItem> } };
+  /** Make a semantic item */
+  "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem };
+  /** Change a semantic item */
+  "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; body: SemanticItemChanges; answer: SemanticItem };
+  /** Archive a semantic item */
+  "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; answer: undefined };
+  /** Every version of a semantic item, newest first */
+  "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  /** The nodes of the ontology of the company, newest first */
+  "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
+  /** Make a node */
+  "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode };
+  /** Change a node */
+  "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; body: OntologyNodeChanges; answer: OntologyNode };
+  /** Archive a node */
+  "DELETE /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; answer: undefined };
+  /** Every version of a node, newest first */
+  "GET /api/v1/domain-knowledge/ontology/nodes/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  /** The relations of the ontology of the company, newest first */
+  "GET /api/v1/domain-knowledge/ontology/relations": { query?: { "page"?: string | number; "per_page"?: string | number; "status"?: "draft" | "active" | "archived"; "predicate"?: string | number; "subject_node_id"?: string | number; "object_node_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyRelation> } };
+  /** Make a relation */
+  "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation };
+  /** Change a relation */
+  "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; body: OntologyRelationChanges; answer: OntologyRelation };
+  /** Archive a relation */
+  "DELETE /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; answer: undefined };
+  /** Every version of a relation, newest first */
+  "GET /api/v1/domain-knowledge/ontology/relations/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
+  /** Suggestions of the model, newest first; the pending ones unless a status is sent */
+  "GET /api/v1/domain-knowledge/suggestions": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "status"?: "pending" | "accepted" | "rejected" | "superseded"; "job_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeSuggestion> } };
+  /** Ask how to improve a concept */
+  "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
+  /** Ask what a concept becomes in the semantic layer */
+  "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/promote-semantic": { params: { "id": string }; answer: KnowledgeSuggestion };
+  /** Ask what a concept becomes in the ontology */
+  "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/promote-ontology": { params: { "id": string }; answer: KnowledgeSuggestion };
+  /** Ask how to improve a semantic item */
+  "POST /api/v1/domain-knowledge/suggestions/semantic/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
+  /** Ask how to improve a node */
+  "POST /api/v1/domain-knowledge/suggestions/ontology/nodes/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
+  /** Ask how to improve a relation */
+  "POST /api/v1/domain-knowledge/suggestions/ontology/relations/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
+  /** Accept several suggestions, what others depend on first */
+  "POST /api/v1/domain-knowledge/suggestions/bulk-accept": { body: SuggestionIds; answer: { "accepted": Array<AcceptedSuggestion>; "failed": Array<{ "id": string; "error": string; "message": string; "details"?: unknown }> } };
+  /** Accept a suggestion: its target is made or changed */
+  "POST /api/v1/domain-knowledge/suggestions/{id}/accept": { params: { "id": string }; body: SuggestionAcceptance; answer: AcceptedSuggestion };
+  /** Turn a suggestion down */
+  "POST /api/v1/domain-knowledge/suggestions/{id}/reject": { params: { "id": string }; body: SuggestionRejection; answer: KnowledgeSuggestion };
+  /** What generating concepts needs, and what of it is missing */
+  "GET /api/v1/domain-knowledge/concepts/generation/prerequisites": { answer: ConceptGenerationPrerequisites };
+  /** Generate concepts from business domains, text and a file */
+  "POST /api/v1/domain-knowledge/concepts/generation/jobs": { body?: ConceptGeneration; form?: FormData; answer: KnowledgeJob };
+  /** How far a generation of concepts is */
+  "GET /api/v1/domain-knowledge/concepts/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
+  /** What generating an ontology needs, and what of it is missing */
+  "GET /api/v1/domain-knowledge/ontology/generation/prerequisites": { answer: OntologyGenerationPrerequisites };
+  /** Generate nodes and relations from the concepts of type entity_hint and the catalogue of a connection */
+  "POST /api/v1/domain-knowledge/ontology/generation/jobs": { body: OntologyGeneration; answer: KnowledgeJob };
+  /** How far a generation of ontology is */
+  "GET /api/v1/domain-knowledge/ontology/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
+  /** Ask how to improve several resources of one type */
+  "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob };
+  /** Enrichment jobs, newest first */
+  "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
+  /** How far a job of any type is */
+  "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
+  /** End a job that has not ended */
+  "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
+  /** List the contexts of which the caller may share everything */
+  "GET /api/v1/share-contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
+  /** Create a context */
+  "POST /api/v1/share-contexts": { body: { "name": string; "slug"?: string; "description"?: string; "grants"?: Array<ShareGrant> }; answer: ShareContext };
+  /** Get a context */
+  "GET /api/v1/share-contexts/{id}": { params: { "id": string }; answer: ShareContext };
+  /** Change what is sent of a context */
+  "PUT /api/v1/share-contexts/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string }; answer: ShareContext };
+  /** Delete a context; its shares are revoked */
+  "DELETE /api/v1/share-contexts/{id}": { params: { "id": string }; answer: undefined };
+  /** Put other grants in the place of all that the context has */
+  "PUT /api/v1/share-contexts/{id}/grants": { params: { "id": string }; body: { "grants": Array<ShareGrant> }; answer: ShareContext };
+  /** List the members of a context */
+  "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
+  /** Add a user, a group or an address from outside to a context */
+  "POST /api/v1/share-contexts/{id}/members": { params: { "id": string }; body: { "member_type": "external_email"; "email": string } | { "member_type": "internal_user"; "member_id": string } | { "member_type": "group"; "member_id": string }; answer: ShareMember };
+  /** Remove a member, who sees nothing of the context from the next request on */
+  "DELETE /api/v1/share-contexts/{id}/members/{memberId}": { params: { "id": string; "memberId": string }; answer: undefined };
+  /** List the shares of a dashboard, the newest first */
+  "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  /** Share a dashboard by a link, or for a page of somebody else */
+  "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
+  /** List the shares of the company, the newest first */
+  "GET /api/v1/dashboard-shares": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  /** Change what is sent of a share */
+  "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; body: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
+  /** Revoke a share; it stays listed */
+  "DELETE /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: undefined };
+  /** The filters that a policy may be about */
+  "GET /api/v1/dashboards/{id}/share-filter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
+  /** The filters and parameters that an embed may fix or allow */
+  "GET /api/v1/dashboards/{id}/embed-parameter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
+  /** What the token opens, or that one must sign in to the portal first */
+  "GET /api/v1/public/shares/{token}/resolve": { params: { "token": string }; answer: { "requires_auth": true; "company_slug": string } | { "requires_auth": false; "share_type": "link" | "embed"; "dashboard": ViewSubject; "embed_options": EmbedOptions; "expires_at": string | null } };
+  /** The options of a filter of kind select or multi_select */
+  "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
+  /** Execute the dashboard */
+  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  /** Ask for a code by mail, to see what a company shares with an address */
+  "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
+  /** Sign in to the portal with a mailed code */
+  "POST /api/v1/share-auth/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: PortalTokens };
+  /** Exchange a refresh token of the portal for new tokens */
+  "POST /api/v1/share-auth/refresh": { body: { "refresh_token": string }; answer: PortalTokens };
+  /** End the portal session of the token, if one is sent; the client throws its tokens away */
+  "POST /api/v1/share-auth/logout": { answer: { "success": true } };
+  /** List the contexts of which the caller is a member */
+  "GET /api/v1/share-portal/contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  /** The same, by the slug of the company */
+  "GET /api/v1/share-portal/{company_slug}/contexts": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  /** List the dashboards of a context */
+  "GET /api/v1/share-portal/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "context_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  /** List the dashboards of all contexts of the caller, each once for each context */
+  "GET /api/v1/share-portal/{company_slug}/dashboards": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
+  /** Get a dashboard as a context shows it */
+  "GET /api/v1/share-portal/dashboards/{id}": { params: { "id": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
+  /** The same, by slugs */
+  "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
+  /** The options of a filter of kind select or multi_select */
+  "GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options": { params: { "id": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
+  /** The same, by slugs */
+  "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options": { params: { "company_slug": string; "dashboard_slug": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
+  /** Execute a dashboard as a context shows it */
+  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult> } };
+  /** The same, by slugs */
+  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult> } };
+  /** Make a token that shows a dashboard on a page of somebody else */
+  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
+  /** Make a token that shows a visualization on a page of somebody else */
+  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
+  /** End all embed tokens of the company */
+  "POST /api/v1/embed/rotate-key": { answer: undefined };
+  /** What of a dashboard the token shows */
+  "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "dashboard": ViewSubject } };
+  /** The options of a filter of kind select or multi_select */
+  "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
+  /** Execute the dashboard */
+  "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  /** What of a visualization the token shows */
+  "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "visualization": ViewSubject } };
+  /** Execute the visualization */
+  "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
+  /** List what happened with shares, contexts, outsiders and embeds, the newest first */
+  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
+  /** Get one event */
+  "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
+  /** Count what was seen of shares and embeds */
+  "GET /api/v1/share-analytics": { query?: { "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "interval"?: "hour" | "day" | "week" }; answer: ShareAnalytics };
+  /** The page of an embedded dashboard */
+  "GET /embed/d/{token}": { params: { "token": string }; answer: string };
+  /** The page of an embedded visualization */
+  "GET /embed/v/{token}": { params: { "token": string }; answer: string };
+  /** The page of a shared dashboard */
+  "GET /p/{token}": { params: { "token": string }; answer: string };
+  /** The page where outsiders sign in and find what is shared with them */
+  "GET /portal/{company_slug}": { params: { "company_slug": string }; answer: string };
+}
+
+export type OidcConfigurationInput = { "type": "oidc"; "issuer": string; "client_id": string; "client_secret"?: string; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
+
+export type SamlConfigurationInput = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
+
+export type SocialConfiguration = { "providers": Array<{ "issuer": string; "audience": string; "jwks_uri"?: string }> };
+
+export type Chart = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x"?: string | null; "y"?: Array<string>; "series"?: string | null; "options"?: Record<string, unknown> };
+
+export type Parameter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean };
+
+export type Widget = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
+
+export type Filter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean; "options"?: Array<FilterOption> | { "sql": string } | null; "applies_to"?: Array<string> | null };
+
+export type FilterOption = { "label": string; "value": string };
+
+export type PermissionTarget = { "company_id": string; "service_name"?: "accounts" | "service-accounts" | "users" | "groups" | "permissions" | "policies" | "company" | "api_keys" | "connections" | "vpn_profiles" | "metadata" | "managed-tables" | "visualizations" | "dashboards" | "analysis-folders" | "share_tags" | "viz_api_endpoints" | "data_api" | "concepts" | "semantic" | "ontology" | "knowledge_reviews"; "service_id"?: string };
+
+export type ManagedTableColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean };
+
+export type ManagedTableColumnChange = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "previous_name"?: string };
+
+export type ConfirmedColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index"?: number | null };
+
+export type BusinessDomains = { "business_domains": Array<BusinessDomain> };
+
+export type BusinessDomain = { "key": string; "name": string; "description"?: string | "" };
+
+export type NewConcept = { "name": string; "description": string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
+
+export type ConceptChanges = { "name"?: string; "description"?: string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
+
+export type NewSemanticItem = { "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concept_ids"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string>; "status"?: "draft" | "active" };
+
+export type SemanticItemChanges = { "kind"?: "entity" | "metric" | "dimension" | "mapping"; "name"?: string; "description"?: string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concept_ids"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string>; "status"?: "draft" | "active" };
+
+export type NewOntologyNode = { "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
+
+export type OntologyNodeChanges = { "name"?: string; "description"?: string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
+
+export type NewOntologyRelation = { "subject_node_id": string; "predicate": string; "object_node_id": string; "description": string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "status"?: "draft" | "active" };
+
+export type KnowledgeEvidence = { "source": "text" | "catalog" | "concept" | "business_domain"; "quote"?: string | null; "table"?: string | null; "column"?: string | null };
+
+export type OntologyRelationChanges = { "subject_node_id"?: string; "predicate"?: string; "object_node_id"?: string; "description"?: string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "status"?: "draft" | "active" };
+
+export type SuggestionIds = { "ids": Array<string> };
+
+export type SuggestionAcceptance = { "override_payload"?: Record<string, unknown> };
+
+export type SuggestionRejection = { "review_note"?: string | null };
+
+export type ConceptGeneration = { "business_domains"?: Array<string>; "text"?: string };
+
+export type OntologyGeneration = { "connection_id": string };
+
+export type Enrichment = { "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string> };
+
+export type ShareGrant = { "target_type": "dashboard" | "visualization"; "target_id": string; "filter_policies"?: Array<FilterPolicy> };
+
+export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "mode": "selectable" | "locked" | "hidden"; "allowed_values"?: Array<string> };
+
+export type Account = { "id": string; "name": string; "organization_id": string; "is_default": boolean; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "deleted_at": string | null };
+
+export type ServiceAccount = { "id": string; "name": string; "description": string; "account_id": string; "organization_id": string; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_used_at": string | null; "deleted_at": string | null };
+
+export type IssuedApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
+
+export type TooManyRequests = { "error": "RateLimitExceeded"; "message": string; "details": { "field": null; "reason": string } };
+
+export type OrganizationError = { "error": string; "message": string; "details": Array<{ "field": string; "message": string }> | Record<string, unknown> };
+
+export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
+
+export type ApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
+
+export type OrganizationGroup = { "id": string; "name": string; "description": string; "organization_id": string; "attached_policies": Array<string>; "member_count": number; "created_at": string; "updated_at": string; "deleted_at": string | null };
+
+export type GroupBinding = { "id": string; "group_id": string; "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string; "created_at": string };
+
+export type OrganizationUser = { "id": string; "email": string; "organization_id": string; "is_active": boolean; "is_verified": boolean; "mfa_enabled": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "last_login_at": string | null; "deleted_at": string | null };
+
+export type ConsoleError = { "error": string; "message": string; "details"?: unknown };
+
+export type SignInResult = LoginResult | SecondFactorNeeded;
+
+export type LoginResult = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number; "user": { "_id": string; "email": string; "name": string; "company_id": string } };
+
+export type SecondFactorNeeded = { "requires_2fa": true; "pending_2fa_token": string; "expires_in": number; "methods": Array<"totp" | "backup_code"> };
+
+export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
+
+export type TokenPair = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number };
+
+export type BackupCodes = { "backup_codes": Array<string> };
+
+export type SsoConfiguration = OidcConfiguration | SamlConfiguration;
+
+export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id": string; "redirect_uris": Array<string>; "jit_provisioning": boolean; "callback_url": string; "created_at": string; "updated_at": string };
+
+export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "redirect_uris": Array<string>; "jit_provisioning": boolean; "sp_entity_id": string; "metadata_url": string; "callback_url": string; "created_at": string; "updated_at": string };
+
+export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows"?: Array<Array<string | number | boolean | null>>; "row_count"?: number; "truncated"?: boolean; "error"?: { "error_code": string; "message": string }; "duration_ms": number; "cached": boolean };
+
+export type Dashboard = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<FilterOutput>; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
+
+export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
+
+export type Group = { "_id": string; "name": string; "slug": string; "description": string; "company_id": string; "is_global": boolean; "roles": Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds": Array<string>; "attached_policies": Array<string>; "created_at": string; "updated_at": string };
+
+export type Permission = { "_id": string; "name": string; "description": string; "target": { "company_id": string; "service_name"?: string | null; "service_id"?: string | null }; "actions": Array<"read" | "create" | "update" | "delete" | "*">; "created_at": string; "updated_at": string };
+
+export type Policy = { "_id": string; "arn": string; "name": string; "description": string; "type": "system" | "managed" | "inline"; "document": PolicyDocument; "is_deprecated": boolean; "created_at": string; "updated_at": string };
+
+export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "sid"?: string; "effect": "Allow" | "Deny"; "actions": Array<string>; "resources": Array<string> }> };
+
+export type ManagedTablesError = { "error": string; "error_code"?: string; "details"?: unknown };
+
+export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type ManagedTableRow = Record<string, string | number | boolean | null>;
+
+export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string; "header": boolean; "skipped_lines": number } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string } | null; "created_at": string; "updated_at": string };
+
+export type InferredColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index": number | null; "evidence": { "format": string; "nulls": number; "distinct_sample": Array<string>; "counter_example": { "value": string; "line": number } | null } };
+
+export type Concept = { "name": string; "description": string; "type": "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases": Array<string>; "tags": Array<string>; "source": string | null; "confidence": number | null; "related_catalog_assets": Array<string>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type KnowledgeVersion = { "version": number; "change": "created" | "updated" | "archived" | "restored"; "changed_by_user_id": string; "changed_at": string; "suggestion_id": string | null; "resource": Record<string, unknown> };
+
+export type SemanticItem = { "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula": string | null; "grain": string | null; "filters": Array<string>; "aggregation": string | null; "mapped_tables": Array<string>; "mapped_columns": Array<string>; "mapped_relations": Array<string>; "source_concept_ids": Array<string>; "depends_on_concepts": Array<string>; "depends_on_metrics": Array<string>; "depends_on_entities": Array<string>; "validation_errors": Array<KnowledgeValidationError>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type KnowledgeValidationError = { "field": string; "code": "unknown_table" | "unknown_column" | "does_not_compile" | "nothing_to_compile_on" | "not_checked"; "message": string };
+
+export type OntologyNode = { "name": string; "description": string; "node_type": "class" | "role" | "event" | "object" | "state"; "parent_node_id": string | null; "aliases": Array<string>; "attributes": Array<string>; "constraints": Array<string>; "source_concepts": Array<string>; "mapped_semantic_entities": Array<string>; "mapped_catalog_assets": Array<string>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type OntologyRelation = { "subject_node_id": string; "predicate": string; "object_node_id": string; "description": string; "cardinality": string | null; "relation_type": string | null; "confidence": number | null; "evidence": Array<string | KnowledgeEvidenceOutput>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type KnowledgeSuggestion = { "_id": string; "company_id": string; "target_type": "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "target_id": string | null; "target_version": number | null; "target_name": string; "concept_id": string | null; "concept_name": string | null; "suggested_payload": Record<string, unknown>; "explanation": string; "evidence": Array<KnowledgeEvidenceOutput>; "confidence": number | null; "model": string; "prompt_version": string; "status": "pending" | "accepted" | "rejected" | "superseded"; "request_id": string; "job_id": string | null; "review_note": string | null; "reviewed_by_user_id": string | null; "reviewed_at": string | null; "resource_id": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type AcceptedSuggestion = { "suggestion": KnowledgeSuggestion; "resource": Record<string, unknown> };
+
+export type ConceptGenerationPrerequisites = { "ready": boolean; "ai_configured": boolean; "business_domains": Array<BusinessDomainOutput>; "accepted_file_types": Array<string>; "missing": Array<string> };
+
+export type KnowledgeJob = { "_id": string; "company_id": string; "type": "enrichment" | "concept_generation" | "ontology_generation"; "target_type": "concept" | "semantic" | "ontology_node" | "ontology_relation"; "target_ids": Array<string>; "status": "queued" | "running" | "succeeded" | "failed" | "cancelled"; "processed_count": number; "total_count": number; "suggestion_count": number; "rejected_count": number; "usage": { "requests": number; "prompt_tokens": number; "completion_tokens": number }; "last_error": string | null; "request_id": string; "business_domains": Array<string>; "connection_id": string | null; "file_name": string | null; "created_by_user_id": string; "created_at": string; "updated_at": string; "ended_at": string | null };
+
+export type OntologyGenerationPrerequisites = { "ready": boolean; "ai_configured": boolean; "connections": Array<{ "connection_id": string; "name": string; "table_count": number }>; "entity_hint_count": number; "missing": Array<string> };
+
+export type ShareContext = { "id": string; "name": string; "slug": string; "description": string; "grants": Array<ShareGrantOutput>; "member_count": number; "created_at": string; "updated_at": string };
+
+export type SharingError = { "error_code": string; "message": string; "details"?: unknown };
+
+export type ShareMember = { "id": string; "member_type": "internal_user" | "group" | "external_email"; "member_id": string | null; "email": string | null; "created_at": string };
+
+export type DashboardShare = { "id": string; "dashboard_id": string; "name": string; "share_type": "link" | "embed"; "share_context_id": string | null; "requires_auth": boolean; "expires_at": string | null; "embed_options": EmbedOptions; "share_filter_policies": Array<FilterPolicyOutput>; "status": "active" | "revoked" | "expired"; "token"?: string; "url"?: string; "created_by": string; "created_at": string; "updated_at": string; "last_accessed_at": string | null; "view_count": number };
+
+export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean };
+
+export type ViewSubject = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
+
+export type FilterOptions = { "filter_slug": string; "options": Array<{ "label": string; "value": string }>; "source": "static" | "dynamic" | "policy" };
+
+export type PortalTokens = { "access_token": string; "refresh_token": string; "access_token_expires_in": number; "refresh_token_expires_in": number; "user": { "id": string; "email": string; "status": "active" } };
+
+export type PortalEntry = { "id": string; "name": string; "slug": string; "description": string; "context_id": string };
+
+export type PortalDashboard = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }>; "context_id": string };
+
+export type Embed = { "token": string; "url": string; "expires_at": string };
+
+export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated"; "occurred_at": string; "actor": { "kind": "user" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
+
+export type ShareAnalytics = { "totals": { "resolved": number; "executed": number; "denied": number; "unique_viewers": number }; "series": Array<{ "start": string; "resolved": number; "executed": number; "denied": number; "unique_viewers": number }>; "top": { "shares": Array<{ "key": string; "label": string; "count": number }>; "dashboards": Array<{ "key": string; "label": string; "count": number }>; "viewers": Array<{ "key": string; "label": string; "count": number }>; "countries": Array<{ "key": string; "label": string; "count": number }> } };
+
+export type SocialConfigurationOutput = { "providers": Array<{ "issuer": string; "audience": string; "jwks_uri"?: string }> };
+
+export type ChartOutput = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x": string | null; "y": Array<string>; "series": string | null; "options": Record<string, unknown> };
+
+export type WidgetOutput = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
+
+export type FilterOutput = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "options": Array<FilterOptionOutput> | { "sql": string } | null; "applies_to": Array<string> | null };
+
+export type FilterOptionOutput = { "label": string; "value": string };
+
+export type ManagedTableColumnOutput = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean };
+
+export type ConfirmedColumnOutput = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index"?: number | null };
+
+export type BusinessDomainsOutput = { "business_domains": Array<BusinessDomainOutput> };
+
+export type BusinessDomainOutput = { "key": string; "name": string; "description": string | "" };
+
+export type KnowledgeEvidenceOutput = { "source": "text" | "catalog" | "concept" | "business_domain"; "quote": string | null; "table": string | null; "column": string | null };
+
+export type ShareGrantOutput = { "target_type": "dashboard" | "visualization"; "target_id": string; "filter_policies": Array<FilterPolicyOutput> };
+
+export type FilterPolicyOutput = { "filter_slug": string; "filter_kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "mode": "selectable" | "locked" | "hidden"; "allowed_values": Array<string> };

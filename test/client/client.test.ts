@@ -1,0 +1,127 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type ApiError, type ClientOptions, createClient, withKey, withToken } from '../../client/client.ts';
+import worker from '../../src/index.ts';
+import { BASE_URL } from '../support/api.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+/** Sends to the Worker what the client would send over the net. `changed` are variables that differ. */
+const toWorker = (changed: Record<string, string> = {}): typeof fetch =>
+  (async (input: RequestInfo, init?: RequestInit) => {
+    const execution = createExecutionContext();
+    const response = await worker.fetch(new Request(input, init), { ...env, ...changed }, execution);
+    await waitOnExecutionContext(execution);
+    return response;
+  }) as typeof fetch;
+
+const client = (options: Partial<ClientOptions> = {}) =>
+  createClient({ baseUrl: BASE_URL, fetch: toWorker(), ...options });
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+describe('the client', () => {
+  it('signs in and calls with the token', async () => {
+    const { owner, slug } = company;
+    const answer = await client().post('/v1/auth/login', {
+      body: { company_slug: slug, email: owner.email, password: owner.password },
+    });
+    if (!('token' in answer)) throw new Error('A second factor is asked for.');
+    const { user } = await client({ credential: withToken(() => answer.token) }).get('/v1/auth/me');
+    expect(user.email).toBe(owner.email);
+  });
+
+  it('signs requests with a key: parameters, query and body', async () => {
+    const robot = client({ credential: withKey(company.apiKey) });
+    const { id } = await robot.post('/accounts', { body: { name: 'São Paulo / Rio' } });
+    const account = await robot.patch('/accounts/{id}', { params: { id }, body: { metadata: { region: 'sa east' } } });
+    expect(account.metadata).toEqual({ region: 'sa east' });
+    const { results, total } = await robot.get('/accounts', { query: { quantity: 1, order_by: '-name' } });
+    expect([total, results[0]?.name]).toEqual([2, 'default']);
+    expect(await robot.delete('/accounts/{id}', { params: { id } })).toBeUndefined();
+  });
+
+  it('sends forms', async () => {
+    const person = client({ credential: withToken(company.token) });
+    await person.post('/v1/managed-tables/provision');
+    const form = new FormData();
+    form.append('files', new File(['city\nLisboa\n'], 'cities.csv', { type: 'text/csv' }));
+    expect((await person.post('/v1/managed-tables/upload', { form })).status).toBe('queued');
+  });
+
+  it('throws what the API says, in the words of each surface', async () => {
+    const refused = (work: Promise<unknown>): Promise<ApiError> =>
+      work.then(
+        () => Promise.reject(new Error('It was not refused.')),
+        (error: ApiError) => error,
+      );
+    const id = 'f'.repeat(24);
+    const person = client({ credential: withToken(company.token) });
+    const robot = client({ credential: withKey({ ...company.apiKey, secret_key: 'wrong' }) });
+    const problems = await Promise.all([
+      refused(person.get('/v1/users/{id}', { params: { id } })),
+      refused(person.get('/api/v1/share-contexts/{id}', { params: { id } })),
+      refused(robot.get('/users')),
+    ]);
+    expect(problems.map(({ status, code }) => [status, code])).toEqual([
+      [404, 'USER_NOT_FOUND'],
+      [404, 'NOT_FOUND'],
+      [401, 'Unauthorized'],
+    ]);
+    for (const problem of problems) expect(problem.correlationId).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('keeps what stands in a path within its segment', async () => {
+    const person = client({ credential: withToken(company.token) });
+    const asked = person.get('/v1/users/{id}', { params: { id: '../auth/me?x=' } });
+    await expect(asked).rejects.toMatchObject({ status: 404, code: 'USER_NOT_FOUND' });
+  });
+
+  it('waits when it came too often, as long as it is told, and signs anew', async () => {
+    const limited = toWorker({ RATE_LIMIT_IP_PER_SECOND: '1' });
+    const seen: number[] = [];
+    const nonces = new Set<string | null>();
+    const counting = (async (input: RequestInfo, init?: RequestInit) => {
+      nonces.add(new Headers(init?.headers).get('x-nonce'));
+      const response = await limited(input, {
+        ...init,
+        headers: { ...Object.fromEntries(new Headers(init?.headers)), 'cf-connecting-ip': '192.0.2.7' },
+      });
+      seen.push(response.status);
+      return response;
+    }) as typeof fetch;
+    const robot = client({ credential: withKey(company.apiKey), fetch: counting });
+    await robot.get('/users');
+    await robot.get('/users');
+    expect(seen).toContain(429);
+    expect(seen.filter((status) => status === 200)).toHaveLength(2);
+    expect(nonces.size).toBe(seen.length);
+  });
+
+  it('stops when it is told to', async () => {
+    const person = client({
+      credential: withToken(company.token),
+      fetch: (async (_: unknown, { signal }: RequestInit) => {
+        signal?.throwIfAborted();
+        return new Response();
+      }) as typeof fetch,
+    });
+    await expect(person.get('/v1/auth/me', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow(
+      'enough',
+    );
+  });
+});
+
+// What the contract does not know does not compile.
+const _wrong = (api: ReturnType<typeof createClient>) => {
+  // @ts-expect-error there is no such path
+  api.get('/nothing');
+  // @ts-expect-error a path's parameters are needed
+  api.get('/accounts/{id}');
+  // @ts-expect-error an account has a name
+  api.post('/accounts', { body: {} });
+  // @ts-expect-error there is no such method on this path
+  api.delete('/v1/auth/login');
+};

@@ -1,0 +1,170 @@
+import { env } from 'cloudflare:test';
+import fc from 'fast-check';
+import { beforeAll, expect, inject, it } from 'vitest';
+import { anEmbed } from '../embeds/support.ts';
+import { aModel, proposal } from '../knowledge/model.ts';
+import { aConcept, aNode, anItem, aRelation } from '../knowledge/support.ts';
+import { aContext, dashboardGrant } from '../share-portal/support.ts';
+import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
+import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { openApi } from '../support/conformity.ts';
+import { aGroup, aRobot, signed } from '../support/signed.ts';
+import { aProvisionedCompany, aUser, type Company, logIn } from '../support/worlds.ts';
+import { type Description, kindOf, type RandomRequest, requestsOf, type Who } from './random/requests.ts';
+import { Known } from './random/values.ts';
+import { operations, ROUTES } from './routes.ts';
+
+const { count, seed } = inject('randomRequests');
+/** How long the slowest may take: people's SQL is stopped after ten seconds. */
+const PATIENCE_MS = 20_000;
+
+/** Failures of a server that are none of ours, and described: the model, the identity provider, a database that is being made. */
+const DESCRIBED = /AI_PROVIDER_|AI_OUTPUT_INVALID|SSO_PROVIDER_UNAVAILABLE/;
+
+let company: Company;
+let owner: Caller;
+let weak: Record<string, Caller>;
+let model: Record<string, string>;
+const found = new Known();
+/** What the requests need to go on: they may not name it. */
+const kept = new Set<string>();
+
+beforeAll(async () => {
+  company = await aProvisionedCompany({ slug: 'acme' });
+  owner = company.as;
+  weak = { bearer: (await aUser(company)).as, signature: (await aRobot(company)).as };
+  model = (await aModel(proposal({ description: 'What the model says.' }))).env;
+  const admin = signed(company.apiKey);
+  for (const path of ['/accounts', '/users', '/groups', '/service-accounts'])
+    for (const id of idsIn((await admin.get(path)).body)) kept.add(id);
+  await furnish();
+});
+
+/** Something of everything. */
+async function furnish(): Promise<void> {
+  const robot = await aRobot(company, [await aGroup(company)]);
+  const tableId = await someSales(company);
+  const { dashboard, rows } = await aSalesDashboard(company);
+  const share = await aShare(company, dashboard._id);
+  const context = await aContext(company, [dashboardGrant(dashboard._id)], ['carla@customer.test']);
+  const concept = await aConcept(owner);
+  const [subject, object] = [await aNode(owner), await aNode(owner)];
+  const relation = await aRelation(owner, subject, 'places', object);
+  const item = await anItem(owner);
+  const embed = await anEmbed(company, 'dashboards', dashboard._id);
+  const visualization = await anEmbed(company, 'visualizations', rows._id);
+  for (const path of ['sso', 'share-portal']) found.add(path, 'acme', 'stranger');
+  found.add('filters', 'regions', 'region', 'days');
+  found.add('managed-tables', tableId);
+  found.add('service-accounts', robot.id);
+  found.add('keys', robot.keyId);
+  found.add('dashboards', dashboard._id, dashboard.slug);
+  found.add('visualizations', rows._id);
+  found.add('dashboard-shares', share.id);
+  found.add('shares', share.token);
+  found.add('p', share.token);
+  found.add('d', embed);
+  found.add('v', visualization);
+  found.add('share-contexts', context.id, context.slug);
+  found.add('members', ...context.members.map((member) => member.id));
+  found.add('concepts', concept);
+  found.add('semantic', item);
+  found.add('nodes', subject, object);
+  found.add('relations', relation);
+}
+
+/** The ids of what an answer shows: itself, or the records of a list. */
+function idsIn(body: unknown): string[] {
+  const { id, _id, records, results } = Object(body) as Record<string, unknown>;
+  const shown = [records ?? results].flat().map((record) => Object(record).id ?? Object(record)._id);
+  return [id, _id, ...shown].filter((value) => typeof value === 'string');
+}
+
+const CREDENTIALS = new Map(ROUTES.map(({ method, path, credential }) => [`${method} ${path}`, credential]));
+const TEMPLATES = operations(openApi() as never).map(({ method, path }) => ({
+  method,
+  path,
+  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+/** The path as the contract writes it, or an empty text. */
+function templateOf(method: string, address: string): string {
+  const path = address.split('?')[0] as string;
+  const fitting = TEMPLATES.filter((template) => template.method === method && template.pattern.test(path));
+  return (fitting.find((template) => template.path === path) ?? fitting[0])?.path ?? '';
+}
+
+/** How requests to a route prove who sends them. */
+function callerOf(who: Who, method: string, path: string): Caller | undefined {
+  const credential = CREDENTIALS.get(`${method} ${templateOf(method, path)}`);
+  if (who === 'nobody') return undefined;
+  if (who === 'forger') return bearer('eyJhbGciOiJub25lIn0.e30.');
+  if (credential === 'operator') return who === 'owner' ? bearer(env.PLATFORM_ADMIN_TOKEN) : bearer('wrong');
+  const isSigned = credential === 'signature';
+  if (who === 'weak') return isSigned ? weak.signature : weak.bearer;
+  return isSigned ? signed(company.apiKey) : owner;
+}
+
+async function send(request: RandomRequest): Promise<Answer> {
+  const path = found.putInto(request.path);
+  const { method, headers, body: sent } = request;
+  const body = sent === null ? undefined : 'text' in sent ? found.putInto(sent.text) : formOf(sent.form);
+  const caller = callerOf(request.who, method, path);
+  const sending = { headers: sent && 'form' in sent ? without(headers, 'content-type') : headers, body, env: model };
+  const answer = await (caller
+    ? caller[method.toLowerCase() as keyof Caller](path, sending)
+    : call(method, path, sending));
+  if (path.startsWith('/v1/auth/logout')) {
+    owner = bearer((await logIn(company.slug, company.owner.email, company.owner.password)).body.token);
+  }
+  return answer;
+}
+
+const without = (headers: Record<string, string>, name: string) =>
+  Object.fromEntries(Object.entries(headers).filter(([header]) => header !== name));
+
+function formOf(members: [string, string, string | null][]): FormData {
+  const form = new FormData();
+  for (const [name, value, fileName] of members) {
+    if (fileName === null) form.append(name, found.putInto(value));
+    else form.append(name, new File([value], fileName));
+  }
+  return form;
+}
+
+/** What is wrong with how a request was answered, or undefined. */
+async function problemOf(request: RandomRequest): Promise<string | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    const { status, body } = await Promise.race([send(request), patience]);
+    if (status < 300)
+      found.add(kindOf(templateOf(request.method, request.path)), ...idsIn(body).filter((id) => !kept.has(id)));
+    tally.set(status, (tally.get(status) ?? 0) + 1);
+    return status >= 500 && !DESCRIBED.test(JSON.stringify(body)) ? `${status} ${JSON.stringify(body)}` : undefined;
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tally = new Map<number, number>();
+
+it(`answers ${count} random requests as described, and none with a failure of its own`, {
+  timeout: count * 500,
+}, async () => {
+  const problems: { problem: string; request: RandomRequest }[] = [];
+  const stream = fc.sample(requestsOf(openApi() as unknown as Description), { numRuns: count, seed });
+  for (const request of stream) {
+    const problem = await problemOf(request);
+    if (problem !== undefined && problems.length < 20) problems.push({ problem, request });
+  }
+  console.log(`Statuses of random requests (seed ${seed}):`, Object.fromEntries([...tally].sort(([a], [b]) => a - b)));
+  expect(problems).toEqual([]);
+  // Most get past the door, and many all the way.
+  const successes = [200, 201, 202, 204].reduce((sum, status) => sum + (tally.get(status) ?? 0), 0);
+  expect(successes).toBeGreaterThan(count / 10);
+});

@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+
+/** As much of JSON Schema as the description uses. */
+export interface JsonSchema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: JsonSchema[];
+  oneOf?: JsonSchema[];
+  allOf?: JsonSchema[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: boolean | JsonSchema;
+  items?: JsonSchema;
+  minItems?: number;
+  maxItems?: number;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+}
+
+/** Stands for something the system answered earlier, of this kind where there is one; `withKnown` puts it in. */
+export const knownOf = (kind: string): fc.Arbitrary<string> => fc.nat(999_999).map((pick) => `@known:${kind}:${pick}`);
+
+/** An id, slug or token of any kind. */
+export const known = knownOf('');
+
+/** What the system answered, for later requests to name: ids, slugs, tokens, by the word that stands before them in paths. */
+export class Known {
+  readonly #all: string[] = [];
+  readonly #byKind = new Map<string, string[]>();
+
+  add(kind: string, ...values: string[]): void {
+    const ofKind = this.#byKind.get(kind) ?? [];
+    this.#byKind.set(kind, ofKind);
+    for (const list of [ofKind, this.#all]) {
+      list.push(...values.filter((value) => !list.includes(value)));
+      // Those of the beginning stay, of later ones the newest.
+      if (list.length > 200) list.splice(20, 80);
+    }
+  }
+
+  /** The text with every stand-in replaced. */
+  putInto(text: string): string {
+    return text.replaceAll(/@known:([\w-]*):(\d+)/g, (_, kind, pick) => {
+      const list = this.#byKind.get(kind) ?? this.#all;
+      return list[Number(pick) % list.length] ?? 'none';
+    });
+  }
+}
+
+const SQL = [
+  'SELECT region, amount FROM sales',
+  'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}})]]',
+  'SELECT * FROM sales WHERE day >= {{days.from}} AND day <= {{days.to}}',
+  'SELECT 1/0',
+  'SELECT {{a}}',
+  'SELEC',
+  "SELECT '\u0000'",
+  'DROP TABLE sales',
+  'SELECT pg_sleep(0)',
+  '[[[[ {{',
+];
+
+/** What no schema asks for. */
+export const junk: fc.Arbitrary<unknown> = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom<unknown>(null, '', ' ', '\u0000', '\ud800', '__proto__', -1, 0, 1.5, 1e308) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom<unknown>(true, [], {}, [[]], { __proto__: 1 }, 2 ** 60, 'ﬀİ', '%_\\'),
+  },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('x'.repeat(5_000), 'é'.repeat(300), "'; --", '2026-02-30', '*', '{{x}}', '..'),
+  },
+  { weight: 1, arbitrary: known },
+);
+
+/** Values of a schema, mostly: one in `1 / wildness` places holds something else. */
+export function valuesOf(
+  schema: JsonSchema,
+  resolve: (ref: string) => JsonSchema,
+  wildness: number,
+  name = '',
+  depth = 0,
+): fc.Arbitrary<unknown> {
+  const inner = (part: JsonSchema, of = name) => valuesOf(part, resolve, wildness, of, depth + 1);
+  const right = (): fc.Arbitrary<unknown> => {
+    if (schema.$ref) return inner(resolve(schema.$ref));
+    if ('const' in schema) return fc.constant(schema.const);
+    if (schema.enum) return fc.constantFrom(...schema.enum);
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices) return fc.oneof(...choices.map((choice) => inner(choice)));
+    if (schema.allOf) {
+      const parts = fc.tuple(...schema.allOf.map((part) => inner(part)));
+      return parts.map((values) => Object.assign({}, ...values.filter((value) => typeof value === 'object')));
+    }
+    const types = [schema.type ?? 'any'].flat();
+    return fc.oneof(...types.map((type) => ofType(type, schema, inner, name, depth)));
+  };
+  return fc.oneof({ weight: Math.round(1 / wildness), arbitrary: right() }, { weight: 1, arbitrary: junk });
+}
+
+type Inner = (part: JsonSchema, name?: string) => fc.Arbitrary<unknown>;
+
+function ofType(type: string, schema: JsonSchema, inner: Inner, name: string, depth: number): fc.Arbitrary<unknown> {
+  switch (type) {
+    case 'object':
+      return anObject(schema, inner, depth);
+    case 'array': {
+      const maxLength = Math.min(schema.maxItems ?? 4, 4);
+      const minLength = Math.min(schema.minItems ?? 0, maxLength);
+      return depth > 7 ? fc.constant([]) : fc.array(inner(schema.items ?? {}), { minLength, maxLength });
+    }
+    case 'integer':
+    case 'number': {
+      const min = Math.max(schema.minimum ?? -10, -(2 ** 31));
+      const max = Math.min(schema.maximum ?? 100, 2 ** 31);
+      return fc.oneof(fc.constantFrom(min, max, max + 1), fc.integer({ min, max }));
+    }
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    case 'string':
+      return aString(schema, name);
+    default:
+      return junk;
+  }
+}
+
+function anObject(schema: JsonSchema, inner: Inner, depth: number): fc.Arbitrary<unknown> {
+  const members = Object.entries(schema.properties ?? {});
+  const required = new Set(schema.required);
+  if (members.length === 0) {
+    const extra = typeof schema.additionalProperties === 'object' ? inner(schema.additionalProperties) : junk;
+    const keys = fc.constantFrom('regions', 'region', 'days', 'city', 'amount', 'name', '__proto__', 'constructor');
+    return depth > 7 ? fc.constant({}) : fc.dictionary(keys, extra, { maxKeys: 4 });
+  }
+  const chosen = members.map(([name, part]) =>
+    fc.option(inner(part, name), { nil: undefined, freq: required.has(name) ? 30 : 1 }).map((value) => [name, value]),
+  );
+  return fc.tuple(...chosen).map((entries) => Object.fromEntries(entries.filter(([, value]) => value !== undefined)));
+}
+
+const word = fc.constantFrom('sales', 'regions', 'region', 'acme', 'orders', 'north', 'Analysts', 'stores', 'amount');
+
+function aString({ format, pattern, minLength = 0, maxLength = 60 }: JsonSchema, name: string): fc.Arbitrary<unknown> {
+  if (/(^|_)(id|ids|Id|token|slug|sort_by|key|type)$|Ids$/.test(name)) {
+    return fc.oneof({ weight: 4, arbitrary: known }, { weight: 1, arbitrary: word });
+  }
+  if (name === 'sql' || name === 'formula' || name === 'filters') return fc.constantFrom(...SQL);
+  if (format === 'email') return fc.constantFrom('owner@acme.test', 'ana@acme.test', 'x@y.example');
+  if (format === 'date-time')
+    return fc.constantFrom('2026-01-31T12:00:00Z', '2026-12-31T23:59:60Z', '0001-01-01T00:00:00Z');
+  if (format === 'date') return fc.constantFrom('2026-01-31', '2024-02-29', '9999-12-31');
+  // Nobody answers there: nothing of the machine or of the net is asked.
+  if (format === 'uri' || /ur[il]|issuer|origin/.test(name))
+    return fc.constantFrom('https://id.invalid', 'http://127.0.0.1:9/x');
+  if (name === 'name' || name === 'display_name')
+    return fc.oneof(word, known, fc.string({ minLength: 1, maxLength: 20 }));
+  if (pattern) {
+    try {
+      return fc.stringMatching(new RegExp(pattern.replace(/^\^?/, '^').replace(/\$?$/, '$')), { size: 'small' });
+    } catch {
+      return word;
+    }
+  }
+  const text = fc.string({ unit: 'grapheme', minLength: Math.min(minLength, 60), maxLength: Math.min(maxLength, 60) });
+  return fc.oneof(word, text, known);
+}
