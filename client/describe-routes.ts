@@ -25,8 +25,7 @@ interface Schema {
   items?: Schema;
 }
 
-const HEADER = `// Made from /openapi.json; test/client holds it to be true. CONTRIBUTING.md tells how it is made again.
-`;
+const HEADER = '// Made from /openapi.json by `npm run contract`; test/client holds it to be true.\n';
 
 /** The TypeScript source of `Routes`: for each method and path, what it takes and what it answers. */
 export function typesOf({ paths = {}, components = {} }: OpenApi): string {

@@ -1,4 +1,4 @@
-// Made from /openapi.json; test/client holds it to be true. CONTRIBUTING.md tells how it is made again.
+// Made from /openapi.json by `npm run contract`; test/client holds it to be true.
 
 export interface Routes {
   /** Found an organization with its owner and a first signing key */
@@ -569,7 +569,7 @@ export type KnowledgeVersion = { "version": number; "change": "created" | "updat
 
 export type SemanticItem = { "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula": string | null; "grain": string | null; "filters": Array<string>; "aggregation": string | null; "mapped_tables": Array<string>; "mapped_columns": Array<string>; "mapped_relations": Array<string>; "source_concept_ids": Array<string>; "depends_on_concepts": Array<string>; "depends_on_metrics": Array<string>; "depends_on_entities": Array<string>; "validation_errors": Array<KnowledgeValidationError>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
 
-export type KnowledgeValidationError = { "field": string; "code": "unknown_table" | "unknown_column" | "does_not_compile" | "nothing_to_compile_on" | "not_checked"; "message": string };
+export type KnowledgeValidationError = { "field": string; "code": "malformed" | "unknown_table" | "unknown_column" | "does_not_compile" | "nothing_to_compile_on" | "not_checked"; "message": string };
 
 export type OntologyNode = { "name": string; "description": string; "node_type": "class" | "role" | "event" | "object" | "state"; "parent_node_id": string | null; "aliases": Array<string>; "attributes": Array<string>; "constraints": Array<string>; "source_concepts": Array<string>; "mapped_semantic_entities": Array<string>; "mapped_catalog_assets": Array<string>; "_id": string; "company_id": string; "status": "draft" | "active" | "archived"; "version": number; "suggestion_id": string | null; "created_by_user_id": string; "updated_by_user_id": string; "created_at": string; "updated_at": string };
 

@@ -1,7 +1,9 @@
 /** What stands on the demo's dashboard: reported collisions of aircraft with wildlife. */
 
+import type { Chart, Filter, Parameter } from '../client/client.ts';
+
 /** The filters. In SQL they are optional clauses: without a value one asks for nothing. */
-export const PARAMETERS = [
+export const PARAMETERS: Parameter[] = [
   { slug: 'state', label: 'State', kind: 'multi_select' },
   { slug: 'size', label: 'Size of the animal', kind: 'select' },
   { slug: 'period', label: 'Date of flight', kind: 'date_range' },
@@ -19,7 +21,7 @@ interface DemoChart {
   name: string;
   description?: string;
   sql: string;
-  chart: { type: string; x?: string; y?: string[]; series?: string; options?: Record<string, unknown> };
+  chart: Chart;
   /** Where it stands on a grid of twelve columns. */
   place: { x: number; y: number; w: number; h: number };
 }
@@ -88,7 +90,7 @@ export const DASHBOARD = {
 };
 
 /** Where the values of its filters come from. */
-export const OPTIONS: Record<string, unknown> = {
+export const OPTIONS: Partial<Record<string, Filter['options']>> = {
   state: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
   size: ['Small', 'Medium', 'Large'].map((size) => ({ label: size, value: size })),
 };

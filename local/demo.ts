@@ -4,7 +4,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DemoRefused, send } from './demo-client.ts';
+import { ApiError, type Client, createClient, type UploadJob, withToken } from '../client/client.ts';
 import { type DemoDashboard, makeDashboard } from './demo-dashboard.ts';
 
 /** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
@@ -13,6 +13,8 @@ const TABLE_NAME = 'birdstrikes';
 const POLL_MS = 500;
 /** In which requests from one address are counted together. */
 const IP_WINDOW_MS = 1_000;
+/** The demo is patient: limits may be set low. */
+const RETRIES = 1_000;
 
 /** What `demo.json` tells about the running system. Members appear as the parts they name exist. */
 export interface Demo extends Partial<DemoDashboard> {
@@ -40,15 +42,6 @@ export interface DemoOptions {
   report(line: string): void;
 }
 
-interface Job {
-  _id: string;
-  status: string;
-  user_table_id: string | null;
-  inferred_schema: { columns: { name: string; type: string }[] } | null;
-  progress: { rows_processed: number; rows_total: number | null } | null;
-  error: { message: string } | null;
-}
-
 /** Makes the demo company and loads its data through the public API, or takes up what an earlier start left. */
 export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { baseUrl, stateDir, report } = options;
@@ -67,16 +60,16 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
 
   const known: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   let demo: Demo = await keep({ ...(known ?? (await foundCompany(options))), ...addresses });
-  const token = await logIn(demo);
-  if (demo.table_id && (await tableExists(baseUrl, token, demo.table_id))) {
+  const api = await signIn(demo);
+  if (demo.table_id && (await tableExists(api, demo.table_id))) {
     report('The demo company and its table are still there.');
   } else {
     report('Giving the demo company its own Postgres …');
-    await send(baseUrl, 'POST', '/v1/managed-tables/provision', { token });
-    demo = await keep({ ...demo, table_id: await loadData(options, token) });
+    await api.post('/v1/managed-tables/provision');
+    demo = await keep({ ...demo, table_id: await loadData(api, report) });
   }
   report('Opening the dashboard …');
-  demo = await keep({ ...demo, ...(await makeDashboard(baseUrl, token, demo)) });
+  demo = await keep({ ...demo, ...(await makeDashboard(baseUrl, api, demo)) });
   // What was asked here shall not count against whoever comes first.
   await sleep(IP_WINDOW_MS);
   return keep({ ...demo, postgres_url: options.postgresUrlOf(demo.company.id) });
@@ -85,16 +78,11 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
 async function foundCompany({ baseUrl, platformAdminToken, report }: DemoOptions) {
   report('Founding the demo company …');
   const owner = { email: 'owner@demo.test', name: 'Olga Owner', password: randomBytes(12).toString('base64url') };
-  const found = (slug: string) =>
-    send<{
-      organization: { id: string; slug: string };
-      default_account: { id: string };
-      service_account: { id: string };
-      api_key: { access_key: string; secret_key: string };
-    }>(baseUrl, 'POST', '/admin/organizations', { token: platformAdminToken, json: { name: 'Demo', slug, owner } });
+  const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRIES });
+  const found = (slug: string) => operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
   const { organization, default_account, service_account, api_key } = await found('demo').catch((error) => {
     // A start that was killed after founding lost the secrets that are shown only once: begin with another company.
-    if (error instanceof DemoRefused && error.status === 409) return found(`demo-${randomBytes(3).toString('hex')}`);
+    if (error instanceof ApiError && error.status === 409) return found(`demo-${randomBytes(3).toString('hex')}`);
     throw error;
   });
   return {
@@ -105,68 +93,66 @@ async function foundCompany({ baseUrl, platformAdminToken, report }: DemoOptions
   };
 }
 
-async function logIn({ base_url, company, owner }: Demo): Promise<string> {
-  const { token } = await send<{ token: string }>(base_url, 'POST', '/v1/auth/login', {
-    json: { company_slug: company.slug, ...owner },
-  });
-  return token;
+/** Signs the company's owner in. @returns a client for what the owner does */
+export async function signIn({
+  base_url: baseUrl,
+  company,
+  owner,
+}: Pick<Demo, 'base_url' | 'company' | 'owner'>): Promise<Client> {
+  const anybody = createClient({ baseUrl, retries: RETRIES });
+  const answer = await anybody.post('/v1/auth/login', { body: { company_slug: company.slug, ...owner } });
+  if (!('token' in answer)) throw new Error('The owner of the demo has a second factor, so the demo cannot sign in.');
+  return createClient({ baseUrl, credential: withToken(answer.token), retries: RETRIES });
 }
 
-async function tableExists(baseUrl: string, token: string, tableId: string): Promise<boolean> {
+async function tableExists(api: Client, id: string): Promise<boolean> {
   try {
-    await send(baseUrl, 'GET', `/v1/managed-tables/${tableId}`, { token });
+    await api.get('/v1/managed-tables/{id}', { params: { id } });
     return true;
   } catch (error) {
-    if (error instanceof DemoRefused && error.status === 404) return false;
+    if (error instanceof ApiError && error.status === 404) return false;
     throw error;
   }
 }
 
 /** Uploads the data set, confirms what was inferred, and waits for its rows. @returns the table's id */
-async function loadData({ baseUrl, report }: DemoOptions, token: string): Promise<string> {
-  const tables = await send<{ records: { _id: string; display_name: string }[] }>(
-    baseUrl,
-    'GET',
-    `/v1/managed-tables?search=${TABLE_NAME}`,
-    { token },
-  );
+async function loadData(api: Client, report: DemoOptions['report']): Promise<string> {
+  const tables = await api.get('/v1/managed-tables', { query: { search: TABLE_NAME } });
   const loaded = tables.records.find(({ display_name }) => display_name === TABLE_NAME);
   if (loaded) return loaded._id;
 
-  const active = await send<{ records: Job[] }>(baseUrl, 'GET', '/v1/managed-tables/upload-jobs/active', { token });
-  const jobId = active.records[0]?._id ?? (await upload(baseUrl, token, report));
+  const active = await api.get('/v1/managed-tables/upload-jobs/active');
+  const jobId = active.records[0]?._id ?? (await upload(api, report));
 
-  const analysed = await waitFor(baseUrl, token, jobId, ['waiting_confirm', 'inserting', 'done'], report);
+  const analysed = await waitFor(api, jobId, ['waiting_confirm', 'inserting', 'done'], report);
   if (analysed.status === 'waiting_confirm' && analysed.inferred_schema) {
     const { columns } = analysed.inferred_schema;
     report(`Inferred ${columns.length} columns: ${columns.map(({ name, type }) => `${name} ${type}`).join(', ')}`);
-    await send(baseUrl, 'POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, {
-      token,
-      json: { display_name: TABLE_NAME, columns },
+    await api.post('/v1/managed-tables/upload-jobs/{jobId}/confirm', {
+      params: { jobId },
+      body: { display_name: TABLE_NAME, columns },
     });
   }
-  const done = await waitFor(baseUrl, token, jobId, ['done'], report);
+  const done = await waitFor(api, jobId, ['done'], report);
   return done.user_table_id as string;
 }
 
-async function upload(baseUrl: string, token: string, report: DemoOptions['report']): Promise<string> {
+async function upload(api: Client, report: DemoOptions['report']): Promise<string> {
   report('Uploading birdstrikes.csv …');
   const form = new FormData();
   form.append('files', await openAsBlob(DATA_FILE, { type: 'text/csv' }), 'birdstrikes.csv');
-  const { job_id } = await send<{ job_id: string }>(baseUrl, 'POST', '/v1/managed-tables/upload', { token, form });
-  return job_id;
+  return (await api.post('/v1/managed-tables/upload', { form })).job_id;
 }
 
 async function waitFor(
-  baseUrl: string,
-  token: string,
+  api: Client,
   jobId: string,
-  statuses: string[],
+  statuses: UploadJob['status'][],
   report: DemoOptions['report'],
-): Promise<Job> {
+): Promise<UploadJob> {
   let said = '';
   for (;;) {
-    const job = await send<Job>(baseUrl, 'GET', `/v1/managed-tables/upload-jobs/${jobId}`, { token });
+    const job = await api.get('/v1/managed-tables/upload-jobs/{jobId}', { params: { jobId } });
     if (job.status === 'failed') throw new Error(`The demo's upload failed: ${job.error?.message}`);
     const { rows_processed = 0, rows_total = null } = job.progress ?? {};
     const line = `  ${job.status}: ${rows_processed}${rows_total === null ? '' : ` of ${rows_total}`} rows`;

@@ -94,7 +94,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       expect(left.filter((route) => !walked.has(route))).toEqual([]);
     });
 
-    it('went as the examples in the description say', async () => {
+    it('went as the examples in the description say: `npm run contract` writes them', async () => {
       await expect(examples.text()).toMatchFileSnapshot(`../../../src/http/examples/${file}.json`);
     });
   });

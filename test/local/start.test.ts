@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Demo } from '../../local/demo.ts';
-import { send } from '../../local/demo-client.ts';
+import { type Demo, signIn } from '../../local/demo.ts';
 import { type DemoDashboard, makeDashboard } from '../../local/demo-dashboard.ts';
 import { freePort, isAlive } from '../../local/processes.ts';
+import { commandsOf, runCommands } from './readme.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const READY = 'Data Console API is ready.';
@@ -166,23 +166,32 @@ describe('npm start', () => {
     expect(await rowsOfCharts(facts)).toEqual([embedded, linked]);
     const alsoAlive = await children();
     expect(alsoAlive.map(isAlive)).toEqual([true, true]);
+    await doesWhatTheReadmeSays(facts);
     await takesUpTheDashboard(facts);
     third.process.kill('SIGINT');
     expect(await third.ended).toBe(0);
     expect(alsoAlive.map(isAlive)).toEqual([false, false]);
   });
 
+  async function doesWhatTheReadmeSays(facts: Demo & DemoDashboard) {
+    const written = await runCommands(await commandsOf('Try it'), stateDir);
+    const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
+    expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 2 }]);
+    expect(written).toContain('{"status":"inserting"}');
+    expect(written).toContain(facts.owner.email);
+    expect(written).toMatch(/"name":"Analysts"/);
+    const embedUrl = written.trim().split('\n').at(-1) ?? '';
+    expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);
+  }
+
   /** A start that is killed while it makes the dashboard has told only a part of it, or nothing. */
   async function takesUpTheDashboard({ base_url, company, owner, ...facts }: Demo & DemoDashboard) {
-    const { token } = await send<{ token: string }>(base_url, 'POST', '/v1/auth/login', {
-      json: { company_slug: company.slug, ...owner },
-    });
+    const api = await signIn({ base_url, company, owner });
     const { dashboard_id, visualization_id, embed_url, public_share_url } = facts;
-    const charts = () =>
-      send<{ total: number }>(base_url, 'GET', '/v1/visualizations', { token }).then(({ total }) => total);
+    const charts = async () => (await api.get('/v1/visualizations')).total;
     const before = await charts();
 
-    const again = await makeDashboard(base_url, token, {});
+    const again = await makeDashboard(base_url, api, {});
     expect(again).toMatchObject({ dashboard_id, visualization_id });
     expect(await charts()).toBe(before);
     expect(again.public_share_url).not.toBe(public_share_url);
@@ -193,8 +202,8 @@ describe('npm start', () => {
     const [made, shared] = await rowsOfCharts(again);
     expect(shared).toEqual(made);
 
-    await send(base_url, 'POST', '/api/v1/embed/rotate-key', { token });
-    const renewed = await makeDashboard(base_url, token, again);
+    await api.post('/api/v1/embed/rotate-key');
+    const renewed = await makeDashboard(base_url, api, again);
     expect(renewed).toEqual({ ...again, embed_url: expect.not.stringMatching(embed_url) });
     expect(await rowsOfCharts(renewed)).toEqual([made, shared]);
   }

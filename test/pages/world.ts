@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import type { Demo } from '../../local/demo.ts';
-import { send } from '../../local/demo-client.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import type { ViewResult, ViewSubject } from '../../src/kernel/viewing.ts';
+import { send } from '../support/send.ts';
 
 /** The system that answers in these tests. */
 export const demo = inject('demo') as Demo & DemoDashboard;
@@ -11,7 +11,7 @@ export const url = demo?.base_url ?? '';
 
 let token: Promise<string> | undefined;
 
-/** A request as the owner of the demo's company. @throws `DemoRefused` when it is refused */
+/** A request as the owner of the demo's company. @throws `Refused` when it is refused */
 export async function api<T>(method: string, path: string, json?: unknown): Promise<T> {
   const { company, owner } = demo;
   token ??= send<{ token: string }>(url, 'POST', '/v1/auth/login', {

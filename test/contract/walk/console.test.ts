@@ -1,134 +1,15 @@
-import { importJWK, SignJWT } from 'jose';
-import { afterAll, inject } from 'vitest';
-import { start } from '../../single-sign-on/support.ts';
-import { bearer, call } from '../../support/api.ts';
+import { afterAll } from 'vitest';
 import { resetClock } from '../../support/clock.ts';
-import { codeIn, linkIn, mailTo } from '../../support/mail.ts';
-import { aSigner } from '../../support/saml-idp.ts';
-import { codeOf, nextStep } from '../../support/second-factor.ts';
-import { allow, must } from '../../support/signed.ts';
-import { aProvisionedCompany, aUser } from '../../support/worlds.ts';
+import { linkIn, mailTo } from '../../support/mail.ts';
+import { allow } from '../../support/signed.ts';
+import { aProvisionedCompany } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
-import { type Step, type World, walk } from '../walk.ts';
+import { type Step, walk } from '../walk.ts';
+import { SECOND_FACTOR, SIGN_IN } from './sign-in.ts';
 
 afterAll(resetClock);
 
 const id = (name: string) => (body: { _id: string }) => ({ [name]: body._id });
-const CONSOLE = 'https://console.test/signed-in';
-const PASSWORD = 'correct-horse-battery';
-const CLIENT = 'our-client';
-const issuer = () => `${inject('forgerUrl')}/plain`;
-const company = { company_slug: 'company' };
-
-/** An ID token as the identity provider of the tests issues it. */
-async function idToken(email: string, audience: string, nonce?: string | null): Promise<string> {
-  const now = Math.floor(Date.now() / 1000);
-  const claims = {
-    iss: issuer(),
-    aud: audience,
-    sub: 'subject',
-    iat: now,
-    exp: now + 300,
-    email,
-    email_verified: true,
-  };
-  return new SignJWT({ ...claims, ...(nonce && { nonce }) })
-    .setProtectedHeader({ alg: 'RS256', kid: 'forger-1' })
-    .sign(await importJWK(inject('forgerKey'), 'RS256'));
-}
-
-/** What the identity provider sends the person back with. */
-async function comeBack({ company: tenant, kept }: World): Promise<void> {
-  const { searchParams } = await start(tenant);
-  kept.state = searchParams.get('state') as string;
-  kept.code = await idToken(tenant.owner.email, CLIENT, searchParams.get('nonce'));
-}
-const ssoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
-  ssoCode: new URL(headers.get('location') as string).searchParams.get('code') as string,
-});
-
-const SIGN_IN: Step[] = [
-  { route: 'GET /v1/auth/validate-company', query: () => ({ slug: 'acme' }) },
-  {
-    route: 'POST /v1/auth/login',
-    json: (_, { company: { slug, owner } }) => ({ company_slug: slug, email: owner.email, password: PASSWORD }),
-    keep: ({ refresh_token }) => ({ refresh: refresh_token }),
-  },
-  { route: 'POST /v1/auth/refresh', json: ({ refresh }) => ({ refresh_token: refresh }) },
-  { route: 'GET /v1/auth/me' },
-  { route: 'GET /v1/auth/permissions' },
-  { route: 'GET /.well-known/jwks.json' },
-  {
-    route: 'POST /v1/auth/passwordless/request',
-    json: (_, { company: { slug, owner } }) => ({ company_slug: slug, email: owner.email }),
-  },
-  {
-    route: 'POST /v1/auth/passwordless/verify',
-    json: (_, { company: { slug, owner } }) => ({
-      company_slug: slug,
-      email: owner.email,
-      code: codeIn(mailTo(owner.email)),
-    }),
-  },
-  {
-    route: 'PUT /v1/auth/social/config',
-    json: () => ({ providers: [{ issuer: issuer(), audience: 'mobile-app' }] }),
-  },
-  { route: 'GET /v1/auth/social/config' },
-  {
-    route: 'POST /v1/auth/social',
-    before: async ({ kept, company: { owner } }) => {
-      kept.social = await idToken(owner.email, 'mobile-app');
-    },
-    json: ({ company, social }) => ({ company_slug: company, social_token: social }),
-  },
-  {
-    route: 'PUT /v1/auth/sso/config',
-    json: () => ({
-      type: 'oidc',
-      issuer: issuer(),
-      client_id: CLIENT,
-      client_secret: 'a secret',
-      redirect_uris: [CONSOLE],
-    }),
-  },
-  { route: 'GET /v1/auth/sso/config' },
-  {
-    route: 'GET /v1/auth/sso/{company_slug}/start',
-    params: company,
-    query: () => ({ redirect_uri: CONSOLE }),
-    unshown: true,
-  },
-  {
-    route: 'GET /v1/auth/sso/{company_slug}/callback',
-    params: company,
-    before: comeBack,
-    query: ({ state, code }) => ({ state: state as string, code: code as string }),
-    keep: ssoCode,
-    unshown: true,
-  },
-  {
-    route: 'POST /v1/auth/sso/{company_slug}/callback',
-    params: company,
-    before: comeBack,
-    body: ({ state, code }) => new URLSearchParams({ state: state as string, code: code as string }),
-    keep: ssoCode,
-    unshown: true,
-  },
-  { route: 'POST /v1/auth/sso/exchange', json: ({ ssoCode }) => ({ code: ssoCode }) },
-  {
-    route: 'GET /v1/auth/sso/{company_slug}/metadata',
-    params: company,
-    before: async ({ company: { as } }) => {
-      const { certificate } = await aSigner();
-      const idp = { idp_entity_id: 'https://id.example.com', idp_sso_url: 'https://id.example.com/sso' };
-      const json = { type: 'saml', ...idp, idp_certificates: [certificate], redirect_uris: [CONSOLE] };
-      await must(as.put('/v1/auth/sso/config', { json }));
-    },
-    unshown: true,
-  },
-  { route: 'DELETE /v1/auth/sso/config' },
-];
 
 const USERS: Step[] = [
   {
@@ -274,47 +155,6 @@ const DASHBOARDS: Step[] = [
       kept.lone = (await aVisualization(as, 'SELECT 1 AS one'))._id;
     },
   },
-];
-
-/** Last, because the clock stands still from here on: a code of the app is good once. */
-const SECOND_FACTOR: Step[] = [
-  {
-    route: 'POST /v1/auth/2fa/setup',
-    as: ({ callers }) => callers.member as never,
-    before: async ({ company, callers, kept }) => {
-      const { as, email } = await aUser(company);
-      callers.member = as;
-      kept.member = email;
-    },
-    keep: ({ secret }) => ({ secret }),
-  },
-  {
-    route: 'POST /v1/auth/2fa/enable',
-    as: ({ callers }) => callers.member as never,
-    json: ({ secret }) => ({ totp_token: codeOf(secret as string) }),
-  },
-  {
-    route: 'POST /v1/auth/2fa/login',
-    before: async ({ company: { slug, owner }, kept }) => {
-      nextStep();
-      const json = { company_slug: slug, email: kept.member, password: owner.password };
-      kept.pending = (await call('POST', '/v1/auth/login', { json })).body.pending_2fa_token;
-    },
-    json: ({ pending, secret }) => ({ pending_2fa_token: pending, totp_token: codeOf(secret as string) }),
-    keep: ({ token }) => ({ session: token }),
-  },
-  {
-    route: 'POST /v1/auth/2fa/backup-codes',
-    as: ({ kept }) => bearer(kept.session as string),
-    before: async () => nextStep(),
-    json: ({ secret }) => ({ totp_token: codeOf(secret as string) }),
-  },
-  {
-    route: 'POST /v1/auth/2fa/disable',
-    as: ({ kept }) => bearer(kept.session as string),
-    json: () => ({ password: PASSWORD }),
-  },
-  { route: 'POST /v1/auth/logout', as: ({ kept }) => bearer(kept.session as string) },
 ];
 
 walk(

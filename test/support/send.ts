@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A request of the demo that the API refused. */
-export class DemoRefused extends Error {
+/** A request that the API refused. */
+export class Refused extends Error {
   readonly status: number;
 
   constructor(what: string, status: number, body: string) {
@@ -16,7 +16,10 @@ export interface Sending {
   form?: FormData;
 }
 
-/** Calls the public API as any client would: it waits when it is told to, and fails loudly when it is refused. */
+/**
+ * Calls a running system, for tests whose paths and bodies are no contract's. It waits when it is told to.
+ * @throws Refused
+ */
 export async function send<T>(baseUrl: string, method: string, path: string, sending: Sending = {}): Promise<T> {
   for (;;) {
     const response = await fetch(`${baseUrl}${path}`, {
@@ -32,7 +35,7 @@ export async function send<T>(baseUrl: string, method: string, path: string, sen
       await sleep(Number(response.headers.get('retry-after') ?? 1) * 1000);
       continue;
     }
-    if (!response.ok) throw new DemoRefused(`${method} ${path}`, response.status, body);
+    if (!response.ok) throw new Refused(`${method} ${path}`, response.status, body);
     return body === '' ? (undefined as T) : (JSON.parse(body) as T);
   }
 }
