@@ -49,6 +49,8 @@ describe.skipIf(!installed)('the pages', () => {
       }
       await page.locator('[data-tag="Managed tables"]').click();
       await page.locator('#operations-Managed_tables-get_v1_managed_tables .opblock-summary-control').click();
+      // The example was recorded from a real request.
+      await page.getByText('"stores"').first().waitFor();
       await page.getByRole('button', { name: 'Try it out' }).click();
       await page.getByRole('button', { name: 'Execute' }).click();
       await page.getByText('Server response').waitFor();
