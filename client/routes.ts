@@ -463,21 +463,21 @@ export type BusinessDomain = { "key": string; "name": string; "description"?: st
 
 export type NewConcept = { "name": string; "description": string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
 
-export type ConceptChanges = { "name"?: string; "description"?: string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
+export type ConceptChanges = { "name"?: string; "description"?: string; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint"; "aliases"?: Array<string>; "tags"?: Array<string>; "source"?: string | null; "confidence"?: number | null; "related_catalog_assets"?: Array<string>; "status"?: "draft" | "active" | "archived" };
 
 export type NewSemanticItem = { "kind": "entity" | "metric" | "dimension" | "mapping"; "name": string; "description": string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concept_ids"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string>; "status"?: "draft" | "active" };
 
-export type SemanticItemChanges = { "kind"?: "entity" | "metric" | "dimension" | "mapping"; "name"?: string; "description"?: string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concept_ids"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string>; "status"?: "draft" | "active" };
+export type SemanticItemChanges = { "kind"?: "entity" | "metric" | "dimension" | "mapping"; "name"?: string; "description"?: string; "formula"?: string | null; "grain"?: string | null; "filters"?: Array<string>; "aggregation"?: string | null; "mapped_tables"?: Array<string>; "mapped_columns"?: Array<string>; "mapped_relations"?: Array<string>; "source_concept_ids"?: Array<string>; "depends_on_concepts"?: Array<string>; "depends_on_metrics"?: Array<string>; "depends_on_entities"?: Array<string>; "status"?: "draft" | "active" | "archived" };
 
 export type NewOntologyNode = { "name": string; "description": string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
 
-export type OntologyNodeChanges = { "name"?: string; "description"?: string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" };
+export type OntologyNodeChanges = { "name"?: string; "description"?: string; "node_type"?: "class" | "role" | "event" | "object" | "state"; "parent_node_id"?: string | null; "aliases"?: Array<string>; "attributes"?: Array<string>; "constraints"?: Array<string>; "source_concepts"?: Array<string>; "mapped_semantic_entities"?: Array<string>; "mapped_catalog_assets"?: Array<string>; "status"?: "draft" | "active" | "archived" };
 
 export type NewOntologyRelation = { "subject_node_id": string; "predicate": string; "object_node_id": string; "description": string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "status"?: "draft" | "active" };
 
 export type KnowledgeEvidence = { "source": "text" | "catalog" | "concept" | "business_domain"; "quote"?: string | null; "table"?: string | null; "column"?: string | null };
 
-export type OntologyRelationChanges = { "subject_node_id"?: string; "predicate"?: string; "object_node_id"?: string; "description"?: string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "status"?: "draft" | "active" };
+export type OntologyRelationChanges = { "subject_node_id"?: string; "predicate"?: string; "object_node_id"?: string; "description"?: string; "cardinality"?: string | null; "relation_type"?: string | null; "confidence"?: number | null; "evidence"?: Array<string | KnowledgeEvidence>; "status"?: "draft" | "active" | "archived" };
 
 export type SuggestionIds = { "ids": Array<string> };
 
