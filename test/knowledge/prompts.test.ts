@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { compose, PROMPTS } from '../../src/modules/knowledge/prompts/compose.ts';
+
+/** What each version of a prompt says, the rule about data included, as the beginning of its SHA-256. */
+const KNOWN: Record<string, string> = {
+  'concept-generation.v1': 'e5f0405169e0',
+  'ontology-generation.v1': 'c6ae6996656e',
+  'improve-concept.v1': 'd86bc117c173',
+  'improve-semantic.v1': '0cd96dd4fb64',
+  'improve-node.v1': '82998a414205',
+  'improve-relation.v1': '37a6078ca854',
+  'promote-semantic.v1': '340737ccebb5',
+  'promote-ontology.v1': '04df8146de13',
+};
+
+const digest = async (text: string): Promise<string> => {
+  const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Buffer.from(bytes).toString('hex').slice(0, 12);
+};
+
+it('a prompt of a version says what it always said: another text is another version', async () => {
+  const said: Record<string, string> = {};
+  for (const prompt of Object.values(PROMPTS)) {
+    const { system } = compose(prompt, []);
+    const [, mark = ''] = /<data-(\w{32}) /.exec(system) ?? [];
+    said[prompt.version] = await digest(system.replaceAll(mark, 'MARK'));
+  }
+  expect(said).toEqual(KNOWN);
+});
