@@ -16,8 +16,10 @@ export interface JobKey {
 const one = ({ companyId, id }: JobKey): SQL => and(eq(jobs.companyId, companyId), eq(jobs.id, id)) as SQL;
 const inWork = inArray(jobs.status, ['queued', 'running']);
 
+/** Keeps a new job; a second generation of its type in work violates `knowledge_jobs_one_at_a_time`. */
 export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(row);
 
+/** The job of an id. */
 export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(one(key));
 
 /** The generation of a type that is under way. */

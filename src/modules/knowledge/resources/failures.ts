@@ -5,6 +5,7 @@ type Named = Pick<Definition, 'noun'>;
 
 const called = ({ noun }: Named): string => noun.replaceAll('_', ' ');
 
+/** The company has none of this type under the id. */
 export const resourceNotFound = (definition: Named) =>
   new Failure('missing', `${definition.noun}.not_found`, { message: `There is no such ${called(definition)}.` });
 
@@ -15,6 +16,7 @@ export const duplicate = (definition: Named, name: string) =>
     name,
   });
 
+/** It takes no changes before it is brought back. */
 export const archived = (definition: Named) =>
   new Failure('conflict', `${definition.noun}.archived`, {
     message: `The ${called(definition)} is archived: send the status draft or active with the change to bring it back.`,

@@ -128,8 +128,7 @@ export async function replaceVersion<C extends Content>(
   const named = acyclic.flatMap((member) => idsIn(content[member]));
   const conditions = named.length > 0 ? [store.formsNoCycle(key, acyclic, named)] : [];
   const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
-  const change = current.status === 'archived' ? 'restored' : status === 'archived' ? 'archived' : 'updated';
-  const changed = await write(ctx, definition, replace, row, change, acceptance);
+  const changed = await write(ctx, definition, replace, row, changeOf(current.status, status), acceptance);
   if (changed) return settled(ctx, definition, changed, check);
   const problems: FieldProblem[] = [];
   for (const member of acyclic) {
@@ -138,6 +137,11 @@ export async function replaceVersion<C extends Content>(
   }
   if (problems.length > 0) throw invalid(problems);
   return undefined;
+}
+
+function changeOf(before: Status, after: Status): Change {
+  if (before === 'archived') return 'restored';
+  return after === 'archived' ? 'archived' : 'updated';
 }
 
 /** Takes a resource out of the lists; what refers to it keeps doing so. @throws Failure `{noun}.not_found` */

@@ -1,9 +1,11 @@
 import { Failure } from '../../../kernel/failure.ts';
 import type { SuggestionStatus } from './tables.ts';
 
+/** The company has no suggestion under the id, or it is kept back by its job. */
 export const suggestionNotFound = () =>
   new Failure('missing', 'suggestion.not_found', { message: 'There is no such suggestion.' });
 
+/** It was decided about, or replaced; `status` is what it is. */
 export const notPending = (status: SuggestionStatus) =>
   new Failure('conflict', 'suggestion.not_pending', {
     message: `The suggestion is not pending any more: it is ${status}.`,
@@ -27,6 +29,7 @@ export interface Difference {
   suggested?: unknown;
 }
 
+/** The target is not what the model saw: the two versions, and what differs between them. */
 export const stale = (versions: { suggested_for: number; current: number }, difference: Difference[]) =>
   new Failure('conflict', 'suggestion.stale', {
     message: 'The target has changed since the suggestion was made.',
@@ -35,7 +38,9 @@ export const stale = (versions: { suggested_for: number; current: number }, diff
     difference,
   });
 
+/** The model left everything as it is. */
 export const nothingProposed = () =>
   new Failure('unavailable', 'ai.nothing_proposed', { message: 'The AI provider proposed no change.' });
 
+/** There is no key for a provider. */
 export const aiNotConfigured = () => new Failure('unavailable', 'ai.not_configured');
