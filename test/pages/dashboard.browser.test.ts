@@ -22,7 +22,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
 
   it('draws every kind of chart and says what each is, in light and dark and on a phone', async () => {
     const cost = (await resultsOf(link)).get('Cost')?.rows?.[0]?.[0] as number;
-    for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 390, height: 844 } }]) {
+    for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await open(link, options);
       await page.getByRole('heading', { level: 1, name: 'Bird strikes' }).waitFor();
       for (const { name, chart } of CHARTS) {
@@ -47,6 +47,10 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
       expect(await page.getByRole('table', { name: 'Reports' }).getByRole('row').count()).toBe(101);
       // Nothing stands out of the page to the right.
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      const fields = await page.locator('.filters input').all();
+      const edges = await Promise.all(fields.map((field) => field.boundingBox()));
+      const width = page.viewportSize()?.width ?? 0;
+      for (const edge of edges) expect((edge?.x ?? 0) + (edge?.width ?? 0)).toBeLessThanOrEqual(width);
       expect(await axeFindings(page)).toEqual([]);
       expect(problems).toEqual([]);
       await page.context().close();

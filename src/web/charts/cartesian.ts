@@ -10,7 +10,7 @@ const DOTTED_POINTS = 60;
 /** What a moment takes along an axis, in pixels. */
 const TICK_WIDTH = 90;
 /** What a character takes, and how many of them a name below a bar may have. */
-const CHARACTER_WIDTH = 7.5;
+const CHARACTER_WIDTH = 8.5;
 const MOST_CHARACTERS = 18;
 
 /** Lines, areas and bars. Where x is time, lines and areas stand on an axis of time. */
