@@ -1,4 +1,7 @@
+import { env } from 'cloudflare:test';
+import { zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { JobMessage } from '../../src/jobs/messages.ts';
 import { column, aTable as makeTable } from '../managed-tables/support.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
@@ -123,5 +126,28 @@ describe('a load whose database is down', () => {
     };
     expect(await deliver(message, { ...queue.env, FILES })).toBe('again');
     expect(await finish(queue, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: ROWS } });
+  });
+
+  it('takes an archive for damaged no sooner for that', async () => {
+    const queue = aHeldQueue();
+    const zip = zipSync({ 'dados.csv': new TextEncoder().encode(aTable(ROWS)) }) as Uint8Array<ArrayBuffer>;
+    const jobId = await upload(company, [aFile('dados.zip', zip)], queue);
+    const message = queue.messages.shift() as JobMessage;
+    // The object store fails at the first read, then at the second, and so on through all that the work takes.
+    let failures = 0;
+    for (let outcome = 'again'; outcome === 'again'; failures += 1) {
+      let reads = 0;
+      const FILES = {
+        put: (...args: Parameters<R2Bucket['put']>) => env.FILES.put(...args),
+        get: async (key: string, options: R2GetOptions) => {
+          if (reads++ === failures) throw new Error('the object store is down');
+          return env.FILES.get(key, options);
+        },
+      };
+      outcome = await deliver(message, { ...queue.env, FILES });
+    }
+    expect(failures).toBeGreaterThan(3);
+    await deliverAll(queue);
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm', error: null });
   });
 });
