@@ -2,7 +2,7 @@
  * What a deep page of a table costs through the whole running system, beside its first page and the bare walk along the
  * index in the same Postgres: 1M rows, pages of 20.
  *
- *   node bench/rows.ts [rows]
+ *   npm run bench -- rows   (or: npx node bench/rows.ts [rows])
  *
  * Page 10,000, and the page in the middle, which is the farthest from both ends: at most 3 times page 1 plus the walk. The
  * last page is counted from the end: at most 3 times page 1. Each is read right after the load, and again once Postgres

@@ -1,8 +1,9 @@
 /**
- * All measurements, one after the other, and their verdicts as a table in `bench/README.md`; or only those that are named.
+ * All measurements, one after the other, or those that are named; their verdicts go into the table of `bench/README.md`,
+ * in place of those that the same programs had there.
  *
- *   npm run bench                   all, about half an hour
- *   npm run bench -- load policy    some; the table stays as it is
+ *   npm run bench                   all, about 40 minutes
+ *   npm run bench -- load policy    some
  */
 import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -21,6 +22,7 @@ const ALL = [
   'inference',
   'workbook',
   'rows',
+  'rows',
   'load',
   'large-load',
   'upload-memory/upload-memory',
@@ -38,19 +40,21 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
-const rows: string[] = [];
+/** Rows of the table by the program they came from. */
+const figures = new Map<string, string[]>();
 for (const name of asked.length > 0 ? asked : ALL) {
   const program = programOf(name) as string;
   console.log(`\n── ${program}`);
   const { lines, code } = await run(program);
   if (code !== 0) process.exitCode = 1;
   const verdicts = lines.map((line) => VERDICT.exec(line)).filter((found) => found !== null);
-  if (verdicts.length === 0) rows.push(`| \`${program}\` | broke off | | | ✗ |`);
-  for (const [, sign, what, figure, unit, words, limit] of verdicts) {
-    rows.push(`| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`);
-  }
+  const rows = verdicts.map(
+    ([, sign, what, figure, unit, words, limit]) =>
+      `| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`,
+  );
+  figures.set(program, rows.length > 0 ? rows : [`| \`${program}\` | broke off | | | ✗ |`]);
 }
-if (asked.length === 0) await keep(rows);
+await keep(figures);
 
 function programOf(name: string): string | undefined {
   return ALL.find((program) => program === name || program.endsWith(`/${name}`));
@@ -69,10 +73,14 @@ function run(program: string): Promise<{ lines: string[]; code: number | null }>
   });
 }
 
-/** Puts the table between its marks in the README. */
-async function keep(lines: string[]): Promise<void> {
+/** Puts the figures into the table between its marks in the README, beside those that other programs have there. */
+async function keep(fresh: Map<string, string[]>): Promise<void> {
   const text = await readFile(README, 'utf8');
   const [from, to] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
+  const standing = text.slice(from, to).split('\n');
+  const rows = ALL.flatMap(
+    (program) => fresh.get(program) ?? standing.filter((row) => row.startsWith(`| \`${program}\` |`)),
+  );
   const [processor] = cpus();
   const table = [
     '',
@@ -81,7 +89,7 @@ async function keep(lines: string[]): Promise<void> {
     '',
     '| program | what is compared | figure | limit | |',
     '|---|---|---|---|---|',
-    ...lines,
+    ...rows,
     '',
     '',
   ];
