@@ -1,5 +1,6 @@
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
 import { change, getTable, isNameInUse, lockTable, nameIsTaken, tableName } from '../managed-tables/service.ts';
@@ -16,7 +17,11 @@ export const SILENCE_MS = 60_000;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
 
-const keyOf = (ctx: CompanyContext, id: string): store.JobKey => ({ id, companyId: ctx.actor.companyId });
+/** How the store knows a job of the caller's company. @throws Failure `upload_job.not_found` for what cannot be an id */
+function keyOf(ctx: CompanyContext, id: string): store.JobKey {
+  if (!ID_PATTERN.test(id)) throw jobNotFound();
+  return { id, companyId: ctx.actor.companyId };
+}
 const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
 
 /**
