@@ -20,8 +20,8 @@ export interface System {
   /** A request as the company's owner; throws unless it is answered with success. */
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, read by whoever asked.
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
-  /** Session token of the company's owner. */
-  token: string;
+  /** Signs the company's owner in. @returns a session token, good for ten minutes */
+  logIn(): Promise<string>;
   /** Key of the company's service account, which may do everything. */
   serviceAccount: Key;
   /** The scheduled run, once. */
@@ -83,14 +83,15 @@ export async function startSystem(entry?: string): Promise<System> {
     { name: 'Bench', slug: 'bench', owner },
   );
   const login = { company_slug: 'bench', email: owner.email, password: owner.password };
-  const { token } = await send('POST', '/v1/auth/login', {}, login);
+  const logIn = async (): Promise<string> => (await send('POST', '/v1/auth/login', {}, login)).token;
+  const token = await logIn();
   const call: System['call'] = (method, path, body) => send(method, path, { authorization: `Bearer ${token}` }, body);
   await call('POST', '/v1/managed-tables/provision');
 
   return {
     baseUrl,
     call,
-    token,
+    logIn,
     serviceAccount: founded.api_key,
     runScheduled: () => worker.runScheduled(),
     postgresUrl: neon.directUrl(tenantNames(founded.organization.id).project) as string,

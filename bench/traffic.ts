@@ -30,7 +30,7 @@ const SETTLE_MS = 5000;
 const system = await startSystem();
 try {
   const scene = await setScene(system);
-  const callers = new Callers(system, system.serviceAccount);
+  const callers = new Callers(system, system.serviceAccount, await system.logIn());
   const connectionsBefore = await connections(system);
   const began = new Date();
   const end = Date.now() + MINUTES * MINUTE_MS;
@@ -66,9 +66,12 @@ try {
     }
   }
 
-  /** The scheduled run comes by every minute, as in production. */
+  /** The scheduled run comes by every minute, as in production; the person's session is a new one by then. */
   async function keepTime(): Promise<void> {
-    for (; Date.now() < end; await sleep(MINUTE_MS)) await system.runScheduled();
+    for (; Date.now() < end; await sleep(MINUTE_MS)) {
+      await system.runScheduled();
+      callers.token = await system.logIn();
+    }
   }
 
   const ended = new Date();

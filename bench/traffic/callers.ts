@@ -21,10 +21,13 @@ export class Callers {
   readonly tallies = new Map<string, Tally>();
   readonly system: System;
   readonly #key: Key;
+  /** Session token of the person at the console. */
+  token: string;
 
-  constructor(system: System, key: Key) {
+  constructor(system: System, key: Key, token: string) {
     this.system = system;
     this.#key = key;
+    this.token = token;
   }
 
   /** All requests that were answered. */
@@ -39,7 +42,7 @@ export class Callers {
   }
 
   bearer(method: string, path: string, body?: object | FormData) {
-    const headers = new Headers({ authorization: `Bearer ${this.system.token}` });
+    const headers = new Headers({ authorization: `Bearer ${this.token}` });
     return this.#send('bearer', () => this.#request(method, path, headers, body));
   }
 
