@@ -39,8 +39,6 @@ export default defineConfig({
         },
       },
       {
-        // Fixtures that tests import as data URLs.
-        assetsInclude: ['**/*.docx', '**/*.xlsx'],
         test: {
           name: 'worker',
           include: ['test/**/*.test.ts'],

@@ -1,13 +1,17 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aBomb, aWordDocument, aWorkbook } from './files.ts';
-import excel from './fixtures/excel.xlsx?inline';
-import footnotes from './fixtures/footnotes.docx?inline';
-import googleSheets from './fixtures/google-sheets.xlsx?inline';
-import libreOffice from './fixtures/libreoffice.xlsx?inline';
-import tables from './fixtures/tables.docx?inline';
-import textBox from './fixtures/text-box.docx?inline';
-import byteOrderMark from './fixtures/utf8-bom.docx?inline';
+import {
+  aBomb,
+  aWordDocument,
+  aWordDocumentOf,
+  aWorkbook,
+  aWrittenWorkbook,
+  noted,
+  splitParagraph,
+  table,
+  textBox,
+  withByteOrderMarks,
+} from './files.ts';
 import { aWorkshop, concepts, newConcept } from './jobs.ts';
 import { fieldsOf, PREFIX, refusal } from './support.ts';
 
@@ -29,8 +33,6 @@ beforeEach(async () => {
 });
 
 type Content = string | Uint8Array<ArrayBuffer>;
-/** The bytes of a fixture, which arrives as a data URL. */
-const bytesOf = async (inline: string) => new Uint8Array(await (await fetch(inline)).arrayBuffer());
 const file = (name: string, content: Content) => new File([content], name);
 
 function post(fields: [string, string | File][]) {
@@ -71,19 +73,37 @@ describe('a file to generate concepts from', () => {
   });
 
   it.each([
-    ['tables.docx', tables, 'Above\nTop left\nTop right\nBottom left\nBottom right\nBelow\n'],
-    ['text-box.docx', textBox, '>\nDatum plane\n\n\n</data'],
-    ['footnotes.docx', footnotes, 'Ouch.\n\n A tachyon walks into a bar.\n Fin.\n'],
-    ['utf8-bom.docx', byteOrderMark, 'This XML has a byte order mark.\n'],
     [
-      'excel.xlsx',
-      excel,
-      'Values\nText\tI am Text\nNumber\t3.14\nInteger\t5\nDate\t2016-05-17T00:00:00.000Z\nFormula\tI am Text',
+      'tables.docx',
+      aWordDocumentOf([splitParagraph('Above'), table(['Top left', 'Top right'], ['Bottom left', 'Bottom right'])]),
+      'Above\nTop left\nTop right\nBottom left\nBottom right\n',
     ],
-    ['google-sheets.xlsx', googleSheets, 'Sheet1\nBEGIN\tHIDDEN\tVISIBLE'],
-    ['libreoffice.xlsx', libreOffice, 'Sheet1\nBEGIN\tHIDDEN\tVISIBLE'],
-  ])('may be what office programs write: %s', async (name, inline, text) => {
-    expect(await shownOf(name, await bytesOf(inline))).toContain(text);
+    ['text-box.docx', aWordDocumentOf([textBox('Datum plane')]), '>\nDatum plane\n\n\n</data'],
+    [
+      'footnotes.docx',
+      aWordDocumentOf([noted('Ouch.', 1), noted('Again.', 2)], ['A tachyon walks into a bar.', 'Fin.']),
+      'Ouch.\nAgain.\n\nA tachyon walks into a bar.\nFin.\n',
+    ],
+    [
+      'marked.docx',
+      withByteOrderMarks(aWordDocument('This XML has a byte order mark.')),
+      'This XML has a byte order mark.\n',
+    ],
+    [
+      'written.xlsx',
+      aWrittenWorkbook({
+        Values: [
+          ['Text', 'I am text'],
+          ['Number', 3.14],
+          ['Date', new Date('2016-05-17T00:00:00Z')],
+          ['Formula', { t: 's', f: 'B1', v: 'I am text' }],
+        ],
+        More: [['BEGIN', 'END']],
+      }),
+      'Values\nText\tI am text\nNumber\t3.14\nDate\t2016-05-17T00:00:00.000Z\nFormula\tI am text\n\nMore\nBEGIN\tEND',
+    ],
+  ])('may be made as office programs make it: %s', async (name, content, text) => {
+    expect(await shownOf(name, content)).toContain(text);
   });
 
   it.each(['terms.csv', 'terms.tsv', 'terms.txt', 'terms.md'])('may be text: %s', async (name) => {

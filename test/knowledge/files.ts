@@ -1,4 +1,5 @@
-import { strToU8, zipSync } from 'fflate';
+import { utils, write } from '@e965/xlsx';
+import { strToU8, unzipSync, zipSync } from 'fflate';
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>';
 const CONTENT_TYPES = 'http://schemas.openxmlformats.org/package/2006/content-types';
@@ -18,21 +19,74 @@ const package_ = (main: string, contentType: string) => ({
   '_rels/.rels': `<Relationships xmlns="${RELATIONSHIPS}">${relationship('rId1', 'officeDocument', main)}</Relationships>`,
 });
 
-/** A Word document with these paragraphs, each in two runs, as editors split them. */
-export function aWordDocument(...paragraphs: string[]): Uint8Array<ArrayBuffer> {
-  const run = (text: string) => `<w:r><w:rPr><w:b/></w:rPr><w:t xml:space="preserve">${escaped(text)}</w:t></w:r>`;
-  const body = paragraphs.map((text) => {
-    const middle = Math.ceil(text.length / 2);
-    return `<w:p>${run(text.slice(0, middle))}${run(text.slice(middle))}</w:p>`;
-  });
-  const wordml = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+const WORDML = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
+
+/** A run of text as Word writes it. */
+const run = (text: string) => `<w:r><w:rPr><w:b/></w:rPr><w:t xml:space="preserve">${escaped(text)}</w:t></w:r>`;
+
+/** A paragraph of a Word document, of the XML of its runs. */
+export const paragraph = (...runs: string[]): string => `<w:p>${runs.join('')}</w:p>`;
+
+/** A paragraph in two runs, as editors split them. */
+export function splitParagraph(text: string): string {
+  const middle = Math.ceil(text.length / 2);
+  return paragraph(run(text.slice(0, middle)), run(text.slice(middle)));
+}
+
+/** A table of a Word document, of the texts of its cells. */
+export const table = (...rows: string[][]): string =>
+  `<w:tbl><w:tblPr/><w:tblGrid/>${rows
+    .map((cells) => `<w:tr>${cells.map((text) => `<w:tc><w:tcPr/>${paragraph(run(text))}</w:tc>`).join('')}</w:tr>`)
+    .join('')}</w:tbl>`;
+
+/** A drawn box with text: Word writes it twice, the second time for programs that are older. */
+export const textBox = (text: string): string =>
+  paragraph(
+    `<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wps:txbx><w:txbxContent>${splitParagraph(text)}</w:txbxContent></wps:txbx></w:drawing></mc:Choice>` +
+      `<mc:Fallback><w:pict><v:textbox><w:txbxContent>${splitParagraph(text)}</w:txbxContent></v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r>`,
+  );
+
+/** A paragraph that ends with the mark of a footnote. */
+export const noted = (text: string, footnote: number): string =>
+  paragraph(run(text), `<w:r><w:footnoteReference w:id="${footnote}"/></w:r>`);
+
+const NAMESPACES = [
+  `xmlns:w="${WORDML}"`,
+  'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"',
+  'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"',
+  'xmlns:v="urn:schemas-microsoft-com:vml"',
+].join(' ');
+
+/** A Word document of the XML of its paragraphs and tables, with footnotes if there are any. */
+export function aWordDocumentOf(body: string[], footnotes: string[] = []): Uint8Array<ArrayBuffer> {
+  const note = (text: string, index: number) =>
+    `<w:footnote w:id="${index + 1}">${paragraph('<w:r><w:footnoteRef/></w:r>', run(text))}</w:footnote>`;
+  // Two that are none come first: the lines between text and notes.
+  const separators =
+    '<w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>' +
+    '<w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:footnote>';
   return packed({
     ...package_(
       'word/document.xml',
       'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml',
     ),
-    'word/document.xml': `<w:document xmlns:w="${wordml}"><w:body>${body.join('')}</w:body></w:document>`,
+    'word/document.xml': `<w:document ${NAMESPACES}><w:body>${body.join('')}<w:sectPr/></w:body></w:document>`,
+    ...(footnotes.length > 0 && {
+      'word/footnotes.xml': `<w:footnotes ${NAMESPACES}>${separators}${footnotes.map(note).join('')}</w:footnotes>`,
+    }),
   });
+}
+
+/** A Word document with these paragraphs. */
+export const aWordDocument = (...paragraphs: string[]): Uint8Array<ArrayBuffer> =>
+  aWordDocumentOf(paragraphs.map(splitParagraph));
+
+/** The same document, each part of it with a byte order mark, as some programs write them. */
+export function withByteOrderMarks(document: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const parts = Object.entries(unzipSync(document));
+  return zipSync(
+    Object.fromEntries(parts.map(([name, bytes]) => [name, new Uint8Array([0xef, 0xbb, 0xbf, ...bytes])])),
+  );
 }
 
 /** A workbook of one sheet, texts inline. */
@@ -54,6 +108,13 @@ export function aWorkbook(sheet: string, rows: (string | number)[][]): Uint8Arra
     'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${RELATIONSHIPS}">${relations}</Relationships>`,
     'xl/worksheets/sheet1.xml': `<worksheet xmlns="${main}"><sheetData>${data.join('')}</sheetData></worksheet>`,
   });
+}
+
+/** A workbook as SheetJS writes it: shared strings, styled dates, formulas with their values. One sheet for each name. */
+export function aWrittenWorkbook(sheets: Record<string, unknown[][]>): Uint8Array<ArrayBuffer> {
+  const book = utils.book_new();
+  for (const [name, rows] of Object.entries(sheets)) utils.book_append_sheet(book, utils.aoa_to_sheet(rows), name);
+  return new Uint8Array(write(book, { type: 'array', bookType: 'xlsx', bookSST: true, compression: true }));
 }
 
 /** A document whose text is `bytes` long when unpacked, and tiny when packed. */
