@@ -17,7 +17,7 @@ import { type System, startSystem } from './system.ts';
 import { Callers } from './traffic/callers.ts';
 import { automation, person, setScene, uploader, viewer, type Work } from './traffic/work.ts';
 import { residentMemory } from './usage.ts';
-import { atMost, verdict } from './verdict.ts';
+import { atMost, median, verdict } from './verdict.ts';
 
 const MINUTES = Number(process.argv[2] ?? 10);
 const MEMORY_LIMIT = 1.25;
@@ -123,8 +123,4 @@ async function auditMissing(sent: number, from: Date, to: Date): Promise<number>
     if (total === sent || Date.now() > patience) return sent - total;
     await sleep(1000);
   }
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -17,3 +17,8 @@ export function verdict(what: string, figure: number, limit: Limit, unit = 'time
   console.log(`${holds ? '✓' : '✗'} ${what}: ${Number(figure.toFixed(2))} ${unit} (${limit.words} ${limit.value})`);
   if (!holds) process.exitCode = 1;
 }
+
+/** The middle one of some figures. */
+export function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
