@@ -22,7 +22,6 @@ const ALL = [
   'inference',
   'workbook',
   'rows',
-  'rows',
   'load',
   'large-load',
   'upload-memory/upload-memory',
