@@ -7,9 +7,9 @@
  *
  * At most 1.5 times the bare put; the larger file's work at most 1.25 times the smaller one's. Needs Linux.
  */
-import { jobWhen, type System, startSystem } from '../system.ts';
-import { resetPeak, residentMemory } from '../usage.ts';
-import { atMost, verdict } from '../verdict.ts';
+import { jobWhen, type System, startSystem } from './system.ts';
+import { resetPeak, residentMemory } from './usage.ts';
+import { atMost, verdict } from './verdict.ts';
 
 const PUT_LIMIT = 1.5;
 const GROWTH_LIMIT = 1.25;
