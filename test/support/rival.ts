@@ -1,0 +1,56 @@
+import { env } from 'cloudflare:test';
+
+type Query = D1PreparedStatement;
+const RUNS = ['all', 'raw', 'run', 'first'] as const;
+
+/**
+ * The environment of a request that meets a rival: `rival` runs, whole, just before the request's first query of the
+ * control database whose SQL fits `pattern`, alone or in a batch. Only queries made with this environment are looked at,
+ * so what the rival does itself is never held up.
+ * @returns `env` for `call`'s `env`, and whether the rival has run: a test that never met its rival proves nothing
+ */
+export function rivalBefore(
+  pattern: RegExp,
+  rival: () => Promise<unknown>,
+): { env: Record<string, string>; hasRun(): boolean } {
+  let met = false;
+  let done = false;
+  const texts = new WeakMap<Query, string>();
+
+  const meet = async (queries: Query[]): Promise<void> => {
+    if (met || !queries.some((query) => pattern.test(texts.get(query) ?? ''))) return;
+    met = true;
+    await rival();
+    done = true;
+  };
+  const watch = (query: Query, text: string): Query => {
+    texts.set(query, text);
+    const bind = query.bind.bind(query);
+    query.bind = (...values) => watch(bind(...values), text);
+    for (const name of RUNS) {
+      const run = (query[name] as (...given: unknown[]) => Promise<unknown>).bind(query);
+      Object.assign(query, {
+        [name]: async (...given: unknown[]) => {
+          await meet([query]);
+          return run(...given);
+        },
+      });
+    }
+    return query;
+  };
+
+  const CONTROL_DB = {
+    withSession(constraint: string) {
+      const session = env.CONTROL_DB.withSession(constraint);
+      return {
+        prepare: (text: string) => watch(session.prepare(text), text),
+        batch: async (queries: Query[]) => {
+          await meet(queries);
+          return session.batch(queries);
+        },
+        getBookmark: () => session.getBookmark(),
+      };
+    },
+  };
+  return { env: { CONTROL_DB } as unknown as Record<string, string>, hasRun: () => done };
+}
