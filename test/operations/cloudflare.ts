@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
 import { type UploadedWorker, workerRoutes } from './cloudflare-workers.ts';
+import { cutsTrigger } from './d1-splitter.ts';
 
 /** A Cloudflare account on this machine, as far as `wrangler` and the operator's commands use its API. */
 export interface StandIn {
@@ -170,6 +171,7 @@ function routesOf(state: StandIn): [RegExp, Route][] {
       ([id = ''], body) => {
         const { sqlite } = databaseOf(id);
         const { sql: text, params = [] } = body.json();
+        if (cutsTrigger(text)) throw new Error('incomplete input: SQLITE_ERROR');
         return splitSqlQuery(text).map((sql) => ({
           success: true,
           results: sqlite.prepare(sql).all(...params),

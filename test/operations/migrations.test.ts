@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { PROJECT } from '../../operations/environments.ts';
+import { cutsTrigger } from './d1-splitter.ts';
+
+const migrations = ['drizzle', 'drizzle-audit'].flatMap((folder) =>
+  readdirSync(join(PROJECT, folder))
+    .filter((name) => name.endsWith('.sql'))
+    .map((name) => join(folder, name)),
+);
+
+it.each(migrations)('%s is one that D1 does not cut within a trigger', (file) => {
+  expect(cutsTrigger(readFileSync(join(PROJECT, file), 'utf8'))).toBe(false);
+});
+
+it.each([
+  ['a body of several lines', 'CREATE TRIGGER t AFTER INSERT ON a BEGIN\n  DELETE FROM b;\nEND;'],
+  ['words in small letters', 'CREATE TRIGGER t AFTER INSERT ON a begin DELETE FROM b; end;'],
+  [
+    'lines that end in CR LF',
+    'CREATE TABLE a (b);\r\nCREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; END;\r\n',
+  ],
+  ['a condition on a line before', 'create trigger t AFTER INSERT ON a\nWHEN new.b BEGIN DELETE FROM b; END;'],
+])('a trigger with %s is one that D1 would cut', (_, sql) => {
+  expect(cutsTrigger(sql)).toBe(true);
+});
