@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect, it } from 'vitest';
+import { PROJECT } from '../../operations/environments.ts';
+
+const packageOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
+
+it('finds every package of the Worker and of the operators’ commands among those that stay with --omit=dev', async () => {
+  const commands = readdirSync(join(PROJECT, 'operations')).filter((name) => name.endsWith('.ts'));
+  const { metafile } = await build({
+    absWorkingDir: PROJECT,
+    entryPoints: [...commands.map((name) => `operations/${name}`), 'src/index.ts', 'src/web/build.ts'],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outdir: 'nowhere',
+    write: false,
+    metafile: true,
+    packages: 'external',
+    external: ['*.wasm', '*.css', '*.html'],
+    logLevel: 'silent',
+  });
+  const imported = Object.values(metafile.inputs)
+    .flatMap(({ imports }) => imports)
+    .filter(({ external, path }) => external && !path.includes(':') && !builtinModules.includes(path))
+    .map(({ path }) => packageOf(path));
+  const { dependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+  expect(imported).toEqual(expect.arrayContaining(['hono', 'wrangler', 'esbuild']));
+  expect(imported.filter((name) => !(name in dependencies))).toEqual([]);
+});
