@@ -1,30 +1,35 @@
-/** Names that only mean something inside a network. */
-const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'arpa'];
+import { embeddedIpv4, isPublicIpv4, isPublicIpv6 } from './public-networks.ts';
 
-/** IPv4 networks that are not public (IANA special-purpose registry), as first address and prefix length. */
-const PRIVATE_IPV4 = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const;
+/** Names that mean something inside a network only, or nothing at all (RFC 6761 and the IANA registry that continues it). */
+const PRIVATE_SUFFIXES = [
+  ...['localhost', 'local', 'localdomain', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'arpa'],
+  ...['test', 'example', 'invalid', 'onion', 'alt'],
+];
+
+/** Public names that stand for whatever private address one writes before them, or for one's own machine. */
+const REBINDING_DOMAINS = [
+  ...['nip.io', 'sslip.io', 'xip.io', 'xip.name', 'ip6.name', 'backname.io', 'traefik.me', 'local.gd', 'localdev.me'],
+  ...['localtest.me', 'lvh.me', 'vcap.me', 'fuf.me', 'lacolhost.com', 'localho.st', 'smackaho.st', 'yoogle.com'],
+  ...[
+    'localhost.direct',
+    '127-0-0-1.org.uk',
+    'lndo.site',
+    'ddev.site',
+    '1u.ms',
+    'rbndr.us',
+    'nip.direct',
+    'plex.direct',
+  ],
+];
+
+const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
  * What is wrong with an address that this service is told to fetch from, or null when it may.
  *
  * It must be https on a public host. The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and
- * `2130706433` are 127.0.0.1 here as they are for fetch. A name is not resolved: in production the Worker runs outside
- * of any private network.
+ * `2130706433` are 127.0.0.1 here as they are for fetch. A name is judged by its text and not resolved: in production the
+ * Worker runs outside of any private network.
  * @param allowPrivate for development: plain http and any host are good too
  */
 export function addressProblem(address: string, allowPrivate: boolean): string | null {
@@ -42,24 +47,16 @@ export function addressProblem(address: string, allowPrivate: boolean): string |
 function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicIpv6(hostname.slice(1, -1));
   if (/^\d+\.\d+\.\d+\.\d+$/.test(hostname)) return isPublicIpv4(hostname);
-  const labels = hostname.replace(/\.$/, '').split('.');
-  return labels.length > 1 && !PRIVATE_SUFFIXES.includes(labels.at(-1) as string);
+  return isPublicName(hostname.replace(/\.$/, ''));
 }
 
-function isPublicIpv4(address: string): boolean {
-  const bits = ipv4Bits(address);
-  return !PRIVATE_IPV4.some(([network, length]) => bits >>> (32 - length) === ipv4Bits(network) >>> (32 - length));
-}
-
-const ipv4Bits = (address: string): number =>
-  address.split('.').reduce((bits, part) => ((bits << 8) | Number(part)) >>> 0, 0);
-
-/** Global unicast (2000::/3) without the parts that stand for something else: mappings, tunnels, documentation. */
-function isPublicIpv6(address: string): boolean {
-  const [first = 0, second = 0] = (address.startsWith('::') ? '0' : address)
-    .split(':')
-    .map((group) => parseInt(group || '0', 16));
-  if (first < 0x2000 || first > 0x3fff) return false;
-  if (first === 0x2001) return second >= 0x0200 && second !== 0x0db8;
-  return first !== 0x2002 && first !== 0x3fff;
+function isPublicName(name: string): boolean {
+  const labels = name.split('.');
+  return (
+    labels.length > 1 &&
+    labels.every((label) => HOST_LABEL.test(label)) &&
+    !PRIVATE_SUFFIXES.includes(labels.at(-1) as string) &&
+    !REBINDING_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`)) &&
+    embeddedIpv4(name).every(isPublicIpv4)
+  );
 }
