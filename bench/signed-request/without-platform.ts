@@ -28,7 +28,7 @@ export function withoutPlatform(env: Bindings): Bindings {
 }
 
 const open: LimitState = { limit: 1000, remaining: 999, resetAt: Date.now() + 60_000, allowed: true };
-const admit = async () => ({ nonceReused: false, organization: open, principal: open });
+const admit = async () => ({ refused: null, organization: open, principal: open });
 
 function recorded(database: D1Database): D1Database {
   const answers = new Map<string, Promise<D1Result[]>>();

@@ -2,6 +2,7 @@ import type { Context, Principal } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import type { Admission } from '../objects/organization-gate.ts';
+import { askObject } from '../platform/objects.ts';
 
 /** The failure of a request that a limit refuses. */
 export function rateLimited(state: LimitState, now: number): Failure {
@@ -10,41 +11,49 @@ export function rateLimited(state: LimitState, now: number): Failure {
 
 /** Counts the request against the limit of the caller's address. */
 export async function countByIp(ctx: Context): Promise<LimitState> {
-  const limiter = ctx.bindings.IP_LIMITER.getByName(ctx.ip ?? 'unknown');
-  return limiter.take(ctx.config.RATE_LIMIT_IP_PER_SECOND);
+  const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND;
+  return askObject(ctx.bindings.IP_LIMITER, ctx.ip ?? 'unknown', async (limiter) => await limiter.take(limit));
 }
 
 /** Counts the request against the limit of a token. `tokenId` is an id of it, never itself. */
 export async function countByToken(ctx: Context, tokenId: string): Promise<LimitState> {
-  return ctx.bindings.TOKEN_LIMITER.getByName(tokenId).take(ctx.config.RATE_LIMIT_TOKEN_PER_MINUTE);
+  const limit = ctx.config.RATE_LIMIT_TOKEN_PER_MINUTE;
+  return askObject(ctx.bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(limit));
 }
 
 /**
  * Asks the organization's gate, in one call, whether the nonce is new and both limits have room.
- * @throws Failure `signature.nonce_reused`
+ * @throws Failure `signature.nonce_reused`, or `signature.clock_skew` when the request's date has passed on the way here
  */
 export async function countByPrincipal(
   ctx: Context,
   actor: Principal,
   nonce: Admission['nonce'],
 ): Promise<LimitState[]> {
-  const gate = ctx.bindings.ORGANIZATION_GATE.getByName(actor.companyId);
-  const verdict = await gate.admit({
+  const admission: Admission = {
     principalId: actor.id,
+    requestId: ctx.correlationId,
     limits: {
       organization: ctx.config.RATE_LIMIT_ORGANIZATION_PER_MINUTE,
       principal: ctx.config.RATE_LIMIT_PRINCIPAL_PER_MINUTE,
     },
     nonce,
-  });
-  if (verdict.nonceReused) {
-    throw new Failure('unauthenticated', 'signature.nonce_reused', {
-      message: 'This nonce was used before.',
-      field: 'x-nonce',
-      reason: 'nonce_reused',
-    });
-  }
+  };
+  const verdict = await askObject(
+    ctx.bindings.ORGANIZATION_GATE,
+    actor.companyId,
+    async (gate) => await gate.admit(admission),
+  );
+  if (verdict.refused !== null) throw notAdmitted(verdict.refused);
   return [verdict.organization, verdict.principal];
+}
+
+function notAdmitted(reason: 'nonce_reused' | 'clock_skew'): Failure {
+  const [field, message] =
+    reason === 'nonce_reused'
+      ? ['x-nonce', 'This nonce was used before.']
+      : ['x-date', 'x-date is more than 300 seconds from our clock.'];
+  return new Failure('unauthenticated', `signature.${reason}`, { message, field, reason });
 }
 
 /** The headers of the limit that has the fewest requests left. */

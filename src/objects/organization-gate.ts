@@ -1,19 +1,27 @@
 import { DurableObject } from 'cloudflare:workers';
+import { clock } from '../context.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 
 const WINDOW_MS = 60_000;
+
+/** How much longer a nonce is remembered than its request could be let in: clocks differ, and answers get lost. */
+const MARGIN_MS = 15 * 60_000;
 
 /** A request that has proved who sent it and asks to be let in. */
 export interface Admission {
   /** Who is asking: a user's or service account's id. */
   principalId: string;
+  /** The request's own id: asked again about the same request, the gate knows its nonce to be this one's. */
+  requestId: string;
   /** Requests per minute for the whole organization and for this principal. */
   limits: { organization: number; principal: number };
-  /** The nonce of a signed request, and when (ms) its date stops being acceptable. */
-  nonce?: { accessKey: string; value: string; expiresAt: number };
+  /** The nonce of a signed request, and until when (ms) its date is acceptable. */
+  nonce?: { accessKey: string; value: string; goodUntil: number };
 }
 
-export type Verdict = { nonceReused: true } | { nonceReused: false; organization: LimitState; principal: LimitState };
+export type Verdict =
+  | { refused: 'nonce_reused' | 'clock_skew' }
+  | { refused: null; organization: LimitState; principal: LimitState };
 
 type Nonce = NonNullable<Admission['nonce']>;
 
@@ -35,6 +43,8 @@ export class OrganizationGate extends DurableObject {
        ) WITHOUT ROWID`,
     );
     state.storage.sql.exec('CREATE INDEX IF NOT EXISTS nonces_by_expiry ON nonces (expires_at)');
+    const columns = state.storage.sql.exec("SELECT 1 FROM pragma_table_info('nonces') WHERE name = 'request_id'");
+    if (columns.next().done) state.storage.sql.exec('ALTER TABLE nonces ADD COLUMN request_id TEXT');
     void state.blockConcurrencyWhile(async () => {
       this.#alarmIsSet = (await state.storage.getAlarm()) !== null;
     });
@@ -42,43 +52,54 @@ export class OrganizationGate extends DurableObject {
 
   /**
    * Replay comes before the limits. A request that a limit refuses is not let in, so it uses up neither the other limit
-   * nor its nonce: what the storage holds is bounded by what the limits let in.
+   * nor its nonce: what the storage holds is bounded by what the limits let in. A date is good for as long as its nonce is
+   * remembered at the most, so what is past is refused here, whenever it was looked at before.
    */
-  admit({ principalId, limits, nonce }: Admission): Verdict {
-    if (nonce && this.#isKnown(nonce)) return { nonceReused: true };
-    const now = Date.now();
+  admit({ principalId, requestId, limits, nonce }: Admission): Verdict {
+    const now = clock.now();
+    if (nonce && nonce.goodUntil < now) return { refused: 'clock_skew' };
+    const usedBy = nonce ? this.#usedBy(nonce) : undefined;
+    if (usedBy !== undefined && usedBy !== requestId) return { refused: 'nonce_reused' };
     const organization = this.#organization.peek('organization', limits.organization, now);
     const principal = this.#principals.peek(principalId, limits.principal, now);
-    if (!organization.allowed || !principal.allowed) return { nonceReused: false, organization, principal };
-    if (nonce) this.#remember(nonce);
+    if (!organization.allowed || !principal.allowed) return { refused: null, organization, principal };
+    if (nonce && usedBy === undefined) this.#remember(nonce, requestId);
     return {
-      nonceReused: false,
+      refused: null,
       organization: this.#organization.take('organization', limits.organization, now),
       principal: this.#principals.take(principalId, limits.principal, now),
     };
   }
 
-  /** Forgets the nonces whose requests are too old to be accepted. */
+  /** Forgets the nonces whose requests were too old to be accepted a good while ago. */
   override async alarm(): Promise<void> {
     const { storage } = this.ctx;
-    storage.sql.exec('DELETE FROM nonces WHERE expires_at <= ?', Date.now());
+    storage.sql.exec('DELETE FROM nonces WHERE expires_at <= ?', clock.now());
     const { next } = storage.sql.exec<{ next: number | null }>('SELECT min(expires_at) AS next FROM nonces').one();
     this.#alarmIsSet = next !== null;
-    if (next !== null) await storage.setAlarm(Math.max(next, Date.now() + WINDOW_MS));
+    if (next !== null) await storage.setAlarm(Math.max(next, clock.now() + WINDOW_MS));
   }
 
-  #isKnown({ accessKey, value }: Nonce): boolean {
-    const found = this.ctx.storage.sql.exec(
-      'SELECT 1 FROM nonces WHERE access_key = ? AND nonce = ?',
+  /** The request that the nonce came with; undefined where it is new. */
+  #usedBy({ accessKey, value }: Nonce): string | null | undefined {
+    const found = this.ctx.storage.sql.exec<{ request_id: string | null }>(
+      'SELECT request_id FROM nonces WHERE access_key = ? AND nonce = ?',
       accessKey,
       value,
     );
-    return !found.next().done;
+    return found.toArray()[0]?.request_id;
   }
 
-  #remember({ accessKey, value, expiresAt }: Nonce): void {
+  #remember({ accessKey, value, goodUntil }: Nonce, requestId: string): void {
     const { storage } = this.ctx;
-    storage.sql.exec('INSERT INTO nonces VALUES (?, ?, ?)', accessKey, value, expiresAt);
+    const expiresAt = goodUntil + MARGIN_MS;
+    storage.sql.exec(
+      'INSERT INTO nonces (access_key, nonce, expires_at, request_id) VALUES (?, ?, ?, ?)',
+      accessKey,
+      value,
+      expiresAt,
+      requestId,
+    );
     if (this.#alarmIsSet) return;
     this.#alarmIsSet = true;
     void storage.setAlarm(expiresAt + 1);

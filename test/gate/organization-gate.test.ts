@@ -5,15 +5,19 @@ import {
   runDurableObjectAlarm,
   runInDurableObject,
 } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Admission } from '../../src/objects/organization-gate.ts';
 import { send, signedWire } from '../signature/support.ts';
+import { resetClock, standAt } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
+
+const MARGIN_MS = 15 * 60_000;
 
 let company: Company;
 beforeAll(async () => {
   company = await aCompany();
 });
+afterEach(resetClock);
 
 let gates = 0;
 /** A gate of nobody's, to be asked directly. */
@@ -23,18 +27,19 @@ function aGate() {
   const ask = async (admission: Partial<Admission> = {}) => {
     const verdict = await gate.admit({
       principalId: 'somebody',
+      requestId: crypto.randomUUID(),
       limits: { organization: 1000, principal: 100 },
       ...admission,
     });
-    return verdict.nonceReused ? ('reused' as const) : verdict;
+    return verdict.refused ?? verdict;
   };
   return { gate, ask };
 }
 
-const nonce = (value: string, expiresAt = Date.now() + 300_000, accessKey = 'sa_key') => ({
+const nonce = (value: string, goodUntil = Date.now() + 300_000, accessKey = 'sa_key') => ({
   accessKey,
   value,
-  expiresAt,
+  goodUntil,
 });
 const remembered = (gate: DurableObjectStub) =>
   runInDurableObject(gate, (_, { storage }) =>
@@ -74,9 +79,9 @@ describe('a signed request', () => {
 
   it('may carry the nonce of another key', async () => {
     const { gate, ask } = aGate();
-    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).not.toBe('reused');
-    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_two') })).not.toBe('reused');
-    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).toBe('reused');
+    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).not.toBe('nonce_reused');
+    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_two') })).not.toBe('nonce_reused');
+    expect(await ask({ nonce: nonce('same-nonce', undefined, 'sa_one') })).toBe('nonce_reused');
     expect(await remembered(gate)).toHaveLength(2);
   });
 
@@ -98,17 +103,18 @@ describe('nonces', () => {
     await runInDurableObject(gate, (_, { storage }) => storage.sql.exec(age).toArray());
     expect(await runDurableObjectAlarm(gate)).toBe(true);
     expect(await remembered(gate)).toEqual(['still-good']);
-    expect(await ask({ nonce: nonce('still-good') })).toBe('reused');
+    expect(await ask({ nonce: nonce('still-good') })).toBe('nonce_reused');
   });
 
   it('are purged again and again, until none is left', async () => {
     const { gate, ask } = aGate();
     const alarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
-    const expiresAt = Date.now() + 300_000;
-    await ask({ nonce: nonce('first-nonce', expiresAt) });
+    const goodUntil = Date.now() + 300_000;
+    const expiresAt = goodUntil + MARGIN_MS;
+    await ask({ nonce: nonce('first-nonce', goodUntil) });
     expect(await alarm()).toBe(expiresAt + 1);
     await evictDurableObject(gate);
-    await ask({ nonce: nonce('later-nonce', expiresAt + 60_000) });
+    await ask({ nonce: nonce('later-nonce', goodUntil + 60_000) });
     expect(await alarm()).toBe(expiresAt + 1);
     await runDurableObjectAlarm(gate);
     expect(await alarm()).toBe(expiresAt);
@@ -117,8 +123,68 @@ describe('nonces', () => {
     await runDurableObjectAlarm(gate);
     expect(await remembered(gate)).toEqual([]);
     expect(await alarm()).toBeNull();
-    await ask({ nonce: nonce('first-nonce', expiresAt) });
+    await ask({ nonce: nonce('first-nonce', goodUntil) });
     expect(await alarm()).toBe(expiresAt + 1);
+  });
+
+  it('outlive the date of their request by a quarter of an hour', async () => {
+    const { gate, ask } = aGate();
+    const goodUntil = Date.now() + 300_000;
+    await ask({ nonce: nonce('kept-nonce', goodUntil) });
+    standAt(goodUntil + MARGIN_MS - 1);
+    await runDurableObjectAlarm(gate);
+    expect(await remembered(gate)).toEqual(['kept-nonce']);
+    standAt(goodUntil + MARGIN_MS);
+    await runDurableObjectAlarm(gate);
+    expect(await remembered(gate)).toEqual([]);
+  });
+
+  it('of a date that has passed are not let in, remembered or not', async () => {
+    const { gate, ask } = aGate();
+    const goodUntil = Date.now();
+    standAt(goodUntil);
+    expect(await ask({ nonce: nonce('last-moment', goodUntil) })).toMatchObject({ refused: null });
+    standAt(goodUntil + 1);
+    expect(await ask({ nonce: nonce('too-late-now', goodUntil) })).toBe('clock_skew');
+    expect(await remembered(gate)).toEqual(['last-moment']);
+  });
+});
+
+describe('a call of the gate whose answer got lost', () => {
+  /** A gate that breaks off its first call, after it did the work if `worked`, as the platform tells it. */
+  const breaking = (error: object, worked: boolean) => {
+    let calls = 0;
+    const getByName = (name: string) => ({
+      admit: async (admission: Admission) => {
+        calls += 1;
+        const gate = env.ORGANIZATION_GATE.getByName(name);
+        if (calls > 1) return gate.admit(admission);
+        if (worked) await gate.admit(admission);
+        throw Object.assign(new Error('Durable Object reset because its code was updated.'), error);
+      },
+    });
+    const variables = { ORGANIZATION_GATE: { getByName } } as unknown as Record<string, string>;
+    return { variables, calls: () => calls };
+  };
+
+  it.each([
+    ['it did the work', true],
+    ['it did nothing', false],
+  ])('is made once more where that helps: %s', async (_what, worked) => {
+    const { variables, calls } = breaking({ retryable: true }, worked);
+    const wire = await signedWire(company.apiKey);
+    expect((await send(wire, variables)).status).toBe(200);
+    expect(calls()).toBe(2);
+    expect((await send(wire)).body.details.reason).toBe('nonce_reused');
+  });
+
+  it.each([
+    ['an overloaded object', { retryable: true, overloaded: true }],
+    ['an error that comes again', {}],
+  ])('is not made again for %s', async (_what, error) => {
+    const { variables, calls } = breaking(error, false);
+    expect((await send(await signedWire(company.apiKey), variables)).status).toBe(500);
+    expect(calls()).toBe(1);
   });
 });
 
@@ -129,7 +195,7 @@ describe('limits', () => {
     const first = await ask();
     await scheduler.wait(20);
     const second = await ask();
-    if (first === 'reused' || second === 'reused') throw new Error('there is no nonce');
+    if (typeof first === 'string' || typeof second === 'string') throw new Error('there is no nonce');
     expect(first.organization).toMatchObject({ limit: 1000, remaining: 999, allowed: true });
     expect(first.organization.resetAt).toBeGreaterThanOrEqual(before + 60_000);
     expect(first.organization.resetAt).toBeLessThanOrEqual(Date.now() + 60_000);
@@ -144,7 +210,9 @@ describe('limits', () => {
     for (const principalId of ['ana', 'ana', 'ana', 'bia', 'cid', 'cid'])
       verdicts.push(await ask({ principalId, limits }));
     expect(
-      verdicts.map((verdict) => verdict !== 'reused' && [verdict.organization.allowed, verdict.principal.allowed]),
+      verdicts.map(
+        (verdict) => typeof verdict !== 'string' && [verdict.organization.allowed, verdict.principal.allowed],
+      ),
     ).toEqual([
       [true, true],
       [true, true],
@@ -160,6 +228,6 @@ describe('limits', () => {
     const { ask } = aGate();
     const limits = { organization: 1000, principal: 100 };
     const verdicts = await Promise.all(Array.from({ length: 300 }, () => ask({ limits })));
-    expect(verdicts.filter((verdict) => verdict !== 'reused' && verdict.principal.allowed)).toHaveLength(100);
+    expect(verdicts.filter((verdict) => typeof verdict !== 'string' && verdict.principal.allowed)).toHaveLength(100);
   });
 });

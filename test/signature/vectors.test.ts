@@ -92,7 +92,7 @@ describe('the published vectors', () => {
         nonce: {
           accessKey: key.access_key,
           value: headers['x-nonce'],
-          expiresAt: Date.parse(headers['x-date']) + 300_000,
+          goodUntil: Date.parse(headers['x-date']) + 300_000,
         },
       },
     });

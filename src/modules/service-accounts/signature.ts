@@ -27,6 +27,8 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
   const signed = signedParts(request);
   checkDate(signed, ctx.now());
   await checkDigest(signed, request);
+  // The body may have been long in coming.
+  checkDate(signed, ctx.now());
 
   const { key, access } = await readKeyAndAccess(ctx.db, signed.accessKey, ctx.now());
   const verifies =
@@ -46,7 +48,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
       keyId: key.id,
       access: compileAccess(accessSources(key.companyId, false, access)),
     },
-    nonce: { accessKey: signed.accessKey, value: signed.nonce, expiresAt: signed.sentAt + CLOCK_MS },
+    nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + CLOCK_MS },
   };
 };
 

@@ -1,0 +1,60 @@
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { type Answer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { signedWire, type Wire } from './support.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const MINUTE = 60_000;
+
+/** Sends a request whose headers come now and whose body comes `ms` later. */
+function sendHeldBack({ method, path, headers, body }: Wire, ms: number): Promise<Answer> {
+  const bytes = new TextEncoder().encode(body);
+  const held = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        later(ms);
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return call(method, path, {
+    headers: { ...Object.fromEntries(headers), 'content-length': String(bytes.length) },
+    body: held,
+  });
+}
+
+const aGroup = (name: string) =>
+  signedWire(company.apiKey, { method: 'POST', path: '/groups', body: JSON.stringify({ name }) });
+
+it('is let in while its date is good', async () => {
+  expect((await sendHeldBack(await aGroup('In time'), 4 * MINUTE)).status).toBe(201);
+});
+
+it('is refused when its body comes after its date has passed', async () => {
+  const { status, body } = await sendHeldBack(await aGroup('Too late'), 6 * MINUTE);
+  expect([status, body.details?.reason]).toEqual([401, 'clock_skew']);
+});
+
+it('is told of its date before anything is said of its key', async () => {
+  const wire = await aGroup('Nobody');
+  wire.headers.set('authorization', `HMAC sa_nobody:${'0'.repeat(64)}`);
+  expect((await sendHeldBack(wire, 0)).body.details.reason).toBe('unknown_key');
+  expect((await sendHeldBack(wire, 6 * MINUTE)).body.details.reason).toBe('clock_skew');
+});
+
+it('is let in once, however long the body of its copy is held back', async () => {
+  const wire = await aGroup('Only once');
+  expect((await sendHeldBack(wire, 0)).status).toBe(201);
+  for (const minutes of [1, 4, 6, 21, 60]) {
+    resetClock();
+    expect((await sendHeldBack(wire, minutes * MINUTE)).status).toBe(401);
+  }
+});
