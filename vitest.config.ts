@@ -62,6 +62,7 @@ export default defineConfig({
                 ENCRYPTION_KEYS: JSON.stringify({ 1: random() }),
                 NEON_API_URL: inject('neonApiUrl'),
                 NEON_API_KEY: inject('neonApiKey'),
+                NEON_ORG_ID: inject('neonOrganization'),
                 NEON_WS_PROXY: inject('neonWsProxy'),
                 AI_API_KEY: 'key-of-the-tests',
                 AI_BASE_URL: `${inject('aiServerUrl')}/default/v1`,

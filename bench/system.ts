@@ -53,6 +53,7 @@ export async function startSystem(entry?: string): Promise<System> {
     ...secrets,
     CONSOLE_URL: baseUrl,
     NEON_API_URL: neon.apiUrl,
+    NEON_ORG_ID: neon.organization,
     NEON_WS_PROXY: neon.wsProxy,
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,

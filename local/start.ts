@@ -73,6 +73,7 @@ async function start(): Promise<void> {
     DEVELOPMENT: 'true',
     ALLOWED_ORIGINS: '*',
     NEON_API_URL: neon.apiUrl,
+    NEON_ORG_ID: neon.organization,
     NEON_WS_PROXY: neon.wsProxy,
     ALLOW_PRIVATE_ISSUERS: 'true',
     ...fromEnvironment(),

@@ -63,6 +63,8 @@ const optionalText = z
 
 const limit = (standard: number) => z.coerce.number().int().positive().default(standard);
 
+const computeUnits = (standard: number) => z.coerce.number().min(0.25).max(56).default(standard);
+
 const variables = z
   .object({
     /** True on a developer's machine, where any origin may call. */
@@ -87,9 +89,18 @@ const variables = z
     /** Encrypt connection strings and secrets of identity providers. */
     ENCRYPTION_KEYS: versionedSecrets,
     NEON_API_URL: z.url().default('https://console.neon.tech/api/v2'),
+    /** Best one of an organization: a person's ends with the person, and needs `NEON_ORG_ID` beside it. */
     NEON_API_KEY: z.string(),
+    /** The organization at Neon that companies' projects are made in: `org-…`. A key of an organization needs none. */
+    NEON_ORG_ID: optionalText,
     NEON_WS_PROXY: z.string().optional(),
-    NEON_REGION: z.string().optional(),
+    /** Where companies' databases are made, such as `aws-eu-central-1`; what is made stays there. */
+    NEON_REGION: optionalText,
+    /** How far back a company's database can be restored. Neon's plans allow 6 hours (Free), 7 days (Launch), 30 (Scale). */
+    NEON_HISTORY_SECONDS: limit(7 * 24 * 60 * 60),
+    /** Between which sizes a company's compute is scaled: 1 is 4 GB of memory. */
+    NEON_MIN_CU: computeUnits(0.25),
+    NEON_MAX_CU: computeUnits(2),
     RATE_LIMIT_ORGANIZATION_PER_MINUTE: limit(1000),
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
     RATE_LIMIT_IP_PER_SECOND: limit(10),

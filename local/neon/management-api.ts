@@ -1,6 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { raw } from '@neon/sdk';
+import type { NeonAccount, OrganizationOf } from './account.ts';
 import type { Faults, NeonCall } from './faults.ts';
 import { NameTaken, type NeonProject, type NeonProjects } from './projects.ts';
 import { connectionUri, createdProjectView, operationViews, projectListItemView, projectView } from './views.ts';
@@ -27,20 +28,23 @@ const MAX_BODY_BYTES = 1024 * 1024;
 export class ManagementApi {
   readonly #projects: NeonProjects;
   readonly #faults: Faults;
-  readonly #apiKey: string;
+  readonly #account: NeonAccount;
 
-  constructor(projects: NeonProjects, faults: Faults, apiKey: string) {
+  constructor(projects: NeonProjects, faults: Faults, account: NeonAccount) {
     this.#projects = projects;
     this.#faults = faults;
-    this.#apiKey = apiKey;
+    this.#account = account;
   }
 
   /** Answers one request under `/api/v2`. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!this.#authorized(request)) {
+    const caller = this.#account.callerOf(request.headers.authorization ?? '');
+    if (caller === undefined) {
       return send(response, problem(401, '', 'supplied credentials do not pass authentication'));
     }
-    const call = this.#route(request, await readJson(request));
+    const about = this.#aboutAccount(request, caller);
+    if (about !== undefined) return send(response, about);
+    const call = this.#route(request, caller, await readJson(request));
     if (call === undefined) return send(response, problem(404, '', 'the requested resource was not found'));
 
     const fault = this.#faults.take(call.name, call.projectName);
@@ -57,13 +61,25 @@ export class ManagementApi {
     send(response, answer);
   }
 
-  #authorized(request: IncomingMessage): boolean {
-    const sent = Buffer.from(request.headers.authorization ?? '');
-    const expected = Buffer.from(`Bearer ${this.#apiKey}`);
-    return sent.length === expected.length && timingSafeEqual(sent, expected);
+  /** What can be asked about the account itself. */
+  #aboutAccount(request: IncomingMessage, caller: Caller): Answer | undefined {
+    const account = this.#account;
+    switch (`${request.method} ${request.url?.slice(ROOT.length)}`) {
+      case 'GET /auth':
+        return ok(account.authView(caller));
+      case 'GET /regions':
+        return ok(account.regionsView());
+      case `GET /organizations/${account.organization}`:
+        return ok(account.organizationView());
+      case 'GET /users/me/organizations':
+        if (caller === 'organization') return problem(403, '', 'not allowed for organization API keys');
+        return ok({ organizations: [account.organizationView()] });
+      default:
+        return undefined;
+    }
   }
 
-  #route(request: IncomingMessage, body: unknown): Call | undefined {
+  #route(request: IncomingMessage, caller: Caller, body: unknown): Call | undefined {
     const url = new URL(request.url ?? '/', 'http://neon');
     const [collection, id, part, partId] = url.pathname
       .slice(ROOT.length + 1)
@@ -71,7 +87,7 @@ export class ManagementApi {
       .map(decodeURIComponent);
     if (collection !== 'projects') return undefined;
     const method = request.method ?? 'GET';
-    if (id === undefined) return this.#collection(method, url.searchParams, body);
+    if (id === undefined) return this.#collection(method, caller, url.searchParams, body);
 
     const project = this.#projects.get(id);
     if (project === undefined) return undefined;
@@ -96,15 +112,21 @@ export class ManagementApi {
     return undefined;
   }
 
-  #collection(method: string, query: URLSearchParams, body: unknown): Call | undefined {
+  #collection(method: string, caller: Caller, query: URLSearchParams, body: unknown): Call | undefined {
     if (method === 'GET') {
       const search = query.get('search') ?? '';
-      return { name: 'list_projects', projectName: search, run: () => this.#list(search, query) };
+      const of = this.#account.organizationFor(caller, query.get('org_id'));
+      return { name: 'list_projects', projectName: search, run: () => within(of, () => this.#list(search, query)) };
     }
     if (method === 'POST') {
-      const { project } = body as { project?: CreateInput };
-      const name = project?.name ?? 'project';
-      return { name: 'create_project', projectName: name, run: (ms) => this.#create(name, project ?? {}, ms) };
+      const { project = {} } = body as { project?: CreateInput };
+      const name = project.name ?? 'project';
+      const of = this.#account.organizationFor(caller, project.org_id);
+      return {
+        name: 'create_project',
+        projectName: name,
+        run: (ms) => within(of, () => this.#create(name, project, ms)),
+      };
     }
     return undefined;
   }
@@ -121,11 +143,16 @@ export class ManagementApi {
   }
 
   async #create(name: string, input: CreateInput, operationsMs: number): Promise<Answer> {
+    const refusal = this.#account.refusalOf(input, this.#projects.list().length);
+    if (refusal) return problem(refusal.status, refusal.code, refusal.message);
     const wanted = {
       name,
       database: input.branch?.database_name ?? 'neondb',
       role: input.branch?.role_name ?? 'neondb_owner',
-      regionId: input.region_id ?? 'local',
+      regionId: input.region_id ?? this.#account.standardRegion,
+      historySeconds: input.history_retention_seconds ?? DAY_SECONDS,
+      minUnits: input.default_endpoint_settings?.autoscaling_limit_min_cu ?? STANDARD_UNITS,
+      maxUnits: input.default_endpoint_settings?.autoscaling_limit_max_cu ?? STANDARD_UNITS,
     };
     try {
       const project = await this.#projects.create(wanted, operationsMs);
@@ -137,11 +164,16 @@ export class ManagementApi {
   }
 }
 
-interface CreateInput {
-  name?: string;
-  region_id?: string;
-  branch?: { database_name?: string; role_name?: string };
-}
+type CreateInput = raw.ProjectCreateRequest['project'];
+type Caller = 'person' | 'organization';
+
+const DAY_SECONDS = 24 * 60 * 60;
+/** What Neon gives to a project of which nobody says it. */
+const STANDARD_UNITS = 0.25;
+
+/** Answers only where it is clear which organization is meant. */
+const within = (of: OrganizationOf, answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> =>
+  'organization' in of ? answer() : problem(of.status, of.code, of.message);
 
 const ok = (body: unknown): Answer => ({ status: 200, body });
 

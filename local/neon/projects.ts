@@ -9,6 +9,11 @@ export interface NeonProject {
   id: string;
   name: string;
   regionId: string;
+  /** How far back it can be restored. */
+  historySeconds: number;
+  /** Between which sizes its compute is scaled. */
+  minUnits: number;
+  maxUnits: number;
   branchId: string;
   endpointId: string;
   /** Host name of the endpoint, the same after every restart. */
@@ -55,7 +60,10 @@ export class NeonProjects {
    * Makes role and database, then remembers the project. Its operations count as running for `operationsMs`.
    * Throws `NameTaken`.
    */
-  async create(wanted: { name: string; database: string; role: string; regionId: string }, operationsMs: number) {
+  async create(
+    wanted: Pick<NeonProject, 'name' | 'database' | 'role' | 'regionId' | 'historySeconds' | 'minUnits' | 'maxUnits'>,
+    operationsMs: number,
+  ) {
     const password = `npg_${randomBytes(12).toString('base64url')}`;
     await this.#withSuperuser(async (client) => {
       await makeRoleAndDatabase(client, wanted.role, password, wanted.database);

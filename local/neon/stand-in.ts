@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { NeonAccount, type NeonPlan } from './account.ts';
 import { Faults, type NeonFault } from './faults.ts';
 import { ManagementApi, send } from './management-api.ts';
 import { NeonProjects } from './projects.ts';
@@ -11,8 +12,12 @@ import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 export interface NeonStandInOptions {
   /** Folder of its list of projects. */
   stateDir: string;
-  /** The key that callers of the management API must show. */
+  /** A person's key to the management API, as the console gives it out first. */
   apiKey: string;
+  /** A key of the organization, which may be used as well. */
+  organizationKey?: string;
+  /** What the organization pays for: `scale` when left out. */
+  plan?: NeonPlan;
   /** The PostgreSQL behind it, as superuser. */
   postgres: { host: string; port: number; url: string };
   /** Opens `POST /_test/faults` and `GET /_test/calls?project_name=`. Off for anything but tests. */
@@ -23,6 +28,8 @@ export interface NeonStandInOptions {
 export interface NeonStandIn {
   /** Base URL of the management API, for `NEON_API_URL`. */
   apiUrl: string;
+  /** Id of the one organization, for `NEON_ORG_ID`. */
+  organization: string;
   /** WebSocket tunnel to every endpoint, for `NEON_WS_PROXY`. */
   wsProxy: string;
   /** Where the driver's `neon()` posts its statements. */
@@ -41,7 +48,8 @@ export async function startNeonStandIn(options: NeonStandInOptions): Promise<Neo
   const { host, port } = options.postgres;
   const projects = new NeonProjects(join(options.stateDir, 'projects.json'), options.postgres.url);
   const faults = new Faults();
-  const api = new ManagementApi(projects, faults, options.apiKey);
+  const account = new NeonAccount(options);
+  const api = new ManagementApi(projects, faults, account);
   const resolveEndpoint: ResolveEndpoint = (name) => {
     const project = projects.atHost(name);
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
@@ -70,6 +78,7 @@ export async function startNeonStandIn(options: NeonStandInOptions): Promise<Neo
 
   return {
     apiUrl: `http://127.0.0.1:${address.port}/api/v2`,
+    organization: account.organization,
     wsProxy: `ws://127.0.0.1:${address.port}/v2`,
     sqlUrl: `http://127.0.0.1:${address.port}/sql`,
     directUrl: (projectName) => {

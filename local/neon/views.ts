@@ -25,12 +25,16 @@ export function projectView(project: NeonProject): raw.Project {
     branch_logical_size_limit_bytes: 0,
     store_passwords: true,
     creation_source: 'console',
-    history_retention_seconds: 86_400,
+    history_retention_seconds: project.historySeconds,
     created_at: project.createdAt,
     updated_at: project.createdAt,
     consumption_period_start: project.createdAt,
     consumption_period_end: project.createdAt,
     owner_id: 'local',
+    default_endpoint_settings: {
+      autoscaling_limit_min_cu: project.minUnits,
+      autoscaling_limit_max_cu: project.maxUnits,
+    },
   };
 }
 
@@ -120,8 +124,8 @@ export function createdProjectView(project: NeonProject, now: number): raw.Creat
         host: project.host,
         project_id: project.id,
         branch_id: project.branchId,
-        autoscaling_limit_min_cu: 0.25,
-        autoscaling_limit_max_cu: 0.25,
+        autoscaling_limit_min_cu: project.minUnits,
+        autoscaling_limit_max_cu: project.maxUnits,
         region_id: project.regionId,
         type: 'read_write',
         current_state: 'active',

@@ -15,8 +15,14 @@ export interface NeonConfig {
   apiUrl: string;
   /** `NEON_API_KEY`, sent as bearer token. */
   apiKey: string;
+  /** `NEON_ORG_ID`: which organization's projects; a key that belongs to an organization says so itself. */
+  organization?: string | undefined;
   /** `NEON_REGION`, e.g. `aws-us-east-1`; Neon's choice when left out. */
-  region?: string;
+  region?: string | undefined;
+  /** How far back a project can be restored, in seconds; Neon's choice when left out. */
+  historySeconds?: number | undefined;
+  /** Between which sizes a project's compute is scaled, in units of Neon's; Neon's choice when left out. */
+  computeUnits?: { min: number; max: number } | undefined;
 }
 
 /** The calls of the management API that provisioning makes. Every call gives up at `deadline` (Unix milliseconds). */
@@ -60,7 +66,7 @@ export function neonApi(config: NeonConfig): NeonApi {
     findProject: async (name, deadline) => {
       const found: ProjectListItem[] = [];
       for (let cursor: string | undefined; ; ) {
-        const query = { search: name, limit: PAGE, cursor };
+        const query = { search: name, limit: PAGE, cursor, org_id: config.organization };
         const page = await call('list projects', deadline, (signal) => listProjects({ client, query, signal }));
         // Neon answers an incomplete list when it is slow; what is not listed may exist all the same.
         if ((page.unavailable_project_ids ?? []).length > 0) throw new NeonProblem('list projects: incomplete', false);
@@ -76,7 +82,13 @@ export function neonApi(config: NeonConfig): NeonApi {
       const project = {
         name,
         pg_version: PG_VERSION,
+        org_id: config.organization,
         region_id: config.region,
+        history_retention_seconds: config.historySeconds,
+        default_endpoint_settings: config.computeUnits && {
+          autoscaling_limit_min_cu: config.computeUnits.min,
+          autoscaling_limit_max_cu: config.computeUnits.max,
+        },
         branch: { database_name: database, role_name: role },
       };
       const made = await call('create project', deadline, (signal) =>

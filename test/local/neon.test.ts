@@ -10,7 +10,8 @@ import { openTenantSql } from '../../src/tenant-sql/client.ts';
 import { type NeonApi, neonApi } from '../../src/tenant-sql/neon.ts';
 
 describe('the local Neon', () => {
-  const apiKey = 'key-of-the-test';
+  const apiKey = 'key-of-a-person';
+  const organizationKey = 'key-of-the-organization';
   const wanted = { name: 'project-a', database: 'database_a', role: 'role_a' };
   const soon = () => Date.now() + 10_000;
   let folder: string;
@@ -19,8 +20,14 @@ describe('the local Neon', () => {
   let api: NeonApi;
 
   async function open(): Promise<void> {
-    neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey, postgres });
-    api = neonApi({ apiUrl: neon.apiUrl, apiKey });
+    neon = await startNeonStandIn({
+      stateDir: join(folder, 'neon'),
+      apiKey,
+      organizationKey,
+      plan: 'launch',
+      postgres,
+    });
+    api = neonApi({ apiUrl: neon.apiUrl, apiKey, organization: neon.organization });
   }
 
   beforeAll(async () => {
@@ -94,6 +101,44 @@ describe('the local Neon', () => {
     await expect(api.createProject(wanted, soon())).rejects.toThrow('409');
   });
 
+  const other = { name: 'project-o', database: 'database_o', role: 'role_o' };
+
+  it('asks a person which organization is meant, and knows the organization by its own key', async () => {
+    const { apiUrl, organization } = neon;
+    const person = neonApi({ apiUrl, apiKey });
+    const required = '400 org_id is required, you can find it on your organization settings page';
+    await expect(person.findProject(wanted.name, soon())).rejects.toThrow(required);
+    await expect(person.createProject(other, soon())).rejects.toThrow(required);
+    const stranger = neonApi({ apiUrl, apiKey, organization: 'org-of-others' });
+    await expect(stranger.findProject(wanted.name, soon())).rejects.toThrow('404');
+    await expect(stranger.createProject(other, soon())).rejects.toThrow('404');
+    for (const known of [{ organization }, {}]) {
+      const itself = neonApi({ apiUrl, apiKey: organizationKey, ...known });
+      expect(await itself.findProject(wanted.name, soon())).toBe(await api.findProject(wanted.name, soon()));
+    }
+  });
+
+  it('makes projects where and how large they were asked for, within the plan', async () => {
+    const { apiUrl } = neon;
+    const asked = { region: 'aws-eu-central-1', historySeconds: 604_800, computeUnits: { min: 0.5, max: 4 } };
+    const made = await neonApi({ apiUrl, apiKey: organizationKey, ...asked }).createProject(other, soon());
+    const { project } = (await (await request('GET', `/projects/${made}`)).json()) as { project: object };
+    expect(project).toMatchObject({
+      region_id: 'aws-eu-central-1',
+      history_retention_seconds: 604_800,
+      default_endpoint_settings: { autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 4 },
+    });
+    await request('DELETE', `/projects/${made}`);
+    for (const [beyond, message] of [
+      [{ region: 'aws-moon-1' }, '400 unknown region'],
+      [{ historySeconds: 604_801 }, '400 history_retention_seconds'],
+      [{ computeUnits: { min: 1, max: 17 } }, '400 autoscaling_limit_max_cu'],
+    ] as const) {
+      const itself = neonApi({ apiUrl, apiKey: organizationKey, ...beyond });
+      await expect(itself.createProject(other, soon())).rejects.toThrow(message);
+    }
+  });
+
   it('has no test interface unless it is asked for', async () => {
     const faults = new URL('/_test/faults', neon.apiUrl);
     expect((await fetch(faults, { method: 'POST', body: '{}' })).status).toBe(404);
@@ -106,7 +151,9 @@ describe('the local Neon', () => {
     }
     const names: string[] = [];
     for (let cursor = ''; ; ) {
-      const page = (await (await request('GET', `/projects?search=project-&limit=1&cursor=${cursor}`)).json()) as {
+      const page = (await (
+        await request('GET', `/projects?org_id=${neon.organization}&search=project-&limit=1&cursor=${cursor}`)
+      ).json()) as {
         projects: { id: string; name: string }[];
         pagination?: { cursor: string };
       };

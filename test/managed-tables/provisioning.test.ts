@@ -6,12 +6,15 @@ import { aTable, column } from './support.ts';
 
 const PROVISION = '/v1/managed-tables/provision';
 
+const askNeon = async (path: string) =>
+  (
+    await fetch(`${inject('neonApiUrl')}${path}`, { headers: { authorization: `Bearer ${inject('neonApiKey')}` } })
+  ).json();
+
 /** The projects that the local Neon holds for a company. */
-async function projectsOf(companyId: string): Promise<unknown[]> {
-  const answer = await fetch(`${inject('neonApiUrl')}/projects?search=console-${companyId}`, {
-    headers: { authorization: `Bearer ${inject('neonApiKey')}` },
-  });
-  const { projects } = (await answer.json()) as { projects: unknown[] };
+async function projectsOf(companyId: string): Promise<{ id: string }[]> {
+  const query = `search=console-${companyId}&org_id=${inject('neonOrganization')}`;
+  const { projects } = (await askNeon(`/projects?${query}`)) as { projects: { id: string }[] };
   return projects;
 }
 
@@ -50,6 +53,14 @@ describe('provisioning', () => {
     expect(ids.size).toBe(1);
     expect([...ids][0]).toMatch(/^[a-f0-9]{24}$/);
     expect(await projectsOf(company.id)).toHaveLength(1);
+
+    const [made] = await projectsOf(company.id);
+    expect(await askNeon(`/projects/${made?.id}`)).toMatchObject({
+      project: {
+        history_retention_seconds: 7 * 24 * 60 * 60,
+        default_endpoint_settings: { autoscaling_limit_min_cu: 0.25, autoscaling_limit_max_cu: 2 },
+      },
+    });
 
     const status = await company.as.get('/v1/managed-tables/status');
     expect(status.body).toStrictEqual({ provisioned: true, connection_id: [...ids][0] });

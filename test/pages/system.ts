@@ -54,6 +54,7 @@ export async function startSystem(): Promise<System> {
         DEVELOPMENT: 'true',
         ALLOWED_ORIGINS: '*',
         NEON_API_URL: neon.apiUrl,
+        NEON_ORG_ID: neon.organization,
         NEON_WS_PROXY: neon.wsProxy,
         // Tests open pages faster than people.
         RATE_LIMIT_IP_PER_SECOND: '1000000',

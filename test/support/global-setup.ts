@@ -11,7 +11,9 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Base URL of the local Neon's management API. Its `/_test` interface is at the same origin. */
     neonApiUrl: string;
+    /** A key of a person, which says nothing of an organization. */
     neonApiKey: string;
+    neonOrganization: string;
     /** WebSocket tunnel to every endpoint of the local Neon. */
     neonWsProxy: string;
     /** Superuser connection string of the PostgreSQL behind it. */
@@ -40,6 +42,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   project.provide('neonApiUrl', neon.apiUrl);
   project.provide('neonApiKey', apiKey);
+  project.provide('neonOrganization', neon.organization);
   project.provide('neonWsProxy', neon.wsProxy);
   project.provide('postgresUrl', postgres.url);
   project.provide('interleavedRequests', Number(process.env.INTERLEAVED_REQUESTS ?? 400));

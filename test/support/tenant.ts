@@ -4,7 +4,8 @@ import { type NeonApi, neonApi } from '../../src/tenant-sql/neon.ts';
 import { type ProvisioningRecord, provision, type TenantConnection } from '../../src/tenant-sql/provisioning.ts';
 
 /** The local Neon's management API, as production code calls it. */
-export const neon = (apiKey = inject('neonApiKey')): NeonApi => neonApi({ apiUrl: inject('neonApiUrl'), apiKey });
+export const neon = (apiKey = inject('neonApiKey')): NeonApi =>
+  neonApi({ apiUrl: inject('neonApiUrl'), apiKey, organization: inject('neonOrganization') });
 
 export const tunnel = () => ({ wsProxy: inject('neonWsProxy') });
 

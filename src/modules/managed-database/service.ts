@@ -40,8 +40,15 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const known = await connectionOf(ctx);
   if (known) return { provisioned: true, connection_id: known.id };
   await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
-  const { NEON_API_URL: apiUrl, NEON_API_KEY: apiKey, NEON_REGION: region } = ctx.config;
-  const neon = neonApi({ apiUrl, apiKey, ...(region !== undefined && { region }) });
+  const { config } = ctx;
+  const neon = neonApi({
+    apiUrl: config.NEON_API_URL,
+    apiKey: config.NEON_API_KEY,
+    organization: config.NEON_ORG_ID,
+    region: config.NEON_REGION,
+    historySeconds: config.NEON_HISTORY_SECONDS,
+    computeUnits: { min: config.NEON_MIN_CU, max: config.NEON_MAX_CU },
+  });
   await provisionDatabase(provisioningRecord(ctx), { companyId, neon, sql: sqlOptions(ctx) });
   openedBy.delete(ctx);
   return statusOf(ctx);

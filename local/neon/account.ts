@@ -1,0 +1,111 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { raw } from '@neon/sdk';
+
+/** What an organization pays for, and what it may have for that (https://neon.com/docs/introduction/plans). */
+const PLANS = {
+  free: { projects: 100, historySeconds: 6 * 60 * 60, computeUnits: 2 },
+  launch: { projects: 100, historySeconds: 7 * 24 * 60 * 60, computeUnits: 16 },
+  scale: { projects: 1000, historySeconds: 30 * 24 * 60 * 60, computeUnits: 16 },
+} as const;
+export type NeonPlan = keyof typeof PLANS;
+
+/** Regions that projects may be made in; the first is Neon's choice. */
+const REGIONS = ['aws-us-east-1', 'aws-eu-central-1', 'aws-sa-east-1'];
+
+/** What Neon says no with. */
+export interface NeonRefusal {
+  status: number;
+  code: string;
+  message: string;
+}
+
+/** A settled question: the organization that a call is about, or why it may not be asked. */
+export type OrganizationOf = { organization: string } | NeonRefusal;
+
+/** Who may call: a person who is a member of one organization, and perhaps that organization by a key of its own. */
+export class NeonAccount {
+  readonly organization = 'org-local-12345678';
+  readonly #keys: { key: Buffer; of: 'person' | 'organization' }[];
+  readonly #plan: NeonPlan;
+
+  constructor({ apiKey, organizationKey, plan }: { apiKey: string; organizationKey?: string; plan?: NeonPlan }) {
+    const known = { person: apiKey, organization: organizationKey };
+    this.#keys = (['person', 'organization'] as const).flatMap((of) => {
+      const key = known[of];
+      return key === undefined ? [] : [{ of, key: Buffer.from(`Bearer ${key}`) }];
+    });
+    this.#plan = plan ?? 'scale';
+  }
+
+  /** Whose key an `Authorization` header shows. */
+  callerOf(authorization: string): 'person' | 'organization' | undefined {
+    const sent = Buffer.from(authorization);
+    return this.#keys.find(({ key }) => sent.length === key.length && timingSafeEqual(sent, key))?.of;
+  }
+
+  /** As Neon does, asks a person which organization is meant; a key of an organization says so itself. */
+  organizationFor(caller: 'person' | 'organization', asked: string | null | undefined): OrganizationOf {
+    if (asked) {
+      if (asked === this.organization) return { organization: asked };
+      return { status: 404, code: '', message: 'organization not found' };
+    }
+    if (caller === 'organization') return { organization: this.organization };
+    const message = 'org_id is required, you can find it on your organization settings page';
+    return { status: 400, code: '', message };
+  }
+
+  /** Why a project may not be made so, if it may not. */
+  refusalOf(wanted: raw.ProjectCreateRequest['project'], projects: number): NeonRefusal | undefined {
+    const plan = PLANS[this.#plan];
+    const refuse = (status: number, message: string, code = '') => ({ status, code, message });
+    if (wanted.region_id !== undefined && !REGIONS.includes(wanted.region_id)) {
+      return refuse(400, `unknown region ${wanted.region_id}`);
+    }
+    if ((wanted.history_retention_seconds ?? 0) > plan.historySeconds) {
+      return refuse(400, `history_retention_seconds must be at most ${plan.historySeconds}`);
+    }
+    if ((wanted.default_endpoint_settings?.autoscaling_limit_max_cu ?? 0) > plan.computeUnits) {
+      return refuse(400, `autoscaling_limit_max_cu must be at most ${plan.computeUnits}`);
+    }
+    return projects >= plan.projects ? refuse(422, 'projects limit exceeded', 'PROJECTS_LIMIT_EXCEEDED') : undefined;
+  }
+
+  /** Where a project is made when nobody says it. */
+  get standardRegion(): string {
+    return REGIONS[0] as string;
+  }
+
+  /** Answers `GET /auth`. */
+  authView(caller: 'person' | 'organization'): raw.AuthDetailsResponse {
+    return caller === 'person'
+      ? { account_id: 'a-person', auth_method: 'api_key_user' }
+      : { account_id: this.organization, auth_method: 'api_key_org' };
+  }
+
+  /** Answers `GET /organizations/{id}`. */
+  organizationView(): raw.Organization {
+    const made = '2026-01-01T00:00:00Z';
+    const { organization: id } = this;
+    return {
+      id,
+      name: 'Local',
+      handle: 'local',
+      plan: this.#plan,
+      managed_by: 'console',
+      created_at: made,
+      updated_at: made,
+    };
+  }
+
+  /** Answers `GET /regions`. */
+  regionsView(): raw.ActiveRegionsResponse {
+    const regions = REGIONS.map((region_id, at) => ({
+      region_id,
+      name: region_id,
+      default: at === 0,
+      geo_lat: '',
+      geo_long: '',
+    }));
+    return { regions };
+  }
+}
