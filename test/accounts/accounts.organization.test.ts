@@ -152,6 +152,19 @@ describe('deleting an account', () => {
     expect((await admin.delete(`/accounts/${id}`)).status).toBe(204);
   });
 
+  it('is refused for its users alone', async () => {
+    const { id } = await anAccount();
+    const binding = await bind(company, await aGroup(company), (await aUser(company)).id, id);
+    const refused = await admin.delete(`/accounts/${id}`);
+    expect([refused.status, refused.body.details]).toEqual([
+      409,
+      expect.objectContaining({ users: 1, service_accounts: 0 }),
+    ]);
+    expect((await admin.get(`/accounts/${id}`)).status).toBe(200);
+    await must(admin.delete(`/groups/${binding.group_id}/bindings/${binding.id}`));
+    expect((await admin.delete(`/accounts/${id}`)).status).toBe(204);
+  });
+
   it('never leaves a member or a service account behind, whatever happens at once', async () => {
     const groupId = await aGroup(company);
     for (let round = 0; round < 5; round++) {
