@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, someSales } from '../shares/support.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
+import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { anEmbed, embedOf } from './support.ts';
 
@@ -232,5 +233,23 @@ describe('tokens of one door', () => {
     const confused = await signed(keys[0]?.x ?? '', payloadOf(token), { kid: keys[0]?.kid });
     expectRefused(await portal(confused), 'HS256 with the public key');
     expectRefused(await portal(new UnsecuredJWT(payloadOf(token)).encode()), 'alg none');
+  });
+});
+
+describe('another spelling of a good token', () => {
+  const refresh = (path: string, refresh_token: string) => call('POST', path, { json: { refresh_token } });
+
+  it.each<[string, () => string, (token: string) => Promise<Answer>]>([
+    ['embed', () => world.theirs, (token) => embedOf('d', encodeURIComponent(token)).info()],
+    ['portal', () => world.outsider.access_token, (token) => bearer(token).get('/api/v1/share-portal/contexts')],
+    ['portal refresh', () => world.outsider.refresh_token, (token) => refresh('/api/v1/share-auth/refresh', token)],
+    ['session', () => world.victim.token, (token) => bearer(token).get('/v1/auth/me')],
+    ['refresh', () => world.victim.refreshToken, (token) => refresh('/v1/auth/refresh', token)],
+  ])('is no token: %s', async (_kind, tokenOf, use) => {
+    // The first two only add white space around it, which headers lose on the way.
+    for (const spelt of otherSpellings(tokenOf()).slice(_kind === 'portal' || _kind === 'session' ? 2 : 0)) {
+      expect([spelt, (await use(spelt)).status]).toEqual([spelt, 401]);
+    }
+    expect((await use(tokenOf())).status).toBe(200);
   });
 });

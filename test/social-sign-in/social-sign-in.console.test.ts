@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
+import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 const AUDIENCE = 'mobile-app';
@@ -58,6 +59,12 @@ describe('an ID token', () => {
       expect([status, body.user?._id]).toEqual([200, company.owner.id]);
       expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
     }
+  });
+
+  it('has one spelling', async () => {
+    const token = await idToken();
+    for (const spelt of otherSpellings(token)) expect([spelt, (await signIn(spelt)).status]).toEqual([spelt, 401]);
+    expect((await signIn(token)).status).toBe(200);
   });
 
   it('may be for several audiences when ours is the authorized party', async () => {

@@ -1,8 +1,9 @@
-import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import { errors, SignJWT } from 'jose';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
+import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { newestSecret, secretOf } from '../../platform/secrets.ts';
 import { invalidToken } from '../sign-in/service.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
@@ -79,7 +80,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
     const secret = secretOf(ctx.config.EMBED_SECRETS, version);
     if (secret === undefined) throw invalidToken();
     const key = await embedKey(secret, name);
-    const { payload } = await jwtVerify<Payload>(token, key, {
+    const { payload } = await verifyJwt<Payload>(token, key, {
       algorithms: [ALGORITHM],
       issuer: ISSUER,
       audience: AUDIENCE,
@@ -98,8 +99,9 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
 /** Which key a token claims to be signed with, under which version of the master secret. */
 function keyOf(token: string): { version: string; name: KeyName } {
   if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
-  const { kid } = decodeProtectedHeader(token);
-  const { com, rot } = decodeJwt<Partial<Payload>>(token);
+  const { header, claims } = readJwt<Partial<Payload>>(token);
+  const { kid } = header;
+  const { com, rot } = claims;
   const known = typeof kid === 'string' && typeof com === 'string' && ID_PATTERN.test(com) && Number.isSafeInteger(rot);
   if (!known) throw invalidToken();
   return { version: kid, name: { companyId: com, rotations: rot as number } };

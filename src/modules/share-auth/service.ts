@@ -1,8 +1,9 @@
-import { decodeJwt, errors } from 'jose';
+import { errors } from 'jose';
 import type { Context, OutsiderActor } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
 import type { Authenticate } from '../../http/guard.ts';
 import { randomBelow } from '../../kernel/random.ts';
+import { readJwt } from '../../platform/jwt.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, requestMail } from '../mails/service.ts';
@@ -151,7 +152,7 @@ export const authenticateExternal: Authenticate = async (ctx, request) => {
 /** What a token says it is for: it only tells which check it has to pass. */
 function audienceOf(token: string): unknown {
   try {
-    return decodeJwt(token).aud;
+    return readJwt(token).claims.aud;
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;

@@ -1,5 +1,6 @@
-import { errors, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
+import { errors, importJWK, type JWK, SignJWT } from 'jose';
 import type { Context } from '../../context.ts';
+import { verifyJwt } from '../../platform/jwt.ts';
 import { invalidToken } from './failures.ts';
 
 const ISSUER = 'data-console-api';
@@ -103,7 +104,7 @@ export async function verifyToken<Claims>(
 ): Promise<Claims> {
   const { verifying } = await keyRing(ctx);
   try {
-    const { payload } = await jwtVerify(
+    const { payload } = await verifyJwt(
       token,
       ({ kid }) => {
         const key = verifying.get(kid ?? '');

@@ -17,6 +17,7 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi';
 import { addressProblem } from '../../kernel/public-address.ts';
+import { requireCompact } from '../../platform/jwt.ts';
 import { discover, providerRequest } from '../../platform/openid.ts';
 import { refused } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
@@ -71,6 +72,7 @@ export function oidcProtocol(provider: {
         expectedNonce: nonce,
         requireIdToken: true,
       });
+      requireCompact(tokens.id_token ?? '');
       await validateApplicationLevelSignature(server, tokenAnswer, providerRequest(allowPrivate));
       return identityOf(await claimsOf(server, client, tokens, allowPrivate));
     },

@@ -1,7 +1,8 @@
-import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload } from 'jose';
 import type { Context } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
+import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { logError } from '../../platform/log.ts';
 import { discover } from '../../platform/openid.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
@@ -27,9 +28,9 @@ const keySets = new RecentlyUsed<string, KeySet>(MOST_KEY_SETS);
  */
 export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<JWTPayload> {
   try {
-    const provider = issuedBy(providers, decodeJwt(token));
+    const provider = issuedBy(providers, readJwt(token).claims);
     if (!provider) throw new errors.JWTClaimValidationFailed('no provider of this issuer and audience', {});
-    const { payload, protectedHeader } = await jwtVerify(
+    const { payload, protectedHeader } = await verifyJwt(
       token,
       await keySetOf(provider, ctx.config.ALLOW_PRIVATE_ISSUERS),
       {
@@ -49,7 +50,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (error instanceof errors.JOSEError && !PROVIDER_ERRORS.has(error.code)) throw invalidSocialToken();
-    logError('social_keys_failed', error, { issuer: decodeJwt(token).iss });
+    logError('social_keys_failed', error, { issuer: readJwt(token).claims.iss });
     throw keysNotRight();
   }
 }
