@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { networkOf } from '../../src/kernel/networks.ts';
+
+it.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:0001:0002::1', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['::', '0:0:0:0::/64'],
+  // IPv4 as it is written in IPv6.
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['::ffff:cb00:7109', '203.0.113.9'],
+  ['unknown', 'unknown'],
+  ['no:address', 'no:address'],
+  ['', ''],
+])('counts %s under %s', (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
