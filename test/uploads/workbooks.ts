@@ -22,6 +22,8 @@ export interface BookParts {
   prefix?: string;
 }
 
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 const letters = (column: number): string =>
@@ -47,40 +49,46 @@ function sheetXml({ rows, merges = [] }: SheetParts): string {
   );
   const merged =
     merges.length > 0 ? `<mergeCells>${merges.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>` : '';
-  return `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>${body.join('')}</sheetData>${merged}</worksheet>`;
+  return `<worksheet xmlns="${MAIN}"><sheetData>${body.join('')}</sheetData>${merged}</worksheet>`;
 }
+
+/** The same part with a prefix before the names of its elements. */
+const prefixed = (xml: string, prefix: string): string =>
+  xml.replace('xmlns=', `xmlns:${prefix}=`).replace(/<(\/?)(?=[a-z])/gi, `<$1${prefix}:`);
 
 /** The files of an Excel workbook. */
 export function bookFiles({ sheets = [], date1904, formats = [], strings, files = {}, prefix }: BookParts): Zippable {
+  const PACKAGE = 'http://schemas.openxmlformats.org/package/2006/relationships';
   const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
   const codes = formats.map((format, index) => (typeof format === 'number' ? null : { id: 170 + index, code: format }));
   const relation = (id: string, type: string, target: string) =>
     `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`;
   const all: Record<string, string | Uint8Array | null> = {
-    '_rels/.rels': `<Relationships>${relation('rId1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
-    'xl/workbook.xml': `<workbook xmlns:r="${OFFICE}"><workbookPr${date1904 ? ' date1904="1"' : ''}/><sheets>${sheets
+    '_rels/.rels': `<Relationships xmlns="${PACKAGE}">${relation('rId1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><workbookPr${date1904 ? ' date1904="1"' : ''}/><sheets>${sheets
       .map(
         ({ name, state }, index) =>
           `<sheet name="${name ?? `S${index}`}" sheetId="${index + 1}"${state ? ` state="${state}"` : ''} r:id="rId${index + 10}"/>`,
       )
       .join('')}</sheets></workbook>`,
-    'xl/_rels/workbook.xml.rels': `<Relationships>${relation('rId1', 'styles', 'styles.xml')}${relation('rId2', 'sharedStrings', 'sharedStrings.xml')}${sheets
+    'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}">${relation('rId1', 'styles', 'styles.xml')}${relation('rId2', 'sharedStrings', 'sharedStrings.xml')}${sheets
       .map((_, index) => relation(`rId${index + 10}`, 'worksheet', `worksheets/sheet${index + 1}.xml`))
       .join('')}</Relationships>`,
-    'xl/styles.xml': `<styleSheet><numFmts>${codes
+    'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts>${codes
       .flatMap((format) => (format ? [`<numFmt numFmtId="${format.id}" formatCode="${escaped(format.code)}"/>`] : []))
       .join('')}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${formats
       .map((format, index) => `<xf numFmtId="${codes[index]?.id ?? format}"/>`)
       .join('')}</cellXfs></styleSheet>`,
-    'xl/sharedStrings.xml': strings ? `<sst>${strings.map((text) => `<si>${text}</si>`).join('')}</sst>` : null,
+    'xl/sharedStrings.xml': strings
+      ? `<sst xmlns="${MAIN}">${strings.map((text) => `<si>${text}</si>`).join('')}</sst>`
+      : null,
     ...Object.fromEntries(sheets.map((sheet, index) => [`xl/worksheets/sheet${index + 1}.xml`, sheetXml(sheet)])),
     ...files,
   };
   return Object.fromEntries(
     Object.entries(all).flatMap(([path, content]) => {
       if (content === null) return [];
-      const text =
-        typeof content === 'string' && prefix ? content.replace(/<(\/?)(?=[a-z])/gi, `<$1${prefix}:`) : content;
+      const text = typeof content === 'string' && prefix ? prefixed(content, prefix) : content;
       return [[path, typeof text === 'string' ? strToU8(text) : text]];
     }),
   );

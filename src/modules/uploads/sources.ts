@@ -11,6 +11,7 @@ import { filesOf, type StoredFile, segmentsOf } from './receive.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
 import { contentOf } from './workbook/content.ts';
 import { beginConversion, type ConversionState, convertOn } from './workbook/convert.ts';
+import { MAX_BYTES as MAX_WORKBOOK_BYTES } from './workbook/limits.ts';
 import { convertOld, MAX_OLD_BYTES } from './workbook/old.ts';
 import * as workbookProblems from './workbook/problems.ts';
 
@@ -68,8 +69,17 @@ export async function prepareOn(
 ): Promise<{ items: Item[]; bytes: number }> {
   const { become, bytes } = await step(ctx, jobId, items[index] as Item);
   const all = items.toSpliced(index, 1, ...become);
+  if (all.reduce((sum, item) => sum + madeOf(item), 0) > MAX_WORKBOOK_BYTES) {
+    throw new JobProblem(workbookProblems.tooLarge(nameOf(items[index])));
+  }
   if (all.length > MAX_ITEMS) throw new JobProblem(archiveProblems.tooManyEntries(nameOf(items[index]), MAX_ITEMS));
   return { items: all, bytes };
+}
+
+/** Bytes that were written for what came of a workbook. */
+function madeOf(item: Item): number {
+  if (item.kind === 'workbook') return item.conversion.written;
+  return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
 }
 
 const nameOf = (item: Item | undefined): string => item?.name ?? '';

@@ -9,6 +9,7 @@ const ROWS = [
   ['Ana', 1.5],
   ['Bia', 2],
 ];
+const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
 const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
 
 describe('a sheet', () => {
@@ -45,6 +46,17 @@ describe('a sheet', () => {
     expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe(
       '"nome","va<l>or"\n"Ana",1.5\n',
     );
+  });
+
+  it('has only what belongs to its own namespace, whatever the prefixes are, and what programs without extensions read', async () => {
+    const strict = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
+    const other = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
+    const sheet = `<s:worksheet xmlns:s="${strict}" xmlns="${other}" xmlns:mc="${COMPATIBILITY}"><sheetData><row><c><v>9</v></c></row></sheetData><s:sheetData>
+      <s:row r="1" x:r="7" xmlns:x="${other}"><row r="9"/><s:c x:t="s" r="A1" t="str"><v>9</v><s:v>a</s:v></s:c></s:row>
+      <mc:AlternateContent><mc:Choice Requires="x"><s:row r="2"><s:c><s:v>8</s:v></s:c></s:row></mc:Choice>
+        <mc:Fallback><p:row xmlns:p="${strict}" r="2"><p:c><p:v>2</p:v></p:c></p:row></mc:Fallback></mc:AlternateContent>
+      <row xmlns="${strict}" r="3"><c><v>3</v></c></row><row r="4"><c><v>4</v></c></row></s:sheetData></s:worksheet>`;
+    expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe('"a"\n2\n3\n');
   });
 
   it('is the same whatever the size of the blocks and messages', async () => {
@@ -85,6 +97,33 @@ describe('a sheet', () => {
       cep: '01310-100',
       data: '2024-01-31',
     });
+  });
+});
+
+describe('days', () => {
+  const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+  const X15 = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
+  const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+  const sheets = `<sheets><sheet name="S" sheetId="1" r:id="rId10" xmlns:r="${OFFICE}"/></sheets>`;
+
+  it.each([
+    [
+      'as Excel writes it, with settings of its own under the same name behind',
+      `<workbook xmlns="${MAIN}" xmlns:mc="${COMPATIBILITY}" mc:Ignorable="x15"><fileVersion appName="xl"/><workbookPr date1904="1" defaultThemeVersion="166925"/>
+        <mc:AlternateContent><mc:Choice Requires="x15"><x15ac:absPath url="C:\\" xmlns:x15ac="urn:x"/></mc:Choice></mc:AlternateContent>${sheets}
+        <extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}" xmlns:x15="${X15}"><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst></workbook>`,
+    ],
+    [
+      'under a prefix, beside another namespace that is the default',
+      `<x:workbook xmlns:x="${MAIN}" xmlns="${X15}"><workbookPr date1904="0"/><x:workbookPr date1904="true"/><workbookPr/>${sheets.replaceAll(/<(\/?)sheet/g, '<$1x:sheet')}</x:workbook>`,
+    ],
+    [
+      'in the strict edition',
+      `<workbook xmlns="http://purl.oclc.org/ooxml/spreadsheetml/main" conformance="strict"><workbookPr date1904="1"/>${sheets.replace(OFFICE, 'http://purl.oclc.org/ooxml/officeDocument/relationships')}</workbook>`,
+    ],
+  ])('count from 1904 where the workbook says so %s', async (_, workbook) => {
+    const book = aSheet([[{ s: 1, v: '43860' }]], { formats: ['dd/mm/yyyy'], files: { 'xl/workbook.xml': workbook } });
+    expect(await textOf(book)).toBe('2024-01-31\n');
   });
 });
 
@@ -129,6 +168,17 @@ describe('merged cells', () => {
         '"Região","Loja","Total"\n"Norte","a",1\n"Norte","b",2\n"Norte","c",3\n"Sul","d",4\n',
       );
     }
+  });
+
+  it('that overlap are all dropped, as Excel repairs such a file', async () => {
+    const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 1, B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
+    const merged = (...merges: string[]) => textOf(aBook({ sheets: [{ rows, merges }] }));
+    const plain = `"a","b"\n1,2\n,3\n${'\n'.repeat(66)},4\n`;
+    expect(await merged('A2:A3')).toBe(plain.replace('\n,3', '\n1,3'));
+    expect(await merged('A2:A3', 'A3:B3')).toBe(plain);
+    expect(await merged('A2:A3', 'B1:D2', 'D2:E2')).toBe(plain);
+    expect(await merged('A2:A90', 'A80:A99')).toBe(plain);
+    expect(await merged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(plain.replace('\n,3', '\n1,3'));
   });
 
   it('of a title leave it a title', async () => {

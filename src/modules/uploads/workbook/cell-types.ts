@@ -39,8 +39,10 @@ export function isPlainNumber(bytes: Uint8Array, start: number, end: number): bo
   return points < 2 && bytes[end - 1] !== 46 && (bytes[from] !== 48 || end - from === 1 || bytes[from + 1] === 46);
 }
 
-/** `2024-01-31T00:00:00.000Z` as the other dates are written. */
-export function isoText(text: string, isDay: boolean): string {
-  const [day = '', time = ''] = text.trim().split('T');
-  return isDay || time === '' ? day : `${day}T${time.replace(/\.0+(?=Z|$)/, '').replace(/Z$/, '')}`;
+/** `2024-01-31T00:00:00.000Z` as the other dates are written; null for what is no date or time. */
+export function isoText(text: string, isDay: boolean): string | null {
+  const found = /^(?:(\d{4}-\d\d-\d\d)T?)?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\d*Z?$/.exec(text.trim());
+  const [, day, time] = found ?? [];
+  if (day === undefined) return time ?? null;
+  return isDay || time === undefined ? day : `${day}T${time.replace(/\.0+$/, '')}`;
 }

@@ -15,7 +15,7 @@ export function shownText(text: string, shown: Shown, epoch1904: boolean): strin
     case 'span':
       return spanText(value);
     case 'code':
-      return codeText(value, shown.pattern, shown.digits);
+      return Number.isSafeInteger(Math.round(value)) ? codeText(value, shown.pattern, shown.digits) : numberText(text);
   }
 }
 

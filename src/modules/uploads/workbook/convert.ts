@@ -1,15 +1,14 @@
-import { MAX_RATIO, MAX_UNPACKED_BYTES } from '../archive/choose.ts';
 import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../archive/directory.ts';
 import { unpack, type ZipSource } from '../archive/unpack.ts';
 import { JobProblem } from '../problems.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from '../segments.ts';
 import { withHeaders } from './first-rows.ts';
-import { type Merge, readMerges } from './merges.ts';
+import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from './limits.ts';
+import { type Merges, readMerges } from './merges.ts';
 import { openWorkbook, type Workbook } from './parts.ts';
 import * as problems from './problems.ts';
-import { TextsTooLarge } from './shared-strings.ts';
-import { BeginsFurtherLeft, beginSheet, convertRows, MAX_ROW_BYTES, type SheetState } from './sheet.ts';
-import { XmlUnreadable } from './xml.ts';
+import { BeginsFurtherLeft, beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from './sheet.ts';
+import { type Namespaces, XmlUnreadable } from './xml.ts';
 
 /** Where the conversion of an Excel workbook stands: plain data. */
 export interface ConversionState {
@@ -22,6 +21,9 @@ export interface ConversionState {
   shifts: number;
   /** The text so far. */
   text: Segment[];
+  /** XML unpacked so far, of all sheets, and text written, also where it was begun again. */
+  unpacked: number;
+  written: number;
   /** The first sheet that has rows is converted. */
   done: boolean;
 }
@@ -30,9 +32,9 @@ export interface ConversionState {
 const MAX_SHIFTS = 5;
 const FURTHEST_RIGHT = 16_383;
 
-export const beginConversion = (): ConversionState => ({ ...beginningOf(0), done: false });
+export const beginConversion = (): ConversionState => ({ ...beginningOf(0), unpacked: 0, written: 0, done: false });
 
-const beginningOf = (sheet: number): Omit<ConversionState, 'done'> => ({
+const beginningOf = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'done'> => ({
   sheet,
   xml: null,
   rows: beginSheet(FURTHEST_RIGHT),
@@ -51,24 +53,31 @@ export interface Surroundings {
   block: number;
 }
 
+/** A workbook's name and size. */
+interface File {
+  name: string;
+  size: number;
+}
+
 /**
- * Converts on: unpacks the next sheet, or turns about `budget` bytes of its XML into text, one line a row.
- * @param file the workbook's name and size
+ * Converts on: unpacks sheets and turns their XML into text, one line a row, until about `budget` bytes are worked through.
  * @throws JobProblem for what is no workbook, or too large a one
  */
-export async function convertOn(
-  around: Surroundings,
-  file: { name: string; size: number },
-  state: ConversionState,
-): Promise<ConversionState> {
+export async function convertOn(around: Surroundings, file: File, from: ConversionState): Promise<ConversionState> {
   try {
     const workbook = await openWorkbook(around.zip, file.size);
-    const entry = workbook.sheets[state.sheet];
-    if (!entry) throw new JobProblem(problems.empty(file.name));
-    if (!state.xml) return { ...state, xml: await unpackSheet(around, file, entry) };
-    const next = await convertSheet(around, workbook, state, state.xml);
-    if (!next.rows.done) return next;
-    return next.rows.filled > 0 ? { ...next, done: true } : { ...beginningOf(state.sheet + 1), done: false };
+    let state = from;
+    for (let left = around.budget; !state.done && left > 0; ) {
+      const { sheet, xml } = state;
+      const entry = workbook.sheets[sheet];
+      if (!entry) throw new JobProblem(problems.empty(file.name));
+      if (xml) state = await convertSheet({ ...around, budget: left }, file, workbook, state, xml);
+      else state = await unpackSheet(around, file, entry, state);
+      // After a sheet without rows comes the next.
+      if (xml && state.sheet === sheet) break;
+      left -= xml ? bytesIn(xml) : Math.max(SHEET_BYTES, entry.size);
+    }
+    return state;
   } catch (error) {
     throw problemOf(error, file.name);
   }
@@ -76,50 +85,56 @@ export async function convertOn(
 
 async function unpackSheet(
   { bucket, zip, newKey }: Surroundings,
-  file: { name: string; size: number },
+  file: File,
   entry: ZipEntry,
-): Promise<Segment[]> {
-  // Honest sheets shrink to a tenth or, full of empty cells, to a fiftieth.
-  if (entry.size > MAX_UNPACKED_BYTES || entry.size > Math.max(50 * 1024 * 1024, file.size * MAX_RATIO)) {
-    throw new JobProblem(problems.tooLarge(file.name));
-  }
+  state: ConversionState,
+): Promise<ConversionState> {
+  const unpacked = state.unpacked + Math.max(SHEET_BYTES, entry.size);
+  if (unpacked > mostXml(file.size)) throw new WorkbookTooLarge();
   const writer = new SegmentWriter(bucket, newKey);
   await unpack(zip, entry, (bytes) => writer.write(bytes));
   await writer.flush();
-  return writer.segments;
+  return { ...state, unpacked, xml: writer.segments };
 }
 
 async function convertSheet(
   around: Surroundings,
+  file: File,
   workbook: Workbook,
   state: ConversionState,
   xml: Segment[],
 ): Promise<ConversionState> {
   const { bucket, newKey, budget } = around;
   const size = bytesIn(xml);
-  const merges = await mergesOf(bucket, xml, size);
+  const merges = await mergesOf(bucket, xml, size, state.rows.names);
   const writer = new SegmentWriter(bucket, newKey);
-  let { rows } = state;
+  let { rows, written } = state;
   const until = rows.offset + budget;
   try {
     while (!rows.done && rows.offset < until) {
       const { state: after, text } = await convertBlock(around, workbook, merges, rows, xml, size);
-      await writer.write(rows.offset === 0 ? withHeaders(text, merges, rows.first) : text);
+      const whole = rows.offset === 0 ? withHeaders(text, merges.headers, rows.first) : text;
+      written += whole.length;
+      if (written > mostText(file.size)) throw new WorkbookTooLarge();
+      await writer.write(whole);
       rows = after;
     }
   } catch (error) {
     if (!(error instanceof BeginsFurtherLeft)) throw error;
     const first = state.shifts < MAX_SHIFTS ? error.column : 0;
-    return { ...state, rows: beginSheet(first), shifts: state.shifts + 1, text: [] };
+    return { ...state, written, rows: beginSheet(first), shifts: state.shifts + 1, text: [] };
   }
   await writer.flush();
-  return { ...state, rows, text: [...state.text, ...writer.segments] };
+  const text = [...state.text, ...writer.segments];
+  if (!rows.done) return { ...state, written, rows, text };
+  if (rows.filled > 0) return { ...state, written, rows, text, done: true };
+  return { ...state, ...beginningOf(state.sheet + 1), written };
 }
 
 async function convertBlock(
   { bucket, block }: Surroundings,
   workbook: Workbook,
-  merges: Merge[],
+  merges: Merges,
   rows: SheetState,
   xml: Segment[],
   size: number,
@@ -137,8 +152,10 @@ const FIRST_BLOCK_BYTES = 256 * 1024;
 /** What stands behind a sheet's rows is looked at so far for merged cells. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
-const mergesOf = async (bucket: R2Bucket, xml: Segment[], size: number): Promise<Merge[]> =>
-  readMerges(await segmentBytes(bucket, xml, Math.max(0, size - TAIL_BYTES), TAIL_BYTES));
+async function mergesOf(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {
+  const tail = await segmentBytes(bucket, xml, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
+  return readMerges(tail, names ?? namesIn(await segmentBytes(bucket, xml, 0, FIRST_BLOCK_BYTES)));
+}
 
 async function segmentBytes(bucket: R2Bucket, xml: Segment[], offset: number, length: number): Promise<Uint8Array> {
   const bytes = await readSegments(bucket, xml, offset, length);
@@ -147,7 +164,7 @@ async function segmentBytes(bucket: R2Bucket, xml: Segment[], offset: number, le
 }
 
 function problemOf(error: unknown, file: string): unknown {
-  if (error instanceof TextsTooLarge || error instanceof ZipTooLarge) return new JobProblem(problems.tooLarge(file));
+  if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge) return new JobProblem(problems.tooLarge(file));
   if (error instanceof ZipDamaged || error instanceof XmlUnreadable) return new JobProblem(problems.unreadable(file));
   return error;
 }

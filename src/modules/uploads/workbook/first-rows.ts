@@ -1,4 +1,5 @@
-import { type Merge, spreadHeaders } from './merges.ts';
+import { spreadHeaders } from './headers.ts';
+import type { Merge } from './merges.ts';
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -29,7 +30,7 @@ function readRows(text: string): { rows: string[][]; end: number } {
   const rows = ends.map((end, index) => {
     const line = text.slice(ends[index - 1] ?? 0, end - 1);
     if (line === '') return [];
-    return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+    return [...line.matchAll(/(?:^|,)(?:"([^"]*(?:""[^"]*)*)"|([^,]*))/g)].map(
       ([, inside, bare]) => inside?.replaceAll('""', '"') ?? bare ?? '',
     );
   });

@@ -1,5 +1,6 @@
 import { columnAt } from './cells.ts';
-import { CUT, EMPTY, indexOf, OPEN, XmlReader } from './xml.ts';
+import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
+import { CUT, EMPTY, indexOf, type Namespaces, OPEN, XmlReader } from './xml.ts';
 
 /** Cells that are shown as one: rows from 1, columns from 0, both ends included. */
 export interface Merge {
@@ -9,6 +10,14 @@ export interface Merge {
   right: number;
 }
 
+/** What of a sheet's merged cells is of use. */
+export interface Merges {
+  /** Those that begin among the first rows, where headers are. */
+  headers: Merge[];
+  /** The last row down to which a cell is repeated, by {@link cellKey}. */
+  down: Map<number, number>;
+}
+
 /** What of a merged cell is still to be repeated: the field as it is written, in each row up to the last. */
 export interface Fill {
   column: number;
@@ -16,21 +25,58 @@ export interface Fill {
   text: string;
 }
 
-/** More than this no person made. */
-const MAX_MERGES = 10_000;
+/** Headers stand among the first rows. */
+export const MAX_HEADER_ROW = 60;
+
+/** A cell's row from 1 and column from 0 as one number. */
+export const cellKey = (row: number, column: number): number => row * MAX_COLUMNS + column;
 
 /** The merged cells of a sheet, read from its XML's end, behind the rows. */
-export function readMerges(tail: Uint8Array): Merge[] {
+export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
   const merges: Merge[] = [];
-  const from = lastRowsEnd(tail);
-  if (from < 0) return merges;
-  const reader = new XmlReader(tail, from);
-  for (let token = reader.next(); token !== CUT && merges.length < MAX_MERGES; token = reader.next()) {
+  const at = lastRowsEnd(tail);
+  const reader = new XmlReader(tail, { at: at < 0 ? tail.length : at, names });
+  for (let token = reader.next(); token !== CUT; token = reader.next()) {
     if ((token !== OPEN && token !== EMPTY) || !reader.is('mergeCell')) continue;
     const merge = mergeOf(reader.value('ref') ?? '');
     if (merge) merges.push(merge);
   }
-  return merges;
+  return usefulMerges(merges);
+}
+
+/**
+ * Sorts out what merged cells are of use. Where some overlap, Excel calls the file damaged and repairs it by dropping
+ * them all: so do we.
+ */
+export function usefulMerges(all: Merge[]): Merges {
+  const merges = all
+    .filter(({ top, bottom, left, right }) => top >= 1 && bottom <= MAX_ROWS && left >= 0 && right < MAX_COLUMNS)
+    .filter(({ top, bottom, left, right }) => top <= bottom && left <= right)
+    .sort((a, b) => a.top - b.top);
+  if (overlap(merges)) return { headers: [], down: new Map() };
+  return {
+    headers: merges.filter(({ top }) => top <= MAX_HEADER_ROW),
+    down: new Map(
+      merges.filter(({ top, bottom }) => bottom > top).map(({ top, left, bottom }) => [cellKey(top, left), bottom]),
+    ),
+  };
+}
+
+/** Whether cells overlap, of merges by their tops: among the first rows in any cell, below in the cells that are repeated. */
+function overlap(merges: Merge[]): boolean {
+  if (merges.length < 2) return false;
+  const first = new Uint8Array(MAX_HEADER_ROW * MAX_COLUMNS);
+  const until = new Int32Array(MAX_COLUMNS);
+  for (const { top, bottom, left, right } of merges) {
+    if ((until[left] as number) >= top) return true;
+    until[left] = bottom;
+    for (let row = top; row <= Math.min(bottom, MAX_HEADER_ROW); row++) {
+      const cells = first.subarray((row - 1) * MAX_COLUMNS + left, (row - 1) * MAX_COLUMNS + right + 1);
+      if (cells.includes(1)) return true;
+      cells.fill(1);
+    }
+  }
+  return false;
 }
 
 /** Behind `</sheetData>`, whatever its prefix, or `<sheetData/>`. */
@@ -49,56 +95,4 @@ function mergeOf(reference: string): Merge | null {
   const [, left = '', top, right = '', bottom] = found;
   const column = (letters: string) => columnAt(encoder.encode(letters), 0, letters.length);
   return { top: Number(top), bottom: Number(bottom), left: column(left), right: column(right) };
-}
-
-/** The last row down to which the cell is to be repeated, for each cell that is; the key is `row:column`. */
-export function repeatedDown(merges: Merge[]): Map<string, number> {
-  const down = merges.filter(({ top, bottom }) => bottom > top);
-  return new Map(down.map(({ top, left, bottom }) => [`${top}:${left}`, bottom]));
-}
-
-/** Headers stand among the first rows. */
-const MAX_HEADER_ROW = 60;
-
-/**
- * Makes one header of what is shown as one: where a header's cells span columns, over further headers, each column gets
- * the words of all levels (`2024 Jan`); over nothing, each further column gets a number (`Endereço 2`).
- * @param rows the sheet's first rows, each the texts of its fields; changed in place
- * @param first the sheet's column, from 0, that the rows begin with
- * @returns whether anything was changed
- */
-export function spreadHeaders(rows: string[][], merges: Merge[], first: number): boolean {
-  const across = merges
-    .filter(({ top, left, right }) => right > left && top <= Math.min(rows.length, MAX_HEADER_ROW))
-    .map((merge) => ({ ...merge, left: merge.left - first, right: merge.right - first }));
-  const tops = [...new Set(across.map(({ top }) => top))].sort((a, b) => a - b);
-  const top = tops.find((row) => (rows[row - 1] as string[]).filter((cell) => cell !== '').length > 1);
-  if (top === undefined) return false;
-  const header = rows[top - 1] as string[];
-  const levels = merges.filter((merge) => merge.top === top && merge.bottom > top && merge.left === merge.right);
-  const bottom = Math.max(top, ...levels.map((merge) => merge.bottom));
-  if (bottom > rows.length) return false;
-  for (let row = top; row <= bottom; row++)
-    spread(rows[row - 1] as string[], row, across, bottom === top ? rows : null);
-  if (bottom === top) return true;
-  const width = Math.max(...rows.slice(top - 1, bottom).map((row) => row.length));
-  rows[bottom - 1] = Array.from({ length: width }, (_, column) => {
-    const words = rows.slice(top - 1, bottom).map((row) => row[column] ?? '');
-    return words.filter((word, level) => word !== '' && word !== words[level - 1]).join(' ');
-  });
-  for (let row = top; row < bottom; row++) rows[row - 1] = [];
-  return header.length > 0;
-}
-
-/** Writes a merged cell's text into all its columns; numbered where it is the only header and the rows are not merged so too. */
-function spread(cells: string[], row: number, across: Merge[], numbered: string[][] | null): void {
-  for (const { left, right } of across.filter((merge) => merge.top === row && merge.left >= 0)) {
-    const text = cells[left] ?? '';
-    if (text === '') continue;
-    for (let column = left + 1; column <= right; column++) {
-      while (cells.length < column) cells.push('');
-      const usedBelow = numbered?.some((below, index) => index >= row && (below[column] ?? '') !== '') ?? true;
-      if (usedBelow) cells[column] = numbered ? `${text} ${column - left + 1}` : text;
-    }
-  }
 }

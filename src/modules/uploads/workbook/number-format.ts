@@ -25,22 +25,30 @@ export function builtinFormat(id: number): Shown {
   return id === 46 ? SPAN : NUMBER;
 }
 
+/** A code with more digits than a number has is none. */
+const MAX_DIGITS = 30;
+
 /** What a format that the workbook defines makes of a positive number. */
 export function customFormat(code: string): Shown {
   const section = firstSection(code);
   const letters = section.toLowerCase();
   if (/\[(?:h+|m+|s+)\]/.test(letters)) return SPAN;
   // Conditions, colours and currencies stand in brackets.
-  const plain = letters.replace(/\[[^\]]*\]/g, '');
+  const plain = letters.replace(/\[[^[\]]*\]/g, '');
   if (!/general|[0#?]/.test(plain.replace(/(?:s|ss)[.,]0+/g, 's'))) {
     const day = /[yd]/.test(plain) || /(?:^|[^hs:])m{3,}/.test(plain) || isMonthAlone(plain);
     const time = /[hs]/.test(plain);
     if (day) return time ? DATETIME : DATE;
     if (time) return TIME;
   }
-  const pattern = section.replace(/\[[^\]]*\]/g, '');
+  const pattern = section.replace(/\[[^[\]]*\]/g, '');
   const digits = pattern.split('0').length - 1;
-  const isCode = /^[0\-./ ()]+$/.test(pattern) && /^0/.test(pattern) && digits > 1 && !/^0+\.0*$/.test(pattern);
+  const isCode =
+    /^[0\-./ ()]+$/.test(pattern) &&
+    /^0/.test(pattern) &&
+    digits > 1 &&
+    digits <= MAX_DIGITS &&
+    !/^0+\.0*$/.test(pattern);
   return isCode ? { kind: 'code', pattern: pattern.replaceAll('0', '#'), digits } : NUMBER;
 }
 

@@ -1,5 +1,6 @@
 import { readDirectory, ZipDamaged, type ZipEntry } from '../archive/directory.ts';
 import { unpack, unpackWhole, type ZipSource } from '../archive/unpack.ts';
+import { mostXml, WorkbookTooLarge } from './limits.ts';
 import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
 import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from './xml.ts';
@@ -20,7 +21,7 @@ const MAX_PART_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens an Excel workbook (ECMA-376, transitional or strict).
- * @throws ZipDamaged, XmlUnreadable, TextsTooLarge
+ * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
  */
 export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbook> {
   const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalized(entry.name), entry]));
@@ -38,6 +39,7 @@ export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbo
   const { epoch1904, sheets } = readWorkbook(main.bytes);
   const strings = new SharedStrings();
   const shared = entries.get(normalized(target('sharedStrings')));
+  if (shared && shared.size > mostXml(size)) throw new WorkbookTooLarge();
   if (shared) await unpack(zip, shared, (bytes) => strings.feed(bytes));
   return {
     epoch1904,
@@ -93,15 +95,12 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: { relati
   eachTag(bytes, (reader) => {
     if (reader.is('workbookPr')) epoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
     if (reader.is('sheet')) {
-      const relation = relationId(reader);
+      const relation = reader.valueOf('/relationships', 'id');
       if (relation !== undefined) sheets.push({ relation, hidden: (reader.value('state') ?? 'visible') !== 'visible' });
     }
   });
   return { epoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
 }
-
-/** `r:id`, whatever the prefix: not `sheetId`, which is no attribute of that name. */
-const relationId = (reader: XmlReader): string | undefined => reader.value('id');
 
 /** How each style of cells (`cellXfs`) shows numbers. */
 function readFormats(bytes: Uint8Array | undefined): Shown[] {

@@ -1,7 +1,11 @@
+import { WorkbookTooLarge } from './limits.ts';
+
 const COMMA = 44;
 const QUOTE = 34;
 const LINE_FEED = 10;
 const ROOM = 64;
+/** One row's text is at most this long. */
+const MAX_ROW_BYTES = 8 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
@@ -9,6 +13,7 @@ const encoder = new TextEncoder();
  * Writes rows of a sheet as lines of CSV, one line a row, so that a line's number is the row's: texts always in quotes,
  * numbers, dates and booleans never, which tells them apart. Rows without a value are empty lines; the others have as
  * many fields as the widest before them.
+ * @throws WorkbookTooLarge for a row of more than some megabytes
  */
 export class RowWriter {
   /** Rows written, empty ones included. */
@@ -38,6 +43,7 @@ export class RowWriter {
 
   /** Begins a row, from 1; those in between are empty. */
   begin(row: number): void {
+    this.#rowStart = this.#at;
     for (this.#reserve(row - this.row); this.row < row - 1; this.row++) this.#out[this.#at++] = LINE_FEED;
     this.#rowStart = this.#at;
     this.#field = 0;
@@ -74,8 +80,8 @@ export class RowWriter {
   }
 
   bareText(text: string): void {
-    this.#reserve(text.length * 3 + ROOM);
-    this.#at += encoder.encodeInto(text, this.#out.subarray(this.#at)).written;
+    const bytes = encoder.encode(text);
+    this.bare(bytes, 0, bytes.length);
   }
 
   /** A value in quotes. */
@@ -117,6 +123,7 @@ export class RowWriter {
 
   #reserve(length: number): void {
     if (this.#at + length <= this.#out.length) return;
+    if (this.#at + length - this.#rowStart > MAX_ROW_BYTES) throw new WorkbookTooLarge();
     const larger = new Uint8Array(this.#out.length * 2 + length);
     larger.set(this.#out.subarray(0, this.#at));
     this.#out = larger;

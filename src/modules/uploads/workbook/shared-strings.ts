@@ -1,4 +1,5 @@
 import { unescapeText } from './cells.ts';
+import { WorkbookTooLarge } from './limits.ts';
 import { CDATA, CLOSE, CUT, decodeText, EMPTY, hasReference, OPEN, TEXT, XmlReader } from './xml.ts';
 
 /** Texts that a workbook's cells share are held in memory, all of them: more than this would not fit beside the rest. */
@@ -6,9 +7,6 @@ const MAX_BYTES = 48 * 1024 * 1024;
 /** One text, markup included, is at most this long. */
 const MAX_ITEM_BYTES = 4 * 1024 * 1024;
 const UNDERSCORE = 95;
-
-/** The shared texts are more than can be held. */
-export class TextsTooLarge extends Error {}
 
 const encoder = new TextEncoder();
 
@@ -35,7 +33,7 @@ export class SharedStrings {
     return this.#offsets[index + 1] as number;
   }
 
-  /** Takes in the next bytes of the part `sharedStrings.xml`. @throws TextsTooLarge, XmlUnreadable */
+  /** Takes in the next bytes of the part `sharedStrings.xml`. @throws WorkbookTooLarge, XmlUnreadable */
   feed(piece: Uint8Array): void {
     const bytes = new Uint8Array(this.#rest.length + piece.length);
     bytes.set(this.#rest);
@@ -51,7 +49,7 @@ export class SharedStrings {
     }
     this.#at = this.#offsets[this.#count] as number;
     this.#rest = bytes.slice(done);
-    if (this.#rest.length > MAX_ITEM_BYTES) throw new TextsTooLarge();
+    if (this.#rest.length > MAX_ITEM_BYTES) throw new WorkbookTooLarge();
   }
 
   /** Reads one text up to its end: its runs together, without how it is pronounced. False when the bytes end before. */
@@ -93,13 +91,13 @@ export class SharedStrings {
       this.#offsets = larger;
     }
     this.#offsets[this.#count] = this.#at;
-    if (this.#at + this.#count * 4 > MAX_BYTES) throw new TextsTooLarge();
+    if (this.#at + this.#count * 4 > MAX_BYTES) throw new WorkbookTooLarge();
   }
 
   #reserve(length: number): void {
     const needed = this.#at + length;
     if (needed <= this.bytes.length) return;
-    if (needed > MAX_BYTES) throw new TextsTooLarge();
+    if (needed > MAX_BYTES) throw new WorkbookTooLarge();
     const larger = new Uint8Array(Math.min(MAX_BYTES, Math.max(this.bytes.length * 2, needed)));
     larger.set(this.bytes.subarray(0, this.#at));
     this.bytes = larger;

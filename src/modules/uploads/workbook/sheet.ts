@@ -1,17 +1,30 @@
 import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
 import { columnAt, integerAt, shownText, unescapeText } from './cells.ts';
-import { type Fill, type Merge, repeatedDown } from './merges.ts';
+import { MAX_COLUMNS, MAX_ROWS, WorkbookTooLarge } from './limits.ts';
+import { cellKey, type Fill, type Merges } from './merges.ts';
 import { NUMBER } from './number-format.ts';
 import type { Workbook } from './parts.ts';
 import { RowWriter } from './row-writer.ts';
-import { CDATA, CLOSE, CUT, decodeText, EMPTY, hasReference, OPEN, TEXT, XmlReader, XmlUnreadable } from './xml.ts';
+import {
+  CDATA,
+  CLOSE,
+  CUT,
+  decodeText,
+  EMPTY,
+  hasReference,
+  type Namespaces,
+  OPEN,
+  TEXT,
+  XmlReader,
+  XmlUnreadable,
+} from './xml.ts';
 
 /** Where the conversion of a sheet stands: plain data. */
 export interface SheetState {
   /** Bytes of the sheet's XML that are converted. */
   offset: number;
-  /** Between `<sheetData>` and its end. */
-  inRows: boolean;
+  /** What prefixes mean between `<sheetData>` and its end; null before. */
+  names: Namespaces | null;
   done: boolean;
   /** Rows written, empty ones included: the number of the last row. */
   row: number;
@@ -24,16 +37,16 @@ export interface SheetState {
   fills: Fill[];
 }
 
-/** Excel has no more rows, and no more columns. */
-const MAX_ROWS = 1_048_576;
-const MAX_COLUMNS = 16_384;
 /** A row's XML is at most this long. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
+/** Text that is held in memory, about, before it is handed on; and of merged cells that go on below, at most. */
+const TEXT_BYTES = 4 * 1024 * 1024;
+const MAX_FILL_LENGTH = 1024 * 1024;
 
 /** The state before a sheet's first byte. @param first column, from 0, that the sheet begins with */
 export const beginSheet = (first: number): SheetState => ({
   offset: 0,
-  inRows: false,
+  names: null,
   done: false,
   row: 0,
   first,
@@ -41,6 +54,13 @@ export const beginSheet = (first: number): SheetState => ({
   filled: 0,
   fills: [],
 });
+
+/** What prefixes mean where a sheet's rows begin. */
+export function namesIn(head: Uint8Array): Namespaces {
+  const reader = new XmlReader(head);
+  for (let token = reader.next(); token !== CUT; token = reader.next()) if (reader.is('sheetData')) break;
+  return reader.names;
+}
 
 /** A row begins left of the column that was taken for the first: the sheet is to be converted again, from there. */
 export class BeginsFurtherLeft extends Error {
@@ -55,14 +75,14 @@ export class BeginsFurtherLeft extends Error {
 type Opened = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
 
 /**
- * Converts whole rows at the beginning of a block, which holds the sheet's XML from `state.offset` on. The state moves
- * on; it does not when the block holds no whole row.
+ * Converts whole rows at the beginning of a block, which holds the sheet's XML from `state.offset` on: all of them, or so
+ * many that their text fills some megabytes. The state moves on; it does not when the block holds no whole row.
  * @returns the rows as {@link RowWriter} writes them
- * @throws XmlUnreadable, {@link BeginsFurtherLeft}
+ * @throws XmlUnreadable, WorkbookTooLarge, {@link BeginsFurtherLeft}
  */
 export function convertRows(
   workbook: Opened,
-  merges: Merge[],
+  merges: Merges,
   state: SheetState,
   block: Uint8Array,
   isLast: boolean,
@@ -73,7 +93,7 @@ export function convertRows(
 
 class RowConverter {
   readonly #workbook: Opened;
-  readonly #down: Map<string, number>;
+  readonly #down: Map<number, number>;
   readonly #state: SheetState;
   readonly #reader: XmlReader;
   readonly #writer: RowWriter;
@@ -83,12 +103,12 @@ class RowConverter {
   #added: Fill[] = [];
   #cellMark = -1;
 
-  constructor(workbook: Opened, merges: Merge[], state: SheetState, block: Uint8Array) {
+  constructor(workbook: Opened, merges: Merges, state: SheetState, block: Uint8Array) {
     this.#workbook = workbook;
-    this.#down = repeatedDown(merges);
+    this.#down = merges.down;
     this.#fills = state.fills;
     this.#state = { ...state };
-    this.#reader = new XmlReader(block);
+    this.#reader = new XmlReader(block, { names: state.names });
     this.#writer = new RowWriter(state);
   }
 
@@ -96,10 +116,13 @@ class RowConverter {
     const state = this.#state;
     const reader = this.#reader;
     let taken = 0;
+    let isFull = false;
     for (let token = reader.next(); token !== CUT; token = reader.next()) {
-      if (!state.inRows) {
-        if (token === OPEN && reader.is('sheetData')) state.inRows = true;
+      if (!state.names) {
+        if (token === OPEN && reader.is('sheetData')) state.names = reader.names;
         else if (token === EMPTY && reader.is('sheetData')) state.done = true;
+        // What comes before the rows is read as a whole, for what it declares.
+        else continue;
       } else if (token === CLOSE && reader.is('sheetData')) state.done = true;
       else if ((token === OPEN || token === EMPTY) && reader.is('row')) {
         const { mark } = this.#writer;
@@ -110,9 +133,10 @@ class RowConverter {
         }
       }
       taken = reader.at;
-      if (state.done) break;
+      isFull = this.#writer.mark >= TEXT_BYTES;
+      if (state.done || isFull) break;
     }
-    if (isLast && !state.done) throw new XmlUnreadable('a sheet that is cut off');
+    if (isLast && !state.done && !isFull) throw new XmlUnreadable('a sheet that is cut off');
     const { row, width, filled } = this.#writer;
     const offset = state.offset + taken;
     return { state: { ...state, offset, row, width, filled, fills: this.#fills }, text: this.#writer.take() };
@@ -130,13 +154,10 @@ class RowConverter {
     this.#added = [];
     if (hasCells && !this.#cells()) return false;
     // A row of nothing but what is merged into it from above is none.
-    if (!writer.isEmpty) this.#fill(MAX_COLUMNS);
+    const isEmpty = writer.isEmpty;
+    if (!isEmpty) this.#fill(MAX_COLUMNS);
     writer.end();
-    if (this.#fills.length > 0 || this.#added.length > 0) {
-      this.#fills = [...this.#fills.filter(({ until }) => until > row), ...this.#added].sort(
-        (a, b) => a.column - b.column,
-      );
-    }
+    if (!isEmpty) this.#passFills(row);
     return true;
   }
 
@@ -229,7 +250,7 @@ class RowConverter {
         else this.#text(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
         break;
       case ISO_DATE:
-        if (this.#goTo(column)) this.#writer.bareText(isoText(decodeText(bytes, start, end), this.#isDay(style)));
+        this.#isoDate(column, decodeText(bytes, start, end), style);
         break;
       // An error shows what is wrong, and is no value.
     }
@@ -249,8 +270,10 @@ class RowConverter {
     else this.#writer.bareText(text);
   }
 
-  #isDay(style: number): boolean {
-    return (this.#workbook.formats[style] ?? NUMBER).kind === 'date';
+  #isoDate(column: number, value: string, style: number): void {
+    const text = isoText(value, (this.#workbook.formats[style] ?? NUMBER).kind === 'date');
+    if (text === null) this.#text(column, unescapeText(value));
+    else if (this.#goTo(column)) this.#writer.bareText(text);
   }
 
   #text(column: number, text: string): void {
@@ -269,17 +292,27 @@ class RowConverter {
   /** Repeats merged cells from above that stand before the column. */
   #fill(column: number): void {
     for (; this.#nextFill < this.#fills.length; this.#nextFill++) {
-      const { column: place, text } = this.#fills[this.#nextFill] as Fill;
+      const { column: place, until, text } = this.#fills[this.#nextFill] as Fill;
       if (place > column) return;
       // A cell with a value of its own keeps it.
-      if (place < column && this.#writer.goTo(place - this.#state.first)) this.#writer.bareText(text);
+      if (place === column || until <= this.#writer.row) continue;
+      if (this.#writer.goTo(place - this.#state.first)) this.#writer.bareText(text);
     }
   }
 
   /** Keeps the cell that was just written for the rows below that it is merged with. */
   #remember(column: number): void {
-    const until = this.#down.get(`${this.#writer.row + 1}:${column}`);
+    const until = this.#down.get(cellKey(this.#writer.row + 1, column));
     if (until === undefined) return;
     this.#added.push({ column, until, text: new TextDecoder().decode(this.#writer.since(this.#cellMark)) });
+  }
+
+  /** After a row with values: those that end with it are done with, those that it began stand in the next. */
+  #passFills(row: number): void {
+    if (this.#fills.length > 0) this.#fills = this.#fills.filter(({ until }) => until > row);
+    if (this.#added.length === 0) return;
+    this.#fills = [...this.#fills, ...this.#added].sort((a, b) => a.column - b.column);
+    if (this.#fills.reduce((length, { text }) => length + text.length, 0) > MAX_FILL_LENGTH)
+      throw new WorkbookTooLarge();
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Reads XML as bytes, token by token, without making strings or a tree of it: a sheet is tens of megabytes of it. Names
- * are told without their prefix. There are no entities but XML's own five: a document type declaration ends the reading.
+ * count with their namespace, whatever their prefix. There are no entities but XML's own five: a document type
+ * declaration ends the reading.
  */
 
 /** What a token is; {@link CUT} when the bytes end before it does. */
@@ -25,6 +26,29 @@ const EQUALS = 61;
 const COLON = 58;
 const DOUBLE = 34;
 const SINGLE = 39;
+const X = 120;
+const M = 109;
+
+/** Markup compatibility (ECMA-376 part 3): the same content for programs that know an extension, and for the others. */
+const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
+
+/** Office declares some forty. */
+const MAX_SCOPES = 256;
+
+/** What prefixes mean at a place in a part: plain data. */
+export interface Namespaces {
+  /** The namespace of the part's root element, to which the part's own elements belong; null before the root. */
+  own: string | null;
+  bound: { prefix: string; uri: string }[];
+}
+
+/** A prefix, from the element on that declares it. */
+interface Scope {
+  prefix: string;
+  uri: string;
+  depth: number;
+  isOwn: boolean;
+}
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9;
 
@@ -36,16 +60,58 @@ export class XmlReader {
   /** The present token: a text, or the inside of a tag after its name. */
   start = 0;
   end = 0;
+  /** Where the value stands that {@link attribute} found. */
+  valueStart = 0;
+  valueEnd = 0;
+  #attributeStart = 0;
+  #attributeEnd = 0;
+  #prefixStart = 0;
   #nameStart = 0;
   #nameEnd = 0;
+  #own: string | null;
+  #isOwn = false;
+  #defaultIsOwn = false;
+  #depth = 0;
+  readonly #scopes: Scope[];
+  readonly #passedOver: string;
 
-  constructor(bytes: Uint8Array, at = 0) {
+  /**
+   * @param from where to begin, and what prefixes mean there, if that is not the part's beginning; `alternative` is the
+   *   one that is read of what a part says twice
+   */
+  constructor(
+    bytes: Uint8Array,
+    from: { at?: number; names?: Namespaces | null; alternative?: 'Choice' | 'Fallback' } = {},
+  ) {
+    const { own, bound } = from.names ?? { own: null, bound: [] };
     this.bytes = bytes;
-    this.at = at;
+    this.at = from.at ?? 0;
+    this.#own = own;
+    this.#scopes = bound.map((names) => ({ ...names, depth: Number.NEGATIVE_INFINITY, isOwn: names.uri === own }));
+    this.#passedOver = from.alternative === 'Choice' ? 'Fallback' : 'Choice';
+    this.#findDefault();
   }
 
-  /** Goes to the next token. Comments and processing instructions are passed over. */
+  /** What prefixes mean at the present tag. */
+  get names(): Namespaces {
+    return { own: this.#own, bound: this.#scopes.map(({ prefix, uri }) => ({ prefix, uri })) };
+  }
+
+  /** Goes to the next token. Comments, processing instructions and the other alternative are passed over. */
   next(): number {
+    for (;;) {
+      const token = this.#any();
+      if (token !== OPEN || this.#isOwn || !this.#isAlternative()) return token;
+      const depth = this.#depth - 1;
+      while (this.#depth > depth) if (this.#any() === CUT) return CUT;
+    }
+  }
+
+  #isAlternative(): boolean {
+    return this.#isNamed(this.#nameStart, this.#nameEnd, this.#passedOver) && this.#namespace() === COMPATIBILITY;
+  }
+
+  #any(): number {
     for (;;) {
       const { bytes } = this;
       if (this.at >= bytes.length) return CUT;
@@ -65,53 +131,116 @@ export class XmlReader {
     }
   }
 
-  /** Whether the present tag has this name. */
+  /** Whether the present tag is one of the part's own namespace with this name. */
   is(name: string): boolean {
-    if (this.#nameEnd - this.#nameStart !== name.length) return false;
-    for (let index = 0; index < name.length; index++) {
-      if (this.bytes[this.#nameStart + index] !== name.charCodeAt(index)) return false;
-    }
-    return true;
+    return this.#isOwn && this.#isNamed(this.#nameStart, this.#nameEnd, name);
   }
 
   /** Finds an attribute of the present tag: then `valueStart` and `valueEnd` say where its value stands. */
   attribute(name: string): boolean {
-    const { bytes } = this;
-    for (let at = this.start; at < this.end; ) {
-      while (at < this.end && isSpace(bytes[at])) at++;
-      const nameStart = at;
-      while (at < this.end && bytes[at] !== EQUALS && !isSpace(bytes[at])) at++;
-      const nameEnd = at;
-      while (at < this.end && bytes[at] !== DOUBLE && bytes[at] !== SINGLE) at++;
-      const quote = bytes[at];
-      const valueStart = ++at;
-      while (at < this.end && bytes[at] !== quote) at++;
-      if (this.#isNamed(nameStart, nameEnd, name)) {
-        this.valueStart = valueStart;
-        this.valueEnd = at;
-        return true;
-      }
-      at++;
+    for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
+      if (this.#isNamed(this.#attributeStart, this.#attributeEnd, name)) return true;
     }
     return false;
   }
-
-  valueStart = 0;
-  valueEnd = 0;
 
   /** The value of an attribute of the present tag, decoded; undefined when it has none of that name. */
   value(name: string): string | undefined {
     return this.attribute(name) ? decodeText(this.bytes, this.valueStart, this.valueEnd) : undefined;
   }
 
-  /** An attribute's name with or without a prefix. */
+  /** The value of an attribute whose namespace ends in `namespace`: what comes before differs between editions. */
+  valueOf(namespace: string, name: string): string | undefined {
+    for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
+      const [prefix, local] = this.#attributeName().split(':');
+      if (local === name && this.#meaning(prefix ?? '').endsWith(namespace)) {
+        return decodeText(this.bytes, this.valueStart, this.valueEnd);
+      }
+    }
+    return undefined;
+  }
+
+  #attributeName(): string {
+    return decoder.decode(this.bytes.subarray(this.#attributeStart, this.#attributeEnd));
+  }
+
+  /** Reads the attribute at a place of the present tag, and answers where the next one may be; -1 when there is none. */
+  #nextAttribute(from: number): number {
+    const { bytes, end } = this;
+    let at = from;
+    while (at < end && isSpace(bytes[at])) at++;
+    if (at >= end) return -1;
+    this.#attributeStart = at;
+    while (at < end && bytes[at] !== EQUALS && !isSpace(bytes[at])) at++;
+    this.#attributeEnd = at;
+    while (at < end && bytes[at] !== DOUBLE && bytes[at] !== SINGLE) at++;
+    const quote = bytes[at];
+    this.valueStart = ++at;
+    while (at < end && bytes[at] !== quote) at++;
+    this.valueEnd = at;
+    return at + 1;
+  }
+
   #isNamed(start: number, end: number, name: string): boolean {
-    const from = end - name.length;
-    if (from < start || (from > start && this.bytes[from - 1] !== COLON)) return false;
+    if (end - start !== name.length) return false;
     for (let index = 0; index < name.length; index++) {
-      if (this.bytes[from + index] !== name.charCodeAt(index)) return false;
+      if (this.bytes[start + index] !== name.charCodeAt(index)) return false;
     }
     return true;
+  }
+
+  /** The namespace of the present tag. */
+  #namespace(): string {
+    const end = Math.max(this.#prefixStart, this.#nameStart - 1);
+    return this.#meaning(decoder.decode(this.bytes.subarray(this.#prefixStart, end)));
+  }
+
+  /** The namespace that a prefix stands for. One that nothing declares stands for itself. */
+  #meaning(prefix: string): string {
+    return this.#scopes.findLast((scope) => scope.prefix === prefix)?.uri ?? prefix;
+  }
+
+  /** Takes in what the present tag declares. */
+  #declare(): void {
+    const depth = this.#depth + 1;
+    for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
+      const name = this.#attributeName();
+      if (name !== 'xmlns' && !name.startsWith('xmlns:')) continue;
+      const uri = decodeText(this.bytes, this.valueStart, this.valueEnd);
+      this.#scopes.push({ prefix: name.slice(6), uri, depth, isOwn: uri === this.#own });
+      if (this.#scopes.length > MAX_SCOPES) throw new XmlUnreadable('namespaces without end');
+    }
+    this.#findDefault();
+  }
+
+  /** Ends what elements declared that are closed. */
+  #undeclare(): void {
+    while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > this.#depth) this.#scopes.pop();
+    this.#findDefault();
+  }
+
+  #findDefault(): void {
+    this.#defaultIsOwn = this.#meaning('') === this.#own;
+  }
+
+  /** Whether the present tag belongs to the part's own namespace, which its first one names. */
+  #findOwn(): void {
+    if (this.#own === null) {
+      this.#own = this.#namespace();
+      for (const scope of this.#scopes) scope.isOwn = scope.uri === this.#own;
+      this.#findDefault();
+    }
+    if (this.#nameStart === this.#prefixStart) {
+      this.#isOwn = this.#defaultIsOwn;
+      return;
+    }
+    for (let index = this.#scopes.length - 1; index >= 0; index--) {
+      const { prefix, isOwn } = this.#scopes[index] as Scope;
+      if (!this.#isNamed(this.#prefixStart, this.#nameStart - 1, prefix)) continue;
+      this.#isOwn = isOwn;
+      return;
+    }
+    this.#isOwn = this.#namespace() === this.#own;
   }
 
   #text(): number {
@@ -143,6 +272,7 @@ export class XmlReader {
     const { bytes } = this;
     const { length } = bytes;
     let at = this.at + (closes ? 2 : 1);
+    this.#prefixStart = at;
     this.#nameStart = at;
     while (at < length) {
       const byte = bytes[at] as number;
@@ -153,6 +283,7 @@ export class XmlReader {
     this.#nameEnd = at;
     this.start = at;
     let quote = 0;
+    let declares = false;
     for (; at < length; at++) {
       const byte = bytes[at] as number;
       if (quote !== 0) {
@@ -160,11 +291,17 @@ export class XmlReader {
       } else if (byte === GT) break;
       else if (byte === DOUBLE || byte === SINGLE) quote = byte;
       else if (byte === LT) throw new XmlUnreadable('a tag within a tag');
+      else if (byte === X && bytes[at + 1] === M && isSpace(bytes[at - 1])) declares = true;
     }
     if (at >= length) return CUT;
     const empty = bytes[at - 1] === SLASH;
     this.end = empty ? at - 1 : at;
     this.at = at + 1;
+    if ((this.#scopes.at(-1)?.depth ?? 0) > this.#depth) this.#undeclare();
+    if (declares && !closes) this.#declare();
+    this.#findOwn();
+    if (closes) this.#depth--;
+    else if (!empty) this.#depth++;
     return closes ? CLOSE : empty ? EMPTY : OPEN;
   }
 }
