@@ -4,6 +4,7 @@ import {
   type AuthnRequest,
   aSigner,
   assertionXml,
+  encoded,
   readAuthnRequest,
   responseXml,
   rightStatement,
@@ -11,7 +12,7 @@ import {
 } from '../support/saml-idp.ts';
 import { aUser, type Company } from '../support/worlds.ts';
 import { aSamlWorld, IDP, REFUSED, type SamlWorld, whoIsLetIn } from './saml-world.ts';
-import { answerByForm, sentOn, start } from './support.ts';
+import { answerByForm, answerByRedirect, sentOn, start } from './support.ts';
 
 let world: SamlWorld;
 let company: Company;
@@ -58,6 +59,23 @@ describe('a signature', () => {
     expect(
       sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', world.signer, algorithms))),
     ).toEqual(REFUSED);
+  });
+
+  it.each([
+    'http://www.w3.org/2000/09/xmldsig&#x23;',
+    'http://www.w3.org/2000/09/xmldsig&#35;',
+    'http://www.w3.org/2000/09/&#120;mldsig#',
+  ])('must not rest on SHA-1, however it is spelt: %s', async (spelling) => {
+    const sha1 = {
+      signature: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1',
+      digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
+    };
+    const answered = await world.answer((request) => {
+      const signed = sign(unsigned(request), 'Assertion', world.signer, sha1);
+      // What is signed says the same: canonical XML writes the character itself.
+      return signed.replaceAll(/http:\/\/www\.w3\.org\/2000\/09\/xmldsig#(?=(?:rsa-)?sha1)/g, spelling);
+    });
+    expect(sentOn(answered)).toEqual(REFUSED);
   });
 
   it.each<[string, (xml: string) => string]>([
@@ -143,6 +161,53 @@ function wrappings(): Record<string, (xml: string, signed: 'Response' | 'Asserti
       ),
   };
 }
+
+describe('a response', () => {
+  /** The response itself is not signed: whoever carries it can change it. */
+  const changed = async (change: (xml: string) => string) =>
+    sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))));
+  const signed = async (change: (xml: string) => string) =>
+    sentOn(
+      await world.answer((request) => sign(change(world.honest(attacker.email)(request)), 'Response', world.signer)),
+    );
+  const ISSUER = /<saml:Issuer xmlns[^>]*>[^<]*<\/saml:Issuer>/;
+  const DESTINATION = / Destination="[^"]*"/;
+
+  it.each<[string, (xml: string) => string]>([
+    ['another destination', (xml) => xml.replace(DESTINATION, ' Destination="https://another.test/acs"')],
+    ['an empty destination', (xml) => xml.replace(DESTINATION, ' Destination=""')],
+    ['another issuer', (xml) => xml.replace(ISSUER, (issuer) => issuer.replace(IDP, 'https://another.test'))],
+    ['two issuers', (xml) => xml.replace(ISSUER, (issuer) => issuer + issuer)],
+    ['another version', (xml) => xml.replace('Version="2.0"', 'Version="1.1"')],
+    ['no status', (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, '')],
+    ['two states', (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, (status) => status + status)],
+    ['a name of another language', (xml) => xml.replaceAll('SAML:2.0:protocol"', 'SAML:1.0:protocol"')],
+    ['an attribute without quotes', (xml) => xml.replace('<samlp:Status>', '<samlp:Status a=b>')],
+  ])('is refused with %s', async (_what, change) => {
+    expect(await changed(change)).toEqual(REFUSED);
+  });
+
+  it('is refused when it reports a failure, whatever assertion it brings along', async () => {
+    const failing = (xml: string) => xml.replace('status:Success', 'status:AuthnFailed');
+    expect(await changed(failing)).toEqual({ ...REFUSED, error: 'access_denied' });
+    expect(await signed(failing)).toEqual({ ...REFUSED, error: 'access_denied' });
+  });
+
+  it('may leave out destination and issuer, unless it is signed itself', async () => {
+    for (const part of [DESTINATION, ISSUER]) {
+      expect((await changed((xml) => xml.replace(part, ''))).code).toBeTruthy();
+    }
+    expect(await signed((xml) => xml.replace(DESTINATION, ''))).toEqual(REFUSED);
+    expect((await signed((xml) => xml)).code).toBeTruthy();
+  });
+
+  it('comes by POST only', async () => {
+    const request = readAuthnRequest(await start(company));
+    const SAMLResponse = encoded(world.honest(attacker.email)(request));
+    const answered = await answerByRedirect(company, { SAMLResponse, RelayState: request.relayState });
+    expect(sentOn(answered)).toEqual(REFUSED);
+  });
+});
 
 describe('a document', () => {
   const namespaces = (count: number, from = 0) =>

@@ -56,6 +56,11 @@ describe('a right response', () => {
     expect(await whoIsLetIn(await world.answer(world.honest(company.owner.email, changes)))).toBe(company.owner.email);
   });
 
+  it('may be for one use only, and say what we may tell others', async () => {
+    const changes = { conditions: '<saml:OneTimeUse/><saml:ProxyRestriction Count="0"/>' };
+    expect(await whoIsLetIn(await world.answer(world.honest(company.owner.email, changes)))).toBe(company.owner.email);
+  });
+
   it('may be signed with any of the configured certificates', async () => {
     const rotating = await aCompany();
     await configure(rotating, {
@@ -86,10 +91,16 @@ describe('what the assertion says', () => {
     ['another request', { inResponseTo: '_another' }],
     ['another request, in the response only', { responseInResponseTo: '_another' }],
     ['another issuer', { issuer: 'https://another.test' }],
+    ['another issuer, in the assertion only', { issuer: 'https://another.test', responseIssuer: IDP }],
     ['conditions that have ended', { notOnOrAfter: past }],
     ['conditions that have not begun', { notBefore: Date.now() + 10 * 60_000 }],
     ['a confirmation that has ended', { confirmedUntil: past }],
     ['a confirmation without an end', { confirmedUntil: null }],
+    ['nobody', { nameId: '</saml:NameID><saml:NameID>' }],
+    ['two people', { nameId: `owner@a.test</saml:NameID><saml:NameID>owner@b.test` }],
+    ['a person whose name holds more than text', { nameId: 'owner@<b>x</b>a.test' }],
+    ['a condition that is not understood', { conditions: '<saml:Condition/>' }],
+    ['a condition of another language', { conditions: '<OneTimeUse xmlns="urn:another"/>' }],
     ['a confirmation that is not for bearers', { method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key' }],
   ])('is refused when it is for %s', async (_what, changes) => {
     expect(sentOn(await world.answer(world.honest(company.owner.email, changes)))).toEqual(REFUSED);

@@ -23,6 +23,8 @@ export interface AuthnRequest {
 export interface Statement {
   assertionId: string;
   issuer: string;
+  /** The issuer of the response, where it is not that of the assertion. */
+  responseIssuer?: string;
   email: string;
   nameIdFormat: string;
   /** The NameID element's content, where it is not just the email. */
@@ -38,6 +40,8 @@ export interface Statement {
   /** End of the subject confirmation; null leaves it out. */
   confirmedUntil: number | null;
   destination: string;
+  /** Further conditions, as XML. */
+  conditions?: string;
 }
 
 /** A signing key and its certificate. */
@@ -117,7 +121,7 @@ export function assertionXml(said: Statement): string {
     `<saml:Issuer>${said.issuer}</saml:Issuer>`,
     `<saml:Subject><saml:NameID Format="${said.nameIdFormat}">${said.nameId ?? said.email}</saml:NameID>`,
     `<saml:SubjectConfirmation Method="${said.method}"><saml:SubjectConfirmationData InResponseTo="${said.inResponseTo}" Recipient="${said.recipient}"${until}/></saml:SubjectConfirmation></saml:Subject>`,
-    `<saml:Conditions NotBefore="${iso(said.notBefore)}" NotOnOrAfter="${iso(said.notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${said.audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>`,
+    `<saml:Conditions NotBefore="${iso(said.notBefore)}" NotOnOrAfter="${iso(said.notOnOrAfter)}"><saml:AudienceRestriction><saml:Audience>${said.audience}</saml:Audience></saml:AudienceRestriction>${said.conditions ?? ''}</saml:Conditions>`,
     `<saml:AuthnStatement AuthnInstant="${iso(Date.now())}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
     attributes.length > 0 ? `<saml:AttributeStatement>${attributes.join('')}</saml:AttributeStatement>` : '',
     '</saml:Assertion>',
@@ -128,7 +132,7 @@ export function assertionXml(said: Statement): string {
 export const responseXml = (said: Statement, content: string, id = `_${crypto.randomUUID()}`): string =>
   [
     `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${id}" Version="2.0" IssueInstant="${iso(Date.now())}" Destination="${said.destination}" InResponseTo="${said.responseInResponseTo}">`,
-    `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${said.issuer}</saml:Issuer>`,
+    `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${said.responseIssuer ?? said.issuer}</saml:Issuer>`,
     '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>',
     content,
     '</samlp:Response>',

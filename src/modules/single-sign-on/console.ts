@@ -42,7 +42,7 @@ export const singleSignOnEndpoints = [
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
     },
     async ({ ctx, params, request }) =>
-      sendOn(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams)),
+      sendOn(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams, 'GET')),
   ),
   endpoint(
     {
@@ -54,7 +54,7 @@ export const singleSignOnEndpoints = [
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
     },
     async ({ ctx, params, request }) =>
-      sendOn(await finishSignIn(ctx, params.company_slug, await readAnswerForm(request))),
+      sendOn(await finishSignIn(ctx, params.company_slug, await readAnswerForm(request), 'POST')),
   ),
   endpoint(
     {

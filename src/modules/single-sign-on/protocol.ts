@@ -8,6 +8,9 @@ export interface Identity {
   once?: { id: string; until: number };
 }
 
+/** How the person's browser brought the provider's answer. */
+export type AnswerMethod = 'GET' | 'POST';
+
 /** One sign-in through a company's identity provider, in whichever protocol it speaks. */
 export interface Protocol {
   /**
@@ -20,5 +23,5 @@ export interface Protocol {
    * @param expectation as `begin` gave it
    * @throws Failure `sso.*` or `outbound.*`, or a library's error when the answer is not right
    */
-  finish(state: string, expectation: string, answer: URLSearchParams): Promise<Identity>;
+  finish(state: string, expectation: string, answer: URLSearchParams, method: AnswerMethod): Promise<Identity>;
 }

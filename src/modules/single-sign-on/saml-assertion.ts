@@ -1,44 +1,100 @@
-/** An element as node-saml's parser gives it: attributes in `$`, text in `_`, children in lists under their local names. */
-export interface Element {
-  $?: Record<string, string>;
-  _?: string;
-}
-
-/** The parts of a verified assertion that are looked at here. */
-export interface AssertionXml {
-  $: { ID: string };
-  Issuer?: Element[];
-  Subject?: { NameID?: Element[]; SubjectConfirmation?: (Element & { SubjectConfirmationData?: Element[] })[] }[];
-}
+import {
+  ASSERTION,
+  attribute,
+  childElements,
+  children,
+  isNamed,
+  onlyChild,
+  textOf,
+  type XmlElement,
+} from './saml-xml.ts';
 
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 
-export const textOf = (element: Element | undefined): string | undefined => element?._?.trim() || undefined;
+/**
+ * Conditions that are met: audiences are compared with the signature's check, no assertion is taken twice, and we make no
+ * assertions of our own from others'.
+ */
+const UNDERSTOOD = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction'];
+
+/** The kinds of identifier that a subject can have. */
+const IDENTIFIERS = ['NameID', 'BaseID', 'EncryptedID'];
+
+/** An assertion that holds here and now. */
+export interface HeldAssertion {
+  id: string;
+  /** Until when (ms) it would be accepted. */
+  until: number;
+  nameId: { format: string | null; text: string };
+  /** The first value of each attribute, by name. */
+  attributes: Map<string, string>;
+}
 
 /**
- * The confirmation by which the assertion may be used here and now (SAML profiles §4.1.4.3): a bearer's, for this recipient,
- * in answer to this request, not yet expired.
- * @returns until when (ms) the assertion would be accepted
- * @throws Error when there is none
+ * Checks what an assertion says whose signature, audience and time were found right (SAML core §2, profiles §4.1.4.3): it is
+ * from this provider, about one person, on conditions that are understood, and confirmed for its bearer.
+ * @throws Error
  */
-export function bearerConfirmation(
-  assertion: AssertionXml,
+export function readAssertion(
+  assertion: XmlElement,
+  expected: { issuer: string; requestId: string; recipient: string; now: number; skew: number },
+): HeldAssertion {
+  if (!isNamed(assertion, ASSERTION, 'Assertion') || attribute(assertion, 'Version') !== '2.0') {
+    throw new Error('This is no assertion of SAML 2.0.');
+  }
+  const id = attribute(assertion, 'ID');
+  if (!id) throw new Error('The assertion has no ID.');
+  if (textOf(onlyChild(assertion, ASSERTION, 'Issuer')) !== expected.issuer) {
+    throw new Error('The assertion is from another issuer.');
+  }
+  const conditions = childElements(onlyChild(assertion, ASSERTION, 'Conditions'));
+  if (!conditions.every((condition) => UNDERSTOOD.some((name) => isNamed(condition, ASSERTION, name)))) {
+    throw new Error('The assertion has a condition that is not understood.');
+  }
+  const subject = onlyChild(assertion, ASSERTION, 'Subject');
+  const identifiers = childElements(subject).filter(({ localName }) => IDENTIFIERS.includes(localName));
+  if (identifiers.length !== 1) throw new Error('The subject has not exactly one identifier.');
+  const nameId = onlyChild(subject, ASSERTION, 'NameID');
+  return {
+    id,
+    until: confirmedUntil(subject, expected),
+    nameId: { format: attribute(nameId, 'Format'), text: textOf(nameId) },
+    attributes: attributesOf(assertion),
+  };
+}
+
+/** The end of the confirmation by which a bearer may use the assertion for this recipient, in answer to this request. */
+function confirmedUntil(
+  subject: XmlElement,
   expected: { requestId: string; recipient: string; now: number; skew: number },
-): { until: number } {
-  if (!assertion.$.ID) throw new Error('The assertion has no ID.');
-  for (const confirmation of assertion.Subject?.[0]?.SubjectConfirmation ?? []) {
-    const data = confirmation.SubjectConfirmationData?.[0]?.$;
-    if (!data || confirmation.$?.Method !== BEARER) continue;
-    const until = Date.parse(data.NotOnOrAfter ?? '') + expected.skew;
-    const begun = data.NotBefore === undefined || Date.parse(data.NotBefore) <= expected.now + expected.skew;
+): number {
+  for (const confirmation of children(subject, ASSERTION, 'SubjectConfirmation')) {
+    const [data] = children(confirmation, ASSERTION, 'SubjectConfirmationData');
+    if (!data || attribute(confirmation, 'Method') !== BEARER) continue;
+    const until = Date.parse(attribute(data, 'NotOnOrAfter') ?? '') + expected.skew;
+    const notBefore = attribute(data, 'NotBefore');
+    const begun = notBefore === null || Date.parse(notBefore) <= expected.now + expected.skew;
     if (
-      data.Recipient === expected.recipient &&
-      data.InResponseTo === expected.requestId &&
+      attribute(data, 'Recipient') === expected.recipient &&
+      attribute(data, 'InResponseTo') === expected.requestId &&
       begun &&
       expected.now < until
     ) {
-      return { until };
+      return until;
     }
   }
   throw new Error('No bearer confirmation of the assertion is for this recipient, request and time.');
+}
+
+function attributesOf(assertion: XmlElement): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const statement of children(assertion, ASSERTION, 'AttributeStatement')) {
+    for (const element of children(statement, ASSERTION, 'Attribute')) {
+      const name = attribute(element, 'Name') ?? '';
+      const [value] = children(element, ASSERTION, 'AttributeValue');
+      // Values may be of any structure; those that are looked at are text.
+      if (value && !values.has(name) && childElements(value).length === 0) values.set(name, textOf(value));
+    }
+  }
+  return values;
 }

@@ -1,4 +1,16 @@
 import { refused } from './failures.ts';
+import { signaturesAreStrong } from './saml-signatures.ts';
+import {
+  ASSERTION,
+  attribute,
+  children,
+  isNamed,
+  onlyChild,
+  PROTOCOL,
+  parseXml,
+  textOf,
+  type XmlElement,
+} from './saml-xml.ts';
 
 /** Real responses are 5 to 20 KB; those with long lists of groups reach 100. */
 const LARGEST_XML = 256 * 1024;
@@ -6,16 +18,17 @@ const MOST_TAGS = 3000;
 const MOST_NAMESPACES = 1000;
 const DEEPEST_ELEMENT = 64;
 
-/** Signatures and digests that can be forged with money (SHA-1) or with the public key (HMAC). */
-const WEAK_ALGORITHM = /xmldsig#(?:sha1|(?:rsa|dsa|hmac)-sha1)\b/;
+const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
+const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
 
 /**
- * The base64 of a SAML response, when its XML is one that a parser can be given without harm: no larger or deeper than real
- * ones, and without anything that makes parsers read a document differently from each other (document types and their
- * entities, comments, CDATA, processing instructions), for which SAML has no use.
- * @throws Failure `sso.invalid_response`
+ * The root of a SAML response, given in base64, when its XML is one that a parser can be given without harm: no larger or
+ * deeper than real ones, without anything that makes parsers read a document differently from each other (document types and
+ * their entities, comments, CDATA, processing instructions), for which SAML has no use, and with signatures that rest on
+ * accepted algorithms only.
+ * @throws Failure `sso.invalid_response`, or an Error when it is not well-formed
  */
-export function readSamlResponse(encoded: string | null): string {
+export function readSamlResponse(encoded: string | null): XmlElement {
   if (encoded === null || encoded.length > Math.ceil(LARGEST_XML / 3) * 4 + 4096) {
     throw refused('invalid_response', 'There is no SAMLResponse, or it is too large.');
   }
@@ -23,10 +36,44 @@ export function readSamlResponse(encoded: string | null): string {
   const problem =
     (/<!/.test(xml) && 'a document type, a comment or CDATA') ||
     (/<\?(?!xml\s)/.test(xml) && 'a processing instruction') ||
-    (WEAK_ALGORITHM.test(xml) && 'an algorithm that is not accepted') ||
     (isExcessive(xml) && 'malformed, too many or too deep elements');
   if (problem) throw refused('invalid_response', `The SAML response has ${problem}.`);
-  return encoded;
+  const root = parseXml(xml);
+  if (!signaturesAreStrong(root)) {
+    throw refused('invalid_response', 'A signature of the SAML response names an algorithm that is not accepted.');
+  }
+  return root;
+}
+
+/**
+ * Checks what a response says around its assertion (SAML profiles §4.1.4.2, bindings §3.5.5.2): it is meant for this address,
+ * answers this request, comes from this provider and reports success.
+ * @throws Failure `sso.access_denied` when it does not report success; else an Error
+ */
+export function checkResponse(
+  root: XmlElement,
+  expected: { issuer: string; destination: string; requestId: string },
+): void {
+  if (!isNamed(root, PROTOCOL, 'Response') || attribute(root, 'Version') !== '2.0') {
+    throw new Error('This is no response of SAML 2.0.');
+  }
+  const status = attribute(onlyChild(onlyChild(root, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode'), 'Value');
+  if (status !== SUCCESS) throw refused('access_denied', new Error(`The provider reports ${status}.`));
+  if (attribute(root, 'InResponseTo') !== expected.requestId) throw new Error('The response answers another request.');
+  // Where it was sent and who from may be left out of a response that is not itself signed: its assertion says both.
+  const isSigned = children(root, SIGNATURES, 'Signature').length > 0;
+  const destination = attribute(root, 'Destination');
+  if (destination === null ? isSigned : destination !== expected.destination) {
+    throw new Error('The response is for another destination.');
+  }
+  const issuers = children(root, ASSERTION, 'Issuer');
+  if (
+    issuers.length > 1 ||
+    (issuers.length === 0 && isSigned) ||
+    issuers.some((it) => textOf(it) !== expected.issuer)
+  ) {
+    throw new Error('The response is from another issuer.');
+  }
 }
 
 function decoded(encoded: string): string {

@@ -1,8 +1,8 @@
-import { generateServiceProviderMetadata, SAML, SamlStatusError } from '@node-saml/node-saml';
-import { refused } from './failures.ts';
+import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml';
 import type { Identity, Protocol } from './protocol.ts';
-import { type AssertionXml, bearerConfirmation, textOf } from './saml-assertion.ts';
-import { readSamlResponse } from './saml-response.ts';
+import { type HeldAssertion, readAssertion } from './saml-assertion.ts';
+import { checkResponse, readSamlResponse } from './saml-response.ts';
+import { parseXml } from './saml-xml.ts';
 
 /** How far the provider's clock may be from ours. */
 const CLOCK_SKEW_MS = 30_000;
@@ -55,26 +55,19 @@ export function samlProtocol(provider: {
       return { url: await exchange(requestId).getAuthorizeUrlAsync(state, undefined, {}), expectation: requestId };
     },
 
-    async finish(_state, requestId, answer) {
-      const encoded = readSamlResponse(answer.get('SAMLResponse'));
-      const { profile } = await exchange(requestId)
-        .validatePostResponseAsync({ SAMLResponse: encoded })
-        .catch((error) => {
-          throw error instanceof SamlStatusError ? refused('access_denied', error) : error;
-        });
-      if (!profile) throw refused('access_denied');
-      const assertion = profile.getAssertion?.().Assertion as AssertionXml;
-      // node-saml has checked signature, audience and time; what follows it does not check, or only in part.
-      if (textOf(assertion.Issuer?.[0]) !== provider.idpEntityId)
-        throw new Error('The assertion is from another issuer.');
-      if (profile.inResponseTo !== requestId) throw new Error('The response answers another request.');
-      const confirmation = bearerConfirmation(assertion, {
-        requestId,
-        recipient: callbackUrl,
-        now: provider.now(),
-        skew: CLOCK_SKEW_MS,
-      });
-      return { ...identityOf(assertion, profile.attributes), once: { id: assertion.$.ID, until: confirmation.until } };
+    async finish(_state, requestId, answer, method) {
+      if (method !== 'POST') throw new Error('A SAML response comes by POST.');
+      const encoded = answer.get('SAMLResponse') ?? '';
+      const issuer = provider.idpEntityId;
+      checkResponse(readSamlResponse(encoded), { issuer, destination: callbackUrl, requestId });
+      const { profile } = await exchange(requestId).validatePostResponseAsync({ SAMLResponse: encoded });
+      const signed = profile?.getAssertionXml?.();
+      if (signed === undefined) throw new Error('The response holds no assertion.');
+      // node-saml has checked signature, audience and time. What it checks not at all, or only in part, is read from what
+      // was signed.
+      const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
+      const assertion = readAssertion(parseXml(signed), expected);
+      return { ...identityOf(assertion), once: { id: assertion.id, until: assertion.until } };
     },
   };
 }
@@ -89,15 +82,8 @@ export const serviceProviderMetadata = (entityId: string, callbackUrl: string): 
   });
 
 /** The address is the NameID when it is in the email format, else an attribute; a NameID in another format comes last. */
-function identityOf(assertion: AssertionXml, attributes: unknown): Identity {
-  const nameId = assertion.Subject?.[0]?.NameID?.[0];
-  const named = nameId?.$?.Format === EMAIL_FORMAT ? textOf(nameId) : undefined;
-  const values = new Map(Object.entries((attributes ?? {}) as Record<string, unknown>));
-  return { email: named ?? first(values, EMAIL_ATTRIBUTES) ?? textOf(nameId), name: first(values, NAME_ATTRIBUTES) };
-}
-
-/** The first value of the first attribute that is there. */
-function first(values: Map<string, unknown>, names: string[]): unknown {
-  const value = values.get(names.find((name) => values.has(name)) ?? '');
-  return Array.isArray(value) ? value[0] : value;
+function identityOf({ nameId, attributes }: HeldAssertion): Identity {
+  const first = (names: string[]) => names.map((name) => attributes.get(name)).find(Boolean);
+  const email = nameId.format === EMAIL_FORMAT ? nameId.text : (first(EMAIL_ATTRIBUTES) ?? nameId.text);
+  return { email, name: first(NAME_ATTRIBUTES) };
 }

@@ -11,7 +11,7 @@ import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
 import { noteVerified, prepareActiveUser, selectUser, selectUserByEmail, type User } from '../users/service.ts';
 import { type Configuration, configurationOf, protocolOf, saml, serviceProvider } from './configuration.ts';
 import { deadCode, notConfigured, redirectUriNotAllowed, refused, unknownState } from './failures.ts';
-import type { Identity } from './protocol.ts';
+import type { AnswerMethod, Identity } from './protocol.ts';
 import { deleteExpired, insertAssertion, insertCode, insertLogin, takeCode, takeLogin } from './store.ts';
 
 export { renewClientSecrets } from './configuration.ts';
@@ -52,7 +52,12 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
  * @returns where to send the person: the redirect_uri that the sign-in began with, with a `code` or an `error`
  * @throws Failure `company.not_found`, `sso.not_configured`, `sso.unknown_state`
  */
-export async function finishSignIn(ctx: Context, companySlug: string, answer: URLSearchParams): Promise<string> {
+export async function finishSignIn(
+  ctx: Context,
+  companySlug: string,
+  answer: URLSearchParams,
+  method: AnswerMethod,
+): Promise<string> {
   const { company, configuration } = await configurationOf(ctx, companySlug);
   const state = answer.get('state') ?? answer.get('RelayState');
   if (state === null) throw unknownState();
@@ -63,7 +68,7 @@ export async function finishSignIn(ctx: Context, companySlug: string, answer: UR
     const keys = ctx.config.ENCRYPTION_KEYS;
     const expectation = await decrypt(keys, login.expectation, loginContext(company.id, login.stateDigest));
     const protocol = await protocolOf(ctx, company, configuration);
-    const identity = await protocol.finish(state, expectation, answer).catch(asRefusal);
+    const identity = await protocol.finish(state, expectation, answer, method).catch(asRefusal);
     target.searchParams.set('code', await issueCode(ctx, company, configuration, identity));
   } catch (error) {
     if (!(error instanceof Failure && error.reason.startsWith('sso.'))) throw error;

@@ -1,0 +1,51 @@
+import { DOMParser, type XmlElement, type XmlNode } from './xml.js';
+
+export type { XmlElement };
+
+export const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
+export const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
+
+const ELEMENT_NODE = 1;
+
+/**
+ * The root of a document, read by the parser that signatures are checked with: what is decided here is decided of what they
+ * cover. That parser mends much; here nothing is.
+ * @throws Error when the document is not well-formed
+ */
+export function parseXml(xml: string): XmlElement {
+  const fail = (message: string) => {
+    throw new Error(`The XML is not well-formed: ${message}`);
+  };
+  const parser = new DOMParser({ errorHandler: { warning: fail, error: fail, fatalError: fail } });
+  const root = parser.parseFromString(xml, 'text/xml')?.documentElement;
+  if (!root) throw new Error('The XML has no root element.');
+  return root;
+}
+
+const isElement = (node: XmlNode): node is XmlElement => node.nodeType === ELEMENT_NODE;
+
+export const childElements = (element: XmlElement): XmlElement[] => Array.from(element.childNodes).filter(isElement);
+
+export const isNamed = (element: XmlElement, namespace: string, name: string): boolean =>
+  element.namespaceURI === namespace && element.localName === name;
+
+/** The children of an element that have a name of SAML's. */
+export const children = (element: XmlElement, namespace: string, name: string): XmlElement[] =>
+  childElements(element).filter((child) => isNamed(child, namespace, name));
+
+/** The one child of this name. @throws Error when there are none or several */
+export function onlyChild(element: XmlElement, namespace: string, name: string): XmlElement {
+  const [child, ...others] = children(element, namespace, name);
+  if (!child || others.length > 0) throw new Error(`There is not exactly one ${name} in the ${element.localName}.`);
+  return child;
+}
+
+/** What an element says when it holds nothing but text. @throws Error when it holds elements */
+export function textOf(element: XmlElement): string {
+  if (childElements(element).length > 0) throw new Error(`The ${element.localName} holds more than text.`);
+  return (element.textContent ?? '').trim();
+}
+
+/** An attribute, or null when it is not there. */
+export const attribute = (element: XmlElement, name: string): string | null =>
+  element.hasAttribute(name) ? element.getAttribute(name) : null;
