@@ -4,6 +4,7 @@ import { failureResponse } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import type { Doors } from './http/guard.ts';
 import { setHeaders } from './http/headers.ts';
+import { readLeftover } from './http/leftover.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import type { SurfaceEndpoints } from './http/openapi.ts';
 import { platformEndpoints } from './http/platform.ts';
@@ -179,10 +180,11 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   c.set('correlationId', correlationId);
   c.set('seen', { limits: [], contract: null, actor: null, resourceId: null });
   await correlated(correlationId, next);
+  await readLeftover(c.req.raw);
   setHeaders(c, [
     ['x-correlation-id', correlationId],
     ['X-Content-Type-Options', 'nosniff'],
-    ['Strict-Transport-Security', 'max-age=31536000'],
+    ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'],
     // Answers hold tokens and people's data; what may be kept says so itself.
     ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
     ...limitHeaders(c.get('seen').limits),

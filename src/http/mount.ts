@@ -1,14 +1,13 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
-import { HTTPException } from 'hono/http-exception';
 import { type Bindings, configOf } from '../config.ts';
 import { type AnonymousActor, type Caller, type Origin, openContext } from '../context.ts';
-import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { resourceIdOf, resourceParameter } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
 import { type Doors, guard, isTokenAccess, type Seen } from './guard.ts';
+import { readJson } from './json-body.ts';
 import type { Surface } from './surface.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
@@ -19,6 +18,8 @@ export interface HttpEnv {
     surface: Surface;
     seen: Seen;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
+    /** The JSON body, validated; undefined on routes that take none. */
+    body: unknown;
   };
 }
 
@@ -55,11 +56,7 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
     surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, ofJson(bounded)] : [enter];
   const chain: MiddlewareHandler<HttpEnv>[] = [note(contract), ...doorAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
-  if (contract.body) {
-    if (contract.exactNumbers) chain.push(parseExactly);
-    const validateJson = zValidator('json', contract.body, refuseProblems) as MiddlewareHandler;
-    chain.push(ofJson(requireJson), ofJson(validateJson));
-  }
+  if (contract.body) chain.push(ofJson(readJson(contract)));
   return chain;
 }
 
@@ -90,12 +87,12 @@ function entrance(contract: Contract, surface: Surface, doors: Doors): Middlewar
 }
 
 async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): Promise<Response> {
-  const valid = c.req as unknown as { valid(target: 'query' | 'json'): unknown };
+  const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const result = await handle({
     ctx: c.get('context'),
     params: c.req.param(),
     query: contract.query ? valid.valid('query') : undefined,
-    body: contract.body ? valid.valid('json') : undefined,
+    body: c.get('body'),
     request: c.req.raw,
   });
   if (result instanceof Response) return result;
@@ -142,34 +139,11 @@ function callerOf(c: HonoContext<HttpEnv>): Caller {
   };
 }
 
-/** The validator takes the body that is parsed already. What is no JSON is left to it to refuse. */
-const parseExactly: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  const text = await c.req.text();
-  try {
-    const body = parseExactJson(text);
-    c.req.json = async () => body as never;
-  } catch {
-    // The validator parses again and words the refusal.
-  }
-  await next();
-};
-
 /** For routes that take JSON or a form: a form passes, and its handler reads it. */
 const unlessForm =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
     /^multipart\/form-data\b/i.test(c.req.header('content-type') ?? '') ? next() : middleware(c, next);
-
-const requireJson: MiddlewareHandler<HttpEnv> = async (c, next) => {
-  const type = c.req.header('content-type');
-  const isJson = type === undefined ? c.req.raw.body === null : /^application\/([\w.+-]+\+)?json\b/i.test(type);
-  if (!isJson) {
-    throw new Failure('malformed', 'request.not_json', {
-      message: 'Send the body as JSON, with Content-Type: application/json.',
-    });
-  }
-  await next();
-};
 
 function refuseProblems(result: {
   success: boolean;
@@ -181,8 +155,5 @@ function refuseProblems(result: {
 
 /** The domain failure behind an error, or undefined when it is one of ours to fix. */
 export function failureOf(error: unknown): Failure | undefined {
-  if (error instanceof Failure) return error;
-  // Hono's own validator, about a body that is not JSON.
-  if (error instanceof HTTPException && error.status === 400) return new Failure('malformed', 'request.malformed_json');
-  return undefined;
+  return error instanceof Failure ? error : undefined;
 }

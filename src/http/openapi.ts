@@ -98,7 +98,8 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     },
     ...((contract.body ?? contract.form) && {
       requestBody: {
-        required: true,
+        // A body all of whose members are optional is optional itself.
+        required: !contract.body?.safeParse({}).success,
         content: {
           ...(contract.body && {
             'application/json': { schema: contract.body, ...(sent !== undefined && { example: sent }) },

@@ -15,7 +15,7 @@ const KINDS: Record<string, TokenKind> = {
 };
 const PORTAL_ROUTE = /^\/api\/v1\/share-(?:portal|auth)\//;
 
-const PRIVATE: Header = ['Cache-Control', 'private'];
+const PRIVATE: Header = ['Cache-Control', 'private, no-store'];
 const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
 
 /** What a preflight of such a route is told; a browser may remember it for ten minutes. */

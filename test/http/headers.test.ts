@@ -10,7 +10,7 @@ const ROUTES = ENDPOINTS.map(({ method, path }) => [method.toUpperCase(), path.r
 /** What all answers have in common, whatever was asked and however it ended. */
 function expectGuarded({ headers }: Answer): void {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}/);
+  expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}; includeSubDomains$/);
   expect(headers.get('cache-control')).toMatch(/no-store|no-cache|private|max-age/);
   expect(headers.get('x-correlation-id')).toMatch(/^[\da-f-]{36}$/);
   // Who calls is known by headers alone: no page of another origin can make a browser speak for somebody.

@@ -86,7 +86,7 @@ describe('the portal', () => {
     expect(regionsOf((await portal.execute({ regions: ['north'] })).body)).toEqual(['north']);
     const json = { context_id: context.id, parameters: { regions: ['east'] } };
     expect(regionsOf((await as.post(`${bySlugs}/execute`, { json })).body)).toEqual(['east']);
-    expect(shown.headers.get('cache-control')).toBe('private');
+    expect(shown.headers.get('cache-control')).toBe('private, no-store');
   });
 
   it('is for people of the company too, with their console token, as members or through a group', async () => {

@@ -75,7 +75,7 @@ describe('what a link tells', () => {
     ];
     for (const { headers } of [...answers, await linkOf('x').resolve()]) {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
-      expect(headers.get('cache-control')).toBe('private');
+      expect(headers.get('cache-control')).toBe('private, no-store');
     }
   });
 });

@@ -13,6 +13,8 @@ type PortugueseWording = readonly [status: number, errorCode: string | null, sen
 
 const REASONS: Record<string, PortugueseWording> = {
   'request.malformed_json': [400, null, 'O corpo da requisição não é um JSON válido.'],
+  'request.not_json': [400, null, 'Envie o corpo como JSON, com Content-Type: application/json.'],
+  'request.too_deep': [400, null, 'O corpo da requisição tem níveis demais de listas e objetos aninhados.'],
   'request.unknown_route': [404, null, 'Rota não encontrada.'],
   'request.wrong_method': [405, null, 'Método não permitido nesta rota.'],
   'managed_database.not_provisioned': [

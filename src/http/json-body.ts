@@ -1,0 +1,53 @@
+import type { HonoRequest, MiddlewareHandler } from 'hono';
+import { parseExactJson } from '../kernel/exact-json.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { isNestedDeeper } from '../kernel/json-depth.ts';
+import type { Contract } from './endpoint.ts';
+import type { HttpEnv } from './mount.ts';
+
+/** Deeper than anything that is meant; far from where a parser or a database runs out of stack. */
+const MAX_DEPTH = 100;
+
+/**
+ * The one reader of JSON bodies: what it read is the context's `body`, validated. A request without a body, also one that
+ * announces a length of 0, is taken wherever none of the body's members is required.
+ * @throws Failure `request.not_json`, `request.malformed_json`, `request.too_deep` or `request.invalid`
+ */
+export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const value = await jsonOf(c.req, exactNumbers ? parseExactJson : JSON.parse);
+    const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
+    if (parsed?.error) {
+      if (value === undefined && saysJson(c.req)) throw malformed();
+      throw invalid(parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
+    }
+    c.set('body', parsed?.data);
+    await next();
+  };
+}
+
+/** The value that a body holds; undefined where there is none. */
+async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
+  const text = request.raw.body === null ? '' : await request.text();
+  if (text === '') return undefined;
+  if (!saysJson(request)) {
+    throw new Failure('malformed', 'request.not_json', {
+      message: 'Send the body as JSON, with Content-Type: application/json.',
+    });
+  }
+  if (isNestedDeeper(text, MAX_DEPTH)) {
+    throw new Failure('malformed', 'request.too_deep', {
+      message: `The body is nested more than ${MAX_DEPTH} levels deep.`,
+    });
+  }
+  try {
+    return parse(text);
+  } catch {
+    throw malformed();
+  }
+}
+
+const saysJson = (request: HonoRequest): boolean =>
+  /^application\/([\w.+-]+\+)?json\b/i.test(request.header('content-type') ?? '');
+
+const malformed = () => new Failure('malformed', 'request.malformed_json');

@@ -1,0 +1,135 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { type Answer, type Caller, call } from '../support/api.ts';
+import { signed } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+const nestedObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+
+describe('a JSON body', () => {
+  const post = (body: string) => signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+
+  it('may be nested a hundred levels deep', async () => {
+    const { status, body } = await post(`{"name":"Deep","metadata":{"deep":${nested(98)}}}`);
+    expect([status, JSON.stringify(body.metadata.deep)]).toEqual([201, nested(98)]);
+  });
+
+  it.each([
+    ['lists', nested(99)],
+    ['lists by the thousand', nested(5_000)],
+    ['lists by the hundred thousand', nested(200_000)],
+    ['objects by the thousand', nestedObjects(20_000)],
+    ['lists that never end', '['.repeat(500_000)],
+  ])('is refused when it is nested deeper: %s', async (_what, deep) => {
+    const { status, body } = await post(`{"name":"Too deep","metadata":{"deep":${deep}}}`);
+    expect([status, body.error, body.message]).toEqual([
+      400,
+      'BadRequest',
+      'The body is nested more than 100 levels deep.',
+    ]);
+  });
+
+  it.each<[string, () => Promise<Answer>]>([
+    ['a policy', () => company.as.post('/v1/policies', { headers: JSON_TYPE, body: `{"document":${nested(5_000)}}` })],
+    ['a sign-in', () => call('POST', '/v1/auth/login', { headers: JSON_TYPE, body: nested(5_000) })],
+    ['a row', () => company.as.post('/v1/managed-tables', { headers: JSON_TYPE, body: nestedObjects(5_000) })],
+    [
+      'numbers of all digits',
+      () => company.as.post(ROWS, { headers: JSON_TYPE, body: `{"rows":[12345678901234567890,${nested(5_000)}]}` }),
+    ],
+    ['parameters', () => company.as.post(EXECUTE, { headers: JSON_TYPE, body: `{"parameters":${nested(5_000)}}` })],
+  ])('is refused on every surface: %s', async (_what, send) => {
+    expect((await send()).status).toBe(400);
+  });
+});
+
+describe('a token whose parts are nested deep', () => {
+  const part = (json: string) => Buffer.from(json).toString('base64url');
+  const deep = `{"deep":${nested(5_000)}}`;
+
+  it.each([
+    ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nested(5_000)}}`)}.${part('{}')}.AAAA`],
+    ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deep)}.AAAA`],
+    ['header of a secret', `${part(`{"alg":"HS256","deep":${nested(5_000)}}`)}.${part(deep)}.AAAA`],
+  ])('is no token: its %s', async (_what, token) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const json = { company_slug: company.slug, social_token: token };
+    expect((await call('GET', '/v1/auth/me', { headers })).status).toBe(401);
+    expect((await call('GET', '/api/v1/share-portal/contexts', { headers })).status).toBe(401);
+    expect((await call('GET', `/api/embed/d/${token}/info`)).status).toBeLessThan(500);
+    expect((await call('POST', '/v1/auth/social', { json })).status).toBeLessThan(500);
+    expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: token } })).status).toBeLessThan(500);
+  });
+});
+
+const NOBODY = 'f'.repeat(24);
+const ROWS = `/v1/managed-tables/${NOBODY}/data`;
+const EXECUTE = `/v1/dashboards/${NOBODY}/execute`;
+
+/** Every route whose body may be left out, by what its schema says. */
+const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints.flatMap(({ contract }) =>
+    contract.body?.safeParse({}).success
+      ? [[`${contract.method.toUpperCase()} ${contract.path}`, surface, contract] as const]
+      : [],
+  ),
+);
+
+describe('a body all of whose members are optional', () => {
+  it('is one of many', () => {
+    expect(OPTIONAL.map(([route]) => route)).toContain('POST /api/v1/domain-knowledge/suggestions/{id}/accept');
+  });
+
+  describe.each(OPTIONAL)('%s', (_route, surface, { method, path }) => {
+    it.each([
+      ['no body', {}],
+      ['a length of 0, as fetch sends it', { headers: { 'content-length': '0' }, body: '' }],
+      ['a length of 0 and a type', { headers: { 'content-length': '0', ...JSON_TYPE }, body: '' }],
+      [
+        'a length of 0 and a type of text',
+        { headers: { 'content-length': '0', 'content-type': 'text/plain' }, body: '' },
+      ],
+    ])('may be left out: %s', async (_what, sending) => {
+      const caller: Caller = surface.credential === 'signature' ? signed(company.apiKey) : company.as;
+      const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY), sending);
+      // What is wrong, if anything, is wrong with the world, not with the body.
+      expect(JSON.stringify(body)).not.toMatch(/JSON/);
+      expect(status).toBeLessThan(500);
+    });
+  });
+});
+
+describe('a body with a member that is required', () => {
+  it.each([
+    ['no body', {}],
+    ['a length of 0', { headers: { 'content-length': '0' }, body: '' }],
+  ])('is missed by name: %s', async (_what, sending) => {
+    const { status, body } = await company.as.post('/v1/groups', sending);
+    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    expect(body.details).toContainEqual({ field: 'name', message: expect.any(String) });
+  });
+
+  it.each([
+    ['null', 'null', 422],
+    ['nothing that says it is JSON', '', 400],
+    ['nothing but a space', ' ', 400],
+    ['text', 'name=x', 400],
+  ])('is not %s', async (_what, body, status) => {
+    expect((await company.as.post('/v1/groups', { headers: JSON_TYPE, body })).status).toBe(status);
+  });
+
+  it('comes with its type', async () => {
+    const { status, body } = await company.as.post('/v1/groups', {
+      headers: { 'content-type': 'text/plain' },
+      body: '{}',
+    });
+    expect([status, body.error]).toEqual([400, 'BAD_REQUEST']);
+  });
+});

@@ -1,0 +1,28 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { isNestedDeeper } from '../../src/kernel/json-depth.ts';
+
+const depthOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+
+it('is told of any JSON', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, spaced) => {
+      const text = JSON.stringify(value, null, spaced ? 2 : 0);
+      expect(isNestedDeeper(text, limit)).toBe(depthOf(JSON.parse(text)) > limit);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it.each([
+  ['brackets in a string', '["[[[[", {"{{{{": 1}]', 2],
+  ['brackets after an escaped quote', '["\\"[[[["]', 1],
+  ['a string that ends with a backslash', '["\\\\", [1]]', 2],
+])('takes %s for what they are', (_what, text, depth) => {
+  expect([isNestedDeeper(text, depth), isNestedDeeper(text, depth - 1)]).toEqual([false, true]);
+});
+
+it.each(['"', '"\\', '[', '}}}', '', '"[[['])('ends on %j, which is no JSON', (text) => {
+  expect(isNestedDeeper(text, 100)).toBe(false);
+});

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleWorker } from '../../local/bundle.ts';
+import { freePort } from '../../local/processes.ts';
+import { openState } from '../../local/state.ts';
+import { type LocalWorker, startWorker } from '../../local/worker.ts';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+
+let folder: string;
+let baseUrl: string;
+let worker: LocalWorker | undefined;
+
+/** The Worker as `npm start` runs it: what is asked here needs no Postgres. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'data-console-connections-'));
+  const { secrets } = await openState(join(folder, 'state'));
+  const port = await freePort();
+  baseUrl = `http://127.0.0.1:${port}`;
+  worker = await startWorker({
+    projectDir: PROJECT,
+    stateDir: join(folder, 'worker'),
+    modules: await bundleWorker(PROJECT, join(folder, 'worker', 'bundle')),
+    port,
+    variables: {
+      ...secrets,
+      CONSOLE_URL: baseUrl,
+      DEVELOPMENT: 'true',
+      ALLOWED_ORIGINS: '*',
+      RATE_LIMIT_IP_PER_SECOND: '1000000',
+    },
+    deliver: async () => {},
+  });
+}, 120_000);
+afterAll(async () => {
+  await worker?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const NOBODY = 'f'.repeat(24);
+const json = { 'content-type': 'application/json' };
+const someJson = (bytes: number) => JSON.stringify({ email: 'a'.repeat(bytes) });
+
+const aForm = (bytes: number): { headers: Record<string, string>; body: Buffer } => {
+  const head = '--b\r\ncontent-disposition: form-data; name="files"; filename="a.csv"\r\n\r\n';
+  return {
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    body: Buffer.concat([Buffer.from(head), randomBytes(bytes), Buffer.from('\r\n--b--\r\n')]),
+  };
+};
+
+/** Requests that are refused before anybody reads their bodies, each for a reason of its own. */
+const REFUSED: [
+  what: string,
+  status: number,
+  path: string,
+  sending: { headers: Record<string, string>; body: string | Buffer },
+][] = [
+  ['without a signature', 401, '/accounts', { headers: json, body: someJson(50) }],
+  ['without a session', 401, '/v1/groups', { headers: json, body: someJson(50) }],
+  ['without a session, of 60 KiB', 401, '/v1/groups', { headers: json, body: someJson(60 * 1024) }],
+  ['of a path that no route has', 404, '/v1/nothing', { headers: json, body: someJson(50) }],
+  ['of a method that the route has not', 405, '/health', { headers: json, body: someJson(50) }],
+  ['of a form without a session', 401, '/v1/managed-tables/upload', aForm(6 * 1024)],
+  ['of a body where none is taken', 401, `/v1/policies/${NOBODY}/clone`, { headers: json, body: someJson(50) }],
+];
+
+describe('a request that was refused', () => {
+  it.each(REFUSED)('leaves its connection usable: %s', async (_what, status, path, sending) => {
+    for (let round = 0; round < 100; round += 1) {
+      const refused = await fetch(`${baseUrl}${path}`, { method: 'POST', ...sending });
+      expect(refused.status).toBe(status);
+      await refused.arrayBuffer();
+      const next = await fetch(`${baseUrl}/health`);
+      expect(next.status).toBe(200);
+      await next.arrayBuffer();
+    }
+  });
+
+  it.each(REFUSED)('is followed on the same connection: %s', async (_what, status, path, sending) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ports = new Set<number | undefined>();
+    const ask = (
+      method: string,
+      path: string,
+      sending: { headers?: Record<string, string>; body?: string | Buffer } = {},
+    ) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = request(`${baseUrl}${path}`, { method, agent, headers: sending.headers }, (answer) => {
+          ports.add(answer.socket.localPort);
+          answer.on('end', () => resolve(answer.statusCode)).resume();
+        });
+        asked.on('error', reject).end(sending.body);
+      });
+    for (let round = 0; round < 20; round += 1) {
+      expect(await ask('POST', path, sending)).toBe(status);
+      expect(await ask('GET', '/health')).toBe(200);
+    }
+    agent.destroy();
+    expect(ports.size).toBe(1);
+  });
+
+  it('is answered though its body never comes', async () => {
+    const startedAt = Date.now();
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { ...json, 'content-length': '1000' };
+      const asked = request(`${baseUrl}/v1/groups`, { method: 'POST', headers }, (answer) => {
+        resolve(answer.statusCode);
+        asked.destroy();
+      });
+      asked.on('error', reject);
+      asked.write('{');
+    });
+    expect(status).toBe(401);
+    expect(Date.now() - startedAt).toBeLessThan(10_000);
+  });
+});
