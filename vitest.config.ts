@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import { buildPages } from './src/web/build.ts';
@@ -27,6 +28,8 @@ const random = () => randomBytes(32).toString('base64');
 
 export default defineConfig({
   test: {
+    // Most of a test is waiting for the simulators: two files at once, also on two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       { test: { name: 'node', include: IN_NODE, testTimeout: 60_000, hookTimeout: 60_000 } },
       {
@@ -41,6 +44,8 @@ export default defineConfig({
       {
         test: {
           name: 'worker',
+          // Loading the Worker takes seconds: once for each process, not for each file.
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...IN_NODE, ...IN_BROWSER],
           setupFiles: ['test/support/migrate.ts'],

@@ -1,8 +1,9 @@
-import { applyD1Migrations, env } from 'cloudflare:test';
+import { applyD1Migrations, env, reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
 
-// Storage is isolated by test file, so each file begins with empty databases.
+// The files of a worker share its modules, which take seconds to load, and nothing else: each begins with empty storage.
 beforeAll(async () => {
+  await reset();
   await applyD1Migrations(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
   await applyD1Migrations(env.AUDIT_DB, env.AUDIT_DB_MIGRATIONS);
 });
