@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
+import type { Chromium } from './chromium.ts';
 import { url } from './world.ts';
 
 /** What stands in for an answer of the API that cannot be made to happen: undefined leaves the call to the API. */
@@ -24,13 +25,20 @@ export interface OpenPage {
   problems: string[];
 }
 
-export const installed = inject('chromium') !== '';
+const browserOfRun = inject('chromium');
+
+export const installed = browserOfRun !== null;
 
 /** Pages of one browser for all tests of a file; they are closed at its end. */
 export function useBrowser() {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: inject('chromium'), args: ['--no-sandbox'] });
+    const { path, libraries } = browserOfRun as Chromium;
+    browser = await chromium.launch({
+      executablePath: path,
+      args: ['--no-sandbox'],
+      env: { ...process.env, ...(libraries !== null && { LD_LIBRARY_PATH: libraries }) } as Record<string, string>,
+    });
   });
   afterAll(() => browser?.close());
 
