@@ -12,6 +12,11 @@ import { inContext } from './context.ts';
 
 let made = 0;
 
+/** Names are counted from 1 again: what a file makes is called the same whichever ran before it. */
+export const countAnew = (): void => {
+  made = 0;
+};
+
 const PASSWORD = 'correct-horse-battery';
 
 /** A company as its founding answered it, and its owner, signed in. */
