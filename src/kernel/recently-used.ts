@@ -1,10 +1,14 @@
-/** A map that holds at most so many entries and forgets the one that was longest not asked for. */
+/** A map that forgets what was longest not asked for, as soon as its entries together weigh more than it may hold. */
 export class RecentlyUsed<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
+  readonly #weigh: (key: Key, value: Value) => number;
+  #weight = 0;
 
-  constructor(capacity: number) {
+  /** @param weigh what an entry weighs; without it, `capacity` counts entries */
+  constructor(capacity: number, weigh: (key: Key, value: Value) => number = () => 1) {
     this.#capacity = capacity;
+    this.#weigh = weigh;
   }
 
   get(key: Key): Value | undefined {
@@ -17,12 +21,19 @@ export class RecentlyUsed<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
-    this.#entries.delete(key);
+    this.#forget(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#capacity) return;
+    this.#weight += this.#weigh(key, value);
     for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
+      if (this.#weight <= this.#capacity) return;
+      this.#forget(oldest);
     }
+  }
+
+  #forget(key: Key): void {
+    const value = this.#entries.get(key);
+    if (value === undefined) return;
+    this.#weight -= this.#weigh(key, value);
+    this.#entries.delete(key);
   }
 }

@@ -20,6 +20,10 @@ export interface Dimension extends Parameter {
   origin: 'filter' | 'parameter';
   /** Its SQL can be given any number of values: every use is `= ANY ({{slug}})`. */
   takesList: boolean;
+  /** Ids of the visualizations that have a parameter of this name and are given the value. */
+  reaches: readonly string[];
+  /** Ids of those that have one and are not: the filter is not for them. */
+  misses: readonly string[];
 }
 
 /**
@@ -73,24 +77,45 @@ export interface Rule {
   mustSend: boolean;
 }
 
-/** The rules of one viewer, by slug. */
+/** The rules of one viewer. */
 export interface ViewerRules {
+  /** By slug. */
   rules: ReadonlyMap<string, Rule>;
-  /** Policies that cannot be kept, because what they speak of is gone or has changed: nothing may be shown then. */
+  /** What the viewer is held to, by slug; undefined where no filter stands for it any more. */
+  held: ReadonlyMap<string, BoundValue | undefined>;
+  /** Ids of visualizations that what the viewer is held to does not reach, though it is about them: they are not shown. */
+  refused: ReadonlySet<string>;
+  /** Terms that cannot be kept, because what they speak of is gone or has changed: nothing may be shown then. */
   unkept: readonly string[];
 }
 
 /** Combines a viewer's terms into what they may choose, what is fixed and what is bound. */
 export function viewerRules(dimensions: readonly Dimension[], terms: Terms = {}): ViewerRules {
   const rules = new Map(dimensions.map((dimension) => [dimension.slug, initialRule(dimension, terms)]));
-  const unkept: string[] = [];
+  const narrowing = new Set<string>();
   for (const policy of terms.policies ?? []) {
-    const rule = rules.get(policy.filter_slug);
-    if (rule && (policy.mode === 'hidden' || isChoice(rule.dimension.kind))) {
-      rules.set(policy.filter_slug, narrowed(rule, policy));
-    } else if (policy.mode !== 'hidden') unkept.push(policy.filter_slug);
+    const { filter_slug: slug, mode } = policy;
+    const rule = rules.get(slug);
+    if (rule && (mode === 'hidden' || isChoice(rule.dimension.kind))) rules.set(slug, narrowed(rule, policy));
+    if (mode !== 'hidden') narrowing.add(slug);
   }
-  return { rules, unkept };
+  const fixed = Object.entries(terms.embed?.fixed ?? {}).filter(([, value]) => !isNoValue(value));
+  const slugs = new Set([...narrowing, ...fixed.map(([slug]) => slug)]);
+
+  const held = new Map<string, BoundValue | undefined>();
+  const refused = new Set<string>();
+  const unkept: string[] = [];
+  for (const slug of slugs) {
+    const rule = rules.get(slug);
+    const { reaches = [], misses = [], origin = 'parameter', kind = 'text' } = rule?.dimension ?? {};
+    // A policy is about a filter: where that is gone, or no choice any more, the parameters of its name are left to nobody.
+    const bound = rule !== undefined && !(narrowing.has(slug) && (origin === 'parameter' || !isChoice(kind)));
+    held.set(slug, bound && origin === 'filter' ? heldTo(rule) : undefined);
+    const left = bound ? misses : [...reaches, ...misses];
+    for (const id of left) refused.add(id);
+    if (!bound && left.length === 0) unkept.push(slug);
+  }
+  return { rules, held, refused, unkept };
 }
 
 function initialRule(dimension: Dimension, { embed, parametersOpen }: Terms): Rule {
@@ -124,13 +149,13 @@ function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
  * @throws Failure `sharing.policy_violation`, or one of validation naming every parameter at fault
  */
 export function boundValues({ rules, unkept }: ViewerRules, sent: Readonly<Record<string, unknown>>): BoundValues {
-  if (unkept.length > 0) throw violation(unkept[0] as string);
+  if (unkept.length > 0) throw policyViolation();
   const slugs = Object.keys(sent);
   if (slugs.length > MAX_PARAMETERS) {
     throw invalid([{ field: 'parameters', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
   }
   const closed = slugs.find((slug) => rules.get(slug)?.access === 'closed');
-  if (closed !== undefined) throw violation(closed);
+  if (closed !== undefined) throw policyViolation(closed);
 
   const problems: FieldProblem[] = slugs
     .filter((slug) => !rules.has(slug))
@@ -144,27 +169,37 @@ export function boundValues({ rules, unkept }: ViewerRules, sent: Readonly<Recor
       continue;
     }
     const value = chosen.value === null ? unchosen(rule, input) : choice(rule, chosen.value);
-    if (rule.mustSend ? chosen.value === null : rule.required && value === null) {
-      problems.push({ field: `parameters.${slug}`, message: 'is required' });
-    }
+    if (rule.mustSend ? chosen.value === null : rule.required && value === null) problems.push(missing(rule));
     if (value !== undefined) values.set(slug, value);
   }
   if (problems.length > 0) throw invalid(problems);
   return values;
 }
 
+/** Names of what is closed are not for the viewer. */
+const missing = ({ access, dimension: { slug } }: Rule): FieldProblem =>
+  access === 'open'
+    ? { field: `parameters.${slug}`, message: 'is required' }
+    : { field: 'parameters', message: 'cannot hold something that is required: it is not to be chosen here' };
+
 /** What the viewer chose, if it is among what is allowed. */
 function choice({ dimension, allowed }: Rule, value: BoundValue): BoundValue {
   if (allowed === null) return value;
   const kept = value?.type === 'list' && value.values.every((chosen) => allowed.includes(chosen));
-  if (!kept) throw violation(dimension.slug);
+  if (!kept) throw policyViolation(dimension.slug);
   return value;
 }
 
-/** The value of what the viewer left out, or sent as no value; undefined where each visualization has its own. */
-function unchosen({ dimension, access, allowed, otherwise, required }: Rule, input: unknown): BoundValue | undefined {
+/** What a rule binds to, whatever the viewer sends: all that is allowed, or what is fixed. Null when that is anything. */
+function heldTo({ otherwise, allowed }: Rule): BoundValue {
   if (typeof otherwise === 'object') return within(otherwise.fixed, allowed);
-  if (allowed !== null) return { type: 'list', values: [...allowed] };
+  return allowed && { type: 'list', values: [...allowed] };
+}
+
+/** The value of what the viewer left out, or sent as no value; undefined where each visualization has its own. */
+function unchosen(rule: Rule, input: unknown): BoundValue | undefined {
+  const { dimension, access, allowed, otherwise, required } = rule;
+  if (allowed !== null || typeof otherwise === 'object') return heldTo(rule);
   if (otherwise === 'none') return null;
   // Sending no value takes the default away, unless there must be one.
   if (access === 'open' && input !== undefined && !required) return null;
@@ -211,19 +246,37 @@ function narrowedDefault({ kind, default: standing }: Dimension, allowed: readon
   return kept ? standing : null;
 }
 
+/** Which options of a filter a viewer may see. */
+export interface OptionsRule {
+  /** The values that are left; null for all. */
+  allowed: readonly string[] | null;
+  /** What the SQL of the options is bound to, by the slugs of other filters; null when it may not run for this viewer. */
+  bound: BoundValues | null;
+}
+
 /**
- * The rule whose options a viewer asks for.
+ * What a viewer may see of a filter's options. Their SQL shows what the viewer is held to elsewhere and no more: SQL that
+ * does not use something of it would show what that hides, and does not run. Values that a policy names are shown all the same.
+ * @param uses the slugs that the SQL of the options uses with these values; null where there is none
  * @throws Failure `sharing.filter_disabled` for a filter that is not the viewer's, `sharing.filter_not_found`
  */
-export function optionsRule({ rules, unkept }: ViewerRules, slug: string): Rule {
+export function optionsRule(
+  { rules, held, unkept }: ViewerRules,
+  slug: string,
+  uses: ((values: BoundValues) => ReadonlySet<string>) | null,
+): OptionsRule {
   const rule = rules.get(slug);
   if (!rule || !isChoice(rule.dimension.kind)) {
     throw new Failure('missing', 'sharing.filter_not_found', { message: 'There is no such filter with options.' });
   }
-  if (rule.access === 'closed' || unkept.length > 0) {
+  const others = [...held].filter(([other]) => other !== slug);
+  const bound = new Map(others.map(([other, value]) => [other, value ?? null]));
+  const used = uses?.(bound);
+  const isBound = !used || others.every(([other, value]) => value !== undefined && used.has(other));
+  if (rule.access === 'closed' || unkept.length > 0 || (!isBound && rule.allowed === null)) {
     throw new Failure('forbidden', 'sharing.filter_disabled', { message: 'This filter is not available.' });
   }
-  return rule;
+  return { allowed: rule.allowed, bound: isBound ? bound : null };
 }
 
 /**
@@ -240,8 +293,9 @@ function canonical(value: NonNullable<BoundValue>): unknown {
   return value.type === 'range' ? ['range', value.from, value.to] : [value.type, value.value];
 }
 
-const violation = (slug: string): Failure =>
+/** What a viewer is not shown. `slug` is told only where the viewer sent it: others may be names that are not for them. */
+export const policyViolation = (slug?: string): Failure =>
   new Failure('forbidden', 'sharing.policy_violation', {
     message: 'The parameters are not among those that may be chosen here.',
-    filter_slug: slug,
+    ...(slug !== undefined && { filter_slug: slug }),
   });

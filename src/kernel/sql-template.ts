@@ -1,4 +1,5 @@
 import type { BoundValue, BoundValues, ParameterKind } from './parameters.ts';
+import { RecentlyUsed } from './recently-used.ts';
 import { type SqlToken, sqlTokens } from './sql-lexer.ts';
 
 /** Which part of a parameter's value a place takes: a date range gives its two ends. */
@@ -51,6 +52,24 @@ const SLUG_IN_BRACES = /\{\{[ \t\n\r]*([a-z0-9][a-z0-9_]*(?:-[a-z0-9_]+)*)(?:\.(
  */
 export function parseTemplate(sql: string): SqlTemplate {
   return new TemplateParser(sql).parse();
+}
+
+/** About the bytes that templates may take in an isolate, which has 128 MB for everything. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+const BYTES_OF_PIECE = 150;
+
+const templates = new RecentlyUsed<string, SqlTemplate>(
+  KEPT_BYTES,
+  (sql, { pieces }) => 2 * sql.length + BYTES_OF_PIECE * pieces.length,
+);
+
+/** The same, parsed once for each version of a text: to read a long one takes milliseconds. @throws TemplateError */
+export function templateOf(sql: string): SqlTemplate {
+  const known = templates.get(sql);
+  if (known) return known;
+  const template = parseTemplate(sql);
+  templates.set(sql, template);
+  return template;
 }
 
 class TemplateParser {
@@ -175,10 +194,7 @@ export function compileTemplate(
   kinds: ReadonlyMap<string, ParameterKind>,
   values: BoundValues,
 ): CompiledSql {
-  const dropped = new Set<number>();
-  for (const { slug, part, clause } of template.placeholders) {
-    if (clause !== null && !hasValue(values.get(slug) ?? null, part)) dropped.add(clause);
-  }
+  const dropped = droppedClauses(template, values);
   const bound: (string | null)[] = [];
   const numbers = new Map<string, number>();
   let text = '';
@@ -202,6 +218,18 @@ export function compileTemplate(
     text += ` ($${number}::${list ? 'text[]' : SQL_TYPES[kind]}) `;
   }
   return { text, values: bound };
+}
+
+/** The slugs that the statement for these values uses: what stands in dropped clauses alone is not among them. */
+export function usedSlugs(template: SqlTemplate, values: BoundValues): ReadonlySet<string> {
+  const dropped = droppedClauses(template, values);
+  const kept = template.placeholders.filter(({ clause }) => clause === null || !dropped.has(clause));
+  return new Set(kept.map(({ slug }) => slug));
+}
+
+function droppedClauses(template: SqlTemplate, values: BoundValues): ReadonlySet<number> {
+  const lacking = template.placeholders.filter(({ slug, part }) => !hasValue(values.get(slug) ?? null, part));
+  return new Set(lacking.flatMap(({ clause }) => clause ?? []));
 }
 
 /** Whether there is something to bind. A list without elements is a value: it means that nothing is allowed. */

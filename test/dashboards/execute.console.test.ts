@@ -204,7 +204,11 @@ describe('rules on a dashboard', () => {
 describe('options of a filter', () => {
   const options = (of: unknown, wanted: { allowed?: string[]; search?: string } = {}) =>
     inside((ctx) =>
-      filterOptions(ctx, { options: of as never }, { allowed: wanted.allowed ?? null, search: wanted.search ?? '' }),
+      filterOptions(ctx, { options: of as never }, [], {
+        allowed: wanted.allowed ?? null,
+        bound: new Map(),
+        search: wanted.search ?? '',
+      }),
     );
 
   it('come from the dashboard, from SQL with one or two columns, or from what a policy leaves', async () => {

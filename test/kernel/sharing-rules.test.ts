@@ -222,14 +222,115 @@ describe('what a viewer sees', () => {
   });
 
   it('gives options of open filters alone', () => {
-    expect(optionsRule(viewerRules([region], selectableAB), 'region').allowed).toEqual(['a', 'b']);
+    expect(optionsRule(viewerRules([region], selectableAB), 'region', null).allowed).toEqual(['a', 'b']);
     for (const terms of [lockedAB, hidden, embed({})]) {
-      expect(() => optionsRule(viewerRules([region], terms), 'region')).toThrow(
+      expect(() => optionsRule(viewerRules([region], terms), 'region', null)).toThrow(
         expect.objectContaining({ reason: 'sharing.filter_disabled' }),
       );
     }
-    expect(() => optionsRule(viewerRules([region]), 'other')).toThrow(
+    expect(() => optionsRule(viewerRules([region]), 'other', null)).toThrow(
       expect.objectContaining({ reason: 'sharing.filter_not_found' }),
     );
+  });
+});
+
+describe('what a viewer is held to, but a visualization is not bound by', () => {
+  const reached = dimension('region', { reaches: ['v', 'w'] });
+  const narrowedTo = dimension('region', { reaches: ['v'], misses: ['w'] });
+  const gone = dimension('region', { reaches: ['v', 'w'], origin: 'parameter' });
+  const noChoice = dimension('region', { reaches: ['v'], misses: ['w'], kind: 'text' });
+  const fixed = embed({ fixed: { region: ['a'] } });
+  const cases: [what: string, terms: Terms, of: Dimension[], refused: string[], unkept: string[]][] = [
+    ['no terms', {}, [narrowedTo], [], []],
+    ['locked, and bound everywhere', lockedAB, [reached], [], []],
+    ['locked, and not for one of them', lockedAB, [narrowedTo], ['w'], []],
+    ['selectable, and not for one of them', selectableAB, [narrowedTo], ['w'], []],
+    ['hidden holds to nothing', hidden, [narrowedTo], [], []],
+    ['locked, and the filter is gone', lockedAB, [gone], ['v', 'w'], []],
+    ['selectable, and the filter is gone', selectableAB, [gone], ['v', 'w'], []],
+    ['locked, and the filter is no choice any more', lockedAB, [noChoice], ['v', 'w'], []],
+    ['locked, and nothing has the parameter', lockedAB, [dimension('region')], [], []],
+    ['locked, and neither filter nor parameter is left', lockedAB, [], [], ['region']],
+    ['fixed, and bound everywhere', fixed, [reached], [], []],
+    ['fixed, and not for one of them', fixed, [narrowedTo], ['w'], []],
+    ['fixed, for parameters that no filter stands for', fixed, [gone], [], []],
+    ['fixed, and neither filter nor parameter is left', fixed, [], [], ['region']],
+    ['fixed to no value holds to nothing', embed({ fixed: { region: null } }), [], [], []],
+  ];
+  it.each(cases)('%s', (_what, terms, of, refused, unkept) => {
+    const rules = viewerRules(of, terms);
+    expect([[...rules.refused], rules.unkept]).toEqual([refused, unkept]);
+    if (unkept.length > 0) expect(() => boundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION }));
+    else expect(() => boundValues(rules, {})).not.toThrow();
+  });
+
+  it('is told by no name that the viewer did not send', () => {
+    const told = (of: Dimension[], terms: Terms, sent: Record<string, unknown>) => {
+      try {
+        boundValues(viewerRules(of, terms), sent);
+      } catch (error) {
+        return JSON.stringify((error as Failure).detail);
+      }
+      throw new Error('Nothing was refused.');
+    };
+    expect(told([], lockedAB, {})).not.toContain('region');
+    expect(told([dimension('region', { required: true })], embed({}), {})).not.toContain('region');
+    expect(told([region], lockedAB, { region: ['a'] })).toContain('region');
+  });
+});
+
+describe('the SQL of options', () => {
+  const city = dimension('city');
+  const shop = dimension('shop');
+  const gone = dimension('region', { origin: 'parameter', reaches: ['v'] });
+  const DISABLED = 'sharing.filter_disabled';
+  const held = [['region', list('a', 'b')]];
+  const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Dimension[]][] = [
+    ['without terms: nothing is bound', {}, ['region'], []],
+    ['locked elsewhere, and used', lockedAB, ['region'], held],
+    ['selectable elsewhere, and used', selectableAB, ['region', 'shop'], held],
+    ['hidden elsewhere: nothing is bound', hidden, ['region'], []],
+    ['locked elsewhere, and not used', lockedAB, ['shop'], DISABLED],
+    ['selectable elsewhere, and not used', selectableAB, [], DISABLED],
+    ['locked elsewhere, and options that are no SQL', lockedAB, null, held],
+    [
+      'held to two, and one is used',
+      { policies: [...lockedAB.policies, policy('shop', 'selectable', 'x')] },
+      ['region'],
+      DISABLED,
+    ],
+    [
+      'held to nothing in common',
+      { policies: [policy('region', 'locked', 'a'), policy('region', 'locked', 'b')] },
+      ['region'],
+      [['region', list()]],
+    ],
+    ['locked, and the filter is gone', lockedAB, ['region'], DISABLED, [gone, city]],
+    [
+      'fixed elsewhere, and used',
+      embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
+      ['region'],
+      [['region', list('a')]],
+    ],
+    ['fixed elsewhere, and not used', embed({ fixed: { region: ['a'] }, allowed: ['city'] }), [], DISABLED],
+    [
+      'fixed for what is no filter',
+      embed({ fixed: { region: ['a'] }, allowed: ['city'] }),
+      ['region'],
+      DISABLED,
+      [gone, city],
+    ],
+    [
+      'a policy of its own: what it names is shown without the SQL',
+      { policies: [...lockedAB.policies, policy('city', 'selectable', 'x')] },
+      [],
+      null,
+    ],
+    ['a policy of its own does not need to be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
+  ];
+  it.each(cases)('%s', (_what, terms, uses, outcome, of = [region, city, shop]) => {
+    const ask = () => optionsRule(viewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
+    if (outcome === DISABLED) expect(ask).toThrow(expect.objectContaining({ reason: DISABLED }));
+    else expect(outcome === null ? ask() : [...(ask() ?? ['none'])]).toEqual(outcome);
   });
 });

@@ -9,6 +9,8 @@ export const dimension = (slug: string, overrides: Partial<Dimension> = {}): Dim
   required: false,
   origin: 'filter',
   takesList: true,
+  reaches: [],
+  misses: [],
   ...overrides,
 });
 

@@ -208,10 +208,14 @@ describe('permission', () => {
   });
 
   it('is needed for what is granted, and comes before validation', async () => {
-    const { dashboards, neither } = await users();
+    const { dashboards, both, neither } = await users();
     const { id } = await aContext(company);
     expect((await put(id, [visualizationGrant(visualization._id)], dashboards)).status).toBe(403);
-    expect((await put(id, [dashboardGrant(dashboard._id)], dashboards)).status).toBe(200);
+    // Who shares a dashboard shares what stands on it.
+    expect((await put(id, [dashboardGrant(dashboard._id)], dashboards)).status).toBe(403);
+    const bare = await aDashboard(company.as, []);
+    expect((await put(id, [dashboardGrant(bare._id)], dashboards)).status).toBe(200);
+    expect((await put(id, [dashboardGrant(dashboard._id)], both)).status).toBe(200);
     const json = { name: 'Circle', grants: [visualizationGrant(visualization._id)] };
     expect((await dashboards.post(CONTEXTS, { json })).status).toBe(403);
     expect((await neither.post(CONTEXTS, { json: {} })).status).toBe(403);

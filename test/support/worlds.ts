@@ -84,7 +84,12 @@ export const logIn = (companySlug: string, email: string, password: string): Pro
  */
 export async function aUser(
   company: Company,
-  { can = [], on = ['*'], denied = [] }: { can?: string[]; on?: string[]; denied?: string[] } = {},
+  {
+    can = [],
+    on = ['*'],
+    denied = [],
+    deniedOn = ['*'],
+  }: { can?: string[]; on?: string[]; denied?: string[]; deniedOn?: string[] } = {},
 ): Promise<{ id: string; email: string; as: Caller }> {
   made += 1;
   const db = openControlDb(env.CONTROL_DB);
@@ -99,7 +104,7 @@ export async function aUser(
   const owned = { companyId: company.id, createdAt: now, updatedAt: now };
   const statements = [
     { effect: 'Allow' as const, actions: can, resources: on },
-    { effect: 'Deny' as const, actions: denied, resources: ['*'] },
+    { effect: 'Deny' as const, actions: denied, resources: deniedOn },
   ].filter(({ actions }) => actions.length > 0);
   const [owner] = await db.select().from(users).where(eq(users.id, company.owner.id));
   await db.batch([

@@ -4,6 +4,7 @@ import type { FieldProblem } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isChoice, MAX_TEXT_LENGTH } from '../../kernel/parameters.ts';
 import {
+  kindsOf,
   parameterMembers,
   parameterProblems,
   templateProblems,
@@ -39,8 +40,10 @@ const optionText = z.preprocess(
 
 const option = z.object({ label: optionText, value: optionText }).meta({ id: 'FilterOption' });
 
-/** The first column of `sql` is the value, the second the label. It uses no filters. */
-const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]);
+const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]).meta({
+  description:
+    'The first column of `sql` is the value, the second the label. It may use other filters as `{{slug}}`: they have the values that a viewer is held to, and none where the viewer may choose them.',
+});
 
 const filter = z
   .object({
@@ -96,7 +99,7 @@ export function filterProblems(filters: readonly Filter[], visualizations: reado
       const at = `filters.${index}`;
       const strangers = (each.applies_to ?? []).some((id) => !ids.has(id));
       return [
-        ...optionProblems(each, `${at}.options`),
+        ...optionProblems(each, filters, `${at}.options`),
         ...(strangers ? [{ field: `${at}.applies_to`, message: 'must hold visualizations of the layout' }] : []),
         ...visualizations.flatMap((visualization) => {
           const message = standIn(each, visualization)?.problem;
@@ -107,11 +110,16 @@ export function filterProblems(filters: readonly Filter[], visualizations: reado
   ];
 }
 
-function optionProblems({ kind, options: given }: Filter, field: string): FieldProblem[] {
+function optionProblems(
+  { slug: own, kind, options: given }: Filter,
+  filters: readonly Filter[],
+  field: string,
+): FieldProblem[] {
   if (given === null) return [];
   if (!isChoice(kind)) {
     const none = Array.isArray(given) && given.length === 0;
     return none ? [] : [{ field, message: 'are for filters of kind select and multi_select' }];
   }
-  return Array.isArray(given) ? [] : templateProblems(given.sql, new Map(), `${field}.sql`);
+  const others = kindsOf(filters.filter((filter) => filter.slug !== own));
+  return Array.isArray(given) ? [] : templateProblems(given.sql, others, `${field}.sql`);
 }

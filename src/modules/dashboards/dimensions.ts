@@ -1,6 +1,6 @@
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../kernel/parameters.ts';
 import type { Dimension } from '../../kernel/sharing-rules.ts';
-import { parseTemplate, takesList } from '../../kernel/sql-template.ts';
+import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import type { Visualization } from '../visualizations/service.ts';
 import type { Filter } from './definition.ts';
 
@@ -23,7 +23,7 @@ export function standIn(
   if (family(filter.kind) !== family(parameter.kind)) {
     return { takesList: false, problem: `is not the kind (${parameter.kind}) of the parameter in` };
   }
-  const list = takesList(parseTemplate(sql), parameter.slug, parameter.kind);
+  const list = takesList(templateOf(sql), parameter.slug, parameter.kind);
   const problem = 'takes several values, but = ANY({{…}}) is not how they are compared in';
   return filter.kind === 'multi_select' && !list ? { takesList: false, problem } : { takesList: list };
 }
@@ -40,30 +40,48 @@ export function dashboardDimensions(
   visualizations: readonly Definition[],
 ): Dimension[] {
   const dimensions = new Map<string, Dimension>();
-  for (const filter of filters) {
-    const { slug, label, kind, default: standing, required } = filter;
-    const everywhere = visualizations.every((visualization) => standIn(filter, visualization)?.takesList ?? true);
-    dimensions.set(slug, {
-      slug,
-      label,
-      kind,
-      default: standing,
-      required,
-      origin: 'filter',
-      takesList: isChoice(kind) && everywhere,
-    });
-  }
-  for (const { sql, parameters } of visualizations) {
+  for (const filter of filters) dimensions.set(filter.slug, filterDimension(filter, filters, visualizations));
+  for (const { id, sql, parameters } of visualizations) {
     for (const parameter of parameters) {
       const { slug, kind } = parameter;
       const known = dimensions.get(slug);
       if (known?.origin === 'filter') continue;
-      const list = takesList(parseTemplate(sql), slug, kind) && (known?.takesList ?? true);
-      dimensions.set(slug, { ...(known ?? parameter), required: false, origin: 'parameter', takesList: list });
+      dimensions.set(slug, {
+        ...(known ?? parameter),
+        required: false,
+        origin: 'parameter',
+        takesList: takesList(templateOf(sql), slug, kind) && (known?.takesList ?? true),
+        reaches: [...(known?.reaches ?? []), id],
+        misses: [],
+      });
     }
   }
   return [...dimensions.values()];
 }
+
+function filterDimension(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Dimension {
+  const { slug, label, kind, default: standing, required } = filter;
+  const users = visualizations.filter(({ parameters }) => parameters.some((parameter) => parameter.slug === slug));
+  const inOptions = filters.every(({ options }) => {
+    const sql = optionsSql(options);
+    return sql === null || takesList(templateOf(sql), slug, kind);
+  });
+  return {
+    slug,
+    label,
+    kind,
+    default: standing,
+    required,
+    origin: 'filter',
+    takesList: isChoice(kind) && inOptions && users.every((user) => standIn(filter, user)?.takesList ?? true),
+    reaches: users.filter(({ id }) => appliesTo(filter, id)).map(({ id }) => id),
+    misses: users.filter(({ id }) => !appliesTo(filter, id)).map(({ id }) => id),
+  };
+}
+
+/** The SQL that gives the options of a filter, if it is SQL that does. */
+export const optionsSql = (options: Filter['options']): string | null =>
+  options === null || Array.isArray(options) ? null : options.sql;
 
 /**
  * The values of a dashboard that are for one of its visualizations. A filter that is not for it leaves the parameter to its

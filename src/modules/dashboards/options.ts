@@ -1,10 +1,22 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { arrayLiteral, compileTemplate, parseTemplate } from '../../kernel/sql-template.ts';
+import type { BoundValues } from '../../kernel/parameters.ts';
+import { isNothing } from '../../kernel/sharing-rules.ts';
+import {
+  arrayLiteral,
+  type CompiledSql,
+  compileTemplate,
+  TemplateError,
+  templateOf,
+  usedSlugs,
+} from '../../kernel/sql-template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { type Cell, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
+import { queryFailed } from '../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
+import { kindsOf } from '../visualizations/service.ts';
 import type { Filter, FilterOption } from './definition.ts';
+import { optionsSql } from './dimensions.ts';
 
 /** How many options an answer holds; a search finds the others. */
 export const MAX_OPTIONS = 1000;
@@ -15,30 +27,42 @@ export interface FilterOptions {
   source: 'static' | 'dynamic' | 'policy';
 }
 
-/** Which options: those that policies leave (null for all), and a literal part of label or value in any case. */
+/** Which options are meant. */
 export interface OptionsWanted {
+  /** Those that policies leave; null for all. */
   allowed: readonly string[] | null;
+  /** What their SQL is bound to, by the slugs of other filters; null when it may not run. */
+  bound: BoundValues | null;
+  /** A literal part of label or value, in any case. */
   search: string;
+}
+
+/** The slugs of the filters that the SQL of a filter's options uses with given values; null where there is none. */
+export function usedInOptions({ options }: Pick<Filter, 'options'>) {
+  const sql = optionsSql(options);
+  return sql === null ? null : (values: BoundValues) => usedSlugs(templateOf(sql), values);
 }
 
 /**
  * The options of a select or multi_select filter, each value once.
+ * @param filters all those of the dashboard
  * @throws Failure `people_sql.*` when the SQL of the options fails, `managed_database.not_provisioned`
  */
 export async function filterOptions(
   ctx: CompanyContext,
   { options }: Pick<Filter, 'options'>,
+  filters: readonly Filter[],
   wanted: OptionsWanted,
 ): Promise<FilterOptions> {
-  const isDynamic = options !== null && !Array.isArray(options);
-  const known = isDynamic ? await queried(ctx, options.sql, wanted) : (options ?? []);
+  const sql = optionsSql(options);
+  const known = sql === null ? ((options ?? []) as FilterOption[]) : await queried(ctx, sql, filters, wanted);
   const left = wanted.allowed === null ? known : labelled(wanted.allowed, known);
   const search = wanted.search.toLowerCase();
   const found = left.filter(({ label, value }) => [label, value].some((text) => text.toLowerCase().includes(search)));
   const byValue = new Map(found.toReversed().map((option) => [option.value, option]));
   return {
     options: [...byValue.values()].reverse().slice(0, MAX_OPTIONS),
-    source: wanted.allowed !== null ? 'policy' : isDynamic ? 'dynamic' : 'static',
+    source: wanted.allowed !== null ? 'policy' : sql === null ? 'static' : 'dynamic',
   };
 }
 
@@ -48,11 +72,19 @@ function labelled(allowed: readonly string[], known: readonly FilterOption[]): F
   return allowed.map((value) => ({ value, label: labels.get(value) ?? value }));
 }
 
-async function queried(ctx: CompanyContext, template: string, wanted: OptionsWanted): Promise<FilterOption[]> {
-  const { text } = compileTemplate(parseTemplate(template), new Map(), new Map());
+async function queried(
+  ctx: CompanyContext,
+  template: string,
+  filters: readonly Filter[],
+  wanted: OptionsWanted,
+): Promise<FilterOption[]> {
+  const { bound } = wanted;
+  // Where a viewer may see nothing, no SQL could say otherwise.
+  if (bound === null || [...bound.values()].some(isNothing)) return [];
+  const compiled = compiledOptions(template, filters, bound);
   const sql = await openReadonlyDatabase(ctx);
   try {
-    const rows = await rowsOf(sql, text, wanted);
+    const rows = await rowsOf(sql, compiled, wanted);
     return rows.flatMap(([value, label]) =>
       value === null ? [] : [{ value: String(value), label: String(label ?? value) }],
     );
@@ -61,14 +93,24 @@ async function queried(ctx: CompanyContext, template: string, wanted: OptionsWan
   }
 }
 
+function compiledOptions(template: string, filters: readonly Filter[], bound: BoundValues): CompiledSql {
+  try {
+    return compileTemplate(templateOf(template), kindsOf(filters), bound);
+  } catch (error) {
+    throw error instanceof TemplateError ? queryFailed(error) : error;
+  }
+}
+
 /** Values and labels as texts, narrowed in the database, so that a search finds one among millions. */
-async function rowsOf(sql: TenantSql, text: string, { allowed, search }: OptionsWanted): Promise<Cell[][]> {
-  const values = [allowed === null && search !== '' ? search : null, allowed === null ? null : arrayLiteral(allowed)];
+async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }: OptionsWanted): Promise<Cell[][]> {
+  const sought = allowed === null && search !== '' ? search : null;
+  const values = [...compiled.values, sought, allowed === null ? null : arrayLiteral(allowed)];
+  const [part, among] = [`$${values.length - 1}::text`, `$${values.length}::text[]`];
   const run = async (columns: string, label: string) => {
-    const statement = `SELECT value::text, ${label}::text FROM (\n${text}\n) AS option(${columns})
+    const statement = `SELECT value::text, ${label}::text FROM (\n${compiled.text}\n) AS option(${columns})
       WHERE value IS NOT NULL
-        AND ($1::text IS NULL OR strpos(lower(value::text), lower($1)) > 0 OR strpos(lower(${label}::text), lower($1)) > 0)
-        AND ($2::text[] IS NULL OR value::text = ANY ($2))`;
+        AND (${part} IS NULL OR strpos(lower(value::text), lower(${part})) > 0 OR strpos(lower(${label}::text), lower(${part})) > 0)
+        AND (${among} IS NULL OR value::text = ANY (${among}))`;
     const { rows } = await runPeopleSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });
     return rows;
   };

@@ -1,19 +1,22 @@
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { requireAction } from '../../http/guard.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { boundValues, viewerRules } from '../../kernel/sharing-rules.ts';
 import { slugFrom } from '../../kernel/slug.ts';
 import {
+  denials,
   type Execution,
   execute,
+  type Refusals,
   selectVisualizations,
   type Visualization,
   visualizationNotFound,
 } from '../visualizations/service.ts';
 import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
-import { dashboardDimensions, valuesFor } from './dimensions.ts';
+import { dashboardDimensions, optionsSql, valuesFor } from './dimensions.ts';
 import { dashboardBusy, dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   type Dashboard,
@@ -30,7 +33,7 @@ import {
 export type { Filter, FilterOption, Widget } from './definition.ts';
 export { dashboardDimensions } from './dimensions.ts';
 export { dashboardNotFound } from './failures.ts';
-export { filterOptions } from './options.ts';
+export { filterOptions, usedInOptions } from './options.ts';
 export { type Id, selectDashboard, selectDashboardVisualizations } from './store.ts';
 export type { Dashboard };
 
@@ -67,7 +70,7 @@ export async function loadDashboard(ctx: CompanyContext, id: string): Promise<Lo
   return { dashboard, visualizations };
 }
 
-/** @throws Failure `dashboard.slug_taken`, `visualization.not_found` for one on the layout, validation */
+/** @throws Failure `access.denied`, `dashboard.slug_taken`, `visualization.not_found` for one on the layout, validation */
 export async function createDashboard(ctx: UserContext, input: NewDashboard): Promise<Dashboard> {
   await requireSound(ctx, input);
   const { cache_seconds: cacheSeconds, ...rest } = input;
@@ -94,15 +97,15 @@ const TRIES = 5;
 
 /**
  * Changes what is sent. Filters must fit the visualizations after the change.
- * @throws Failure `dashboard.not_found`, `dashboard.slug_taken`, `dashboard.changed_meanwhile`, `visualization.not_found` for
- *   one on the layout, validation
+ * @throws Failure `access.denied`, `dashboard.not_found`, `dashboard.slug_taken`, `dashboard.changed_meanwhile`,
+ *   `visualization.not_found` for one on the layout, validation
  */
-export async function changeDashboard(ctx: CompanyContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
+export async function changeDashboard(ctx: UserContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;
   for (let tries = 0; tries < TRIES; tries++) {
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
-    if (changes.layout || changes.filters) await requireSound(ctx, next);
+    if (changes.layout || changes.filters) await requireSound(ctx, next, present);
     const update = updateDashboard(ctx.db, next);
     const [[changed]] = await commit(ctx.db, [update, ...relink(ctx.db, next.companyId, id)], SLUG_IS_UNIQUE);
     if (changed) return changed;
@@ -119,24 +122,32 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 
 /**
  * Runs what stands on a dashboard, with values that `boundValues` gave for its dimensions.
+ * @param limits what is not run, and why; and what a viewer is held to
  * @returns how each visualization ended, in the order of the layout, each once
  * @throws Failure `managed_database.not_provisioned`, `tenant_sql.unavailable` when nothing could be run
  */
-export function executeLoaded(
+export async function executeLoaded(
   ctx: CompanyContext,
   { dashboard, visualizations }: LoadedDashboard,
   values: BoundValues,
+  { refusals = new Map(), held }: { refusals?: Refusals; held?: ReadonlySet<string> } = {},
 ): Promise<Execution[]> {
   const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
-  const runs = widgetIds(dashboard.layout).flatMap((id) => {
-    const visualization = byId.get(id);
-    return visualization ? [{ visualization, values: valuesFor(dashboard, id, values) }] : [];
+  const placed = widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
+  const runs = placed
+    .filter(({ id }) => !refusals.has(id))
+    .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), held }));
+  const executed = (await execute(ctx, runs)).values();
+  return placed.map(({ id }) => {
+    const failure = refusals.get(id);
+    if (failure) return { visualizationId: id, durationMs: 0, cached: false, failure };
+    return executed.next().value as Execution;
   });
-  return execute(ctx, runs);
 }
 
 /**
- * Runs a dashboard for someone of the company, who may set its filters and the parameters that no filter stands for.
+ * Runs a dashboard for someone of the company, who may set its filters and the parameters that no filter stands for. What
+ * they are denied is told in its result.
  * @throws Failure as `executeLoaded`, `dashboard.not_found`, validation of the parameters
  */
 export async function executeDashboard(
@@ -146,13 +157,32 @@ export async function executeDashboard(
 ): Promise<Execution[]> {
   const loaded = await loadDashboard(ctx, id);
   const rules = viewerRules(dashboardDimensions(loaded.dashboard, loaded.visualizations), { parametersOpen: true });
-  return executeLoaded(ctx, loaded, boundValues(rules, parameters));
+  const ids = loaded.visualizations.map((visualization) => visualization.id);
+  return executeLoaded(ctx, loaded, boundValues(rules, parameters), { refusals: denials(ctx, ids) });
 }
 
-async function requireSound(ctx: CompanyContext, { layout, filters }: Pick<Dashboard, 'layout' | 'filters'>) {
-  const ids = widgetIds(layout);
+/**
+ * What a dashboard shows must be the company's and the author's to show: who places a visualization may execute it, and who
+ * writes SQL for options may write SQL at all. What stands there already is left alone.
+ */
+async function requireSound(ctx: UserContext, next: Definition, present: Definition = NOTHING): Promise<void> {
+  const ids = widgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
-  const problems = filterProblems(filters, found);
+  for (const id of placedAnew(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
+  const written = sqlOf(present);
+  if (sqlOf(next).some((sql) => !written.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
+  const problems = filterProblems(next.filters, found);
   if (problems.length > 0) throw invalid(problems);
+}
+
+type Definition = Pick<Dashboard, 'layout' | 'filters'>;
+
+const NOTHING: Definition = { layout: [], filters: [] };
+
+const sqlOf = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
+
+function placedAnew(next: Definition, present: Definition): string[] {
+  const placed = new Set(widgetIds(present.layout));
+  return widgetIds(next.layout).filter((id) => !placed.has(id));
 }

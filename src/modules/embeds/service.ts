@@ -7,7 +7,7 @@ import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
 import { recordHappening } from '../share-activity/service.ts';
-import { dimensionsOf, loadExhibit } from '../viewing/service.ts';
+import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
 import { incrementRotations, selectRotations } from './store.ts';
 
@@ -30,11 +30,12 @@ export interface Embed {
 
 /**
  * Makes a token that shows a dashboard or visualization to whoever holds it.
- * @throws Failure `dashboard.not_found`, `visualization.not_found`, validation
+ * @throws Failure `access.denied`, `dashboard.not_found`, `visualization.not_found`, validation
  */
 export async function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
   const { companyId } = ctx.actor;
   const exhibit = await loadExhibit(ctx, type, id);
+  requireSharingOf(ctx, exhibit);
   if (Object.keys(wanted.terms.fixed).length > MAX_PARAMETERS) {
     throw invalid([{ field: 'fixed_params', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
   }

@@ -4,6 +4,7 @@ import type { Page } from '../../http/surface.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
+import { requireNotDenied } from '../visualizations/service.ts';
 import { happened } from './events.ts';
 import { changedMeanwhile, memberDuplicate, memberNotFound, tooManyMembers } from './failures.ts';
 import { getContext } from './service.ts';
@@ -14,6 +15,7 @@ import {
   readMembers,
   type ShareMember,
   selectGroup,
+  selectShown,
   selectUserEmail,
 } from './store.ts';
 
@@ -38,11 +40,16 @@ export async function listMembers(
 }
 
 /**
- * Adds a member.
+ * Adds a member, to whom the context shows everything that it does: nothing that the caller is denied.
  * @throws Failure `access.denied`, `share_context.not_found`, `user.not_found`, `group.not_found`, `share_member.duplicate`
  */
 export async function addMember(ctx: UserContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const context = await getContext(ctx, contextId);
+  const shown = await selectShown(ctx.db, context);
+  requireNotDenied(
+    ctx,
+    shown.map(({ id }) => id),
+  );
   const email = await addressOf(ctx, member);
   const record: MemberRow = {
     id: ctx.newId(),

@@ -4,7 +4,7 @@ import type { Page } from '../../http/surface.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/slug.ts';
-import { dimensionsOf, loadExhibit } from '../viewing/service.ts';
+import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { happened } from './events.ts';
 import { changedMeanwhile, shareContextNotFound, slugTaken } from './failures.ts';
 import { requireEither, requireSharing, typesNotShared } from './permission.ts';
@@ -118,7 +118,7 @@ export async function removeContext(ctx: UserContext, id: string): Promise<void>
 export const membershipsOfEmail = (db: Context['db'], companyId: string, email: string) =>
   selectMembershipsOfEmail(db, companyId, email);
 
-/** Targets must be the company's, and policies must fit them. */
+/** Targets must be the company's, and the caller's to share with all that stands on them; policies must fit them. */
 async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise<void> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
@@ -128,6 +128,7 @@ async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise
     return repeated ? [{ field: `grants.${index}.target_id`, message: 'is granted already' }] : [];
   });
   const exhibits = await Promise.all(grants.map((grant) => loadExhibit(ctx, grant.target_type, grant.target_id)));
+  for (const exhibit of exhibits) requireSharingOf(ctx, exhibit);
   for (const [index, exhibit] of exhibits.entries()) {
     const { filter_policies } = grants[index] as Grant;
     problems.push(...policyProblems(dimensionsOf(exhibit), filter_policies, `grants.${index}.filter_policies`));

@@ -4,6 +4,7 @@ import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import { dashboardVisualizations } from '../dashboards/tables.ts';
 import { groups } from '../groups/tables.ts';
 import { dashboardShares } from '../shares/tables.ts';
 import { users } from '../users/tables.ts';
@@ -160,6 +161,22 @@ export const deleteMember = (db: ControlDb, { companyId, id: contextId }: Row, i
     .delete(shareMembers)
     .where(and(eq(shareMembers.companyId, companyId), eq(shareMembers.contextId, contextId), eq(shareMembers.id, id)))
     .returning();
+
+/** The visualizations on the dashboards that a context shows. */
+export const selectShown = (db: ControlDb, { companyId, id }: Row) =>
+  db
+    .selectDistinct({ id: dashboardVisualizations.visualizationId })
+    .from(shareGrants)
+    .innerJoin(
+      dashboardVisualizations,
+      and(
+        eq(dashboardVisualizations.dashboardId, shareGrants.targetId),
+        eq(dashboardVisualizations.companyId, shareGrants.companyId),
+      ),
+    )
+    .where(
+      and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, id), eq(shareGrants.targetType, 'dashboard')),
+    );
 
 /** The living user of an id. */
 export const selectUserEmail = (db: ControlDb, companyId: string, id: string) =>

@@ -9,7 +9,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { recordHappening, viewsOf } from '../share-activity/service.ts';
 import { shareContextNotFound } from '../share-contexts/service.ts';
-import { dimensionsOf, type Exhibit, loadExhibit } from '../viewing/service.ts';
+import { dimensionsOf, type Exhibit, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import { type DashboardShare, insertShare, readShare, readShares, revokeShare, updateShare } from './store.ts';
 import type { EmbedOptions } from './tables.ts';
@@ -61,8 +61,8 @@ async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]
 }
 
 /**
- * Shares a dashboard. Its token is told only here.
- * @throws Failure `dashboard.not_found`, `share_context.not_found`, validation
+ * Shares a dashboard, with all that stands on it. Its token is told only here.
+ * @throws Failure `access.denied`, `dashboard.not_found`, `share_context.not_found`, validation
  */
 export async function createShare(
   ctx: UserContext,
@@ -70,6 +70,7 @@ export async function createShare(
   terms: Omit<ShareTerms, 'name'> & { name?: string },
 ): Promise<CountedShare & { token: string }> {
   const exhibit = (await loadExhibit(ctx, 'dashboard', dashboardId)) as Exhibit & { type: 'dashboard' };
+  requireSharingOf(ctx, exhibit);
   requireSound(ctx, exhibit, terms);
   const token = newSecretToken();
   const now = ctx.now();
@@ -106,6 +107,9 @@ const STANDARD_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false
 export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<CountedShare> {
   const share = await shareFor(ctx, id);
   const exhibit = (await loadExhibit(ctx, 'dashboard', share.dashboardId)) as Exhibit & { type: 'dashboard' };
+  const { name: _name, ...more } = changes;
+  // A new name shows nothing to anybody.
+  if (Object.keys(more).length > 0) requireSharingOf(ctx, exhibit);
   requireSound(ctx, exhibit, changes);
   const next: DashboardShare = {
     ...share,

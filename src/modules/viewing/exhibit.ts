@@ -1,4 +1,4 @@
-import type { CompanyContext, Context } from '../../context.ts';
+import type { CompanyContext, Context, UserContext } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import {
@@ -18,6 +18,7 @@ import {
   selectDashboardVisualizations,
 } from '../dashboards/service.ts';
 import {
+  requireSharingAll,
   selectVisualization,
   type Visualization,
   visualizationDimensions,
@@ -69,6 +70,13 @@ export const subjectOf = (exhibit: Exhibit): Dashboard | Visualization =>
 export const chartsOf = (exhibit: Exhibit): readonly Visualization[] =>
   exhibit.type === 'dashboard' ? exhibit.visualizations : [exhibit.visualization];
 
+/** Who shares a dashboard must be allowed to share what stands on it. @throws Failure `access.denied` */
+export const requireSharingOf = (ctx: UserContext, exhibit: Exhibit): void =>
+  requireSharingAll(
+    ctx,
+    chartsOf(exhibit).map(({ id }) => id),
+  );
+
 /** What of it can be given a value. */
 export function dimensionsOf(exhibit: Exhibit): Dimension[] {
   return exhibit.type === 'dashboard'
@@ -78,6 +86,8 @@ export function dimensionsOf(exhibit: Exhibit): Dimension[] {
 
 /** What a viewer under these terms may do with it. */
 export const rulesOf = (exhibit: Exhibit, terms: Terms): ViewerRules => viewerRules(dimensionsOf(exhibit), terms);
+
+const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 
 /** What is told of it to a viewer under these rules, as the API has it. */
 export function viewSubject(exhibit: Exhibit, rules: ViewerRules) {
@@ -101,7 +111,8 @@ export function viewSubject(exhibit: Exhibit, rules: ViewerRules) {
       visualization_id: chart.id,
       name: chart.name,
       description: chart.description,
-      chart: chart.chart,
+      // What is not shown has no columns to name either.
+      chart: rules.refused.has(chart.id) ? { ...chart.chart, ...NO_COLUMNS } : chart.chart,
     })),
   };
 }

@@ -7,6 +7,7 @@ export {
   type Exhibit,
   loadExhibit,
   optionsSource,
+  requireSharingOf,
   rulesOf,
   subjectOf,
   viewSubject,

@@ -1,9 +1,15 @@
 import type { CompanyContext } from '../../context.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
-import { boundValues, canonicalValues, optionsRule, type ViewerRules } from '../../kernel/sharing-rules.ts';
+import {
+  boundValues,
+  canonicalValues,
+  optionsRule,
+  policyViolation,
+  type ViewerRules,
+} from '../../kernel/sharing-rules.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { executeLoaded, filterOptions } from '../dashboards/service.ts';
-import { type Execution, execute, viewExecution } from '../visualizations/service.ts';
+import { executeLoaded, filterOptions, usedInOptions } from '../dashboards/service.ts';
+import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
 import { chartsOf, type Exhibit, subjectOf } from './exhibit.ts';
 
 /** How long a result of a visualization shown alone is kept. Dashboards say it themselves. Seconds. */
@@ -23,9 +29,10 @@ export async function optionsFor(
   slug: string,
   search: string,
 ) {
-  const { allowed } = optionsRule(rules, slug);
-  const filter = exhibit.dashboard.filters.find((each) => each.slug === slug) ?? { options: null };
-  return { filter_slug: slug, ...(await filterOptions(ctx, filter, { allowed, search })) };
+  const { filters } = exhibit.dashboard;
+  const filter = filters.find((each) => each.slug === slug) ?? { options: null };
+  const { allowed, bound } = optionsRule(rules, slug, usedInOptions(filter));
+  return { filter_slug: slug, ...(await filterOptions(ctx, filter, filters, { allowed, bound, search })) };
 }
 
 /**
@@ -41,17 +48,19 @@ export async function executeFor(
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<Response> {
   const values = boundValues(rules, parameters);
+  const limits = { refusals: refusalsFor(ctx, exhibit, rules), held: new Set(rules.held.keys()) };
   const seconds = exhibit.type === 'dashboard' ? exhibit.dashboard.cacheSeconds : STANDARD_CACHE_SECONDS;
-  if (seconds === 0) return json(written(exhibit, await run(ctx, exhibit, values)));
+  if (seconds === 0) return json(written(exhibit, await run(ctx, exhibit, values, limits)));
 
   const cache = await caches.open('results');
-  const key = await cacheKey(ctx.actor.companyId, exhibit, values);
+  const key = await cacheKey(ctx.actor.companyId, exhibit, values, limits);
   const known = await cache.match(key);
   if (known) return new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
-  const executions = await run(ctx, exhibit, values);
+  const executions = await run(ctx, exhibit, values, limits);
   const text = written(exhibit, executions);
   // A failure may be gone by the next request; and two copies of a large result are more than an isolate should hold.
-  if (text.length <= MOST_KEPT && executions.every((execution) => 'result' in execution)) {
+  const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
+  if (text.length <= MOST_KEPT && isLasting) {
     const kept = written(
       exhibit,
       executions.map((execution) => ({ ...execution, cached: true })),
@@ -61,10 +70,29 @@ export async function executeFor(
   return json(text);
 }
 
-const run = (ctx: CompanyContext, exhibit: Exhibit, values: BoundValues): Promise<Execution[]> =>
-  exhibit.type === 'dashboard'
-    ? executeLoaded(ctx, exhibit, values)
-    : execute(ctx, [{ visualization: exhibit.visualization, values }]);
+/** What a viewer is not shown, and the slugs that they are held to. */
+interface Limits {
+  refusals: Refusals;
+  held: ReadonlySet<string>;
+}
+
+/** What is not shown: what the viewer is held to does not reach it, or somebody of the company is denied it. */
+function refusalsFor(ctx: CompanyContext, exhibit: Exhibit, rules: ViewerRules): Refusals {
+  const denied = denials(
+    ctx,
+    chartsOf(exhibit).map(({ id }) => id),
+  );
+  const failure = policyViolation();
+  return new Map([...denied, ...[...rules.refused].map((id) => [id, failure] as const)]);
+}
+
+async function run(ctx: CompanyContext, exhibit: Exhibit, values: BoundValues, limits: Limits): Promise<Execution[]> {
+  if (exhibit.type === 'dashboard') return executeLoaded(ctx, exhibit, values, limits);
+  const { visualization } = exhibit;
+  const failure = limits.refusals.get(visualization.id);
+  if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];
+  return execute(ctx, [{ visualization, values, held: limits.held }]);
+}
 
 function written(exhibit: Exhibit, executions: readonly Execution[]): string {
   const results = executions.map((execution) => viewExecution(execution));
@@ -75,11 +103,21 @@ const json = (text: string): Response => new Response(text, { headers: { 'Conten
 
 /**
  * The address that a result is kept under. It is made of all that the result depends on: whose it is, what is executed, in
- * which version, and every value that it is bound to.
+ * which version, every value that it is bound to, what the viewer is held to, and what is not shown.
  */
-async function cacheKey(companyId: string, exhibit: Exhibit, values: BoundValues): Promise<string> {
+async function cacheKey(companyId: string, exhibit: Exhibit, values: BoundValues, limits: Limits): Promise<string> {
   const subject = subjectOf(exhibit);
   const charts = chartsOf(exhibit).map(({ id, version }) => `${id}.${version}`);
-  const parts = [companyId, exhibit.type, subject.id, subject.version, charts.sort(), canonicalValues(values)];
+  const refused = [...limits.refusals].map(([id, { reason }]) => `${id} ${reason}`);
+  const parts = [
+    companyId,
+    exhibit.type,
+    subject.id,
+    subject.version,
+    charts.sort(),
+    canonicalValues(values),
+    refused.sort(),
+    [...limits.held].sort(),
+  ];
   return `https://results.invalid/${companyId}/${await sha256Hex(JSON.stringify(parts))}`;
 }

@@ -4,6 +4,7 @@ import { executeBody } from '../../http/execute-body.ts';
 import { isoMoment, timestamp } from '../../http/fields.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { isAuthor } from './access.ts';
 import { chart, newVisualization, parameterMembers, visualizationChanges } from './definition.ts';
 import { executionSchema, viewExecution } from './results.ts';
 import {
@@ -12,7 +13,6 @@ import {
   deleteVisualization,
   executeVisualization,
   getVisualization,
-  isAuthor,
   listVisualizations,
   type Visualization,
 } from './service.ts';

@@ -86,7 +86,7 @@ export function templateProblems(
   }
 }
 
-export const kindsOf = (parameters: readonly Parameter[]): ReadonlyMap<string, ParameterKind> =>
+export const kindsOf = (parameters: readonly Pick<Parameter, 'slug' | 'kind'>[]): ReadonlyMap<string, ParameterKind> =>
   new Map(parameters.map(({ slug: name, kind }) => [name, kind]));
 
 const members = {

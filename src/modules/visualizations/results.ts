@@ -40,6 +40,10 @@ export function viewExecution(execution: Execution, explain = false): z.input<ty
 }
 
 function errorOf(failure: Failure, explain: boolean): { error_code: string; message: string } {
+  if (failure.kind === 'forbidden') {
+    const byPolicy = failure.reason === 'sharing.policy_violation';
+    return { error_code: byPolicy ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message: failure.message };
+  }
   if (failure.kind === 'unavailable') {
     return { error_code: 'SERVICE_UNAVAILABLE', message: 'The database cannot be reached at the moment.' };
   }

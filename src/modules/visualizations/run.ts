@@ -1,8 +1,8 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
-import { isNothing } from '../../kernel/sharing-rules.ts';
-import { type CompiledSql, compileTemplate, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
+import { isNothing, policyViolation } from '../../kernel/sharing-rules.ts';
+import { type CompiledSql, compileTemplate, TemplateError, templateOf, usedSlugs } from '../../kernel/sql-template.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { type ByteBudget, type PeopleSqlResult, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
 import { queryFailed, queryTimedOut } from '../../tenant-sql/people-sql-failures.ts';
@@ -14,6 +14,8 @@ import type { Visualization } from './store.ts';
 export interface Run {
   visualization: Pick<Visualization, 'id' | 'sql' | 'parameters'>;
   values: BoundValues;
+  /** Slugs that a viewer is held to: SQL that has a parameter of that name, and leaves it out, is not run. */
+  held?: ReadonlySet<string>;
 }
 
 /** How a run ended: with a result, or with the failure that kept it from one. */
@@ -106,10 +108,16 @@ async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Exe
   return { visualizationId: run.visualization.id, durationMs, cached: false, ...outcome };
 }
 
-async function resultOf(sql: TenantSql, { visualization, values }: Run, shared: Shared): Promise<PeopleSqlResult> {
+async function resultOf(
+  sql: TenantSql,
+  { visualization, values, held }: Run,
+  shared: Shared,
+): Promise<PeopleSqlResult> {
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
+  const used = usedSlugs(templateOf(visualization.sql), own);
+  if (visualization.parameters.some(({ slug }) => held?.has(slug) && !used.has(slug))) throw policyViolation();
   const nothing = [...own.values()].some(isNothing);
   return runPeopleSql(sql, compiled(visualization, own), {
     ...STANDARD_LIMITS,
@@ -143,7 +151,7 @@ function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean 
 
 function compiled({ sql, parameters }: Run['visualization'], values: BoundValues): CompiledSql {
   try {
-    return compileTemplate(parseTemplate(sql), kindsOf(parameters), values);
+    return compileTemplate(templateOf(sql), kindsOf(parameters), values);
   } catch (error) {
     throw error instanceof TemplateError ? queryFailed(error) : error;
   }

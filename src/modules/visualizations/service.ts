@@ -1,12 +1,10 @@
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { decide } from '../../kernel/policy.ts';
 import { boundValues, type Dimension, viewerRules } from '../../kernel/sharing-rules.ts';
 import { slugFrom } from '../../kernel/slug.ts';
-import { parseTemplate, takesList } from '../../kernel/sql-template.ts';
+import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import { definitionProblems, type NewVisualization, type VisualizationChanges } from './definition.ts';
 import { visualizationBusy, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
 import { type Execution, execute } from './run.ts';
@@ -20,7 +18,8 @@ import {
   type Visualization,
 } from './store.ts';
 
-export { parameterMembers, parameterProblems, templateProblems, templateSql } from './definition.ts';
+export { denials, isAuthor, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
+export { kindsOf, parameterMembers, parameterProblems, templateProblems, templateSql } from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
 export { executionSchema, viewExecution } from './results.ts';
 export { type Execution, execute, type Run } from './run.ts';
@@ -90,12 +89,18 @@ export async function deleteVisualization(ctx: CompanyContext, id: string): Prom
 }
 
 /** What of a visualization shown alone can be given a value. */
-export function visualizationDimensions({ sql, parameters }: Pick<Visualization, 'sql' | 'parameters'>): Dimension[] {
-  const template = parseTemplate(sql);
+export function visualizationDimensions({
+  id,
+  sql,
+  parameters,
+}: Pick<Visualization, 'id' | 'sql' | 'parameters'>): Dimension[] {
+  const template = templateOf(sql);
   return parameters.map((parameter) => ({
     ...parameter,
     origin: 'filter',
     takesList: takesList(template, parameter.slug, parameter.kind),
+    reaches: [id],
+    misses: [],
   }));
 }
 
@@ -113,12 +118,6 @@ export async function executeVisualization(
   const values = boundValues(viewerRules(visualizationDimensions(visualization)), parameters);
   const [execution] = await execute(ctx, [{ visualization, values }]);
   return execution as Execution;
-}
-
-/** Whether the caller may change the visualization, and so be told what the database says about its SQL. */
-export function isAuthor({ actor }: UserContext, id: string): boolean {
-  const action = 'visualizations:update';
-  return decide(actor.access, action, resourceArn(action, actor.companyId, id)).allowed;
 }
 
 function requireSound(definition: Parameters<typeof definitionProblems>[0]): void {

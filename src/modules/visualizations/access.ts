@@ -1,0 +1,48 @@
+import type { CompanyContext, UserContext } from '../../context.ts';
+import { requireAction } from '../../http/guard.ts';
+import type { Action } from '../../kernel/actions.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { decide } from '../../kernel/policy.ts';
+
+/** Why visualizations are not shown, by id. */
+export type Refusals = ReadonlyMap<string, Failure>;
+
+/**
+ * The visualizations that somebody of the company is denied. Whoever may see a dashboard needs no Allow for what stands on
+ * it, but a Deny holds wherever it is shown.
+ */
+export function denials(
+  { actor }: CompanyContext,
+  ids: readonly string[],
+  actions: readonly Action[] = ['visualizations:execute'],
+): Refusals {
+  if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
+  const isDenied = (action: Action, id: string) =>
+    decide(actor.access, action, resourceArn(action, actor.companyId, id)).decided_by.kind === 'deny';
+  return new Map(ids.flatMap((id) => actions.filter((action) => isDenied(action, id)).map((each) => [id, denied(each)])));
+}
+
+const denied = (action: Action) =>
+  new Failure('forbidden', 'access.denied', { message: `This needs the permission ${action}.`, action });
+
+/**
+ * Who shares a dashboard shares what stands on it, and nobody shows others what they are denied themselves.
+ * @throws Failure `access.denied`
+ */
+export function requireSharingAll(ctx: UserContext, ids: readonly string[]): void {
+  for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
+  requireNotDenied(ctx, ids);
+}
+
+/** For what widens the circle of those to whom something is shared already. @throws Failure `access.denied` */
+export function requireNotDenied(ctx: UserContext, ids: readonly string[]): void {
+  const [first] = denials(ctx, ids, ['visualizations:share', 'visualizations:execute']).values();
+  if (first) throw first;
+}
+
+/** Whether the caller may change the visualization, and so be told what the database says about its SQL. */
+export function isAuthor({ actor }: UserContext, id: string): boolean {
+  const action = 'visualizations:update';
+  return decide(actor.access, action, resourceArn(action, actor.companyId, id)).allowed;
+}

@@ -1,0 +1,148 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { anEmbed, embedOf } from '../embeds/support.ts';
+import { aContext, aMember, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aShare, linkOf, someSales } from '../shares/support.ts';
+import type { Answer } from '../support/api.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+
+let company: Company;
+let secret: { _id: string };
+let open: { _id: string };
+let dashboard: { _id: string };
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  secret = await aVisualization(company.as, 'SELECT region FROM sales ORDER BY 1', { name: 'Secret' });
+  open = await aVisualization(company.as, 'SELECT count(*) FROM sales', { name: 'Open' });
+  dashboard = await aDashboard(company.as, [secret, open]);
+});
+
+const EVERYTHING = ['dashboards:*', 'visualizations:*'];
+
+/** Somebody who may do everything with dashboards and visualizations, but is denied this with one of them. */
+const deniedSecret = (...denied: string[]) =>
+  aUser(company, {
+    can: EVERYTHING,
+    denied,
+    deniedOn: [`arn:svc:visualizations::${company.id}:visualization/${secret._id}`],
+  });
+const place = (...visualizations: { _id: string }[]) =>
+  visualizations.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
+/** What each result shows: rows, or the code of its error. */
+const shown = ({ body }: Answer) =>
+  body.results.map(
+    (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
+  );
+const expectForbidden = ({ status, body }: Answer) =>
+  expect([status, body.error_code ?? body.error]).toEqual([403, 'FORBIDDEN']);
+
+describe('a Deny on a visualization', () => {
+  it('holds where a dashboard is executed, and fails no other widget', async () => {
+    const { as } = await deniedSecret('visualizations:execute');
+    expectForbidden(await as.post(`${VISUALIZATIONS}/${secret._id}/execute`, { json: {} }));
+    const answer = await as.post(`${DASHBOARDS}/${dashboard._id}/execute`, { json: {} });
+    expect([answer.status, shown(answer)]).toEqual([200, ['FORBIDDEN', [[6]]]]);
+    expect(JSON.stringify(answer.body)).not.toContain('north');
+    // Somebody without a Deny needs no Allow for what stands on a dashboard.
+    const { as: reader } = await aUser(company, { can: ['dashboards:get'] });
+    expect(shown(await reader.post(`${DASHBOARDS}/${dashboard._id}/execute`, { json: {} }))).toEqual([
+      expect.arrayContaining([['north']]),
+      [[6]],
+    ]);
+  });
+
+  it('holds in the portal, whoever filled the cache before', async () => {
+    const context = await aContext(company, [dashboardGrant(dashboard._id)]);
+    const denied = await deniedSecret('visualizations:*');
+    const free = await aUser(company);
+    for (const { id } of [denied, free])
+      await aMember(company.as, context.id, { member_type: 'internal_user', member_id: id });
+    const portalOf = ({ as }: typeof free) => inPortal(as, context.id, dashboard._id);
+    const all = [expect.arrayContaining([['north']]), [[6]]];
+    for (let round = 0; round < 2; round++) {
+      expect(shown(await portalOf(free).execute())).toEqual(all);
+      expect(shown(await portalOf(denied).execute())).toEqual(['FORBIDDEN', [[6]]]);
+    }
+    expect((await portalOf(denied).execute()).body.results[1].cached).toBe(true);
+  });
+
+  it.each(['visualizations:share', 'visualizations:execute'])(
+    'of %s holds where its dashboard is shared',
+    async (action) => {
+      const { as } = await deniedSecret(action);
+      const only = await aDashboard(company.as, [open]);
+      const share = await aShare(company, dashboard._id);
+      const context = await aContext(company, [dashboardGrant(dashboard._id)]);
+      const none = await aContext(company);
+      const shares = (id: string) => as.post(`/api/v1/dashboards/${id}/shares`, { json: { share_type: 'link' } });
+      const embeds = (id: string) => as.post(`/api/v1/embed/dashboards/${id}`, { json: {} });
+      const grants = (id: string) =>
+        as.put(`${CONTEXTS}/${none.id}/grants`, { json: { grants: [dashboardGrant(id)] } });
+      const contexts = (id: string) => as.post(CONTEXTS, { json: { name: 'Circle', grants: [dashboardGrant(id)] } });
+      for (const answer of [
+        await shares(dashboard._id),
+        await embeds(dashboard._id),
+        await as.post(`/api/v1/embed/visualizations/${secret._id}`, { json: {} }),
+        await grants(dashboard._id),
+        await contexts(dashboard._id),
+        await as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { expires_at: null } }),
+        await as.post(`${CONTEXTS}/${context.id}/members`, {
+          json: { member_type: 'external_email', email: 'me@x.test' },
+        }),
+      ]) {
+        expectForbidden(answer);
+      }
+      expect((await as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } })).status).toBe(200);
+      for (const answer of [await shares(only._id), await embeds(only._id), await contexts(only._id)]) {
+        expect(answer.status).toBe(201);
+      }
+      expect((await grants(only._id)).status).toBe(200);
+    },
+  );
+});
+
+describe('a dashboard', () => {
+  const create = (as: Company['as'], json: Record<string, unknown>) =>
+    as.post(DASHBOARDS, { json: { name: 'Made', ...json } });
+  const dynamic = (sql: string) => [{ ...parameter('region', 'select'), options: { sql } }];
+
+  it('is made of visualizations that its author may execute', async () => {
+    const { as } = await aUser(company, { can: ['dashboards:*'] });
+    expectForbidden(await create(as, { layout: place(open) }));
+    const made = (await create(as, {})).body;
+    expectForbidden(await as.put(`${DASHBOARDS}/${made._id}`, { json: { layout: place(open) } }));
+    const { as: denied } = await deniedSecret('visualizations:execute');
+    expectForbidden(await create(denied, { layout: place(open, secret) }));
+    expect((await create(denied, { layout: place(open) })).status).toBe(201);
+    // What stands there already may be moved.
+    const moved = await as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: place(open, secret) } });
+    expect(moved.status).toBe(200);
+    await company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: place(secret, open) } });
+  });
+
+  it('has SQL for options of those alone who may write SQL', async () => {
+    const { as } = await aUser(company, { can: ['dashboards:*', 'visualizations:execute', 'visualizations:share'] });
+    const filters = dynamic('SELECT region FROM sales');
+    expectForbidden(await create(as, { filters }));
+    const { _id } = await aDashboard(company.as, [], { filters });
+    const change = (changed: unknown) => as.put(`${DASHBOARDS}/${_id}`, { json: { filters: changed } });
+    expectForbidden(await change(dynamic('SELECT amount FROM sales')));
+    expectForbidden(await change([...filters, { ...dynamic('SELECT amount FROM sales')[0], slug: 'other' }]));
+    expect((await change([{ ...filters[0], label: 'Renamed' }])).status).toBe(200);
+    expect((await change([{ ...filters[0], options: [] }])).status).toBe(200);
+    const { as: author } = await aUser(company, { can: ['dashboards:*', 'visualizations:create'] });
+    expect((await create(author, { filters })).status).toBe(201);
+  });
+
+  it('is shared by those who may share what stands on it', async () => {
+    const { as } = await aUser(company, { can: ['dashboards:*'] });
+    expectForbidden(await as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
+    expectForbidden(await as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} }));
+    const { as: sharer } = await aUser(company, { can: ['dashboards:share', 'visualizations:share'] });
+    const made = await sharer.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } });
+    expect(shown(await linkOf(made.body.token).execute())).toEqual([expect.arrayContaining([['north']]), [[6]]]);
+    const token = await anEmbed({ ...company, as: sharer }, 'dashboards', dashboard._id);
+    expect((await embedOf('d', token).execute()).body.results).toHaveLength(2);
+  });
+});

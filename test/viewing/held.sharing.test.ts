@@ -1,0 +1,179 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { anEmbed, embedOf } from '../embeds/support.ts';
+import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aShare, linkOf, policy, someSales } from '../shares/support.ts';
+import type { Answer } from '../support/api.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+
+let company: Company;
+let rows: { _id: string };
+let total: { _id: string };
+let made = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  rows = await aVisualization(
+    company.as,
+    'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1',
+    { parameters: [parameter('regions', 'multi_select')], chart: { type: 'bar', x: 'region' } },
+  );
+  total = await aVisualization(company.as, 'SELECT count(*) FROM sales');
+});
+
+const regions = (more: Record<string, unknown> = {}) => ({ ...parameter('regions', 'multi_select'), ...more });
+const VIOLATION = 'SHARE_FILTER_POLICY_VIOLATION';
+const DISABLED = 'FILTER_DISABLED_BY_POLICY';
+const NORTH = [['north'], ['north']];
+/** What each result shows: rows, or the code of its error. */
+const shown = ({ status, body }: Answer) =>
+  status === 200
+    ? body.results.map(
+        (result: { rows?: unknown; error?: { error_code: string } }) => result.error?.error_code ?? result.rows,
+      )
+    : [status, body.error_code];
+
+/** Everybody who is held to the north of a dashboard: by a link, in the portal and by an embed. */
+async function viewersOf(dashboardId: string, ...others: string[]) {
+  const email = `held-${++made}@partner.test`;
+  const locked = [policy('regions', 'locked', ['north'])];
+  const context = await aContext(company, [dashboardGrant(dashboardId, locked)], [email]);
+  const { as } = await anOutsider(company, email);
+  const token = await anEmbed(company, 'dashboards', dashboardId, {
+    fixed_params: { regions: ['north'] },
+    allowed_params: others,
+  });
+  return {
+    link: linkOf((await aShare(company, dashboardId, { share_filter_policies: locked })).token),
+    portal: inPortal(as, context.id, dashboardId),
+    embed: embedOf('d', token),
+  };
+}
+
+describe('a visualization that a lock does not reach', () => {
+  it('is refused to viewers when somebody takes it out of the filter, and shown to nobody else less', async () => {
+    const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
+    const viewers = await viewersOf(_id);
+    for (const viewer of Object.values(viewers)) expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
+
+    const { as: editor } = await aUser(company, { can: ['dashboards:*'], denied: ['dashboards:share'] });
+    const narrowed = [regions({ applies_to: [total._id] })];
+    expect((await editor.put(`${DASHBOARDS}/${_id}`, { json: { filters: narrowed } })).status).toBe(200);
+    for (const viewer of Object.values(viewers)) {
+      for (let round = 0; round < 2; round++) expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+    }
+    const { body } = await viewers.link.resolve();
+    expect(body.dashboard.charts[0].chart).toMatchObject({ x: null, y: [], series: null });
+    const inside = await company.as.post(`${DASHBOARDS}/${_id}/execute`, { json: {} });
+    expect(inside.body.results[0].rows).toHaveLength(6);
+  });
+
+  it('is refused when the filter is gone, by policies; an embed binds the parameter itself', async () => {
+    const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
+    const { link, portal, embed } = await viewersOf(_id);
+    await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: [] } });
+    for (const viewer of [link, portal]) expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+    expect(shown(await embed.execute())).toEqual([NORTH, [[6]]]);
+  });
+
+  it('is refused when its SQL drops the lock together with something else', async () => {
+    const sql = 'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]';
+    const both = await aVisualization(company.as, sql, {
+      parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
+    });
+    const { _id } = await aDashboard(company.as, [both, total], { filters: [regions(), parameter('least', 'number')] });
+    for (const viewer of Object.values(await viewersOf(_id, 'least'))) {
+      expect(shown(await viewer.execute())).toEqual([VIOLATION, [[6]]]);
+      expect(shown(await viewer.execute({ least: 0 }))).toEqual([NORTH, [[6]]]);
+    }
+  });
+
+  it('lets nothing be shown when neither filter nor parameter is left of what a viewer is held to', async () => {
+    const gone = await aVisualization(company.as, 'SELECT region FROM sales WHERE region = ANY({{regions}})', {
+      parameters: [parameter('regions', 'multi_select')],
+    });
+    const { _id } = await aDashboard(company.as, [gone], { filters: [regions()] });
+    const viewers = await viewersOf(_id);
+    await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: [] } });
+    await company.as.put(`${VISUALIZATIONS}/${gone._id}`, {
+      json: { sql: 'SELECT region FROM sales', parameters: [] },
+    });
+    for (const viewer of Object.values(viewers)) {
+      const { status, body } = await viewer.execute();
+      expect([status, body.error_code]).toEqual([403, VIOLATION]);
+      expect(JSON.stringify(body)).not.toContain('regions');
+    }
+  });
+});
+
+describe('options by SQL', () => {
+  const days = (sql: string) => ({ ...parameter('day', 'select'), options: { sql } });
+  const daysOf = ({ status, body }: Answer) =>
+    status === 200 ? body.options.map(({ value }: { value: string }) => value) : [status, body.error_code];
+
+  it('show what a viewer is held to and no more', async () => {
+    const sql = 'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1';
+    const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
+    const free = linkOf((await aShare(company, _id)).token);
+    expect(daysOf(await free.options('day'))).toHaveLength(6);
+    for (const viewer of Object.values(await viewersOf(_id, 'day'))) {
+      expect(daysOf(await viewer.options('day'))).toEqual(['2024-01-01', '2024-01-02']);
+      expect(daysOf(await viewer.options('day', '-02'))).toEqual(['2024-01-02']);
+      expect(daysOf(await viewer.options('day', '-06'))).toEqual([]);
+    }
+    const choosing = await aShare(company, _id, { share_filter_policies: [policy('regions', 'selectable', ['east'])] });
+    expect(daysOf(await linkOf(choosing.token).options('day'))).toEqual(['2024-01-06']);
+  });
+
+  it('are not available where they would show what a lock hides', async () => {
+    for (const sql of [
+      'SELECT day FROM sales',
+      // Dropped together with what has no value.
+      'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]',
+    ]) {
+      const filters = [regions(), parameter('least', 'number'), days(sql)];
+      const { _id } = await aDashboard(company.as, [rows], { filters });
+      for (const viewer of Object.values(await viewersOf(_id, 'day'))) {
+        expect(daysOf(await viewer.options('day'))).toEqual([403, DISABLED]);
+      }
+    }
+  });
+
+  it('are what a policy names, without their SQL, where that would show more', async () => {
+    const sql = "SELECT day, 'region ' || region FROM sales";
+    const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
+    const policies = [policy('regions', 'locked', ['north']), policy('day', 'selectable', ['2024-01-06'], 'select')];
+    const { token } = await aShare(company, _id, { share_filter_policies: policies });
+    expect((await linkOf(token).options('day')).body).toEqual({
+      filter_slug: 'day',
+      options: [{ value: '2024-01-06', label: '2024-01-06' }],
+      source: 'policy',
+    });
+  });
+
+  it('use other filters of the dashboard and nothing else', async () => {
+    const create = (filters: unknown[]) => company.as.post(DASHBOARDS, { json: { name: 'Options', filters } });
+    expect((await create([regions(), days('SELECT day FROM sales [[WHERE region = ANY({{regions}})]]')])).status).toBe(
+      201,
+    );
+    for (const sql of [
+      'SELECT day FROM sales [[WHERE day::text = {{day}}]]',
+      'SELECT day FROM sales [[WHERE x = {{nothing}}]]',
+    ]) {
+      const { status, body } = await create([regions(), days(sql)]);
+      expect([status, body.details[0].field]).toEqual([422, 'filters.1.options.sql']);
+    }
+  });
+
+  it('that compare one value keep a policy from allowing several', async () => {
+    const filters = [parameter('region', 'select'), days('SELECT day FROM sales WHERE region = {{region}}')];
+    const { _id } = await aDashboard(company.as, [total], { filters });
+    const share = (...values: string[]) =>
+      company.as.post(`/api/v1/dashboards/${_id}/shares`, {
+        json: { share_type: 'link', share_filter_policies: [policy('region', 'selectable', values, 'select')] },
+      });
+    expect((await share('north', 'south')).status).toBe(422);
+    const { body } = await share('north');
+    expect(daysOf(await linkOf(body.token).options('day'))).toEqual(['2024-01-01', '2024-01-02']);
+  });
+});
