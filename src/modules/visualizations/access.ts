@@ -20,7 +20,9 @@ export function denials(
   if (actor.kind !== 'user' && actor.kind !== 'service_account') return new Map();
   const isDenied = (action: Action, id: string) =>
     decide(actor.access, action, resourceArn(action, actor.companyId, id)).decided_by.kind === 'deny';
-  return new Map(ids.flatMap((id) => actions.filter((action) => isDenied(action, id)).map((each) => [id, denied(each)])));
+  return new Map(
+    ids.flatMap((id) => actions.filter((action) => isDenied(action, id)).map((each) => [id, denied(each)])),
+  );
 }
 
 const denied = (action: Action) =>
