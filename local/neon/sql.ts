@@ -24,7 +24,8 @@ export async function runSql(request: IncomingMessage, response: ServerResponse,
   const target = url && resolve(url.hostname);
   if (!url || !target) return send(response, { status: 400, body: { message: 'no such endpoint' } });
   const client = new Client({
-    ...target,
+    host: target.host,
+    port: target.port,
     user: decodeURIComponent(url.username),
     password: decodeURIComponent(url.password),
     database: url.pathname.slice(1),

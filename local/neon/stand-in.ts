@@ -7,6 +7,7 @@ import { ManagementApi, send } from './management-api.ts';
 import { NeonProjects } from './projects.ts';
 import { runSql } from './sql.ts';
 import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
+import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
 
 /** What the stand-in for Neon needs. */
 export interface NeonStandInOptions {
@@ -20,7 +21,10 @@ export interface NeonStandInOptions {
   plan?: NeonPlan;
   /** The PostgreSQL behind it, as superuser. */
   postgres: { host: string; port: number; url: string };
-  /** Opens `POST /_test/faults` and `GET /_test/calls?project_name=`. Off for anything but tests. */
+  /**
+   * Opens `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
+   * `GET /_test/held` (answers when a message waits) and `POST /_test/release`. Off for anything but tests.
+   */
   testInterface?: boolean;
 }
 
@@ -53,15 +57,17 @@ export async function startNeonStandIn(options: NeonStandInOptions): Promise<Neo
   const resolveEndpoint: ResolveEndpoint = (name) => {
     const project = projects.atHost(name);
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
-    return ready ? { host, port } : undefined;
+    return project && ready ? { host, port, projectName: project.name } : undefined;
   };
-  const tunnel = new Tunnel(resolveEndpoint);
+  const tunnelFaults = new TunnelFaults();
+  const tunnel = new Tunnel(resolveEndpoint, tunnelFaults);
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint);
-    if (options.testInterface === true && path.startsWith('/_test/')) return await control(request, response, faults);
+    if (options.testInterface === true && path.startsWith('/_test/'))
+      return await control(request, response, faults, tunnelFaults);
     send(response, { status: 404, body: { code: '', message: 'not found' } });
   };
   const server = createServer((request, response) => {
@@ -93,13 +99,22 @@ export async function startNeonStandIn(options: NeonStandInOptions): Promise<Neo
   };
 }
 
-async function control(request: IncomingMessage, response: ServerResponse, faults: Faults): Promise<void> {
+async function control(
+  request: IncomingMessage,
+  response: ServerResponse,
+  faults: Faults,
+  tunnelFaults: TunnelFaults,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
-  if (url.pathname === '/_test/calls') {
-    return send(response, { status: 200, body: faults.counts(url.searchParams.get('project_name') ?? '') });
-  }
+  const projectName = url.searchParams.get('project_name') ?? '';
+  const answer = (body: unknown) => send(response, { status: 200, body });
+  if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
+  if (url.pathname === '/_test/held') return answer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
+  if (url.pathname === '/_test/release') return answer(tunnelFaults.release(projectName) ?? {});
   let text = '';
   for await (const chunk of request) text += chunk;
-  faults.lay(JSON.parse(text) as NeonFault);
-  send(response, { status: 200, body: {} });
+  const fault = JSON.parse(text) as NeonFault | TunnelFault;
+  if ('effect' in fault) tunnelFaults.lay(fault);
+  else faults.lay(fault);
+  answer({});
 }

@@ -2,12 +2,20 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { TunnelFaults } from './tunnel-faults.ts';
 
 /** Unsent bytes towards the driver at which reading from PostgreSQL pauses. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 
+/** What stands behind a host name of Neon's. */
+export interface Endpoint {
+  host: string;
+  port: number;
+  projectName: string;
+}
+
 /** Where a tunnel may lead: the server behind a host name of Neon's, or undefined for any other address. */
-export type ResolveEndpoint = (host: string) => { host: string; port: number } | undefined;
+export type ResolveEndpoint = (host: string) => Endpoint | undefined;
 
 /**
  * The WebSocket end of a Neon endpoint, as the serverless driver speaks to it: `GET /v2?address=host:port` upgrades,
@@ -16,9 +24,12 @@ export type ResolveEndpoint = (host: string) => { host: string; port: number } |
 export class Tunnel {
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
   readonly #resolve: ResolveEndpoint;
+  readonly #faults: TunnelFaults;
+  readonly #unanswered: Duplex[] = [];
 
-  constructor(resolve: ResolveEndpoint) {
+  constructor(resolve: ResolveEndpoint, faults: TunnelFaults) {
     this.#resolve = resolve;
+    this.#faults = faults;
   }
 
   /** Handles an HTTP upgrade request; refuses it when the address is not an endpoint of ours. */
@@ -30,24 +41,42 @@ export class Tunnel {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
       return;
     }
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => join(webSocket, target));
+    if (this.#faults.take(target.projectName)) {
+      this.#unanswered.push(socket);
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => join(webSocket, target, this.#faults));
   }
 
   /** Cuts every open tunnel. */
   close(): void {
     for (const client of this.#server.clients) client.terminate();
+    for (const socket of this.#unanswered) socket.destroy();
     this.#server.close();
   }
 }
 
-function join(webSocket: WebSocket, target: { host: string; port: number }): void {
-  const postgres = connect({ ...target, noDelay: true });
+function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, faults: TunnelFaults): void {
+  const postgres = connect({ host, port, noDelay: true });
+  let isSilent = false;
+  let losesAnswer = false;
   webSocket.binaryType = 'nodebuffer';
-  webSocket.on('message', (data: Buffer) => {
+  webSocket.on('message', async (data: Buffer) => {
+    const fault = faults.take(projectName, data);
+    isSilent ||= fault?.effect === 'fall_silent';
+    if (isSilent) return;
+    losesAnswer ||= fault?.effect === 'lose_answer';
+    if (fault?.effect === 'hold') {
+      webSocket.pause();
+      await faults.hold(projectName);
+      webSocket.resume();
+    }
     if (!postgres.write(data)) webSocket.pause();
   });
   postgres.on('drain', () => webSocket.resume());
   postgres.on('data', (chunk) => {
+    if (isSilent) return;
+    if (losesAnswer) return webSocket.terminate();
     webSocket.send(chunk, () => {
       if (postgres.isPaused() && webSocket.bufferedAmount < HIGH_WATER_BYTES) postgres.resume();
     });

@@ -5,7 +5,11 @@ import type { Surface } from './surface.ts';
 export function failureResponse(surface: Surface, failure: Failure): Response {
   if (failure.kind === 'too_many') return tooManyRequests(failure);
   const { status, body } = surface.word(failure);
-  return Response.json(body, { status });
+  const { retryAfter } = failure.detail;
+  return Response.json(body, {
+    status,
+    headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
+  });
 }
 
 /** One body for all surfaces: clients that wait and try again need not know which they called. */

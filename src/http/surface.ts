@@ -48,8 +48,9 @@ export const UPPER_CASE_CODES: Record<FailureKind, string> = {
   unavailable: 'SERVICE_UNAVAILABLE',
 };
 
-/** What console and sharing say about requests that reach no endpoint. */
+/** What console and sharing say alike: about requests that reach no endpoint, and changes whose outcome nobody knows. */
 export const REQUEST_REASONS: Record<string, Wording> = {
+  'tenant_sql.result_unknown': [503, 'RESULT_UNKNOWN'],
   'request.malformed_json': [400, 'INVALID_JSON', 'The body is not valid JSON.'],
   'request.unknown_route': [404, 'NOT_FOUND', 'There is no such route.'],
   'request.wrong_method': [405, 'METHOD_NOT_ALLOWED', 'This method is not available on this route.'],

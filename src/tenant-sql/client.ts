@@ -1,6 +1,7 @@
 import { Client, types } from '@neondatabase/serverless';
-import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { unavailable } from './unavailable.ts';
+import { LIMITS } from './limits.ts';
+import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-error.ts';
+import { isUnavailable, resultUnknown, unavailable } from './unavailable.ts';
 
 export { isPostgresError, type PostgresError } from './postgres-error.ts';
 
@@ -13,6 +14,8 @@ export interface TenantSqlOptions {
   wsProxy?: string;
   /** Milliseconds until a connection that does not come about counts as unavailable; 15,000 by default. */
   connectTimeoutMs?: number;
+  /** Milliseconds beyond a statement's own time until a silent connection is given up; 5,000 by default. */
+  graceMs?: number;
 }
 
 /**
@@ -25,8 +28,11 @@ export interface TenantTx {
   query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
   /** Number of rows that the statement affected. */
   execute(text: string, values?: unknown[]): Promise<number>;
-  /** The driver's connected client, for COPY and cursors. */
-  raw: Client;
+  /**
+   * Hands the driver's connected client to `work`, for COPY and the like. When it is not done within `milliseconds` and
+   * some grace, the connection is given up and the database counts as unavailable: a socket may be dead without a sign.
+   */
+  bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T>;
 }
 
 /** Bounds of one transaction. Times in milliseconds. */
@@ -47,6 +53,8 @@ export interface TenantSql extends TenantTx {
    * Everything on this connection meanwhile belongs to it, so transactions do not nest and do not run side by side.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /** Runs a statement that no transaction may hold (VACUUM), with a limit of its own. */
+  executeAlone(text: string, milliseconds: number): Promise<void>;
   /** The driver's client, connected, for those who speak to it themselves. */
   connect(): Promise<Client>;
   /** Gives the connection up at once, whatever it is sending. Nothing more can be run on it. */
@@ -58,16 +66,18 @@ export interface TenantSql extends TenantTx {
 }
 
 const CONNECT_TIMEOUT_MS = 15_000;
-const STATEMENT_TIMEOUT_MS = 30_000;
-const LOCK_TIMEOUT_MS = 5_000;
-/** Longest silence inside a transaction, so that a caller that died does not hold its locks. */
-const IDLE_TIMEOUT_MS = 60_000;
+/** What the network may take beyond the time that PostgreSQL gives a statement. */
+const GRACE_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
  * A handle on the database behind `connectionString`; nothing is connected yet. One handle belongs to one request.
- * Its statements fail with `Failure('unavailable', 'tenant_sql.unavailable')` when the database cannot be reached or
- * the connection is lost, and with a `PostgresError` when PostgreSQL refuses the statement.
+ * Its statements fail with `Failure('unavailable', 'tenant_sql.unavailable')` when the database cannot be reached, does
+ * not answer in time, or the connection is lost; with `tenant_sql.result_unknown` when it was lost after a change was
+ * sent off to be committed; and with a `PostgresError` when PostgreSQL refuses the statement.
+ *
+ * Every statement has a limit on both sides: PostgreSQL's own (set for the login outside of transactions, see
+ * `limits.ts`), and some grace beyond it on ours.
  */
 export function openTenantSql(connectionString: string, options: TenantSqlOptions = {}): TenantSql {
   return new NeonTenantSql(connectionString, options);
@@ -80,15 +90,12 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
+  /** What PostgreSQL gives the present statement. Milliseconds. */
+  #limit: number = LIMITS.statementMs;
 
   constructor(connectionString: string, options: TenantSqlOptions) {
     this.#connectionString = connectionString;
     this.#options = options;
-  }
-
-  get raw(): Client {
-    if (this.#client === undefined) throw new Error('raw is there only after the first statement or in a transaction');
-    return this.#client;
   }
 
   get closed(): boolean {
@@ -100,12 +107,15 @@ class NeonTenantSql implements TenantSql {
   }
 
   async execute(text: string, values?: unknown[]): Promise<number> {
-    return (await this.#run(text, values)).rowCount ?? 0;
+    const run = () => this.#run(text, values);
+    // Outside of a transaction a statement is its own commit.
+    return (await (this.#inTransaction ? run() : committing(run))).rowCount ?? 0;
   }
 
   async transaction<T>(work: (tx: TenantTx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.#inTransaction) throw new Error('transactions of one connection do not nest');
     this.#inTransaction = true;
+    this.#limit = options.statementTimeoutMs ?? LIMITS.statementMs;
     try {
       await this.#run(beginStatement(options));
       let result: T;
@@ -115,12 +125,45 @@ class NeonTenantSql implements TenantSql {
         await this.#rollBack();
         throw error;
       }
-      const { command } = await this.#run('COMMIT');
+      const commit = () => this.#run('COMMIT');
+      const { command } = await (options.readOnly === true ? commit() : committing(commit));
       // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error.
       if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement went unnoticed');
       return result;
     } finally {
       this.#inTransaction = false;
+      this.#limit = LIMITS.statementMs;
+    }
+  }
+
+  async executeAlone(text: string, milliseconds: number): Promise<void> {
+    await this.#run(`SET statement_timeout = ${Math.trunc(milliseconds)}`);
+    this.#limit = milliseconds;
+    try {
+      await this.#run(text);
+    } finally {
+      this.#limit = LIMITS.statementMs;
+      if (!this.#closed) await this.#run('RESET statement_timeout');
+    }
+  }
+
+  async bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
+    const client = await this.connect();
+    return this.#inTime(work(client), milliseconds + (this.#options.graceMs ?? GRACE_MS));
+  }
+
+  async #inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const silence = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.drop();
+        reject(unavailable(new Error(`no answer within ${milliseconds} ms`)));
+      }, milliseconds);
+    });
+    try {
+      return await Promise.race([work, silence]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -151,13 +194,15 @@ class NeonTenantSql implements TenantSql {
   }
 
   async #run(text: string, values?: unknown[]): Promise<StatementResult> {
-    const client = await this.connect();
-    try {
-      const result = (await client.query(text, values)) as StatementResult | StatementResult[];
-      return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
-    } catch (error) {
-      throw isConnectionProblem(error) ? unavailable(error) : error;
-    }
+    const run = async (client: Client) => {
+      try {
+        return (await client.query(text, values)) as StatementResult | StatementResult[];
+      } catch (error) {
+        throw isConnectionProblem(error) ? unavailable(error) : error;
+      }
+    };
+    const result = await this.bounded(run, this.#limit);
+    return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
   }
 
   async #rollBack(): Promise<void> {
@@ -173,12 +218,23 @@ class NeonTenantSql implements TenantSql {
     if (this.#closed) throw unavailable(new Error('the connection was closed'));
     if (this.#client === undefined) {
       this.#client = newClient(this.#connectionString, this.#options);
-      this.#connected = this.#client.connect().catch((error: unknown) => {
+      const connected = this.#client.connect().catch((error: unknown) => {
         throw isPostgresError(error) && !isConnectionProblem(error) ? error : unavailable(error);
       });
+      this.#connected = this.#inTime(connected, this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     }
+    const client = this.#client;
     await this.#connected;
-    return this.#client;
+    return client;
+  }
+}
+
+/** What a lost answer means where PostgreSQL may have committed all the same. */
+async function committing<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw isUnavailable(error) && !wasNeverSent(error.cause) ? resultUnknown(error.cause) : error;
   }
 }
 
@@ -198,7 +254,6 @@ const NOTHING: StatementResult = { rows: [], rowCount: 0 };
 function newClient(connectionString: string, options: TenantSqlOptions): Client {
   const client = new Client({
     connectionString,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     types: { getTypeParser: parserOf as typeof types.getTypeParser },
   });
   if (options.wsProxy !== undefined) {
@@ -216,9 +271,9 @@ function beginStatement(options: TransactionOptions): string {
   const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
   return [
     `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`,
-    `SET LOCAL statement_timeout = ${Math.trunc(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS)}`,
-    `SET LOCAL lock_timeout = ${Math.trunc(options.lockTimeoutMs ?? LOCK_TIMEOUT_MS)}`,
-    `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}`,
+    `SET LOCAL statement_timeout = ${Math.trunc(options.statementTimeoutMs ?? LIMITS.statementMs)}`,
+    `SET LOCAL lock_timeout = ${Math.trunc(options.lockTimeoutMs ?? LIMITS.lockMs)}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${LIMITS.idleMs}`,
   ].join('; ');
 }
 

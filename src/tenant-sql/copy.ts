@@ -12,6 +12,7 @@ const MESSAGE_BYTES = 256 * 1024;
  * The driver sends without backpressure, so `data` sits in memory until Postgres took it: a few megabytes a call.
  *
  * @param text the statement; others may stand around it, since it goes through the simple protocol
+ * @param milliseconds what the statement gives itself
  * @param onSent called when all data is on its way: from here on Postgres is busy and we are not
  * @returns rows copied
  * @throws PostgresError with `where` naming Postgres's line and column; `tenant_sql.unavailable` for a lost connection
@@ -20,11 +21,14 @@ export async function copyIn(
   tx: TenantTx,
   text: string,
   data: Uint8Array,
+  milliseconds: number,
   onSent: () => void = () => {},
 ): Promise<number> {
-  const copy = new CopyIn(tx.raw, text, data, onSent);
-  tx.raw.query(copy);
-  return copy.rows;
+  return tx.bounded((client) => {
+    const copy = new CopyIn(client, text, data, onSent);
+    client.query(copy);
+    return copy.rows;
+  }, milliseconds);
 }
 
 /** What the driver calls while it runs a statement; it knows `submit` and the handlers from node-postgres. */

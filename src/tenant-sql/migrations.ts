@@ -1,4 +1,5 @@
 import type { TenantSql } from './client.ts';
+import { OWN_LIMITS } from './limits.ts';
 import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
 import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
 
@@ -9,7 +10,10 @@ interface TenantMigration {
   sql: string[];
 }
 
-const MIGRATIONS: TenantMigration[] = [{ version: 1, sql: [MANAGED_TABLES, UPLOAD_JOBS] }];
+const MIGRATIONS: TenantMigration[] = [
+  { version: 1, sql: [MANAGED_TABLES, UPLOAD_JOBS] },
+  { version: 2, sql: [OWN_LIMITS] },
+];
 
 /** The version that this release works with. */
 export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;

@@ -37,3 +37,7 @@ export function isConnectionProblem(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   return !(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError);
 }
+
+/** Whether the driver refused to send a statement at all, because the connection was gone already. */
+export const wasNeverSent = (error: unknown): boolean =>
+  error instanceof Error && error.message.endsWith('is not queryable');

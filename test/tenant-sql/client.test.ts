@@ -1,9 +1,11 @@
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import { isPostgresError, openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
+import { isPostgresError, openTenantSql, type TenantSql, type TenantSqlOptions } from '../../src/tenant-sql/client.ts';
+import { copyIn } from '../../src/tenant-sql/copy.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from '../../src/tenant-sql/migrations.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { aTenant, tunnel } from '../support/tenant.ts';
+import { disturb } from '../support/tunnel.ts';
 
 const companyId = newId(Date.now());
 const opened: TenantSql[] = [];
@@ -20,7 +22,7 @@ afterEach(async () => {
   for (const sql of opened.splice(0)) await sql.close();
 });
 
-function open(connectionString = url, options = tunnel()): TenantSql {
+function open(connectionString = url, options: TenantSqlOptions = tunnel()): TenantSql {
   const sql = openTenantSql(connectionString, options);
   opened.push(sql);
   return sql;
@@ -124,7 +126,7 @@ describe('a transaction', () => {
     await expect(write).rejects.toMatchObject({ code: '25006' });
     const level = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), { isolation: 'serializable' });
     expect(level).toEqual([{ transaction_isolation: 'serializable' }]);
-    expect(await sql.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
+    expect(await sql.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
   });
 
   it('does not nest', async () => {
@@ -161,6 +163,63 @@ describe('a connection', () => {
     await expect(work).rejects.toMatchObject(UNAVAILABLE);
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
     await sql.close();
+  });
+
+  it('has limits of PostgreSQL for every statement and every lock, without asking for them', async () => {
+    const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+    const limits = await Promise.all(settings.map((name) => open().query<Record<string, string>>(`SHOW ${name}`)));
+    expect(limits.map(([row], index) => row?.[settings[index] as string])).toEqual(['30s', '5s', '1min']);
+  });
+
+  it.each([
+    ['outside of a transaction', (sql: TenantSql) => sql.executeAlone('SELECT 1 AS dead', 100)],
+    [
+      'inside one',
+      (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
+    ],
+    ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
+  ])('whose socket is dead answers in time, %s', async (_, run) => {
+    await disturb(companyId, { statement: 'dead', effect: 'fall_silent' });
+    const sql = open(url, { ...tunnel(), graceMs: 200 });
+    const started = Date.now();
+    await expect(run(sql)).rejects.toMatchObject(UNAVAILABLE);
+    expect(Date.now() - started).toBeLessThan(3_000);
+    await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('that is never opened answers in time', async () => {
+    await disturb(companyId, { effect: 'fall_silent' });
+    await expect(open(url, { ...tunnel(), connectTimeoutMs: 200 }).query('SELECT 1')).rejects.toMatchObject(
+      UNAVAILABLE,
+    );
+  });
+
+  it('that is lost with the answer to COMMIT says that nobody knows', async () => {
+    const RESULT_UNKNOWN = { kind: 'unavailable', reason: 'tenant_sql.result_unknown' };
+    await disturb(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
+    const inserting = open().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
+    await expect(inserting).rejects.toMatchObject(RESULT_UNKNOWN);
+    await disturb(companyId, { statement: 'VALUES .51', effect: 'lose_answer' });
+    await expect(open().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(RESULT_UNKNOWN);
+    // They were carried out both.
+    expect(await open().execute('DELETE FROM t WHERE n IN (50, 51)')).toBe(2);
+  });
+
+  it('that is lost otherwise says that nothing was changed', async () => {
+    await disturb(companyId, { statement: 'VALUES .52', effect: 'lose_answer' });
+    const lost = open().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
+    await expect(lost).rejects.toMatchObject(UNAVAILABLE);
+    await disturb(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
+    const reading = open().transaction((tx) => tx.query('SELECT 1'), { readOnly: true });
+    await expect(reading).rejects.toMatchObject(UNAVAILABLE);
+    const sql = open();
+    const cutBefore = sql.transaction(async (tx) => {
+      const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      await open().query('SELECT pg_terminate_backend($1)', [row?.pid]);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    await expect(cutBefore).rejects.toMatchObject(UNAVAILABLE);
+    expect(await open().query('SELECT n FROM t')).toEqual([]);
   });
 
   it('that cannot come about is unavailable: host, proxy, password, database', async () => {

@@ -33,6 +33,11 @@ const REASONS: Record<string, PortugueseWording> = {
     'Não foi possível preparar o banco de dados gerenciado agora. Tente novamente mais tarde.',
   ],
   'tenant_sql.unavailable': [503, null, 'O banco de dados gerenciado está indisponível. Tente novamente em instantes.'],
+  'tenant_sql.result_unknown': [
+    503,
+    'RESULT_UNKNOWN',
+    'A conexão foi perdida antes da confirmação do banco de dados: a alteração pode ter sido feita ou não. Verifique antes de tentar novamente.',
+  ],
   'managed_table.not_found': [404, null, 'Tabela não encontrada.'],
   'managed_table.row_not_found': [404, null, 'Linha não encontrada.'],
   'managed_table.duplicate_name': [400, 'MANAGED_TABLE_DUPLICATE_NAME', 'Já existe uma tabela ativa com este nome.'],

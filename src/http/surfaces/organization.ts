@@ -11,6 +11,7 @@ const REASONS: Record<string, Wording> = {
   'request.malformed_json': [400, 'BadRequest', 'The body is not valid JSON.'],
   'request.unknown_route': [404, 'NotFound', 'There is no such route.'],
   'request.wrong_method': [405, 'MethodNotAllowed', 'This method is not available on this route.'],
+  'tenant_sql.result_unknown': [503, 'ResultUnknown'],
   'account.already_deleted': [400, 'AlreadyDeleted'],
   'service_account.already_deleted': [400, 'AlreadyDeleted'],
   'api_key.already_revoked': [400, 'AlreadyDeleted'],

@@ -85,7 +85,7 @@ async function enter(turn: Turn<LoadState>, chunk: Chunk, onSent: () => void): P
     ...copyStatements(stagingTable(state.table_id), chunk, confirmedOf(job).time_zone),
     work.after,
   ];
-  const copied = await copyIn(database, text.join('; '), chunk.data, onSent).catch((error) =>
+  const copied = await copyIn(database, text.join('; '), chunk.data, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
     refused(turn, chunk, error),
   );
   job.step += 1;
@@ -107,11 +107,14 @@ async function refusalOfRow({ database, job }: Turn<LoadState>, chunk: Chunk): P
   const { table_id: tableId } = chunk.after;
   const copy = copyStatements(stagingTable(tableId), chunk, confirmedOf(job).time_zone);
   try {
-    await database.transaction(async (tx) => {
-      await tx.execute(drawRowIds(tableId));
-      await copyIn(tx, copy.join('; '), chunk.data);
-      throw NOT_REFUSED;
-    });
+    await database.transaction(
+      async (tx) => {
+        await tx.execute(drawRowIds(tableId));
+        await copyIn(tx, copy.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
+        throw NOT_REFUSED;
+      },
+      { statementTimeoutMs: CHUNK_TIMEOUT_MS },
+    );
   } catch (error) {
     if (isPostgresError(error)) return error;
     if (error !== NOT_REFUSED) throw error;

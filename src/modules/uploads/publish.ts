@@ -13,6 +13,7 @@ import { nowOf, type Turn } from './work.ts';
 
 /** Building the key of the largest table that an upload makes, or moving its rows into another, takes seconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;
+const VACUUM_TIMEOUT_MS = 2 * 60_000;
 
 /**
  * Brings the rows of a complete load to where people see them, and ends the job, in one transaction. Readers see all of
@@ -36,7 +37,7 @@ export async function publish(turn: Turn<LoadState>, state: LoadState, progress:
   await announceChange(ctx, [job.userTableId ?? state.table_id, confirmedOf(job).display_name]);
   if (job.mode === 'create') return;
   // What is left undone here, Postgres does by itself later.
-  await database.execute(vacuum(confirmedOf(job).display_name)).catch((error: unknown) => {
+  await database.executeAlone(vacuum(confirmedOf(job).display_name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
     logError('vacuum_failed', error, { company_id: job.companyId });
   });
 }

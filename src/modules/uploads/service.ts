@@ -2,6 +2,7 @@ import type { CompanyContext, UserContext } from '../../context.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { isResultUnknown } from '../../tenant-sql/unavailable.ts';
 import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
 import { change, getTable, isNameInUse, lockTable, nameIsTaken, tableName } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
@@ -68,7 +69,8 @@ async function begin(
   try {
     await enter({ id, companyId, createdByUserId, files, progress, createdAt: nowOf(ctx) }, mode);
   } catch (error) {
-    await forget(ctx.files, files);
+    // The job may be there and need them; if it is not, the scheduled run finds them.
+    if (!isResultUnknown(error)) await forget(ctx.files, files);
     throw error;
   }
   await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });

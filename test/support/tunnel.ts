@@ -1,0 +1,49 @@
+import { inject } from 'vitest';
+import type { TunnelFault } from '../../local/neon/tunnel-faults.ts';
+import { requireDatabase } from '../../src/modules/managed-database/service.ts';
+import { inContext } from './context.ts';
+
+const projectOf = (companyId: string): string => `console-${companyId}`;
+
+async function control(path: string, companyId: string, fault?: Omit<TunnelFault, 'project_name'>): Promise<void> {
+  const url = new URL(`/_test/${path}?project_name=${projectOf(companyId)}`, inject('neonApiUrl'));
+  const body = fault && JSON.stringify({ ...fault, project_name: projectOf(companyId) });
+  const { status } = await fetch(url, body === undefined ? {} : { method: 'POST', body });
+  if (status !== 200) throw new Error(`/_test/${path} answered ${status}`);
+}
+
+/** Disturbs the next message to the company's Postgres that fits, or the opening of the next connection. */
+export const disturb = (companyId: string, fault: Omit<TunnelFault, 'project_name'>): Promise<void> =>
+  control('faults', companyId, fault);
+
+/**
+ * Runs `rival` just before a statement to the company's Postgres that fits `statement`: the next such message waits in the
+ * tunnel until the rival is done, or waits for a lock itself.
+ * @returns what the rival came to: a test that does not await it proves nothing
+ */
+export async function rivalBeforeStatement<T>(
+  companyId: string,
+  statement: RegExp,
+  rival: () => Promise<T>,
+): Promise<{ outcome: Promise<T> }> {
+  await disturb(companyId, { statement: statement.source, effect: 'hold' });
+  const run = async () => {
+    await control('held', companyId);
+    const outcome = rival();
+    await Promise.race([outcome.catch(() => undefined), untilSomebodyWaits(companyId)]);
+    await control('release', companyId);
+    return outcome;
+  };
+  const outcome = run();
+  outcome.catch(() => undefined);
+  return { outcome };
+}
+
+/** Resolves when a statement of the company's own login waits for a lock. */
+async function untilSomebodyWaits(companyId: string): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await inContext({ kind: 'system', companyId }, async (ctx) => {
+    const database = await requireDatabase(ctx);
+    while ((await database.query(waiting)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+}
