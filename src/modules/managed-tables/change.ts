@@ -41,7 +41,7 @@ const CHANGE_TIMEOUT_MS = 120_000;
 export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let before: string | undefined;
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
-    const table = await lockTable(tx, ctx, id);
+    const table = await lockTable(tx, ctx, id, 'shape');
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
     if (!plan.changes && displayName === table.displayName) return table;
@@ -75,7 +75,7 @@ async function claimName(
 
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {
   const name = table.displayName;
-  // Changing one row does not take the catalogue's lock.
+  // Whoever else writes past the API, by hand.
   await tx.execute(lockAgainstWrites(name));
   // Texts without an offset are UTC.
   await tx.execute("SET LOCAL TIME ZONE 'UTC'");

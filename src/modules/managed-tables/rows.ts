@@ -83,18 +83,19 @@ export async function updateRow(
   rowId: string,
   changes: Record<string, unknown>,
 ): Promise<Row> {
-  const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return whileStale(async () => {
-    const table = await store.readTable(database, key);
-    if (!table) throw tableNotFound();
-    const encoded = encodeChanges(table.columns, changes);
-    if (!isUuid(rowId)) throw rowNotFound();
-    const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
-    const [row] = await change(database, (tx) => tx.query<RawRow>(text, values));
-    if (!row) throw rowNotFound();
-    return rowOf(table.columns, row);
-  });
+  return fitting(() =>
+    change(database, async (tx) => {
+      // Held, because Postgres would fit a value that was meant for the column as it was, rounding what does not.
+      const table = await lockTable(tx, ctx, tableId, 'row');
+      const encoded = encodeChanges(table.columns, changes);
+      if (!isUuid(rowId)) throw rowNotFound();
+      const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
+      const [row] = await tx.query<RawRow>(text, values);
+      if (!row) throw rowNotFound();
+      return rowOf(table.columns, row);
+    }),
+  );
 }
 
 /** @throws Failure `managed_table.not_found`, `managed_table.row_not_found` */
@@ -124,19 +125,27 @@ const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 class StaleTable extends Error {}
 
 const MAX_TRIES = 3;
-/** Undefined table, undefined column, a value of another type than the column. */
-const STALE_STATES = new Set(['42P01', '42703', '42804']);
+/** SQLSTATE class 42: there is no such table, column, or operation on a column of its type. */
+const MISFIT_STATE = /^42/;
 
 /** Runs the work again when the table changed under it. */
 async function whileStale<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await work();
+      return await fitting(work);
     } catch (error) {
-      if (isPostgresError(error) && error.code === '54000') throw rowTooBig();
-      const stale = error instanceof StaleTable || (isPostgresError(error) && STALE_STATES.has(error.code));
-      if (!stale) throw error;
+      const isStale = error instanceof StaleTable;
+      if (!isStale && !(isPostgresError(error) && MISFIT_STATE.test(error.code))) throw error;
+      if (attempt === MAX_TRIES) throw isStale ? tableBusy() : error;
     }
   }
-  throw tableBusy();
+}
+
+/** Work whose rows Postgres may find too big to store. */
+async function fitting<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isPostgresError(error) && error.code === '54000' ? rowTooBig() : error;
+  }
 }

@@ -134,12 +134,16 @@ export async function isNameInUse(ctx: CompanyContext, displayName: string): Pro
 }
 
 /**
- * The living table, held against every other change until the transaction ends. To be taken before any lock on the
- * table's rows.
+ * The living table, held as `hold` says until the transaction ends. To be taken before any lock on the table's rows.
  * @throws Failure `managed_table.not_found`
  */
-export async function lockTable(tx: TenantTx, ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const table = await store.lockTable(tx, keyOf(ctx, id));
+export async function lockTable(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  id: string,
+  hold: store.Hold = 'rows',
+): Promise<ManagedTable> {
+  const table = await store.lockTable(tx, keyOf(ctx, id), hold);
   if (!table) throw tableNotFound();
   return table;
 }
@@ -156,7 +160,7 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await markWork(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const name = await change(await databaseOfTables(ctx), async (tx) => {
-    const table = await lockTable(tx, ctx, id);
+    const table = await lockTable(tx, ctx, id, 'shape');
     if (await store.hasUploadInWork(tx, id)) throw locked();
     await store.markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
     for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);

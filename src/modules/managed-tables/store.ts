@@ -58,12 +58,20 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
 }
 
 /**
- * The living table, held until the transaction ends: every change of a table, of its rows' number and of its upload jobs
- * takes this lock before any lock on the table itself, so that they queue up instead of deadlocking.
+ * How a table is held, from the strongest: to change what it is (its name, its columns, that it is there), to change the
+ * number of its rows or its upload jobs, or to change single rows, which holds up only the first.
  */
-export async function lockTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
+export type Hold = 'shape' | 'rows' | 'row';
+
+const LOCKS: Record<Hold, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KEY UPDATE', row: 'FOR KEY SHARE' };
+
+/**
+ * The living table, held until the transaction ends: whoever changes anything of a table takes this lock before any lock
+ * on the table itself, so that they queue up instead of deadlocking, and finds it as it is read here until the end.
+ */
+export async function lockTable(tx: TenantTx, key: TableKey, hold: Hold): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
-    `SELECT ${MEMBERS} FROM console.managed_tables WHERE ${LIVING} FOR UPDATE`,
+    `SELECT ${MEMBERS} FROM console.managed_tables WHERE ${LIVING} ${LOCKS[hold]}`,
     [key.id, key.companyId],
   );
   return row && tableOf(row);
