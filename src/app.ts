@@ -169,9 +169,20 @@ export function createApp(): Hono<HttpEnv> {
 function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
   const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
   const failure = failureOf(error);
-  if (failure) return failureResponse(surface, failure);
-  logError('request_failed', error);
-  return c.json(surface.internalError as object, 500);
+  return failure ? failureResponse(surface, failure) : c.json(surface.internalError as object, 500);
+}
+
+/** One line for every answer that is our fault or that of what we depend on, with its cause. */
+function logServerError(c: HonoContext<HttpEnv>): void {
+  const { res, error, req } = c;
+  if (res.status < 500) return;
+  const { contract, actor } = c.get('seen');
+  logError('request_failed', error ?? new Error('The handler answered so itself.'), {
+    status: res.status,
+    method: req.method,
+    route: contract?.path ?? null,
+    company_id: actor && 'companyId' in actor ? actor.companyId : null,
+  });
 }
 
 /** Gives every request its id, and every answer the headers that all answers carry. */
@@ -179,7 +190,10 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
   c.set('seen', { limits: [], contract: null, actor: null, resourceId: null });
-  await correlated(correlationId, next);
+  await correlated(correlationId, async () => {
+    await next();
+    logServerError(c);
+  });
   await readLeftover(c.req.raw);
   setHeaders(c, [
     ['x-correlation-id', correlationId],

@@ -12,7 +12,9 @@ export function networkOf(address: string): string {
   const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right];
   const [sixth, high = '0', low = '0'] = groups.slice(5);
   if (sixth === 'ffff' && groups.slice(0, 5).every((group) => group === '0')) {
-    return [high, low].flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255]).join('.');
+    return [high, low]
+      .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
+      .join('.');
   }
   return `${groups.slice(0, 4).join(':')}::/64`;
 }

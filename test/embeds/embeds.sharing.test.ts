@@ -106,7 +106,10 @@ describe('an embedded dashboard', () => {
         },
       },
     ]);
-    expect([headers.get('referrer-policy'), headers.get('cache-control')]).toEqual(['no-referrer', 'private, no-store']);
+    expect([headers.get('referrer-policy'), headers.get('cache-control')]).toEqual([
+      'no-referrer',
+      'private, no-store',
+    ]);
   });
 
   it('runs with what is fixed and what is allowed, and nothing else', async () => {

@@ -3,6 +3,7 @@ import { Failure, invalid } from '../../kernel/failure.ts';
 import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
 import { isNothing, policyViolation } from '../../kernel/sharing-rules.ts';
 import { type CompiledSql, compileTemplate, TemplateError, templateOf, usedSlugs } from '../../kernel/sql-template.ts';
+import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { type ByteBudget, type PeopleSqlResult, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
 import { queryFailed, queryTimedOut } from '../../tenant-sql/people-sql-failures.ts';
@@ -58,6 +59,7 @@ export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promis
   if (shared.waiting.length > 0 && shared.waiting.length < runs.length) await lane(ctx, shared, executions);
   const { waiting, down } = shared;
   if (down && waiting.length === runs.length) throw down;
+  if (down && waiting.length > 0) logError('database_unavailable', down, { company_id: ctx.actor.companyId });
   for (const [place, { visualization }] of waiting) {
     executions[place] = { visualizationId: visualization.id, durationMs: 0, cached: false, failure: down as Failure };
   }

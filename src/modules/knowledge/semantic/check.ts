@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import { Failure } from '../../../kernel/failure.ts';
+import { logError } from '../../../platform/log.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Check, ValidationError } from '../resources/service.ts';
 import { compile } from './compile.ts';
@@ -26,6 +27,7 @@ export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promis
       return await work();
     } catch (error) {
       if (!isOutOfReach(error)) throw error;
+      logError('database_unavailable', error, { company_id: companyId });
       const tables = [...tablesOf(item)];
       await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: '' }, LATER_SECONDS);
       return meanwhile;

@@ -1,0 +1,106 @@
+import { afterEach, beforeAll, expect, inject, it, vi } from 'vitest';
+import { logError } from '../../src/platform/log.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { type Answer, call } from '../support/api.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+afterEach(() => vi.restoreAllMocks());
+
+const UNREACHABLE = { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' };
+
+/** Sends a request, and gives the lines of errors that it left. */
+async function linesOf(send: () => Promise<Answer>) {
+  const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  written.mockClear();
+  const answer = await send();
+  const texts = written.mock.calls.map(([text]) => text as string);
+  return { answer, texts, lines: texts.map((text) => JSON.parse(text)) };
+}
+
+it("tells of a company's Postgres that cannot be reached, once, with the cause and the id of the request", async () => {
+  const tableId = await aTable(company.as, 'out_of_reach', [column('a')]);
+  const { answer, lines, texts } = await linesOf(() =>
+    company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE }),
+  );
+  expect(answer.status).toBe(503);
+  expect(lines).toMatchObject([
+    {
+      event: 'request_failed',
+      correlation_id: answer.headers.get('x-correlation-id'),
+      status: 503,
+      method: 'GET',
+      route: '/v1/managed-tables/{id}/data',
+      company_id: company.id,
+      error: { name: 'Failure', reason: 'tenant_sql.unavailable', cause: { message: expect.stringMatching(/./) } },
+    },
+  ]);
+  expect(texts[0]).not.toContain('[object');
+});
+
+it('tells why Neon did not make a database', async () => {
+  const { as } = await aCompany();
+  const away = { NEON_API_URL: 'http://127.0.0.1:1/api/v2' };
+  const { answer, lines, texts } = await linesOf(() => as.post('/v1/managed-tables/provision', { env: away }));
+  expect(answer.status).toBe(503);
+  expect(lines).toMatchObject([
+    {
+      event: 'request_failed',
+      status: 503,
+      error: {
+        reason: 'tenant_sql.provisioning_failed',
+        cause: { name: 'NeonProblem', message: expect.stringMatching(/^list projects: no answer/) },
+      },
+    },
+  ]);
+  expect(texts[0]).not.toContain(inject('neonApiKey'));
+});
+
+it('tells of an answer of 500, and of one that the handler gives itself', async () => {
+  const failing = {
+    prepare: () => {
+      throw new Error('D1_ERROR: away');
+    },
+  };
+  const headers = { authorization: `Bearer ${company.token}` };
+  const CONTROL_DB = { ...failing, withSession: () => failing } as unknown as string;
+  const unknown = await linesOf(() => call('GET', '/v1/auth/me', { headers, env: { CONTROL_DB } }));
+  expect(unknown.answer.status).toBe(500);
+  expect(unknown.lines).toMatchObject([{ event: 'request_failed', status: 500, route: '/v1/auth/me' }]);
+  expect(unknown.texts[0]).toContain('D1_ERROR: away');
+
+  const health = await linesOf(() => call('GET', '/health', { env: { CONTROL_DB } }));
+  expect(health.answer.status).toBe(503);
+  const [cause, line] = health.lines;
+  expect(cause).toMatchObject({ event: 'part_broken', part: 'control_database' });
+  expect(line).toMatchObject({ event: 'request_failed', status: 503, route: '/health' });
+});
+
+it('tells nothing of what is our caller’s to mend', async () => {
+  const { answer, lines } = await linesOf(() => company.as.get(`/v1/managed-tables/${'f'.repeat(24)}`));
+  expect([answer.status, lines]).toEqual([404, []]);
+});
+
+it.each([
+  [
+    'a value that PostgreSQL repeats',
+    Object.assign(new Error('invalid input syntax for type integer: "hidden"'), { code: '22P02', severity: 'ERROR' }),
+    'SQLSTATE 22P02',
+  ],
+  ['what another service answers', Object.assign(new Error('401 bad key hidden'), { status: 401 }), 'status 401'],
+  ['text that is no JSON', new SyntaxError('Unexpected token h, "hidden" is not valid JSON'), 'could not be parsed'],
+  [
+    'who signs in',
+    new Error('cannot open postgres://owner:hidden@host.test/db'),
+    'cannot open postgres://…@host.test/db',
+  ],
+])('leaves out %s, however deep it lies', (_what, error, shown) => {
+  const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  logError('something_failed', new Error('outside', { cause: new Error('between', { cause: error }) }));
+  const [text] = written.mock.calls[0] as [string];
+  expect(JSON.parse(text).error.cause.cause.message).toBe(shown);
+  expect(text).not.toContain('hidden');
+});
