@@ -22,13 +22,40 @@ const envelope = z.object({
 });
 
 /** The API said no. */
-class Refusal extends Problem {
+export class Refusal extends Problem {
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** Cloudflare's numbers of its reasons. */
+  readonly codes: readonly number[];
+  constructor(status: number, codes: readonly number[], message: string) {
     super(message);
     this.status = status;
+    this.codes = codes;
   }
 }
+
+/** Where what is made is kept. A jurisdiction goes before a hint. */
+export interface Location {
+  hint: string | null;
+  jurisdiction: string | null;
+}
+
+/** A domain that is the account's. */
+export interface Zone {
+  id: string;
+  name: string;
+  /** `active` once its name servers are Cloudflare's. */
+  status: string;
+  /** `free`, `pro`, `business`, `enterprise`. */
+  plan: string;
+}
+
+const database = z.object({ uuid: z.string(), name: z.string(), jurisdiction: z.string().nullish() });
+const zone = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  plan: z.object({ legacy_id: z.string().nullish() }).nullish(),
+});
 
 /**
  * Who we are at Cloudflare, by `CLOUDFLARE_API_TOKEN` and `CLOUDFLARE_ACCOUNT_ID`; the account may be left out where the
@@ -39,8 +66,8 @@ export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAcce
   const token = env.CLOUDFLARE_API_TOKEN;
   if (!token) {
     throw new Problem(
-      'Set CLOUDFLARE_API_TOKEN to a token that may edit Workers Scripts, D1, Workers R2 Storage and Queues (and Workers ' +
-        'Routes for a domain of your own): https://dash.cloudflare.com/profile/api-tokens',
+      'Set CLOUDFLARE_API_TOKEN to a token that may edit Workers Scripts, D1, Workers R2 Storage and Queues, and read Zone ' +
+        'and Email Sending (and edit Workers Routes for a domain of your own): https://dash.cloudflare.com/profile/api-tokens',
     );
   }
   const baseUrl = env.CLOUDFLARE_API_BASE_URL ?? STANDARD_API;
@@ -61,14 +88,15 @@ export class CloudflareAccount {
     this.#access = access;
   }
 
-  /** @returns the id of a D1 database, or undefined */
-  async databaseId(name: string): Promise<string | undefined> {
-    const found = await this.#list(`/d1/database?name=${name}&`, z.object({ uuid: z.string(), name: z.string() }));
-    return found.find((database) => database.name === name)?.uuid;
+  /** @returns id and jurisdiction of a D1 database, or undefined */
+  async database(name: string): Promise<{ id: string; jurisdiction: string | null } | undefined> {
+    const found = (await this.#list(`/d1/database?name=${name}&`, database)).find((one) => one.name === name);
+    return found && { id: found.uuid, jurisdiction: found.jurisdiction ?? null };
   }
 
-  async createDatabase(name: string): Promise<string> {
-    const { result } = await this.#ask('POST', '/d1/database', { name });
+  async createDatabase(name: string, { hint, jurisdiction }: Location): Promise<string> {
+    const place = jurisdiction ? { jurisdiction } : hint ? { primary_location_hint: hint } : {};
+    const { result } = await this.#ask('POST', '/d1/database', { name, ...place });
     return z.object({ uuid: z.string() }).parse(result).uuid;
   }
 
@@ -84,12 +112,39 @@ export class CloudflareAccount {
     return (first?.results ?? []) as Row[];
   }
 
-  async hasBucket(name: string): Promise<boolean> {
-    return (await this.#find(`/r2/buckets/${name}`)) !== undefined;
+  async hasBucket(name: string, { jurisdiction }: Location): Promise<boolean> {
+    return (await this.#find(`/r2/buckets/${name}`, jurisdictionHeader(jurisdiction))) !== undefined;
   }
 
-  async createBucket(name: string): Promise<void> {
-    await this.#ask('POST', '/r2/buckets', { name });
+  async createBucket(name: string, { hint, jurisdiction }: Location): Promise<void> {
+    const body = { name, ...(hint && !jurisdiction && { locationHint: hint }) };
+    await this.#ask('POST', '/r2/buckets', body, jurisdictionHeader(jurisdiction));
+  }
+
+  /** @throws Refusal where the account has no R2 */
+  async bucketNames(): Promise<string[]> {
+    const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
+    const { buckets } = z.object({ buckets: z.array(z.object({ name: z.string() })) }).parse(result);
+    return buckets.map(({ name }) => name);
+  }
+
+  /** The zone that a host is in, or undefined where it is in none that the token sees. */
+  async zoneOf(host: string): Promise<Zone | undefined> {
+    const labels = host.split('.');
+    for (let at = 0; at < labels.length - 1; at += 1) {
+      const name = labels.slice(at).join('.');
+      const query = new URLSearchParams({ name, 'account.id': this.#access.accountId });
+      const { result } = await request(this.#access, 'GET', `/zones?${query}`);
+      const [found] = z.array(zone).parse(result);
+      if (found) return { ...found, plan: found.plan?.legacy_id ?? 'free' };
+    }
+    return undefined;
+  }
+
+  /** Names that mail is sent from, of a zone: `example.com`, `mail.example.com`, `*.example.com`. */
+  async sendingDomains(zoneId: string): Promise<{ name: string; enabled: boolean }[]> {
+    const { result } = await request(this.#access, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
+    return z.array(z.object({ name: z.string(), enabled: z.boolean() })).parse(result);
   }
 
   async queueNames(): Promise<string[]> {
@@ -140,19 +195,23 @@ export class CloudflareAccount {
   }
 
   /** The result, or undefined when there is nothing of that name. */
-  async #find(path: string): Promise<unknown> {
+  async #find(path: string, headers?: Record<string, string>): Promise<unknown> {
     try {
-      return (await this.#ask('GET', path)).result;
+      return (await this.#ask('GET', path, undefined, headers)).result;
     } catch (error) {
       if (error instanceof Refusal && error.status === 404) return undefined;
       throw error;
     }
   }
 
-  #ask(method: string, path: string, body?: object) {
-    return request(this.#access, method, `/accounts/${this.#access.accountId}${path}`, body);
+  #ask(method: string, path: string, body?: object, headers?: Record<string, string>) {
+    return request(this.#access, method, `/accounts/${this.#access.accountId}${path}`, body, headers);
   }
 }
+
+/** A bucket of a jurisdiction is another than one of the same name outside it. */
+const jurisdictionHeader = (jurisdiction: string | null): Record<string, string> =>
+  jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
 
 /** One request; tried again where the API is overloaded or away. @throws Problem */
 async function request(
@@ -160,8 +219,9 @@ async function request(
   method: string,
   path: string,
   body?: object,
+  given: Record<string, string> = {},
 ) {
-  const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json', ...given };
   const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
   for (let tries = 1; ; tries += 1) {
     const response = await fetch(`${access.baseUrl}${path}`, init).catch((cause: Error) => cause);
@@ -176,7 +236,9 @@ async function request(
     }
     const answer = envelope.safeParse(await response.json().catch(() => undefined));
     if (response.ok && answer.success && answer.data.success) return answer.data;
-    throw new Refusal(response.status, refusal(method, path, response.status, answer.data?.errors ?? []));
+    const errors = answer.data?.errors ?? [];
+    const codes = errors.map(({ code }) => code);
+    throw new Refusal(response.status, codes, refusal(method, path, response.status, errors));
   }
 }
 

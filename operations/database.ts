@@ -25,11 +25,11 @@ export const openDatabase = (binding: Binding, env: string | undefined): Promise
 /** That of a deployed environment. @throws Problem when nothing was deployed there yet */
 export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
   const account = new CloudflareAccount(await accessFrom(process.env));
-  const id = await account.databaseId(databaseNames[binding]);
-  if (id === undefined) {
+  const found = await account.database(databaseNames[binding]);
+  if (found === undefined) {
     throw new Problem(`There is no database ${databaseNames[binding]} yet: npm run deploy -- --env ${name}`);
   }
-  return { query: (statement, ...values) => account.query(id, statement, values), close: async () => undefined };
+  return { query: (statement, ...values) => account.query(found.id, statement, values), close: async () => undefined };
 }
 
 /** That of the local state folder; a running start does not mind. @throws Problem when nothing was ever started there */

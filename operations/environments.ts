@@ -9,10 +9,25 @@ export const PROJECT = resolve(import.meta.dirname, '..');
 export const ENVIRONMENT_NAMES = ['staging', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 
+/** Where Cloudflare can be asked to keep D1 databases and R2 buckets. */
+const HINTS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
+const JURISDICTIONS = ['eu', 'fedramp'] as const;
+
+/** Where the data is. It stays where it was first made: these cannot be changed later. */
+const location = z.strictObject({
+  /** Where D1 databases and R2 buckets are made, as near as may be. Of no account with a jurisdiction. */
+  hint: z.enum(HINTS).nullable(),
+  /** What their data and that of Durable Objects must not leave. */
+  jurisdiction: z.enum(JURISDICTIONS).nullable(),
+  /** Region of companies' databases at Neon, such as `aws-eu-central-1`; the Worker runs near it. */
+  neon_region: z.string().min(1).nullable(),
+});
+
 /** What differs between environments: `operations/environments.json`. */
 const settings = z.strictObject({
   /** Where the API is reached, such as `api.example.com`, in a zone of the account; null for an address below workers.dev. */
   domain: z.string().nullable(),
+  location,
   /** Variables of the Worker, in place of those in wrangler.toml. */
   vars: z.record(z.string(), z.string()),
 });
@@ -51,6 +66,8 @@ export function environmentOf(name: EnvironmentName, given?: EnvironmentSettings
   const named = name === 'production' ? rawConfig : renamed(rawConfig, name);
   const config = withAbsolutePaths(named);
   const databases = config.d1_databases ?? [];
+  const { location, domain } = chosen;
+  const jurisdiction = location.jurisdiction ?? undefined;
   const nameOf = (binding: string) => databases.find((one) => one.binding === binding)?.database_name ?? binding;
   return {
     name,
@@ -61,11 +78,56 @@ export function environmentOf(name: EnvironmentName, given?: EnvironmentSettings
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
     config: {
       ...config,
-      vars: { ...config.vars, ...chosen.vars },
-      ...(chosen.domain !== null && { routes: [{ pattern: chosen.domain, custom_domain: true }], workers_dev: false }),
+      vars: { ...config.vars, ...locationVars(location), ...chosen.vars },
+      r2_buckets: (config.r2_buckets ?? []).map((bucket) => ({ ...bucket, ...(jurisdiction && { jurisdiction }) })),
+      placement: placementNear(location.neon_region),
+      ...(domain !== null && { routes: [{ pattern: domain, custom_domain: true }], workers_dev: false }),
     },
   };
 }
+
+/** What the Worker has to know of it. */
+const locationVars = ({ jurisdiction, neon_region }: EnvironmentSettings['location']): Record<string, string> => ({
+  ...(jurisdiction !== null && { DATA_JURISDICTION: jurisdiction }),
+  ...(neon_region !== null && { NEON_REGION: neon_region }),
+});
+
+/**
+ * A request asks a company's database several times: the Worker runs near that, where Cloudflare knows the region. Durable
+ * Objects are made where they are first asked for, which is there too.
+ */
+function placementNear(neonRegion: string | null): NonNullable<WranglerConfig['placement']> {
+  const [, cloud, region] = /^(aws|gcp)-(.+)$/.exec(neonRegion ?? '') ?? [];
+  return cloud ? { region: `${cloud}:${region}` } : { mode: 'smart' };
+}
+
+/** What has to be filled in before an environment can be deployed. */
+export function placeholdersOf({ name, settings: { vars, location } }: Environment): string[] {
+  const file = 'operations/environments.json';
+  const addresses = Object.entries(vars)
+    .filter(([, value]) => /\bexample\.com\b/.test(value))
+    .map(([variable]) => `give ${variable} of ${name} in ${file} an address of your own`);
+  const places = [
+    (location.hint ?? location.jurisdiction)
+      ? undefined
+      : `say in "location" of ${name} in ${file} where data is kept: "hint" is one of ${HINTS.join(', ')}, or "jurisdiction" ` +
+        `one of ${JURISDICTIONS.join(', ')} (it cannot be changed later)`,
+    location.neon_region
+      ? undefined
+      : `say in "location" of ${name} in ${file} in which "neon_region" companies' databases are made, ` +
+        'such as aws-eu-central-1 (https://neon.com/docs/introduction/regions; it cannot be changed later)',
+  ];
+  return [...addresses, ...places.filter((place) => place !== undefined)];
+}
+
+/** What may be so, and is seldom meant. */
+export const warningsOf = ({ name, settings: { domain } }: Environment): string[] =>
+  name === 'production' && domain === null
+    ? [
+        'production has no "domain" in operations/environments.json: an address below workers.dev belongs to no zone, so ' +
+          'there is no firewall before it, results are not cached, and links that people keep change with a later domain.',
+      ]
+    : [];
 
 function settingsOf(name: EnvironmentName): EnvironmentSettings {
   const file = join(PROJECT, 'operations', 'environments.json');

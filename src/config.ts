@@ -69,6 +69,8 @@ const variables = z
   .object({
     /** True on a developer's machine, where any origin may call. */
     DEVELOPMENT: flag,
+    /** What data of Durable Objects does not leave. With another one than before they begin anew, empty. */
+    DATA_JURISDICTION: z.enum(['eu', 'fedramp']).optional(),
     /** Answers of /health name it. */
     VERSION: z.string().default('0.1.0'),
     /** Where people open the console: links in mails point there. */

@@ -3,6 +3,7 @@ import { type ControlDb, openControlDb, openNearestControlDb } from './db/client
 import { type JobQueue, jobQueue } from './jobs/messages.ts';
 import { newId } from './kernel/ids.ts';
 import type { Access } from './kernel/policy.ts';
+import { withinJurisdiction } from './objects/jurisdiction.ts';
 import { logError } from './platform/log.ts';
 import { type Mailer, mailer } from './platform/mail.ts';
 
@@ -146,7 +147,7 @@ export function openContext<A extends Actor>(
     actor,
     db: nearest ? openNearestControlDb(origin.env.CONTROL_DB) : openControlDb(origin.env.CONTROL_DB),
     config,
-    bindings: origin.env,
+    bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,
     jobs: jobQueue(origin.env, origin.correlationId),
     mailer: mailer(origin.env.EMAIL, config.MAIL_FROM),

@@ -1,13 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { raw } from '@neon/sdk';
-
-/** What an organization pays for, and what it may have for that (https://neon.com/docs/introduction/plans). */
-const PLANS = {
-  free: { projects: 100, historySeconds: 6 * 60 * 60, computeUnits: 2 },
-  launch: { projects: 100, historySeconds: 7 * 24 * 60 * 60, computeUnits: 16 },
-  scale: { projects: 1000, historySeconds: 30 * 24 * 60 * 60, computeUnits: 16 },
-} as const;
-export type NeonPlan = keyof typeof PLANS;
+import { NEON_PLANS, type NeonPlan } from '../../operations/deployment/neon.ts';
 
 /** Regions that projects may be made in; the first is Neon's choice. */
 const REGIONS = ['aws-us-east-1', 'aws-eu-central-1', 'aws-sa-east-1'];
@@ -56,7 +49,7 @@ export class NeonAccount {
 
   /** Why a project may not be made so, if it may not. */
   refusalOf(wanted: raw.ProjectCreateRequest['project'], projects: number): NeonRefusal | undefined {
-    const plan = PLANS[this.#plan];
+    const plan = NEON_PLANS[this.#plan];
     const refuse = (status: number, message: string, code = '') => ({ status, code, message });
     if (wanted.region_id !== undefined && !REGIONS.includes(wanted.region_id)) {
       return refuse(400, `unknown region ${wanted.region_id}`);

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { NeonAccount, type NeonPlan } from './account.ts';
+import type { NeonPlan } from '../../operations/deployment/neon.ts';
+import { NeonAccount } from './account.ts';
 import { Faults, type NeonFault } from './faults.ts';
 import { ManagementApi, send } from './management-api.ts';
 import { NeonProjects } from './projects.ts';

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CloudflareAccess } from '../cloudflare.ts';
 import { CloudflareAccount } from '../cloudflare.ts';
-import { type Environment, PROJECT } from '../environments.ts';
+import { type Environment, PROJECT, placeholdersOf, warningsOf } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import { wrangler } from '../wrangler.ts';
 import { waitForHealth } from './health.ts';
+import { preflight } from './preflight.ts';
 import { copySecrets, missingSecrets } from './secrets.ts';
 
 const HEALTH_PATIENCE_MS = 180_000;
@@ -53,12 +54,13 @@ export async function rehearse(deployment: Deployment): Promise<void> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+  for (const warning of warningsOf(environment)) report(`Warning: ${warning}`);
   for (const problem of placeholdersOf(environment)) report(`Still to do: ${problem}`);
 }
 
 function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
   const { environment, version, env } = deployment;
-  const { workerName, databaseNames, bucketNames, queueNames } = environment;
+  const { workerName, databaseNames, bucketNames, queueNames, settings } = environment;
   const account = new CloudflareAccount(access);
   const ids: Record<string, string> = {};
   let secrets: Record<string, string> = {};
@@ -76,7 +78,7 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
     {
       title: 'Address: find out where the API will be reached',
       async run() {
-        const { domain, vars } = environment.settings;
+        const { domain, vars } = settings;
         const host = async () => domain ?? `${workerName}.${await account.subdomain()}.workers.dev`;
         url = vars.PUBLIC_URL ?? `https://${await host()}`;
         return url;
@@ -91,11 +93,17 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
         return [names.length > 0 ? `to be set: ${names.join(', ')}` : 'all are there', ...notes].join('\n    ');
       },
     },
+    {
+      title: 'Preflight: ask everybody that the system depends on, before anything is made',
+      run: async () => (await preflight(environment, account, env)).join('\n    ') || 'all are ready',
+    },
     ...Object.entries(databaseNames).map(([binding, name]) => ({
       title: `D1 database ${name}: create it, unless it is there, and let it have replicas`,
       async run() {
-        const known = await account.databaseId(name);
-        const id = known ?? (await account.createDatabase(name));
+        const known = await account.database(name);
+        if (known && known.jurisdiction !== settings.location.jurisdiction)
+          throw movedProblem(name, known.jurisdiction);
+        const id = known?.id ?? (await account.createDatabase(name, settings.location));
         ids[binding] = id;
         await account.replicate(id);
         return `${known ? 'is there' : 'created'}: ${id}`;
@@ -104,8 +112,8 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
     ...bucketNames.map((name) => ({
       title: `R2 bucket ${name}: create it, unless it is there`,
       async run() {
-        if (await account.hasBucket(name)) return 'is there';
-        await account.createBucket(name);
+        if (await account.hasBucket(name, settings.location)) return 'is there';
+        await account.createBucket(name, settings.location);
         return 'created';
       },
     })),
@@ -188,12 +196,11 @@ async function writeConfig(
   return file;
 }
 
-/** What has to be filled in before people can use the environment. */
-function placeholdersOf({ name, settings }: Environment): string[] {
-  return Object.entries(settings.vars)
-    .filter(([, value]) => /\bexample\.com\b/.test(value))
-    .map(([variable]) => `give ${variable} of ${name} in operations/environments.json an address of your own`);
-}
+const movedProblem = (name: string, jurisdiction: string | null): Problem =>
+  new Problem(
+    `The D1 database ${name} was made in ${jurisdiction ? `the jurisdiction ${jurisdiction}` : 'no jurisdiction'} and stays ` +
+      'there: say so in "location" of operations/environments.json, or rename it in wrangler.toml to begin with an empty one.',
+  );
 
 function refusePlaceholders(environment: Environment): void {
   const problems = placeholdersOf(environment);

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { aSalesDashboard, regionsIn, regionsOf, someSales } from '../shares/support.ts';
-import { call } from '../support/api.ts';
+import { BASE_URL, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
@@ -172,7 +172,11 @@ describe('an embedded visualization', () => {
     expect(body.visualization.layout).toHaveLength(1);
     const answer = await embed.execute({ region: 'east' });
     expect(answer.body.result).toMatchObject({ visualization_id: visualization, rows: [['east', 60]], cached: false });
+    // Kept below our own host: Cloudflare keeps nothing for a host that is not of the zone.
+    const kept = vi.spyOn(Cache.prototype, 'match');
     expect((await embed.execute({ region: 'east' })).body.result.cached).toBe(true);
+    expect(new URL(kept.mock.calls[0]?.[0] as string).origin).toBe(BASE_URL);
+    kept.mockRestore();
     expect((await embed.execute({ regions: ['east'] })).status).toBe(403);
   });
 });

@@ -5,6 +5,7 @@ import { NotFound } from './cloudflare.ts';
 export interface Metadata {
   bindings: Record<string, string>[];
   migrations?: { new_tag: string };
+  placement?: Record<string, string>;
 }
 
 /** A Worker of the stand-in. */
@@ -32,10 +33,11 @@ export function workerRoutes(account: StandIn): [RegExp, Route][] {
   /** As Cloudflare does, refuses bindings of what is not there. */
   function checkBindings(bindings: Metadata['bindings']): void {
     const ids = [...databases.values()].map(({ uuid }) => uuid);
-    for (const { type, name, id, database_id, bucket_name, queue_name } of bindings) {
+    for (const { type, name, id, database_id, bucket_name, jurisdiction, queue_name } of bindings) {
       const isThere =
         (type !== 'd1' || ids.includes(database_id ?? id ?? '')) &&
-        (type !== 'r2_bucket' || buckets.has(bucket_name ?? '')) &&
+        (type !== 'r2_bucket' ||
+          (buckets.has(bucket_name ?? '') && buckets.get(bucket_name ?? '')?.jurisdiction === jurisdiction)) &&
         (type !== 'queue' || queues.has(queue_name ?? ''));
       if (!isThere) throw new Error(`The binding ${name} of type ${type} names nothing that is there.`);
     }

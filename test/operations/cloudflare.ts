@@ -11,13 +11,19 @@ export interface StandIn {
   token: string;
   accountId: string;
   /** D1 databases by name; each holds real SQLite. */
-  databases: Map<string, { uuid: string; sqlite: DatabaseSync; replication?: string }>;
-  buckets: Set<string>;
+  databases: Map<string, { uuid: string; sqlite: DatabaseSync; replication?: string; place: Place }>;
+  /** False until somebody has switched R2 on in the dashboard. */
+  hasR2: boolean;
+  buckets: Map<string, Place>;
   queues: Map<string, { id: string; consumers: Record<string, unknown>[] }>;
   /** Workers by name. */
   workers: Map<string, UploadedWorker>;
+  /** Domains of the account, with the names that mail is sent from. */
+  zones: Map<string, { status: string; plan: string; sending: { name: string; enabled: boolean }[] }>;
   /** The account's part of workers.dev addresses. */
   subdomain: string | null;
+  /** Requests that the token may not make: `GET /queues`. */
+  refused: string[];
   /** Every request: `GET /accounts/…`. */
   seen: string[];
   /** Requests that nothing answers. */
@@ -25,15 +31,28 @@ export interface StandIn {
   close(): Promise<void>;
 }
 
+/** Where something was made. */
+export interface Place {
+  hint?: string;
+  jurisdiction?: string;
+}
+
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 const TOKEN = 'token-of-the-tests';
 
-/** Answered with 404 and Cloudflare's code. */
-export class NotFound extends Error {
+/** Answered with a status and Cloudflare's code. */
+export class Refused extends Error {
+  readonly status: number;
   readonly code: number;
-  constructor(code: number, message: string) {
+  constructor(status: number, code: number, message: string) {
     super(message);
+    this.status = status;
     this.code = code;
+  }
+}
+export class NotFound extends Refused {
+  constructor(code: number, message: string) {
+    super(404, code, message);
   }
 }
 
@@ -42,6 +61,7 @@ interface Body {
   // biome-ignore lint/suspicious/noExplicitAny: bodies are what wrangler makes of them.
   json(): Record<string, any>;
   form(): Promise<FormData>;
+  header(name: string): string | undefined;
 }
 
 /** Answers a request: gives the result, or throws. `match` is what the pattern's groups hold. */
@@ -57,10 +77,13 @@ export async function startCloudflare(): Promise<StandIn> {
     token: TOKEN,
     accountId: ACCOUNT,
     databases: new Map(),
-    buckets: new Set(),
+    hasR2: true,
+    buckets: new Map(),
     queues: new Map(),
     workers: new Map(),
+    zones: new Map(),
     subdomain: 'tests',
+    refused: [],
     seen: [],
     unknown: [],
     close: () =>
@@ -88,11 +111,13 @@ async function handle(state: StandIn, routes: [RegExp, Route][], request: Incomi
   };
   const refuse = (status: number, code: number, message: string) =>
     answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
+  if (state.refused.includes(name)) return refuse(403, 10000, 'Authentication error');
   if (request.headers.authorization !== `Bearer ${TOKEN}` && !path.startsWith('/workers/assets')) {
     return refuse(403, 10000, 'Authentication error');
   }
   const body = {
     json: () => JSON.parse(bytes.toString()),
+    header: (name: string) => request.headers[name]?.toString(),
     form: () => new Response(bytes, { headers: { 'content-type': request.headers['content-type'] ?? '' } }).formData(),
   };
   for (const [pattern, route] of routes) {
@@ -102,7 +127,7 @@ async function handle(state: StandIn, routes: [RegExp, Route][], request: Incomi
       const result = await route(match.slice(1), body, url);
       return answer(200, { success: true, errors: [], messages: [], result: result ?? null });
     } catch (error) {
-      if (error instanceof NotFound) return refuse(404, error.code, error.message);
+      if (error instanceof Refused) return refuse(error.status, error.code, error.message);
       return refuse(400, 7500, (error as Error).message);
     }
   }
@@ -117,7 +142,18 @@ const page = <T>(records: T[], url: URL): T[] => {
 };
 
 function routesOf(state: StandIn): [RegExp, Route][] {
-  const { databases, buckets, queues } = state;
+  const { databases, queues } = state;
+  const bucketsOf = () => {
+    if (state.hasR2) return state.buckets;
+    throw new Refused(403, 10042, 'Please enable R2 through the Cloudflare Dashboard.');
+  };
+  /** One of the same name may be in each jurisdiction. */
+  const bucketIn = (name: string, body: Body) => {
+    const found = bucketsOf().get(name);
+    return found && (found.jurisdiction ?? 'default') === (body.header('cf-r2-jurisdiction') ?? 'default')
+      ? found
+      : undefined;
+  };
   const databaseOf = (uuid: string) => {
     const found = [...databases].find(([, database]) => database.uuid === uuid);
     if (!found) throw new NotFound(7404, 'The database could not be found');
@@ -139,15 +175,16 @@ function routesOf(state: StandIn): [RegExp, Route][] {
         page(
           [...databases].filter(([name]) => name.includes(url.searchParams.get('name') ?? '')),
           url,
-        ).map(([name, { uuid }]) => ({ name, uuid })),
+        ).map(([name, { uuid, place }]) => ({ name, uuid, jurisdiction: place.jurisdiction ?? null })),
     ],
     [
       /^POST \/d1\/database$/,
       (_, body) => {
-        const { name } = body.json();
+        const { name, primary_location_hint: hint, jurisdiction } = body.json();
         if (databases.has(name)) throw new Error(`A database with that name already exists: ${name}`);
         const uuid = crypto.randomUUID();
-        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:') });
+        const place = { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) };
+        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), place });
         return { name, uuid };
       },
     ],
@@ -180,13 +217,35 @@ function routesOf(state: StandIn): [RegExp, Route][] {
       },
     ],
     [
+      /^GET \/r2\/buckets$/,
+      (_, __, url) => ({ buckets: page([...bucketsOf().keys()], url).map((name) => ({ name })) }),
+    ],
+    [
       /^GET \/r2\/buckets\/([^/]+)$/,
-      ([name = '']) => {
-        if (!buckets.has(name)) throw new NotFound(10006, 'The specified bucket does not exist.');
+      ([name = ''], body) => {
+        if (!bucketIn(name, body)) throw new NotFound(10006, 'The specified bucket does not exist.');
         return { name };
       },
     ],
-    [/^POST \/r2\/buckets$/, (_, body) => void buckets.add(body.json().name)],
+    [
+      /^POST \/r2\/buckets$/,
+      (_, body) => {
+        const { name, locationHint: hint } = body.json();
+        const jurisdiction = body.header('cf-r2-jurisdiction');
+        bucketsOf().set(name, { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) });
+      },
+    ],
+    [
+      /^GET \/zones$/,
+      (_, __, url) =>
+        [...state.zones]
+          .filter(([name]) => name === url.searchParams.get('name'))
+          .map(([name, { status, plan }]) => ({ id: `zone-of-${name}`, name, status, plan: { legacy_id: plan } })),
+    ],
+    [
+      /^GET \/zones\/zone-of-([^/]+)\/email\/sending\/subdomains$/,
+      ([name = '']) => state.zones.get(name)?.sending ?? [],
+    ],
     [
       /^GET \/queues$/,
       (_, __, url) => {

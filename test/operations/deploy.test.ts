@@ -6,16 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NeonStandIn } from '../../local/neon/stand-in.ts';
 import { deploy } from '../../operations/deployment/deploy.ts';
 import { waitForHealth } from '../../operations/deployment/health.ts';
 import { missingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
 import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { aNeonAccount } from './neon-account.ts';
 
 const VERSION = '0.1.0+tests';
 const QUEUES = ['jobs', 'model-jobs', 'audit', 'share-events'];
 
 let cloudflare: StandIn;
+let neon: NeonStandIn;
 let deployed: Server;
 let environment: Environment;
 let folder: string;
@@ -30,16 +33,25 @@ beforeAll(async () => {
     response.end(JSON.stringify(health.body));
   });
   await new Promise<void>((resolve) => deployed.listen(0, '127.0.0.1', resolve));
+  cloudflare.zones.set('console.test', {
+    status: 'active',
+    plan: 'free',
+    sending: [{ name: 'console.test', enabled: true }],
+  });
+  neon = await aNeonAccount(join(folder, 'neon'), { organizationKey: 'neon' });
   const vars = {
     CONSOLE_URL: 'https://console.test',
     MAIL_FROM: 'Data Console <no-reply@console.test>',
     ALLOWED_ORIGINS: 'https://console.test',
+    NEON_API_URL: neon.apiUrl,
     PUBLIC_URL: `http://127.0.0.1:${(deployed.address() as AddressInfo).port}`,
   };
-  environment = environmentOf('staging', { domain: null, vars });
+  const location = { hint: null, jurisdiction: 'eu', neon_region: 'aws-eu-central-1' } as const;
+  environment = environmentOf('staging', { domain: null, location, vars });
 });
 afterAll(async () => {
   await cloudflare.close();
+  await neon.close();
   deployed.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -75,7 +87,12 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(cloudflare.unknown).toEqual([]);
     expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control', 'data-console-staging-audit']);
     expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto', 'auto']);
-    expect([...cloudflare.buckets]).toEqual(['data-console-staging-files']);
+    // What cannot be moved later is made where it was asked for.
+    expect([...cloudflare.databases.values()].map(({ place }) => place)).toEqual([
+      { jurisdiction: 'eu' },
+      { jurisdiction: 'eu' },
+    ]);
+    expect([...cloudflare.buckets]).toEqual([['data-console-staging-files', { jurisdiction: 'eu' }]]);
     const names = QUEUES.map((name) => `data-console-staging-${name}`);
     expect(new Set(cloudflare.queues.keys())).toEqual(new Set(names.flatMap((name) => [name, `${name}-dead`])));
 
@@ -97,9 +114,17 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(bound('durable_object_namespace')).toHaveLength(4);
     expect(bound('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: VERSION });
     expect(bound('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
+    expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
+    expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
+    expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
     expect([schedules, migrationTag]).toEqual([[{ cron: '* * * * *' }], 'v1']);
     for (const [name, { consumers }] of cloudflare.queues) {
-      expect(consumers).toEqual([expect.objectContaining({ script_name: 'data-console-staging-api' })]);
+      expect(consumers).toEqual([
+        expect.objectContaining({
+          script_name: 'data-console-staging-api',
+          settings: expect.objectContaining({ max_concurrency: expect.any(Number) }),
+        }),
+      ]);
       if (!name.endsWith('-dead')) expect(consumers[0]).toMatchObject({ dead_letter_queue: `${name}-dead` });
     }
     expect([...(secrets?.keys() ?? [])].map((name) => name.replace(/\d{10}/, 'N')).sort()).toEqual([
@@ -136,6 +161,16 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect([worker()?.secrets, worker()?.uploads]).toEqual([before, 2]);
     expect(report.match(/none were missing/g)).toHaveLength(2);
     expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
+  });
+
+  it('refuses to call a database moved that stays where it was made', async () => {
+    const { settings } = environment;
+    const elsewhere = environmentOf('staging', {
+      ...settings,
+      location: { ...settings.location, hint: 'weur', jurisdiction: null },
+    });
+    const deployment = { environment: elsewhere, version: VERSION, env: {}, report: () => undefined };
+    await expect(deploy(deployment, cloudflare)).rejects.toThrow('was made in the jurisdiction eu and stays there');
   });
 
   it('is what the operator’s commands work on', async () => {
@@ -183,7 +218,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
   it('says what to do where no address would be found, before it makes anything', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
-    const nowhere = environmentOf('staging', { domain: null, vars });
+    const nowhere = environmentOf('staging', { ...environment.settings, vars });
     const asked = cloudflare.seen.length;
     cloudflare.subdomain = null;
     const deployment = { environment: nowhere, version: VERSION, env: {}, report: () => undefined };
@@ -212,12 +247,17 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
     });
     expect(code).toBe(0);
-    const steps = ['Secrets:', 'D1 database data-console-control', 'D1 database data-console-audit'];
+    const steps = ['Secrets:', 'Preflight:', 'D1 database data-console-control', 'D1 database data-console-audit'];
     steps.push('R2 bucket data-console-files', 'Queues:', 'Migrations:', 'Worker data-console-api', 'Health:');
     for (const step of steps) expect(output).toContain(step);
     for (const queue of QUEUES)
       expect(output).toMatch(new RegExp(`data-console-${queue},.*data-console-${queue}-dead`));
     expect(output).toContain('Still to do: give CONSOLE_URL of production in operations/environments.json');
+    expect(output).toMatch(
+      /Still to do: say in "location" of production .* "hint" is one of wnam, .*cannot be changed/,
+    );
+    expect(output).toMatch(/Still to do: say in "location" of production .* "neon_region"/);
+    expect(output).toContain('Warning: production has no "domain"');
 
     const [, kibibytes] = /Total Upload: .* gzip: ([\d.]+) KiB/.exec(output) ?? [];
     expect(Number(kibibytes)).toBeGreaterThan(100);

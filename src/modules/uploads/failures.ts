@@ -1,7 +1,7 @@
 import { Failure, invalid } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
-/** Of all files of one call together. */
+/** Of all files of one call together. Before the Worker stands its zone, which lets 100 MB through on Free and Pro. */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
 export const jobNotFound = () => new Failure('missing', 'upload_job.not_found');

@@ -16,7 +16,8 @@ const uploadForm = z
   })
   .meta({
     description:
-      'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of 100 MiB together.',
+      'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of 100 MiB together. Where the API ' +
+      'is in a zone on the plan Free or Pro, Cloudflare refuses bodies over 100 MB (some 95 MiB) before, with a 413 of its own.',
   });
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);

@@ -53,7 +53,7 @@ export async function executeFor(
   if (seconds === 0) return json(written(exhibit, await run(ctx, exhibit, values, limits)));
 
   const cache = await caches.open('results');
-  const key = await cacheKey(ctx.actor.companyId, exhibit, values, limits);
+  const key = await cacheKey(ctx, exhibit, values, limits);
   const known = await cache.match(key);
   if (known) return new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
   const executions = await run(ctx, exhibit, values, limits);
@@ -102,10 +102,12 @@ function written(exhibit: Exhibit, executions: readonly Execution[]): string {
 const json = (text: string): Response => new Response(text, { headers: { 'Content-Type': 'application/json' } });
 
 /**
- * The address that a result is kept under. It is made of all that the result depends on: whose it is, what is executed, in
- * which version, every value that it is bound to, what the viewer is held to, and what is not shown.
+ * The address that a result is kept under, below our own host: Cloudflare keeps nothing under others. It is made of all
+ * that the result depends on: whose it is, what is executed, in which version, every value that it is bound to, what the
+ * viewer is held to, and what is not shown.
  */
-async function cacheKey(companyId: string, exhibit: Exhibit, values: BoundValues, limits: Limits): Promise<string> {
+async function cacheKey(ctx: CompanyContext, exhibit: Exhibit, values: BoundValues, limits: Limits): Promise<string> {
+  const { companyId } = ctx.actor;
   const subject = subjectOf(exhibit);
   const charts = chartsOf(exhibit).map(({ id, version }) => `${id}.${version}`);
   const refused = [...limits.refusals].map(([id, { reason }]) => `${id} ${reason}`);
@@ -119,5 +121,5 @@ async function cacheKey(companyId: string, exhibit: Exhibit, values: BoundValues
     refused.sort(),
     [...limits.held].sort(),
   ];
-  return `https://results.invalid/${companyId}/${await sha256Hex(JSON.stringify(parts))}`;
+  return `${ctx.baseUrl}/.results/${companyId}/${await sha256Hex(JSON.stringify(parts))}`;
 }

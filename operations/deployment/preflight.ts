@@ -1,0 +1,145 @@
+import { type CloudflareAccount, Refusal, type Zone } from '../cloudflare.ts';
+import { type Environment, warningsOf } from '../environments.ts';
+import { Problem } from '../problem.ts';
+import { checkNeon } from './neon.ts';
+
+/** R2 has to be switched on by hand, once an account. */
+const R2_IS_OFF = 10042;
+
+/** What a zone lets through in one request, by its plan. Megabytes. */
+const BODY_LIMITS: Record<string, number> = { free: 100, pro: 100, business: 200, enterprise: 500 };
+/** What one upload may hold (`src/modules/uploads/failures.ts`), with room for what a form adds. */
+const UPLOAD_MB = 105;
+
+/** What looking ahead has found. */
+export interface Findings {
+  /** What would fail, each with what to do. */
+  problems: string[];
+  /** What is good to know. */
+  notes: string[];
+}
+
+/**
+ * Asks everybody that the system depends on whether it would work there, and makes nothing.
+ * @param env where keys come from that are not generated
+ * @returns what is good to know
+ * @throws Problem with everything that has to be done first
+ */
+export async function preflight(
+  environment: Environment,
+  account: CloudflareAccount,
+  env: NodeJS.ProcessEnv,
+): Promise<string[]> {
+  const { problems, notes }: Findings = { problems: [], notes: warningsOf(environment).map((it) => `Warning: ${it}`) };
+  const checks = [checkR2, checkQueues, checkAddress, checkMail];
+  for (const find of [
+    ...checks.map((check) => check(environment, account)),
+    checkNeon(environment, env.NEON_API_KEY),
+    checkModel(environment, env.AI_API_KEY),
+  ]) {
+    const found = await find;
+    problems.push(...found.problems);
+    notes.push(...found.notes);
+  }
+  if (problems.length === 0) return notes;
+  throw new Problem(['Before anything is made:', ...problems.map((problem) => `- ${problem}`)].join('\n'));
+}
+
+const nothing: Findings = { problems: [], notes: [] };
+const problem = (text: string): Findings => ({ problems: [text], notes: [] });
+const note = (text: string): Findings => ({ problems: [], notes: [text] });
+
+/** What a refusal of Cloudflare means for the one who deploys. */
+async function unlessRefused(ask: () => Promise<Findings>, advice: (refusal: Refusal) => string): Promise<Findings> {
+  return ask().catch((error: unknown) => {
+    if (error instanceof Refusal) return problem(`${advice(error)} (${error.message})`);
+    throw error;
+  });
+}
+
+const checkR2 = (_: Environment, account: CloudflareAccount): Promise<Findings> =>
+  unlessRefused(
+    async () => {
+      await account.bucketNames();
+      return nothing;
+    },
+    ({ codes }) =>
+      codes.includes(R2_IS_OFF)
+        ? 'R2 is not switched on: open R2 in the dashboard of the account once, and subscribe.'
+        : 'R2 cannot be used: let CLOUDFLARE_API_TOKEN edit Workers R2 Storage.',
+  );
+
+const checkQueues = (_: Environment, account: CloudflareAccount): Promise<Findings> =>
+  unlessRefused(
+    async () => {
+      await account.queueNames();
+      return nothing;
+    },
+    () => 'Queues cannot be used: let CLOUDFLARE_API_TOKEN edit Queues, and see that the account has Workers Paid.',
+  );
+
+/** A domain of the account's own, and what its zone lets through. */
+async function checkAddress({ settings: { domain } }: Environment, account: CloudflareAccount): Promise<Findings> {
+  if (domain === null) return note(bodyLimit('an address below workers.dev', BODY_LIMITS.free as number));
+  return unlessRefused(
+    async () => {
+      const zone = await account.zoneOf(domain);
+      if (!zone) return problem(noZone('"domain"', domain));
+      if (zone.status !== 'active') return problem(inactive(zone));
+      const limit = BODY_LIMITS[zone.plan] ?? (BODY_LIMITS.free as number);
+      return limit < UPLOAD_MB ? note(bodyLimit(`the zone ${zone.name} (plan ${zone.plan})`, limit)) : nothing;
+    },
+    () => `The zone of ${domain} cannot be looked at: let CLOUDFLARE_API_TOKEN read Zone.`,
+  );
+}
+
+const bodyLimit = (where: string, megabytes: number): string =>
+  `${where} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
+  'a zone on Business takes 200 MB.';
+
+/** Mail comes from a domain that is onboarded to Email Sending; before, every mail is refused. */
+async function checkMail({ settings: { vars } }: Environment, account: CloudflareAccount): Promise<Findings> {
+  const from = vars.MAIL_FROM ?? '';
+  const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1]?.toLowerCase();
+  if (!domain) return problem(`MAIL_FROM is "${from}": give it an address, such as Console <no-reply@your.domain>.`);
+  const enable = `have Cloudflare send its mail: npx wrangler email sending enable ${domain}`;
+  return unlessRefused(
+    async () => {
+      const zone = await account.zoneOf(domain);
+      if (!zone) return problem(noZone('MAIL_FROM', domain));
+      if (zone.status !== 'active') return problem(inactive(zone));
+      const sending = await account.sendingDomains(zone.id);
+      const found = sending.find(({ name }) => name === domain || (name.startsWith('*.') && isBelow(domain, name)));
+      if (!found) return problem(`No mail is sent from ${domain} yet: ${enable}`);
+      return found.enabled
+        ? nothing
+        : problem(`Mail from ${domain} waits for its DNS records: npx wrangler email sending dns get ${domain}`);
+    },
+    () => `Whether mail is sent from ${domain} cannot be seen: let CLOUDFLARE_API_TOKEN read Zone and Email Sending.`,
+  );
+}
+
+const isBelow = (domain: string, wildcard: string): boolean => domain.endsWith(wildcard.slice(1));
+
+const noZone = (of: string, domain: string): string =>
+  `${of} is at ${domain}, which is in no zone of the account that the token sees: add the domain to the account, let ` +
+  'CLOUDFLARE_API_TOKEN read Zone, or choose another in operations/environments.json.';
+
+const inactive = ({ name, status }: Zone): string =>
+  `The zone ${name} is ${status}: have its registrar name Cloudflare's name servers, and wait until it is active.`;
+
+/** Only a key that is refused is a problem: not every provider lists its models. */
+async function checkModel({ config: { vars = {} } }: Environment, key: string | undefined): Promise<Findings> {
+  if (!key) return nothing;
+  const base = String(vars.AI_BASE_URL ?? 'https://api.openai.com/v1');
+  const answer = await fetch(`${base}/models`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(10_000),
+  }).catch((error: Error) => error);
+  if (answer instanceof Error) return note(`The model at ${base} did not answer (${answer.message}).`);
+  await answer.body?.cancel();
+  const isRefused = answer.status === 401 || answer.status === 403;
+  return isRefused
+    ? problem(`The model at ${base} refuses AI_API_KEY with ${answer.status}: set the right one.`)
+    : nothing;
+}

@@ -1,0 +1,208 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CloudflareAccount } from '../../operations/cloudflare.ts';
+import { preflight } from '../../operations/deployment/preflight.ts';
+import { type EnvironmentSettings, environmentOf } from '../../operations/environments.ts';
+import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { aNeonAccount } from './neon-account.ts';
+
+let folder: string;
+let cloudflare: StandIn;
+let ends: (() => Promise<void>)[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'preflight-'));
+  cloudflare = await startCloudflare();
+  ends = [cloudflare.close, () => rm(folder, { recursive: true, force: true })];
+  cloudflare.zones.set('console.test', {
+    status: 'active',
+    plan: 'business',
+    sending: [{ name: 'mail.console.test', enabled: true }],
+  });
+});
+afterEach(async () => {
+  for (const end of ends) await end();
+});
+
+const SETTINGS: EnvironmentSettings = {
+  domain: 'api.console.test',
+  location: { hint: 'weur', jurisdiction: null, neon_region: 'aws-eu-central-1' },
+  vars: { MAIL_FROM: 'Console <no-reply@mail.console.test>', CONSOLE_URL: 'https://console.test' },
+};
+
+interface Case {
+  settings?: Partial<EnvironmentSettings>;
+  vars?: Record<string, string>;
+  env?: NodeJS.ProcessEnv;
+  neon?: { plan?: 'free' | 'launch' | 'scale'; projects?: number };
+}
+
+/** Looks ahead for production. @returns what it says, or what it refuses with */
+async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organization' }, neon = {} }: Case = {}) {
+  const projects = Array.from({ length: neon.projects ?? 0 }, (_, at) => ({ id: `p-${at}`, name: `p-${at}` }));
+  await writeFile(join(folder, 'projects.json'), JSON.stringify(projects));
+  const account = await aNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
+  ends.unshift(account.close);
+  const environment = environmentOf('production', {
+    ...SETTINGS,
+    ...settings,
+    vars: { ...SETTINGS.vars, NEON_API_URL: account.apiUrl, ...vars },
+  });
+  const asked = cloudflare.seen.length;
+  const said = await preflight(environment, new CloudflareAccount(cloudflare), env).then(
+    (notes) => ({ isReady: true, text: notes.join('\n') }),
+    (error: Error) => ({ isReady: false, text: error.message }),
+  );
+  expect(cloudflare.unknown).toEqual([]);
+  // Whatever it finds, it has only looked.
+  expect(cloudflare.seen.slice(asked).filter((request) => !request.startsWith('GET'))).toEqual([]);
+  return said;
+}
+
+it('finds nothing to do where everything is ready', async () => {
+  expect(await look()).toEqual({
+    isReady: true,
+    text: 'Neon: 0 of the 100 projects that the plan launch of org-local-12345678 has',
+  });
+});
+
+describe('before anything is made, it says what has to be done', () => {
+  it.each<[string, Case & { before?: () => void }, RegExp]>([
+    [
+      'R2 is off',
+      {
+        before: () => {
+          cloudflare.hasR2 = false;
+        },
+      },
+      /R2 is not switched on: open R2 in the dashboard .*10042/,
+    ],
+    [
+      'the token may not use queues',
+      { before: () => cloudflare.refused.push('GET /queues') },
+      /let CLOUDFLARE_API_TOKEN edit Queues/,
+    ],
+    [
+      'the domain is nobody’s',
+      { settings: { domain: 'api.elsewhere.test' } },
+      /"domain" is at api.elsewhere.test, which is in no zone/,
+    ],
+    [
+      'the zone is not active',
+      { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { status: 'pending' }) },
+      /The zone console.test is pending/,
+    ],
+    ['mail comes from nowhere', { vars: { MAIL_FROM: 'nobody' } }, /MAIL_FROM is "nobody": give it an address/],
+    [
+      'the mail domain is not the account’s',
+      { vars: { MAIL_FROM: 'a@elsewhere.test' } },
+      /MAIL_FROM is at elsewhere.test, which is in no zone/,
+    ],
+    [
+      'no mail is sent from there',
+      { vars: { MAIL_FROM: 'a@console.test' } },
+      /No mail is sent from console.test yet: .*wrangler email sending enable console.test/,
+    ],
+    [
+      'the mail domain waits',
+      {
+        before: () =>
+          cloudflare.zones.get('console.test')?.sending.forEach((it) => {
+            it.enabled = false;
+          }),
+      },
+      /Mail from mail.console.test waits for its DNS records/,
+    ],
+    [
+      'the token may not see mail',
+      { before: () => cloudflare.refused.push('GET /zones/zone-of-console.test/email/sending/subdomains') },
+      /let CLOUDFLARE_API_TOKEN read Zone and Email Sending/,
+    ],
+    ['Neon does not know the key', { env: { NEON_API_KEY: 'wrong' } }, /Neon does not know NEON_API_KEY/],
+    [
+      'the key is a person’s',
+      { env: { NEON_API_KEY: 'person' } },
+      /put "NEON_ORG_ID" into "vars" of production .*org-local-12345678\/settings#api-keys.*organizations: org-local-12345678 \(Local\)/,
+    ],
+    [
+      'the organization is another',
+      { vars: { NEON_ORG_ID: 'org-other' } },
+      /may not use the organization org-other at Neon: 404/,
+    ],
+    [
+      'Neon has no such region',
+      { settings: { location: { hint: 'weur', jurisdiction: null, neon_region: 'aws-moon-1' } } },
+      /Neon has no region "aws-moon-1".*it has aws-us-east-1, /,
+    ],
+    [
+      'the plan keeps less history',
+      { neon: { plan: 'free' } },
+      /NEON_HISTORY_SECONDS is 604800, and the plan free .* keeps 21600/,
+    ],
+    [
+      'there is no room for a company',
+      { neon: { projects: 100 } },
+      /100 of the 100 projects .*no further company could get a database/,
+    ],
+  ])('%s', async (_, { before, ...given }, message) => {
+    before?.();
+    const { isReady, text } = await look(given);
+    expect(text).toMatch(message);
+    expect(isReady).toBe(false);
+  });
+
+  it('all at once', async () => {
+    cloudflare.hasR2 = false;
+    const { text } = await look({ env: { NEON_API_KEY: 'wrong' }, vars: { MAIL_FROM: 'nobody' } });
+    expect(text.match(/^- /gm)).toHaveLength(3);
+  });
+});
+
+describe('it says what is good to know', () => {
+  it.each<[string, Case & { before?: () => void }, string]>([
+    [
+      'a zone lets less through than an upload',
+      { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { plan: 'pro' }) },
+      'console.test (plan pro) lets bodies of 100 MB through',
+    ],
+    ['production below workers.dev', { settings: { domain: null } }, 'Warning: production has no "domain"'],
+    [
+      'a person’s key',
+      { env: { NEON_API_KEY: 'person' }, vars: { NEON_ORG_ID: 'org-local-12345678' } },
+      "NEON_API_KEY is a person's and ends with them",
+    ],
+    ['a key that is not given', { env: {} }, 'Neon: not looked at'],
+    ['little room at Neon', { neon: { projects: 80 } }, 'Warning: Neon: 80 of the 100'],
+    [
+      'a wildcard that mail is sent below',
+      {
+        before: () =>
+          cloudflare.zones.get('console.test')?.sending.splice(0, 1, { name: '*.console.test', enabled: true }),
+      },
+      '',
+    ],
+  ])('%s', async (_, { before, ...given }, message) => {
+    before?.();
+    const { isReady, text } = await look(given);
+    expect(text).toContain(message);
+    expect(isReady).toBe(true);
+  });
+});
+
+it.each([
+  [401, false],
+  [404, true],
+])('a provider of models that answers %s to its key', async (status, isReady) => {
+  const model = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
+  await new Promise((resolve) => model.once('listening', resolve));
+  ends.unshift(async () => void model.close());
+  const { port } = model.address() as { port: number };
+  const said = await look({
+    vars: { AI_BASE_URL: `http://127.0.0.1:${port}/v1` },
+    env: { NEON_API_KEY: 'organization', AI_API_KEY: 'key' },
+  });
+  expect(said.isReady).toBe(isReady);
+  if (!isReady) expect(said.text).toContain('refuses AI_API_KEY with 401');
+});
