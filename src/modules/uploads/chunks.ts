@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
 import { literal, quoted } from '../../tenant-sql/identifiers.ts';
 import { blockBytes, readBlock } from './blocks.ts';
-import { type LoadPlan, nextChunk, type Position, planLoad } from './inference/index.ts';
+import { type LoadPlan, nextChunk, type Position, planLoad, shown, type ZoneEdges } from './inference/index.ts';
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
 
@@ -52,15 +52,15 @@ export const loadedColumns = (job: WorkedJob<unknown>): (ConfirmedColumn & { sou
     return source_index === null ? [] : [{ ...column, source_index }];
   });
 
-/** How each file of a confirmed job is loaded. */
-export function plansOf(job: WorkedJob<LoadState>): LoadPlan[] {
+/** How each file of a confirmed job is loaded. @param zone the time zone that was confirmed, where it is not UTC */
+export function plansOf(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {
   const { found, files } = readingOf(job);
   const columns = loadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
     const inferred = found[source];
     if (!inferred) throw new Error('a confirmed column has no column in the files');
     return { name, type, nullable, source, inferredType: inferred.type, hasNulls: inferred.nullable };
   });
-  return files.map((file) => planLoad(file, columns));
+  return files.map((file) => planLoad(file, columns, zone));
 }
 
 /** The chunk that comes next, or null when all files are loaded. */
@@ -117,7 +117,7 @@ export function refusalOf({ plan, from }: Chunk, error: PostgresError): JobProbl
   const where = {
     line: from.line + Number(line ?? 1) - 1,
     ...(column !== undefined && { column }),
-    ...(value !== undefined && { value: value.slice(0, 200) }),
+    ...(value !== undefined && { value: shown(value) }),
   };
   return new JobProblem(rowRefused(plan.file.fileName, where));
 }

@@ -15,6 +15,7 @@ import {
   refusalOf,
 } from './chunks.ts';
 import { stagingTable } from './ending.ts';
+import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publish } from './publish.ts';
@@ -35,7 +36,7 @@ export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<vo
 
 async function load(turn: Turn<LoadState>): Promise<boolean> {
   const { ctx, job } = turn;
-  const plans = plansOf(job);
+  const plans = plansOf(job, await zoneOf(turn));
   let state = job.state ?? (await begin(turn));
   let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
   let chunk = await prepareChunk(ctx, job, plans, state);
@@ -54,6 +55,13 @@ async function load(turn: Turn<LoadState>): Promise<boolean> {
   const progress = progressOf(job, state);
   await publish(turn, state, { ...progress, bytes_processed: progress.bytes_total });
   return false;
+}
+
+/** The confirmed time zone at the edges of the calendar, where values without an offset may be beyond them. */
+async function zoneOf({ database, job }: Turn<LoadState>): Promise<ZoneEdges | null> {
+  const zone = confirmedOf(job).time_zone;
+  const matters = zone !== null && loadedColumns(job).some(({ type }) => type === 'datetime');
+  return matters ? store.zoneEdges(database, zone) : null;
 }
 
 /** Makes the staging table. Its key comes at the end: that is faster than keeping it all along. */

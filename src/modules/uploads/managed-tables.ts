@@ -25,15 +25,20 @@ const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const inferredColumn = z
   .object({
     name: z.string(),
-    display_name: z.string().meta({ description: 'The header as written.' }),
+    display_name: z.string().meta({ description: 'The header as written, up to 255 characters.' }),
     type: z.enum(['text', 'integer', 'decimal', 'boolean', 'date', 'datetime']),
-    nullable: z.boolean().meta({ description: 'Whether a row has no value.' }),
+    nullable: z
+      .boolean()
+      .meta({ description: 'True: later files may have gaps. `evidence.nulls` counts those of this one.' }),
     source_index: z
       .int()
       .nullable()
       .meta({ description: '0-based position in the files; null for a column of the existing table that they lack.' }),
     evidence: z.object({
-      format: z.string().meta({ description: 'How the values are written.', examples: ['1.234,56', 'd/m/yyyy'] }),
+      format: z.string().meta({
+        description: 'How the values are written; where files differ, each way after ` | `.',
+        examples: ['1.234,56', 'd/m/yyyy'],
+      }),
       nulls: z.int(),
       distinct_sample: z.array(z.string()),
       counter_example: z
@@ -66,9 +71,12 @@ const jobRecord = z
         dialect: z.object({
           encoding: z.string(),
           delimiter: z.string(),
-          quote: z.string(),
+          quote: z.string().nullable().meta({ description: 'Null where quotes are characters like any other.' }),
           header: z.boolean(),
-          skipped_lines: z.int(),
+          skipped_lines: z.int().meta({ description: 'Lines of titles and notes that are no rows.' }),
+          skipped: z
+            .array(z.object({ line: z.int(), text: z.string() }))
+            .meta({ description: 'The first 20 of them.' }),
         }),
       })
       .nullable(),

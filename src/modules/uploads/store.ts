@@ -1,7 +1,7 @@
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import type { InferredSchema } from './inference/index.ts';
+import type { InferredSchema, ZoneEdges } from './inference/index.ts';
 import type {
   ConfirmedSchema,
   JobError,
@@ -230,6 +230,17 @@ export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean
     if (isPostgresError(error) && error.code === '22023') return false;
     throw error;
   }
+}
+
+/** What a time zone leaves of the first and the last day that the API can write. */
+export async function zoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
+  const [row] = await tx.query<{ first: string; last: string }>(
+    `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,
+       extract(epoch FROM timestamp '9999-12-31' - (timestamptz '9999-12-31 00:00:00Z' AT TIME ZONE $1::text)) AS last`,
+    [zone],
+  );
+  const DAY = 24 * 60 * 60;
+  return { first: Math.max(0, -Number(row?.first)), last: DAY - Math.max(0, Number(row?.last)) };
 }
 
 /** Moves a waiting job on to loading. False when it waits no more; violates `upload_jobs_name` for a name in use. */

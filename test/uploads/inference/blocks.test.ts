@@ -156,9 +156,10 @@ describe('blocks', () => {
   });
 
   test('a quote that nothing closes is refused, and long before memory is short', () => {
-    const small = bytesOf(`a,b\n1,x\n2,"y\n${'3,z\n'.repeat(10)}`);
+    const quoted = '1,"x, y"\n';
+    const small = bytesOf(`a,b\n${quoted}2,"y\n${'3,z\n'.repeat(10)}`);
     expect(refusal(() => inferBytes(small))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 3, file: 'arquivo.csv' });
-    const large = bytesOf(`a,b\n${'1,x\n'.repeat(100_000)}2,"y\n${'3,z\n'.repeat(5_000_000)}`);
+    const large = bytesOf(`a,b\n${quoted.repeat(100_000)}2,"y\n${'3,z\n'.repeat(5_000_000)}`);
     expect(refusal(() => inferBytes(large, 4 << 20))).toMatchObject({ code: 'RECORD_TOO_LARGE', line: 100_002 });
   });
 });

@@ -25,12 +25,30 @@ describe('how the file is written', () => {
     ['CR', 'a,b\r1,2\r3,4\r'],
     ['CR CR LF', 'a,b\r\r\n1,2\r\r\n3,4\r\r\n'],
     ['no last one', 'a,b\r\n1,2\r\n3,4'],
-    ['mixed', 'a,b\n1,2\r\n3,4\n'],
+    ['LF and CRLF', 'a,b\n1,2\r\n3,4\n'],
+    ['CR with one LF', 'a,b\r1,2\n3,4\r'],
+    ['LF with one CR', 'a,b\n1,2\r3,4\n'],
+    ['all three', 'a,b\r1,2\r\n3,4\n'],
+    ['CR CR LF and LF', 'a,b\r\r\n1,2\n3,4\n'],
   ])('line ends: %s', (_name, text) => {
     expect(rowsOf(bytesOf(text))).toEqual([
       ['1', '2'],
       ['3', '4'],
     ]);
+  });
+
+  test.each([
+    ['\n', '\r'],
+    ['\r', '\n'],
+    ['\r\n', '\r'],
+    ['\r', '\r\n'],
+  ])('%j everywhere but %j once, far down', (usual, other) => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => [String(index), `"linha${usual}${index}"`]);
+    const lines = rows.map((row) => row.join(',') + usual);
+    lines[19_000] = `${rows[19_000]?.join(',')}${other}`;
+    const bytes = bytesOf(`a,b${usual}${lines.join('')}`);
+    for (const block of [1 << 16, bytes.length]) expect(rowsOf(bytes, block)).toHaveLength(20_000);
+    expect(rowsOf(bytes).at(-1)).toEqual(['19999', `linha${usual}19999`]);
   });
 
   test.each<[string, string, (string | null)[][]]>([
@@ -100,11 +118,11 @@ describe('how the file is written', () => {
       ],
     ],
     [
-      'text after a quoted field',
-      'a,b\n"x"y,1\nz,2\n',
+      'text after a quoted field, where others need their quotes',
+      'a,b\n"x"y,1\n"z, w",2\n',
       [
         ['xy', '1'],
-        ['z', '2'],
+        ['z, w', '2'],
       ],
     ],
     [
@@ -150,6 +168,7 @@ describe('how the file is written', () => {
       quote: "'",
       header: true,
       skipped_lines: 0,
+      skipped: [],
     });
   });
 });

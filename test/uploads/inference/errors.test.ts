@@ -50,10 +50,15 @@ describe('files that are refused', () => {
     expect(refusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
   });
 
-  test('more columns than Postgres has', () => {
+  test('more columns than a table may have', () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
-    expect(refusal(() => infer(`${columns(1600)}\n${columns(1600)}\n`))?.code).toBe('TOO_MANY_COLUMNS');
-    expect(infer(`${columns(1599)}\n${columns(1599)}x\n`).schema.columns).toHaveLength(1599);
+    for (const count of [1001, 1599, 5000]) {
+      const problem = refusal(() => infer(`${columns(count)}\n${columns(count)}\n`));
+      expect(problem).toMatchObject({ code: 'TOO_MANY_COLUMNS', file: 'arquivo.csv', line: 1 });
+    }
+    expect(infer(`${columns(1000)}\n${columns(1000)}x\n`).schema.columns).toHaveLength(1000);
+    // Trailing delimiters make no columns.
+    expect(infer(`${columns(1000)},,,\n${columns(1000)}x,,,\n`).schema.columns).toHaveLength(1000);
     expect(refusal(() => infer(`a,b\n1,2\n${','.repeat(20_000)}\n`))?.code).toBe('TOO_MANY_FIELDS');
   });
 });
@@ -67,9 +72,9 @@ describe('several files', () => {
       file('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
     ]);
     expect(schema.columns.map(({ name, type, nullable }) => [name, type, nullable])).toEqual([
-      ['nome', 'text', false],
+      ['nome', 'text', true],
       ['idade', 'decimal', true],
-      ['dia', 'date', false],
+      ['dia', 'date', true],
     ]);
     expect(schema.suggested_table_name).toBe('a');
     expect(schema.total_row_count_estimate).toBe(3);

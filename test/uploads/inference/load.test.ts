@@ -63,8 +63,10 @@ describe('what goes to COPY as it is', () => {
     ['spaces alone for a text', 'a,b\n1,x\n2,  \n3,z\n', 'raw'],
     ['spaces around a number', 'a,b\n 1 ,x\n2,y\n', 'raw'],
     ['no-break spaces around a number', 'a,b\n\u00a01,x\n2,y\n', 'convert'],
-    ['a quote inside a bare field', 'a,b\n1,5" x\n2,y\n', 'convert'],
-    ['text after a quoted field', 'a,b\n1,"x"y\n2,y\n', 'convert'],
+    ['quotes that quote nothing', 'a,b\n1,5" x\n2,"y\n', 'raw'],
+    ['quotes that quote nothing, beside the byte that stands for none', 'a,b\n1,5" x\n2,\x01y\n', 'convert'],
+    ['a quote inside a bare field', 'a,b\n1,5" x\n2,"y, z"\n', 'convert'],
+    ['text after a quoted field', 'a,b\n1,"x"y\n2,"y, z"\n', 'convert'],
     ['spaces before quotes', 'a,b\n1, "x, y"\n2, "z, w"\n', 'convert'],
     ['backslashed quotes', 'a,b\n1,"x \\"y\\", z"\n2,y\n', 'raw'],
     ['a line that ended COPY before Postgres 18', 'a\nx\n\\.\ny\n', 'convert'],
@@ -123,7 +125,7 @@ describe('what is converted', () => {
     [
       'datetimes',
       undefined,
-      'k,v\na,31/12/2024 23:59\nb,1/2/2024T01:02:03.1234567Z\nc,3/4/2024\nd,3/4/2024 10:00:00-0330\n',
+      'k,v\na,31/12/2024 23:59\nb,1/2/2024T01:02:03.1234560Z\nc,3/4/2024\nd,3/4/2024 10:00:00-0330\n',
       ['2024-12-31 23:59:00', '2024-02-01 01:02:03.123456+00', '2024-04-03 00:00:00', '2024-04-03 10:00:00-03:30'],
     ],
     ['codes as numbers', 'integer', 'k,v\na,007\nb,12\n', ['7', '12']],
@@ -156,6 +158,9 @@ describe('what is converted', () => {
     ['date', 'k,v\na,31/12/2024\nb,12/31/2024\n', '12/31/2024'],
     ['date', 'k,v\na,2024-01-31\nb,2024-01-31 10:00\n', '2024-01-31 10:00'],
     ['datetime', 'k,v\na,2024-01-31\nb,ontem\n', 'ontem'],
+    ['datetime', 'k,v\na,2024-01-31\nb,2024-01-31 10:00:00.1234567\n', '2024-01-31 10:00:00.1234567'],
+    ['datetime', 'k,v\na,2024-01-31\nb,9999-12-31 23:59-00:01\n', '9999-12-31 23:59-00:01'],
+    ['datetime', 'k,v\na,2024-01-31\nb,0001-01-01T01:59:59+02\n', '0001-01-01T01:59:59+02'],
   ])('as %s: a value that does not fit is named (%j)', (type, text, value) => {
     const problem = refusal(() => converted(text, { v: type }));
     expect(problem).toMatchObject({ code: 'VALUE_DOES_NOT_FIT', file: 'arquivo.csv', line: 3, column: 'v', value });

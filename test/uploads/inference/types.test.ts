@@ -128,6 +128,23 @@ const CASES: [values: string[], type: string, format: string][] = [
   [['2024-01-31 1:00'], 'text', 'text'],
   [['2024-01-31 10:00+25:00'], 'text', 'text'],
   [['2024-01-31T'], 'text', 'text'],
+  // not finer than a microsecond
+  [['2024-01-31 23:59:59.999999'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f'],
+  [['2024-01-31 23:59:59.999999000'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f'],
+  [['2024-01-31 23:59:59.9999999'], 'text', 'text'],
+  [['2024-01-31 23:59:59.0000001'], 'text', 'text'],
+  [['2024-01-31 23:59:59.'], 'text', 'text'],
+  // within the years 1 to 9999 in UTC
+  [['0001-01-01 00:00', '9999-12-31 23:59:59.999999'], 'datetime', 'yyyy-mm-dd hh:mm:ss.f'],
+  [['0001-01-01', '9999-12-31'], 'date', 'yyyy-mm-dd'],
+  [['0001-01-01 02:00+02:00', '9999-12-31 21:59:59-02:00'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
+  [['0001-01-01 00:00-02:00', '9999-12-31 23:59:59+02:00'], 'datetime', 'yyyy-mm-dd hh:mm:ss±hh:mm'],
+  [['0001-01-01 01:59:59.999+02:00'], 'text', 'text'],
+  [['9999-12-31 22:00-02:00'], 'text', 'text'],
+  [['1/1/0001 00:00+00:01'], 'text', 'text'],
+  [['31/12/9999 23:59-00:01'], 'text', 'text'],
+  [['12/31/9999 23:59-00:01'], 'text', 'text'],
+  [['02/01/0001 00:00+15:00', '30/12/9999 23:59-15:00'], 'datetime', 'd/m/yyyy hh:mm±hh:mm'],
   [['10:00'], 'text', 'text'],
 ];
 
@@ -188,7 +205,7 @@ describe('the type of a column', () => {
     const { columns } = infer('a,b,c\n1,x,\n ,  ,w\n"",v,w\n4,y,\n5,z,\n').schema;
     expect(columns.map(({ type, nullable, evidence }) => [type, nullable, evidence.nulls])).toEqual([
       ['integer', true, 2],
-      ['text', false, 0],
+      ['text', true, 0],
       ['text', true, 3],
     ]);
   });

@@ -1,4 +1,4 @@
-import { ANY, BLANK, DATES, DECIMALS, INTEGER, SAW_TIME } from './forms.ts';
+import { ANY, BLANK, COMMAED, DATES, DECIMALS, DMY, INTEGER, MDY, POINTED, SAW_TIME } from './forms.ts';
 
 /** A value of a record that is kept: its field, text (cut when very long), forms and `SAW_…`. */
 export type KeptCell = [field: number, text: string, forms: number, saw: number];
@@ -20,7 +20,7 @@ export interface ColumnState {
   blanks: number;
   /** Some distinct values. */
   sample: string[];
-  /** Number and date forms that most values share even where the column is text: how to read it if it is retyped. */
+  /** How a text column reads if it is retyped: see {@link Hints}. */
   decimals: number;
   dates: number;
   /** First value; last one that narrowed the forms; first that is no integer, has a time, leaves only text. */
@@ -29,6 +29,15 @@ export interface ColumnState {
   notInteger: Witness | null;
   withTime: Witness | null;
   notTyped: Witness | null;
+}
+
+/**
+ * How the numbers and dates among a column's values read: forms of decimals that they share, and the orders of day and
+ * month ({@link DMY}, {@link MDY}) in which their dates can be read. All of `DECIMALS` and `DATES` where none says it.
+ */
+export interface Hints {
+  decimals: number;
+  dates: number;
 }
 
 /** A column before its first row. */
@@ -59,16 +68,37 @@ export function narrow(column: ColumnState, forms: number, saw: number, witness:
   column.saw |= saw;
   column.first ??= value();
   if (after === before) return;
+  if (after === 0) {
+    Object.assign(column, hintsOf(column));
+    hint(column, forms);
+    column.notTyped = value();
+  }
   column.forms = after;
   column.narrowed = value();
   if ((before & INTEGER) !== 0 && (after & INTEGER) === 0) column.notInteger = value();
-  if (after === 0) column.notTyped = value();
 }
 
-/** Remembers how a value of a text column would read as a number or date. */
-export function hint(column: ColumnState, forms: number): void {
-  if ((column.decimals & forms) !== 0) column.decimals &= forms;
-  if ((column.dates & forms) !== 0) column.dates &= forms;
+/** Takes in how a value of a text column would read as a number or date. A value of another kind says nothing. */
+export function hint(hints: Hints, forms: number): void {
+  if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
+  const orders = ordersOf(forms);
+  if ((hints.dates & orders) !== 0) hints.dates &= orders;
+}
+
+/** Whether values of a text column were numbers or dates, and another may still decide how they read. */
+export function isOpen({ decimals, dates }: Hints): boolean {
+  return dates === (DMY | MDY) || (decimals !== DECIMALS && (decimals & POINTED) !== 0 && (decimals & COMMAED) !== 0);
+}
+
+/** How the values of a column read if it is retyped: while it is typed, as all of them are written. */
+export function hintsOf({ forms, decimals, dates }: ColumnState): Hints {
+  if (forms === 0 || forms === ANY) return { decimals, dates };
+  return { decimals: forms & DECIMALS || DECIMALS, dates: ordersOf(forms) || DATES };
+}
+
+/** The orders of day and month that are among the forms, whatever the separators and the digits of the year. */
+function ordersOf(forms: number): number {
+  return ((forms & DMY) === 0 ? 0 : DMY) | ((forms & MDY) === 0 ? 0 : MDY);
 }
 
 /** Takes in a kept value. */
@@ -77,7 +107,7 @@ export function foldCell(column: ColumnState, [, text, forms, saw]: KeptCell, li
     column.blanks++;
     return;
   }
-  hint(column, forms);
+  if (column.forms === 0) hint(column, forms);
   narrow(column, forms, saw, () => ({ value: text, line }));
   if (column.sample.length < samples && !column.sample.includes(text)) column.sample.push(text);
 }
@@ -86,16 +116,16 @@ export function foldCell(column: ColumnState, [, text, forms, saw]: KeptCell, li
 export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): ColumnState {
   const forms = a.forms & b.forms;
   const conflict = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;
-  const decimals = a.decimals & b.decimals;
-  const dates = a.dates & b.dates;
+  const hints = hintsOf(a);
+  const { decimals, dates } = hintsOf(b);
+  hint(hints, decimals | dates);
   return {
     forms,
     saw: a.saw | b.saw,
     nulls: a.nulls + b.nulls,
     blanks: a.blanks + b.blanks,
     sample: [...new Set([...a.sample, ...b.sample])].slice(0, samples),
-    decimals: decimals === 0 ? a.decimals : decimals,
-    dates: dates === 0 ? a.dates : dates,
+    ...hints,
     first: a.first ?? b.first,
     narrowed: b.narrowed ?? a.narrowed,
     notInteger: a.notInteger ?? b.notInteger,

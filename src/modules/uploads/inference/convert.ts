@@ -1,5 +1,5 @@
 import { toJsonValue } from '../../../tenant-sql/values.ts';
-import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from './conversion.ts';
 import { decoderOf } from './encoding.ts';
 import { formOf } from './forms.ts';
 import { writeMoment } from './moments.ts';
@@ -8,8 +8,12 @@ import { booleanAt, type Decode, isSpace } from './types.ts';
 import { writeDecimal, writeInteger } from './write-numbers.ts';
 
 /** The conversion to a type by the formats of a column. */
-export function conversionTo(type: Conversion['type'], formats: Pick<ColumnFormats, 'decimal' | 'date'>): Conversion {
-  return { type, decimal: formOf(formats.decimal), date: formOf(formats.date) };
+export function conversionTo(
+  type: Conversion['type'],
+  formats: Pick<ColumnFormats, 'decimal' | 'date'>,
+  zone: ZoneEdges | null = null,
+): Conversion {
+  return { type, decimal: formOf(formats.decimal), date: formOf(formats.date), zone };
 }
 
 const encoder = new TextEncoder();
@@ -50,7 +54,7 @@ export function convert(
     case 'decimal':
       return writeDecimal(out, at, bytes, from, to, conversion.decimal);
     default:
-      return writeMoment(out, at, bytes, from, to, conversion.date, conversion.type);
+      return writeMoment(out, at, bytes, from, to, conversion);
   }
 }
 
@@ -70,7 +74,7 @@ function writeBoolean(
 
 const ascii = new TextDecoder();
 
-/** The value as a row's JSON shows it; null also where it does not fit. A datetime without an offset is UTC here. */
+/** The value, of which the end may be cut off, as a row's JSON shows it; null also where it does not fit. A datetime without an offset is UTC here. */
 export function sampleValue(
   value: string,
   type: ColumnType,
@@ -80,7 +84,8 @@ export function sampleValue(
   const bytes = encoder.encode(value);
   const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
   const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), decoderOf('utf-8'));
-  if (end < 0) return null;
+  // What is too long to be shown whole is no value of its type any more.
+  if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
   const text = ascii.decode(out.subarray(0, end));
   return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
 }

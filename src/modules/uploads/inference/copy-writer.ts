@@ -1,4 +1,4 @@
-import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from './conversion.ts';
 import { conversionTo, convert } from './convert.ts';
 import { decoderOf, utf8Of1252 } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
@@ -17,6 +17,12 @@ export interface WrittenColumn {
   formats: ColumnFormats;
   /** The value's bytes need no conversion and no quotes. */
   asIs: boolean;
+}
+
+/** The file, and the session's time zone where it is not UTC. */
+interface Around {
+  file: FileReading;
+  zone: ZoneEdges | null;
 }
 
 const TAB = 9;
@@ -51,15 +57,18 @@ export class CopyWriter {
   #out: Uint8Array;
   #at = 0;
 
-  constructor(file: FileReading, columns: WrittenColumn[], bytes: Uint8Array, fields: Fields) {
+  constructor({ file, zone }: Around, columns: WrittenColumn[], bytes: Uint8Array, fields: Fields) {
     this.#file = file;
     this.#columns = columns;
     this.#bytes = bytes;
     this.#fields = fields;
     this.#decode = decoderOf(file.encoding);
-    this.#doubled = file.dialect.escape === 'doubled' ? file.dialect.quote.charCodeAt(0) : -1;
+    const { quote, escape: escaping } = file.dialect;
+    this.#doubled = quote !== null && escaping === 'doubled' ? quote.charCodeAt(0) : -1;
     this.#latin = file.encoding === 'windows-1252';
-    this.#conversions = columns.map(({ type, formats }) => (type === 'text' ? null : conversionTo(type, formats)));
+    this.#conversions = columns.map(({ type, formats }) =>
+      type === 'text' ? null : conversionTo(type, formats, zone),
+    );
     this.#out = new Uint8Array(bytes.length + (bytes.length >> 2) + 1024);
   }
 

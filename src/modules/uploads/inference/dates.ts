@@ -1,4 +1,4 @@
-import { dateForm, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS, SAW_T, SAW_TIME } from './forms.ts';
+import { dateForm, SAW_EDGE, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS, SAW_T, SAW_TIME } from './forms.ts';
 
 const LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -34,6 +34,9 @@ function twoDigits(bytes: Uint8Array, at: number, end: number): number {
   return high < 0 || low < 0 ? -1 : high * 10 + low;
 }
 
+/** Minutes since midnight that {@link timeSaw} read, in UTC where there is an offset. */
+let minutesOfDay = 0;
+
 /** Whether an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`) stands exactly from `at` to `end`. */
 function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   const sign = bytes[at] as number;
@@ -41,10 +44,25 @@ function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   if (sign !== 43 && sign !== 45) return false;
   const hours = twoDigits(bytes, at + 1, end);
   if (hours < 0 || hours > 15) return false;
-  if (at + 3 === end) return true;
   const minutesAt = bytes[at + 3] === 58 ? at + 4 : at + 3;
-  const minutes = twoDigits(bytes, minutesAt, end);
-  return minutes >= 0 && minutes < 60 && minutesAt + 2 === end;
+  const minutes = at + 3 === end ? 0 : twoDigits(bytes, minutesAt, end);
+  if (minutes < 0 || minutes > 59 || (at + 3 !== end && minutesAt + 2 !== end)) return false;
+  minutesOfDay += (sign === 45 ? 1 : -1) * (hours * 60 + minutes);
+  return true;
+}
+
+/** Digits of a fraction of a second that Postgres keeps, and how many may stand there, zeros all that follow. */
+const FRACTION_DIGITS = 6;
+const LONGEST_FRACTION = 60;
+
+/** Where the digits of a fraction from `at` on end; -1 when there are none, or more than can be kept. */
+function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
+  let index = at;
+  for (let next = digit(bytes, index, end); next >= 0; next = digit(bytes, index, end)) {
+    if (next > 0 && index - at >= FRACTION_DIGITS) return -1;
+    index++;
+  }
+  return index > at && index - at <= LONGEST_FRACTION ? index : -1;
 }
 
 /** What `hh:mm[:ss[.f]][offset]` from `at` to `end` shows (`SAW_…`), or 0 when it is no time. */
@@ -52,6 +70,7 @@ function timeSaw(bytes: Uint8Array, at: number, end: number): number {
   const hours = twoDigits(bytes, at, end);
   const minutes = bytes[at + 2] === 58 ? twoDigits(bytes, at + 3, end) : -1;
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return 0;
+  minutesOfDay = hours * 60 + minutes;
   let saw = SAW_TIME;
   let index = at + 5;
   if (index < end && bytes[index] === 58) {
@@ -60,12 +79,9 @@ function timeSaw(bytes: Uint8Array, at: number, end: number): number {
     saw |= SAW_SECONDS;
     index += 3;
     if (index < end && bytes[index] === 46) {
-      let fraction = index + 1;
-      while (digit(bytes, fraction, end) >= 0) fraction++;
-      const places = fraction - index - 1;
-      if (places < 1 || places > 9) return 0;
+      index = fractionEnd(bytes, index + 1, end);
+      if (index < 0) return 0;
       saw |= SAW_FRACTION;
-      index = fraction;
     }
   }
   if (index === end) return saw;
@@ -90,9 +106,19 @@ function numberAt(bytes: Uint8Array, at: number, end: number): number {
   return value;
 }
 
+const FIRST_YEAR = 1;
+const LAST_YEAR = 9999;
+
+/** Whether a moment of the first or last year, of that many minutes since its day's midnight in UTC, lies beyond it. */
+function isBeyond(year: number, first: number, second: number, minutes: number): boolean {
+  if (year === FIRST_YEAR) return first === 1 && second === 1 && minutes < 0;
+  return first * second === 12 * 31 && minutes >= 24 * 60;
+}
+
 /**
  * The date forms of the trimmed value between `start` and `end`, with or without a time; 0 when it is no date.
- * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first.
+ * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first. A moment that its offset
+ * moves out of the years 1 to 9999 is none, nor is one that is finer than a microsecond.
  */
 export function dateForms(bytes: Uint8Array, start: number, end: number): number {
   dateSaw = 0;
@@ -112,19 +138,23 @@ export function dateForms(bytes: Uint8Array, start: number, end: number): number
   dateThird = third;
   dateEnd = at;
   let forms = 0;
+  let year = first;
   if (firstDigits === 4) {
     if ((digits === 1 || digits === 2) && isDay(first, second, third)) forms = dateForm(0, sign);
   } else if (digits === 4 || digits === 2) {
-    const year = digits === 4 ? third : fullYear(third);
+    year = digits === 4 ? third : fullYear(third);
     const short = digits === 4 ? 0 : 2;
     if (isDay(year, second, first)) forms |= dateForm(1 + short, sign);
     if (isDay(year, first, second)) forms |= dateForm(2 + short, sign);
   }
+  const edge = year === FIRST_YEAR || year === LAST_YEAR ? SAW_EDGE : 0;
+  dateSaw = edge;
   if (forms === 0 || at === end) return forms;
   const gap = bytes[at] as number;
   if (gap !== 32 && gap !== 84 && gap !== 116) return 0;
   const seen = timeSaw(bytes, at + 1, end);
   if (seen === 0) return 0;
-  dateSaw = gap === 32 ? seen : seen | SAW_T;
+  if (edge !== 0 && isBeyond(year, firstDigits === 4 ? third : first, second, minutesOfDay)) return 0;
+  dateSaw = (gap === 32 ? seen : seen | SAW_T) | edge;
   return forms;
 }

@@ -1,6 +1,7 @@
 import { type Head, readHead } from './head.ts';
 import { findLayout, type Layout } from './preamble.ts';
 import type { Delimiter, Dialect } from './schema.ts';
+import type { Quoting } from './state.ts';
 import type { Decode } from './types.ts';
 
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
@@ -11,7 +12,6 @@ export const SHEET: Dialect = {
   delimiter: ',',
   quote: '"',
   escape: 'doubled',
-  newline: 'lf',
   spaceBeforeQuote: false,
   sheet: true,
 };
@@ -20,28 +20,62 @@ export const SHEET: Dialect = {
 export interface Sniffed {
   dialect: Dialect;
   layout: Layout;
-  /** The first record's place among the file's lines, and the body's. */
+  /** Records of the head. */
+  records: number;
+  /** The body's first record: its place among the file's lines, and in the head. */
   bodyLine: number;
+  bodyStart: number;
+  /** What the head says of the quotes of the rest. */
+  quoting: Quoting;
 }
 
 /**
  * Finds how a file is written from its head (the approach of CleverCSV and DuckDB's sniffer): every dialect that the
  * signs in the head allow reads it; the one whose records agree most in width, and whose fields look most like values,
- * is taken. On a tie the more usual one, which stands first.
- * @param known the dialect, where only the layout is to be found
+ * is taken. On a tie the more usual one, which stands first. Where its quotes do not follow the rules of quoting, the
+ * head is read without quotes, if that makes a table of it.
+ * @param quoting whether the file may be, or has to be, read without quotes
  */
-export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, known: Dialect | null): Sniffed {
-  let best: Sniffed | null = null;
-  let bestScore = -1;
-  for (const dialect of known ? [known] : candidates(head)) {
-    const read = readHead(head, isLast, dialect, decode);
-    const layout = findLayout(read.records);
-    const score = plausibility(read, layout);
-    if (score <= bestScore + 1e-9) continue;
-    bestScore = score;
-    best = { dialect, layout, bodyLine: read.records[layout.preamble]?.line ?? 1 };
-  }
-  return best as Sniffed;
+export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, quoting: Quoting): Sniffed {
+  const read = (dialect: Dialect) => tryDialect(head, isLast, decode, dialect);
+  if (quoting === 'without') return sniffed(best(withoutQuotes().map(read)), quoting);
+  const quoted = best(candidates(head).map(read));
+  const { quotes, unclosed } = quoted.head;
+  if (quoting === 'kept') return sniffed(quoted, quoting);
+  const rows = quotes.folded.filter((width) => width > 1 && width === quoted.layout.width).length;
+  const doubtful = quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
+  const useful = quotes.usual || quotes.needed || quotes.folded.length > 0;
+  if (!doubtful) return sniffed(quoted, useful ? 'kept' : 'open');
+  const bare = best(withoutQuotes().map(read));
+  const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
+  return quotesNothing ? sniffed(bare, 'open') : sniffed(quoted, 'kept');
+}
+
+/** Where the table is in the head of a sheet's text. */
+export const sniffSheet = (head: Uint8Array, isLast: boolean, decode: Decode): Sniffed =>
+  sniffed(tryDialect(head, isLast, decode, SHEET), 'kept');
+
+/** The head in one dialect. */
+interface Trial {
+  dialect: Dialect;
+  head: Head;
+  layout: Layout;
+  score: number;
+}
+
+function tryDialect(bytes: Uint8Array, isLast: boolean, decode: Decode, dialect: Dialect): Trial {
+  const head = readHead(bytes, isLast, dialect, decode);
+  const layout = findLayout(head.records);
+  return { dialect, head, layout, score: plausibility(head, layout) };
+}
+
+const best = (trials: Trial[]): Trial =>
+  trials.reduce((first, next) => (next.score > first.score + 1e-9 ? next : first));
+
+function sniffed({ dialect, layout, head }: Trial, quoting: Quoting): Sniffed {
+  const body = head.records[layout.preamble];
+  const { length: records } = head.records;
+  return { dialect, layout, records, bodyLine: body?.line ?? 1, bodyStart: body?.start ?? 0, quoting };
 }
 
 function plausibility(head: Head, layout: Layout): number {
@@ -51,21 +85,33 @@ function plausibility(head: Head, layout: Layout): number {
   return layout.consistency * head.clean * columns * broken * skipped;
 }
 
+/** Whether the head without quotes is a table no worse: no record is too wide, and hardly more are short. */
+function makesTable(bare: Trial, quoted: Trial): boolean {
+  const widths = ({ head, layout }: Trial) => {
+    const body = head.records.slice(layout.preamble);
+    return {
+      over: body.filter(({ effective }) => effective > layout.width).length,
+      short: body.filter(({ width }) => width < layout.width).length,
+    };
+  };
+  const { over, short } = widths(bare);
+  const tolerated = quoted.head.quotes.broken > 0 ? bare.head.records.length / 50 : 0;
+  return over === 0 && short <= widths(quoted).short + tolerated && bare.layout.width >= quoted.layout.width;
+}
+
+const withoutQuotes = (): Dialect[] =>
+  DELIMITERS.map((delimiter) => ({ delimiter, quote: null, escape: 'doubled', spaceBeforeQuote: false }));
+
 /** The dialects worth a try: a sign that the head does not show needs none. */
 function candidates(head: Uint8Array): Dialect[] {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64 * 1024));
   const quotes = QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));
   const escapes: Dialect['escape'][] = /\\["']/.test(text) ? ['doubled', 'backslash'] : ['doubled'];
   const spaces = /[,;\t|] +["']/.test(text) ? [false, true] : [false];
-  const lineFeeds = text.includes('\n');
-  const loneReturns = /\r[^\r\n]/.test(text);
-  const newlines: Dialect['newline'][] = lineFeeds ? (loneReturns ? ['lf', 'cr'] : ['lf']) : ['cr'];
-  return newlines.flatMap((newline) =>
-    spaces.flatMap((spaceBeforeQuote) =>
-      escapes.flatMap((escaping) =>
-        quotes.flatMap((quote) =>
-          DELIMITERS.map((delimiter) => ({ delimiter, quote, escape: escaping, newline, spaceBeforeQuote })),
-        ),
+  return spaces.flatMap((spaceBeforeQuote) =>
+    escapes.flatMap((escaping) =>
+      quotes.flatMap((quote) =>
+        DELIMITERS.map((delimiter) => ({ delimiter, quote, escape: escaping, spaceBeforeQuote })),
       ),
     ),
   );

@@ -1,4 +1,6 @@
 import { Failure } from '../../../kernel/failure.ts';
+import { shorten } from '../../../kernel/text.ts';
+import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 
 /** What can be wrong with a file's content. */
 export type InferenceErrorCode =
@@ -41,5 +43,11 @@ export class InferenceError extends Failure {
 
 /** A value short enough to be shown in an error. */
 export function shown(value: string): string {
-  return value.length > 200 ? `${value.slice(0, 199)}…` : value;
+  return shorten(value, 200);
+}
+
+/** The error of a file that would make a wider table than there can be. */
+export function tooManyColumns(file: string, width: number): InferenceError {
+  const message = `O arquivo ${file} tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`;
+  return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
 }

@@ -1,5 +1,5 @@
 import { newColumn } from './columns.ts';
-import { SHEET, sniff } from './dialect.ts';
+import { sniff, sniffSheet } from './dialect.ts';
 import {
   beginningEncoding,
   controlCharacter,
@@ -10,12 +10,14 @@ import {
   unreadable,
   workingBytes,
 } from './encoding.ts';
-import { InferenceError } from './errors.ts';
+import { InferenceError, tooManyColumns } from './errors.ts';
 import { HEAD_BYTES } from './head.ts';
+import { NEVER_QUOTE } from './quoting.ts';
 import { scan } from './records.ts';
-import { RecordFold } from './rows.ts';
+import { QuotesBroken, RecordFold } from './rows.ts';
 import type { Dialect } from './schema.ts';
-import { type InferenceState, MAX_COLUMNS, MAX_RECORD_BYTES } from './state.ts';
+import { linesBefore } from './skipped.ts';
+import { type InferenceState, MAX_RECORD_BYTES, MAX_WIDTH, type Quoting } from './state.ts';
 import type { Decode } from './types.ts';
 
 /** The state before a text's first block. @param hint its name, and whether it was made of a workbook's sheet */
@@ -32,10 +34,12 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
     beyondAscii: false,
     undefinedBytes: false,
     dialect: null,
+    quoting: sheet ? 'kept' : 'open',
     width: 0,
     preambleLeft: 0,
     rowNames: false,
     skippedLines: 0,
+    skipped: [],
     above: null,
     firstRow: null,
     secondRow: null,
@@ -56,8 +60,9 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
 
 /**
  * Takes in the bytes of the file from `state.offset` on, as far as they are whole records, and returns the state to go
- * on with: the next block begins at its `offset` and has at least `wants` bytes unless the file ends. Once in a file's
- * life the answer may be a fresh start (`offset` 0): bytes showed that it is not UTF-8 as it had seemed.
+ * on with: the next block begins at its `offset` and has at least `wants` bytes unless the file ends. Up to three times
+ * in a file's life the answer may be a fresh start (`offset` 0): bytes showed that it is not UTF-8 as it had seemed, or
+ * that its quotes are none, or that it cannot be read without them after all.
  * @param isLast the block reaches the end of the file.
  * @throws InferenceError naming file and line.
  */
@@ -65,6 +70,8 @@ export function feed(state: InferenceState, block: Uint8Array, isLast: boolean):
   try {
     return take(state, block, isLast);
   } catch (error) {
+    const quoting = otherQuoting(state, error);
+    if (quoting !== null) return startOver(state, quoting);
     if (!(error instanceof InferenceError)) throw error;
     throw new InferenceError(error.code, error.message, { file: state.fileName, ...error.where });
   }
@@ -85,20 +92,24 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
 
   const decode = decoderOf(state.encoding);
   if (state.dialect === null) {
-    if (!isLast && block.length < HEAD_BYTES) return atLeast(state, HEAD_BYTES * 2);
-    const whole = isLast && working.length <= HEAD_BYTES;
-    const { dialect, layout, bodyLine } = sniff(
-      working.subarray(0, HEAD_BYTES),
-      whole,
-      decode,
-      state.sheet ? SHEET : null,
-    );
-    if (layout.width > MAX_COLUMNS) throw tooManyColumns(layout.width);
+    if (!isLast && block.length < state.wants) return state;
+    const head = working.subarray(0, state.wants);
+    const whole = isLast && head.length === working.length;
+    const { dialect, layout, records, bodyLine, bodyStart, quoting } = state.sheet
+      ? sniffSheet(head, whole, decode)
+      : sniff(head, whole, decode, state.quoting);
+    // Of a header alone nobody can tell.
+    if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return atLeast(state, state.wants * 4);
+    if (layout.width > MAX_WIDTH) throw tooManyColumns(state.fileName, layout.width);
     state.dialect = dialect;
+    state.quoting = quoting;
     state.width = layout.width;
     state.preambleLeft = layout.preamble;
     state.rowNames = layout.rowNames;
-    state.skippedLines = layout.preamble === 0 ? 0 : bodyLine - 1;
+    if (layout.preamble > 0) {
+      state.skippedLines = bodyLine - 1;
+      state.skipped = linesBefore(head, bodyStart, decode);
+    }
     state.columns = Array.from({ length: layout.width }, newColumn);
   }
   const taken = takeRecords(state, working, isLast, state.dialect, decode);
@@ -112,6 +123,27 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
   return state;
 }
 
+/**
+ * How else to read the file when its quotes cannot be read by the rules, or it cannot be read without quotes. A record
+ * that has too many fields without them decides for quotes, whatever else is wrong with them.
+ */
+function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
+  if (state.quoting === 'kept' || state.dialect === null) return null;
+  if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'kept' : null;
+  const broken =
+    error instanceof QuotesBroken || isError(error, 'UNCLOSED_QUOTE') || isError(error, 'RECORD_TOO_LARGE');
+  return broken ? 'without' : null;
+}
+
+const isError = (error: unknown, code: InferenceError['code']): boolean =>
+  error instanceof InferenceError && error.code === code;
+
+/** The state before the file's first block, with what is certain of it. */
+function startOver(state: InferenceState, quoting: Quoting): InferenceState {
+  const again = { ...beginInference(state), quoting };
+  return state.encoding === 'windows-1252' ? { ...again, encoding: state.encoding, encodingCertain: true } : again;
+}
+
 function atLeast(state: InferenceState, bytes: number): InferenceState {
   state.wants = bytes;
   return state;
@@ -120,7 +152,7 @@ function atLeast(state: InferenceState, bytes: number): InferenceState {
 /** Refuses bytes that are no text; answers a fresh start where the bytes contradict UTF-8 after letters of it were read. */
 function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): InferenceState | null {
   const nul = bytes.indexOf(0);
-  if (nul >= 0) throw nulByte(state.line + lineFeeds(bytes, nul));
+  if (nul >= 0) throw nulByte(state.line + lineEnds(bytes, nul));
   if (!hasHighBytes(bytes)) {
     if (state.encoding === 'windows-1252') checkControls(state, bytes);
     return null;
@@ -128,7 +160,7 @@ function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): 
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
     if (state.encodingCertain) throw unreadable(state.line + linesOfUtf8(bytes), 'UTF-8');
     if (state.beyondAscii) {
-      return { ...beginInference(state), encoding: 'windows-1252', encodingCertain: true };
+      return startOver({ ...state, encoding: 'windows-1252' }, state.quoting);
     }
     state.encoding = 'windows-1252';
     state.encodingCertain = true;
@@ -142,7 +174,7 @@ const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
 function checkControls(state: InferenceState, bytes: Uint8Array): void {
   const control = controlCharacter(bytes);
-  if (control >= 0) throw unreadable(state.line + lineFeeds(bytes, control), 'UTF-8 ou Windows-1252');
+  if (control >= 0) throw unreadable(state.line + lineEnds(bytes, control), 'UTF-8 ou Windows-1252');
   state.undefinedBytes ||= UNDEFINED_1252.some((byte) => bytes.includes(byte));
 }
 
@@ -156,9 +188,12 @@ function linesOfUtf8(bytes: Uint8Array): number {
   }
 }
 
-function lineFeeds(bytes: Uint8Array, end: number): number {
+/** Line ends before `end`: each LF, CRLF and CR. */
+function lineEnds(bytes: Uint8Array, end: number): number {
   let count = 0;
-  for (let index = 0; index < end; index++) if (bytes[index] === 10) count++;
+  for (let index = 0; index < end; index++) {
+    if (bytes[index] === 10 || (bytes[index] === 13 && bytes[index + 1] !== 10)) count++;
+  }
   return count;
 }
 
@@ -170,7 +205,7 @@ function takeRecords(
   dialect: Dialect,
   decode: Decode,
 ): number {
-  if (hasEndMarker(bytes)) state.irregular = true;
+  if (hasEndMarker(bytes) || (dialect.quote === null && bytes.includes(NEVER_QUOTE))) state.irregular = true;
   const fold = new RecordFold(state, bytes, dialect, decode);
   const { end, line, unclosed } = scan(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
     fold.take(start, stop, at),
@@ -207,10 +242,4 @@ function recordTooLarge(line: number): InferenceError {
     `O registro que começa na linha ${line} passa de 16 MiB; talvez falte fechar aspas.`,
     { line },
   );
-}
-
-function tooManyColumns(width: number): InferenceError {
-  return new InferenceError('TOO_MANY_COLUMNS', `O arquivo tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`, {
-    line: 1,
-  });
 }

@@ -1,5 +1,6 @@
+import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import type { ColumnState } from './columns.ts';
-import { InferenceError } from './errors.ts';
+import { InferenceError, tooManyColumns } from './errors.ts';
 import { BLANK } from './forms.ts';
 import { decideHeader, type HeaderDecision, headerCells, typedForms, usedWidth } from './header.ts';
 import { columnNames } from './names.ts';
@@ -46,6 +47,7 @@ function headerOfTable(state: InferenceState, known: string[]): DecidedFile | un
 function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
   const { header, above } = decision;
   const width = usedWidth(state, header);
+  if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
   const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
   const rowOne = header === null || above ? state.firstRow : null;
   return { ...decision, state, width, names: columnNames(cells), rowOne };

@@ -1,26 +1,18 @@
-import { type ColumnState, foldCell, mergeColumns, newColumn } from './columns.ts';
+import { cut } from '../../../kernel/text.ts';
+import { dateForms, decimalForms, formsOf, typeOf } from './column-type.ts';
+import { type ColumnState, foldCell, hintsOf, mergeColumns, newColumn, type Witness } from './columns.ts';
 import { sampleValue } from './convert.ts';
 import { type DecidedFile, decideFiles, placesIn, rowsOf } from './files.ts';
-import {
-  BOOLEANS,
-  COMMA,
-  COMMA_GROUPS,
-  DATES,
-  DECIMALS,
-  formName,
-  INTEGER,
-  POINT,
-  SAW_FRACTION,
-  SAW_OFFSET,
-  SAW_SECONDS,
-  SAW_TIME,
-} from './forms.ts';
-import { typedForms } from './header.ts';
+import { formName, SAW_EDGE, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS } from './forms.ts';
 import { matchTable, namesOf, type TableColumn } from './into-table.ts';
 import { tableName } from './names.ts';
 import { isReadByPostgres, readingOf } from './reading.ts';
-import type { ColumnFormats, ColumnType, Inference, InferredColumn, RowValue } from './schema.ts';
+import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
+import { skippedLines } from './skipped.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
+
+/** A column's friendly name has at most so many UTF-16 units. */
+const MAX_DISPLAY_NAME = 255;
 
 /**
  * The schema of the table that the files of one job make together, and how to read them. Every state must be `done`.
@@ -32,40 +24,13 @@ export function finish(states: InferenceState[], into?: TableColumn[]): Inferenc
   const files = decideFiles(states, into ? namesOf(into) : []);
   const [first] = files as [DecidedFile];
   const places = files.map((file) => placesIn(file, first));
-  const bounds = boundsOf(first.width);
-  const semicolons = files.every((file) => file.state.dialect?.delimiter === ';');
+  const decided = first.names.map((_, index) => decideColumn(files, places, index));
+  const columns = decided.map(({ column }) => column);
+  const formats = files.map((_, file) => decided.map((column) => column.formats[file] as ColumnFormats));
 
-  const columns: InferredColumn[] = [];
-  const formats: ColumnFormats[] = [];
-  for (let index = 0; index < first.width; index++) {
-    const merged = files
-      .map((file, number) => columnOf(file, (places[number] as number[])[index] as number))
-      .reduce((all, next) => mergeColumns(all, next, bounds.samples));
-    const displayName = first.header?.[index] || (first.names[index] as string);
-    const { type, form } = typeOf(merged, displayName, semicolons);
-    const isText = type === 'text';
-    const nulls = merged.nulls + (isText ? 0 : merged.blanks);
-    columns.push({
-      name: first.names[index] as string,
-      display_name: displayName,
-      type,
-      nullable: nulls > 0,
-      source_index: index,
-      evidence: {
-        format: formatOf(type, form, merged.saw),
-        nulls,
-        distinct_sample: merged.sample,
-        counter_example: counterExample(type, merged),
-      },
-    });
-    formats.push({
-      decimal: formName(decimalForm(merged.decimals, semicolons)),
-      date: formName(merged.dates),
-      asIs: isReadByPostgres(type, form, merged),
-    });
-  }
-  const { dialect, encoding, fileName, skippedLines, trailing } = first.state;
+  const { dialect, encoding, fileName } = first.state;
   const matched = into && matchTable(into, columns, fileName);
+  const { count, lines } = skippedLines(first);
   return {
     schema: {
       suggested_table_name: tableName(fileName),
@@ -75,15 +40,75 @@ export function finish(states: InferenceState[], into?: TableColumn[]): Inferenc
       dialect: {
         encoding: encoding ?? 'utf-8',
         delimiter: dialect?.delimiter ?? ',',
-        quote: dialect?.quote ?? '"',
+        quote: dialect?.quote ?? null,
         header: first.header !== null,
-        skipped_lines: skippedLines - (first.above ? 1 : 0) + trailing.length,
+        skipped_lines: count,
+        skipped: lines,
       },
       ...(matched && { ignored_columns: matched.ignored }),
     },
-    found: columns.map(({ type, nullable }) => ({ type, nullable })),
-    files: files.map((file, number) => readingOf(file, places[number] as number[], formats)),
+    found: decided.map(({ found }) => found),
+    files: files.map((file, number) => readingOf(file, places[number] as number[], formats[number] as ColumnFormats[])),
   };
+}
+
+interface DecidedColumn {
+  column: InferredColumn;
+  found: FoundColumn;
+  /** How each file writes it. */
+  formats: ColumnFormats[];
+}
+
+/** The column at that place of the first file: its type over all files, its forms file by file. */
+function decideColumn(files: DecidedFile[], places: number[][], index: number): DecidedColumn {
+  const [first] = files as [DecidedFile];
+  const states = files.map((file, number) => columnOf(file, (places[number] as number[])[index] as number));
+  const { samples } = boundsOf(first.width);
+  const merged = states.reduce((all, next) => mergeColumns(all, next, samples));
+  const name = first.names[index] as string;
+  const displayName = cut(first.header?.[index] || name, MAX_DISPLAY_NAME);
+  const type = typeOf(states, displayName);
+  const delimiters = files.map(({ state }) => state.dialect?.delimiter ?? ',');
+  const forms = formsOf(type, states, delimiters);
+  const nulls = merged.nulls + (type === 'text' ? 0 : merged.blanks);
+  const written = forms.filter((_, file) => states[file]?.first !== null);
+  return {
+    column: {
+      name,
+      display_name: displayName,
+      type,
+      nullable: true,
+      source_index: index,
+      evidence: {
+        format: formatOf(type, written.length > 0 ? written : forms, merged.saw),
+        nulls,
+        distinct_sample: merged.sample,
+        counter_example: counterExample(type, states, displayName),
+      },
+    },
+    found: { type, nullable: nulls > 0 },
+    formats: formatsOf(type, forms, states, delimiters),
+  };
+}
+
+/** How each file's values read, by the form that was decided; as numbers and dates that they are not, by their hints. */
+function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {
+  const hints = states.map(hintsOf);
+  const isMoment = type === 'date' || type === 'datetime';
+  const decimals =
+    type === 'decimal'
+      ? forms
+      : decimalForms(
+          hints.map((hint) => hint.decimals),
+          delimiters,
+        );
+  const dates = isMoment ? forms : dateForms(hints.map((hint) => hint.dates));
+  return states.map((column, file) => ({
+    decimal: formName(decimals[file] as number),
+    date: formName(dates[file] as number),
+    asIs: isReadByPostgres(type, forms[file] as number, column),
+    ...((column.saw & SAW_EDGE) !== 0 && { edge: true as const }),
+  }));
 }
 
 /** The column over all rows of the file, the first record included when it is one. */
@@ -98,45 +123,37 @@ function columnOf(file: DecidedFile, place: number): ColumnState {
   return mergeColumns(one, rest, samples);
 }
 
-function typeOf(column: ColumnState, header: string, semicolons: boolean): { type: ColumnType; form: number } {
-  const forms = typedForms(column, header);
-  if (forms === 0) return { type: 'text', form: 0 };
-  if ((forms & BOOLEANS) !== 0) return { type: 'boolean', form: forms };
-  if ((forms & INTEGER) !== 0) return { type: 'integer', form: INTEGER };
-  if ((forms & DECIMALS) !== 0) return { type: 'decimal', form: decimalForm(forms, semicolons) };
-  return { type: (column.saw & SAW_TIME) !== 0 ? 'datetime' : 'date', form: forms & DATES };
-}
-
-/** `1,234` alone is grouped, but a decimal comma where semicolons part the fields. */
-function decimalForm(forms: number, semicolons: boolean): number {
-  const ambiguous = (forms & POINT) === 0 && (forms & COMMA) !== 0 && (forms & COMMA_GROUPS) !== 0;
-  return ambiguous ? (semicolons ? COMMA : COMMA_GROUPS) : forms & DECIMALS;
-}
-
-function formatOf(type: ColumnType, form: number, saw: number): string {
-  const name = formName(form);
-  if (type !== 'datetime') return name;
+/** The format's name; of files that differ, each one's. */
+function formatOf(type: ColumnType, forms: number[], saw: number): string {
   const seconds = (saw & SAW_SECONDS) === 0 ? '' : (saw & SAW_FRACTION) === 0 ? ':ss' : ':ss.f';
-  return `${name} hh:mm${seconds}${(saw & SAW_OFFSET) === 0 ? '' : '±hh:mm'}`;
+  const time = type === 'datetime' ? ` hh:mm${seconds}${(saw & SAW_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
+  return [...new Set(forms.map((form) => `${formName(form)}${time}`))].join(' | ');
 }
 
-function counterExample(type: ColumnType, column: ColumnState) {
-  if (type === 'text') return column.notTyped ?? column.first;
-  if (type === 'decimal') return column.notInteger;
-  return type === 'datetime' ? column.withTime : null;
+/** The first value that forced the wider type. */
+function counterExample(type: ColumnType, columns: ColumnState[], header: string): Witness | null {
+  const firstOf = (witness: 'notInteger' | 'withTime') =>
+    columns.find((column) => column[witness] !== null)?.[witness] ?? null;
+  if (type === 'decimal') return firstOf('notInteger');
+  if (type === 'datetime') return firstOf('withTime');
+  if (type !== 'text') return null;
+  const filled = columns.filter(({ first }) => first !== null);
+  const breaks = filled.find((_, file) => typeOf(filled.slice(0, file + 1), header) === 'text');
+  return breaks ? (breaks.notTyped ?? (breaks === filled[0] ? breaks.first : (breaks.narrowed ?? breaks.first))) : null;
 }
 
 function sampleRows(
   files: DecidedFile[],
   places: number[][],
   columns: InferredColumn[],
-  formats: ColumnFormats[],
+  formats: ColumnFormats[][],
 ): Record<string, RowValue>[] {
   const rows = files.flatMap((file, number) => {
     const one = file.rowOne === null ? [] : [cellsByField(file.rowOne)];
-    return [...one, ...file.state.sampleRows].map((row) =>
-      (places[number] as number[]).map((place) => row[place] ?? ''),
-    );
+    return [...one, ...file.state.sampleRows].map((row) => ({
+      cells: (places[number] as number[]).map((place) => row[place] ?? ''),
+      formats: formats[number] as ColumnFormats[],
+    }));
   });
   return rows
     .slice(0, SAMPLE_ROWS)
@@ -144,7 +161,7 @@ function sampleRows(
       Object.fromEntries(
         columns.map(({ name, type, source_index: source }) => [
           name,
-          source === null ? null : sampleValue(row[source] as string, type, formats[source] as ColumnFormats),
+          source === null ? null : sampleValue(row.cells[source] as string, type, row.formats[source] as ColumnFormats),
         ]),
       ),
     );

@@ -14,6 +14,9 @@ export const DOT_GROUPS = 1 << 3;
 /** `1,234.56` */
 export const COMMA_GROUPS = 1 << 4;
 export const DECIMALS = POINT | COMMA | DOT_GROUPS | COMMA_GROUPS;
+/** The forms of decimals by the sign that parts their fraction: those of one reading give a value the same meaning. */
+export const POINTED = POINT | COMMA_GROUPS;
+export const COMMAED = COMMA | DOT_GROUPS;
 
 export const TRUE_FALSE = 1 << 5;
 export const YES_NO = 1 << 6;
@@ -57,6 +60,8 @@ export const SAW_SECONDS = 32;
 export const SAW_FRACTION = 64;
 /** A time after `T`, or with an offset after a space: fine for us, not for Postgres after every date order. */
 export const SAW_T = 128;
+/** A day of year 1 or 9999, which a time zone may move beyond the years that there are. */
+export const SAW_EDGE = 256;
 
 const DATE_NAMES = ['yyyy-mm-dd', 'd-m-yyyy', 'm-d-yyyy', 'd-m-yy', 'm-d-yy'];
 const SEPARATORS = ['-', '/', '.'];

@@ -1,7 +1,8 @@
 import { BLANK } from './forms.ts';
+import { needsQuotes, widthOfLines } from './quoting.ts';
 import { type Fields, newFields, scan } from './records.ts';
 import type { Dialect } from './schema.ts';
-import { QUOTED } from './special-field.ts';
+import { ESCAPED, QUOTED } from './special-field.ts';
 import { classify, type Decode } from './types.ts';
 
 /** How much of a file's beginning decides its dialect and where its body begins. */
@@ -11,6 +12,8 @@ const HEAD_RECORDS = 400;
 /** A record of the head, as far as the layout's decisions need it. Records without any value are left out. */
 export interface HeadRecord {
   line: number;
+  /** Where it starts in the head. */
+  start: number;
   /** Fields, empty ones included. */
   width: number;
   /** Fields up to the last that has a value. */
@@ -30,6 +33,24 @@ export interface Head {
   odd: number;
   /** A quote opens that nothing closes. */
   unclosed: boolean;
+  quotes: Quotes;
+}
+
+/** What the head shows of its quotes. */
+export interface Quotes {
+  /**
+   * Fields between quotes: by the rules, or where the dialect knows none, as they stand there; half of some column are;
+   * some hold what only quotes make part of them.
+   */
+  proper: number;
+  needed: boolean;
+  usual: boolean;
+  /** Records in which a quote opens a field and does not close it by the rules. */
+  broken: number;
+  /** Of records that quotes keep together over lines, the {@link widthOfLines}. */
+  folded: number[];
+  /** Records with quotes in the middle of fields. */
+  stray: number;
 }
 
 /** Bytes that make a text look as if it were not split or unquoted rightly. */
@@ -43,36 +64,55 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   shared ??= newFields();
   const fields = shared;
   const records: HeadRecord[] = [];
+  const quotes: Quotes = { proper: 0, needed: false, usual: false, broken: 0, folded: [], stray: 0 };
+  const quoted: number[] = [];
+  const valued: number[] = [];
   let values = 0;
   let clean = 0;
   let odd = 0;
-  const end = scan(bytes, 0, isLast, dialect, 1, fields, (_start, _end, line) => {
+  const end = scan(bytes, 0, isLast, dialect, 1, fields, (start, stop, line) => {
     const forms: number[] = [];
     let effective = 0;
     let filled = 0;
     for (let index = 0; index < fields.count; index++) {
-      const start = fields.starts[index] as number;
-      const stop = fields.ends[index] as number;
-      const form = start === stop ? BLANK : classify(bytes, start, stop, decode);
+      const from = fields.starts[index] as number;
+      const to = fields.ends[index] as number;
+      const form = from === to ? BLANK : classify(bytes, from, to, decode);
       forms.push(form);
       if (form === BLANK) continue;
       effective = index + 1;
       filled++;
       values++;
-      if (form !== 0 || fields.kinds[index] === QUOTED) clean++;
-      else clean += cleanText(bytes, start, stop);
+      const kind = fields.kinds[index];
+      if (form !== 0 || kind === QUOTED) clean++;
+      else clean += cleanText(bytes, from, to);
+      valued[index] = (valued[index] ?? 0) + 1;
+      if (dialect.quote === null ? isEnclosed(bytes, from, to) : kind === QUOTED || kind === ESCAPED)
+        quoted[index] = (quoted[index] ?? 0) + 1;
     }
     if (filled === 0) return;
     if (fields.odd) odd++;
-    records.push({ line, width: fields.count, effective, filled, forms });
+    if (fields.stray) quotes.stray++;
+    if (fields.broken) quotes.broken++;
+    else if (fields.lines > 1) quotes.folded.push(widthOfLines(bytes, start, stop, dialect.delimiter));
+    else quotes.needed ||= needsQuotes(bytes, fields, dialect.delimiter);
+    records.push({ line, start, width: fields.count, effective, filled, forms });
     return records.length === HEAD_RECORDS;
   });
+  quotes.proper = quoted.reduce((sum, count) => sum + (count ?? 0), 0);
+  quotes.usual = quoted.some((count, index) => count * 2 >= (valued[index] as number));
   return {
     records,
     clean: values === 0 ? 0 : clean / values,
     odd: records.length === 0 ? 0 : odd / records.length,
     unclosed: end.unclosed,
+    quotes,
   };
+}
+
+function isEnclosed(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start];
+  return end - start > 1 && first === bytes[end - 1] && (first === 34 || first === 39);
 }
 
 function cleanText(bytes: Uint8Array, start: number, end: number): number {

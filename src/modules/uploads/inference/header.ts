@@ -93,6 +93,7 @@ export function typedForms(column: ColumnState, header: string): number {
   return forms & DATES & ~BOOLEANS;
 }
 
-function asksYesOrNo(header: string): boolean {
+/** Whether `1` and `0` under the header are an answer. */
+export function asksYesOrNo(header: string): boolean {
   return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(columnName(header));
 }

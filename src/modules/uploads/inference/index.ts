@@ -5,7 +5,8 @@
  *   let state = beginInference({ fileName });
  *   while (!state.done) state = feed(state, bytesFrom(state.offset, atLeast state.wants), reachesEndOfFile);
  *   const { schema, files, found } = finish(states);     // one state per file, in order
- * `feed` may answer with `offset` unchanged (it wants a larger block) or, once, 0 (it starts over in another encoding).
+ * `feed` may answer with `offset` unchanged (it wants a larger block) or 0 (it starts over, in another encoding or without
+ * quotes).
  *
  * Loading goes on from a `FileReading` (one of `files`), also block by block:
  *   const plan = planLoad(file, columns);                // 'raw': the file's own bytes; 'convert': parsed and rewritten
@@ -18,7 +19,8 @@
  * Sessions that load have `SET LOCAL DateStyle = <plan.dateStyle>` and `SET LOCAL TimeZone` (confirm's, or UTC).
  * All failures are `InferenceError` (code, Portuguese message, where: file, line, column, value).
  */
-export { InferenceError, type InferenceErrorCode, type Whereabouts } from './errors.ts';
+export type { ZoneEdges } from './conversion.ts';
+export { InferenceError, type InferenceErrorCode, shown, type Whereabouts } from './errors.ts';
 export { beginInference, feed } from './feed.ts';
 export { finish } from './finish.ts';
 export type { TableColumn } from './into-table.ts';

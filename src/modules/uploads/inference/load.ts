@@ -1,6 +1,8 @@
+import type { ZoneEdges } from './conversion.ts';
 import { CopyWriter, type WrittenColumn } from './copy-writer.ts';
 import { sourceLength, workingBytes } from './encoding.ts';
 import { DMY, formOf, MDY, YMD } from './forms.ts';
+import { NEVER_QUOTE } from './quoting.ts';
 import { type Fields, newFields, scan } from './records.ts';
 import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
 
@@ -31,6 +33,8 @@ export interface LoadPlan {
   end: number;
   columns: LoadColumn[];
   file: FileReading;
+  /** The session's time zone, where it is not UTC. */
+  zone: ZoneEdges | null;
 }
 
 /** A stretch of whole records as COPY takes it. */
@@ -44,11 +48,17 @@ export interface LoadChunk {
   wants: number;
 }
 
-/** How to load a file into a table with these columns. */
-export function planLoad(file: FileReading, columns: LoadColumn[]): LoadPlan {
+/**
+ * How to load a file into a table with these columns.
+ * @param zone the session's time zone, where it is not UTC
+ */
+export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdges | null = null): LoadPlan {
   const style = dateStyle(file, columns);
   const raw =
-    file.plain && style !== null && columns.length === file.width && columns.every((column) => goesRaw(file, column));
+    file.plain &&
+    style !== null &&
+    columns.length === file.width &&
+    columns.every((column) => goesRaw(file, column, zone));
   const ordered = raw ? [...columns].sort((a, b) => fieldOf(file, a) - fieldOf(file, b)) : columns;
   const names = ordered.map((column) => column.name);
   return {
@@ -60,6 +70,7 @@ export function planLoad(file: FileReading, columns: LoadColumn[]): LoadPlan {
     end: file.end,
     columns: ordered,
     file,
+    zone,
   };
 }
 
@@ -81,10 +92,16 @@ const HOLDS: Record<ColumnType, ColumnType[]> = {
   datetime: ['datetime', 'date'],
 };
 
-function goesRaw(file: FileReading, column: LoadColumn): boolean {
+function goesRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges | null): boolean {
   if (!column.nullable && column.hasNulls) return false;
-  const asIs = column.type === 'text' || formatsOf(file, column).asIs;
-  return asIs && HOLDS[column.type].includes(column.inferredType);
+  return column.type === 'text' || isReadAsIs(file, column, zone);
+}
+
+/** Postgres reads the values as we do. It knows more years than there are here. */
+function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColumn, zone: ZoneEdges | null): boolean {
+  const { asIs, edge } = file.formats[source] as ColumnFormats;
+  const mayLeave = type === 'datetime' && zone !== null && edge === true;
+  return asIs && !mayLeave && HOLDS[type].includes(inferredType);
 }
 
 /** The `DateStyle` under which Postgres reads all the date columns; null when they need different ones. */
@@ -98,8 +115,9 @@ function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyl
 }
 
 function rawOptions(file: FileReading, names: string[]): string {
-  const { delimiter, quote } = file.dialect;
-  const literal = (text: string) => (text === '\t' ? "E'\\t'" : text === "'" ? "''''" : `'${text}'`);
+  const { delimiter } = file.dialect;
+  const quote = file.dialect.quote ?? String.fromCharCode(NEVER_QUOTE);
+  const literal = (text: string) => (text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`);
   const nulls = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ');
   return [
     'FORMAT csv',
@@ -126,7 +144,7 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   const working = workingBytes(bytes, file.encoding, whole, position.line);
   shared ??= newFields();
   const fields = shared;
-  const writer = plan.mode === 'convert' ? new CopyWriter(file, written(plan), working, fields) : null;
+  const writer = plan.mode === 'convert' ? new CopyWriter(plan, written(plan), working, fields) : null;
   let records = 0;
   const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
     records++;
@@ -152,7 +170,7 @@ function written(plan: LoadPlan): WrittenColumn[] {
       nullable: column.nullable,
       field: fieldOf(plan.file, column),
       formats,
-      asIs: column.type !== 'text' && formats.asIs && ordered && HOLDS[column.type].includes(column.inferredType),
+      asIs: column.type !== 'text' && ordered && isReadAsIs(plan.file, column, plan.zone),
     };
   });
 }

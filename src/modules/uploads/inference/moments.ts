@@ -1,6 +1,6 @@
-import { MISFIT } from './conversion.ts';
-import { dateEnd, dateFirst, dateForms, dateSecond, dateThird, fullYear } from './dates.ts';
-import { DMY, MDY, YMD } from './forms.ts';
+import { type Conversion, MISFIT, type ZoneEdges } from './conversion.ts';
+import { dateEnd, dateFirst, dateForms, dateSaw, dateSecond, dateThird, fullYear } from './dates.ts';
+import { DMY, MDY, SAW_EDGE, SAW_OFFSET, YMD } from './forms.ts';
 
 const SPACE = 32;
 const COLON = 58;
@@ -8,7 +8,8 @@ const POINT_SIGN = 46;
 
 /**
  * Writes a date or moment as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or answers `MISFIT`.
- * Year first says itself what it is; day and month first have to be the column's reading.
+ * Year first says itself what it is; day and month first have to be the column's reading. A moment without an offset
+ * is one of the zone.
  */
 export function writeMoment(
   out: Uint8Array,
@@ -16,10 +17,10 @@ export function writeMoment(
   bytes: Uint8Array,
   from: number,
   to: number,
-  form: number,
-  type: 'date' | 'datetime',
+  { type, date: form, zone }: Conversion,
 ): number {
   const forms = dateForms(bytes, from, to);
+  const isEdge = (dateSaw & SAW_EDGE) !== 0 && (dateSaw & SAW_OFFSET) === 0;
   const dayFirst = (form & DMY) !== 0;
   let next: number;
   if ((forms & YMD) !== 0) next = writeDay(out, at, dateFirst, dateSecond, dateThird);
@@ -30,7 +31,20 @@ export function writeMoment(
   }
   if (type === 'date') return isMidnight(bytes, dateEnd, to) ? next : MISFIT;
   out[next++] = SPACE;
-  return writeTime(out, next, bytes, dateEnd, to);
+  const end = writeTime(out, next, bytes, dateEnd, to);
+  return isEdge && zone !== null && isBeyond(out, at, zone) ? MISFIT : end;
+}
+
+/** Whether the moment `yyyy-mm-dd hh:mm:ss` at `at`, in the local time of the zone, is of no year from 1 to 9999 in UTC. */
+function isBeyond(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
+  const number = (from: number, count: number) => {
+    let value = 0;
+    for (let index = at + from; index < at + from + count; index++) value = value * 10 + (out[index] as number) - 48;
+    return value;
+  };
+  const seconds = number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
+  const day = number(5, 2) * 100 + number(8, 2);
+  return number(0, 4) === 1 ? day === 101 && seconds < first : day === 1231 && seconds >= last;
 }
 
 /** Whether the year that ends the date has two digits: `24`, not `0024`. */
@@ -65,7 +79,7 @@ function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
   return true;
 }
 
-/** Copies the time that `dateForms` has found right; a date alone is its midnight, and digits beyond microseconds go. */
+/** Copies the time that `dateForms` has found right; a date alone is its midnight, and zeros beyond microseconds go. */
 function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
   let next = at;
   if (timeAt === to) {

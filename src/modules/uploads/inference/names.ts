@@ -1,3 +1,5 @@
+import { cut } from '../../../kernel/text.ts';
+
 /** Names that a column cannot have: the row's id, and what Postgres calls its own columns. */
 const RESERVED = new Set(['id', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
 
@@ -22,8 +24,7 @@ const LIGATURES: Record<string, string> = {
 
 /** A text as lower snake case without accents, `_` before a leading digit; empty when it has no Latin letter or digit. */
 export function snakeCase(text: string): string {
-  const plain = text
-    .slice(0, 500)
+  const plain = cut(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
     .normalize('NFKD')
     .replace(/\p{M}/gu, '');

@@ -1,22 +1,36 @@
 import type { ColumnState } from './columns.ts';
 import type { DecidedFile } from './files.ts';
-import { DATES, INTEGER, ONE_ZERO, POINT, SAW_T, SAW_WIDE_SPACE, T_F, TRUE_FALSE, Y_N, YES_NO, YMD } from './forms.ts';
+import {
+  DATES,
+  INTEGER,
+  ONE_ZERO,
+  POINT,
+  POINTED,
+  SAW_T,
+  SAW_WIDE_SPACE,
+  T_F,
+  TRUE_FALSE,
+  Y_N,
+  YES_NO,
+  YMD,
+} from './forms.ts';
 import type { ColumnFormats, ColumnType, Encoding, FileReading } from './schema.ts';
 import { EOL_CR, EOL_CRLF, EOL_LF } from './special-field.ts';
 
-const READ_BY_POSTGRES = INTEGER | POINT | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
+const READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
 
 /**
- * Whether Postgres's own input functions read every value of the column as we do (given a `DateStyle` for days and
+ * Whether Postgres's own input functions read every value of a file's column as we do by its form (given a `DateStyle` for days and
  * months, and FORCE_NULL for empty values): ASCII spaces around a value are skipped there too, a value of spaces alone
  * is an error there and null here.
  */
 export function isReadByPostgres(type: ColumnType, form: number, column: ColumnState): boolean {
   if (type === 'text') return true;
   if (column.blanks > 0 || (column.saw & SAW_WIDE_SPACE) !== 0) return false;
-  const chosen = form & -form;
-  if (type === 'datetime' && (chosen & YMD) === 0 && (column.saw & SAW_T) !== 0) return false;
-  return (chosen & READ_BY_POSTGRES) !== 0;
+  if (type === 'datetime' && (form & YMD) === 0 && (column.saw & SAW_T) !== 0) return false;
+  // Whole numbers among decimals, and decimals without groups, are what they are by any such form.
+  if (type === 'decimal') return (column.forms & (INTEGER | ((form & POINTED) === 0 ? 0 : POINT))) !== 0;
+  return (form & READ_BY_POSTGRES) !== 0;
 }
 
 /** What the loader has to know of a file whose header is decided. */

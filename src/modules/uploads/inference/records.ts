@@ -18,6 +18,10 @@ export interface Fields {
   kinds: Uint8Array;
   /** Something in the record that other readers of CSV read otherwise. */
   odd: boolean;
+  /** The record's lines; a quote within a field without quotes; one that opened a field and is not closed by the rules. */
+  lines: number;
+  stray: boolean;
+  broken: boolean;
   /** How the record ends: {@link EOL_LF} and so on, 0 at the end of the file. */
   eol: number;
 }
@@ -33,6 +37,9 @@ export function newFields(): Fields {
     ends: new Int32Array(MAX_FIELDS),
     kinds: new Uint8Array(MAX_FIELDS),
     odd: false,
+    lines: 1,
+    stray: false,
+    broken: false,
     eol: 0,
   };
 }
@@ -75,6 +82,8 @@ export function scan(
     const recordStart = at;
     let count = 0;
     field.odd = false;
+    field.stray = false;
+    field.broken = false;
     field.lines = 1;
     fields.eol = 0;
     for (;;) {
@@ -103,6 +112,9 @@ export function scan(
     }
     fields.count = count;
     fields.odd = field.odd;
+    fields.lines = field.lines;
+    fields.stray = field.stray;
+    fields.broken = field.broken;
     const recordLine = nextLine;
     nextLine += oneLine ? 1 : field.lines;
     if (onRecord(recordStart, at, recordLine) === true) break;
@@ -114,13 +126,13 @@ const meanings = new Map<string, Uint8Array>();
 
 /** What each byte means outside quotes. */
 function meaningOf(dialect: Dialect): Uint8Array {
-  const key = dialect.delimiter + dialect.quote;
+  const key = dialect.delimiter + (dialect.quote ?? '');
   let meaning = meanings.get(key);
   if (meaning === undefined) {
     meaning = new Uint8Array(256);
     meaning[10] = LF;
     meaning[13] = CR;
-    meaning[dialect.quote.charCodeAt(0)] = QUOTE;
+    if (dialect.quote !== null) meaning[dialect.quote.charCodeAt(0)] = QUOTE;
     meaning[dialect.delimiter.charCodeAt(0)] = DELIMITER;
     meanings.set(key, meaning);
   }
@@ -130,12 +142,15 @@ function meaningOf(dialect: Dialect): Uint8Array {
 /** The value of the record's field `index` as a string. */
 export function fieldText(bytes: Uint8Array, fields: Fields, index: number, dialect: Dialect, decode: Decode): string {
   const text = decode(bytes, fields.starts[index] as number, fields.ends[index] as number);
-  const kind = fields.kinds[index];
-  if (kind === BARE || kind === QUOTED) return text;
-  const { quote } = dialect;
+  return unescaped(text, fields.kinds[index] as number, dialect);
+}
+
+/** The content of a field of that kind, or the beginning of it, without what escapes quotes. */
+export function unescaped(text: string, kind: number, { quote, escape: escaping }: Dialect): string {
+  if (kind === BARE || kind === QUOTED || quote === null) return text;
   if (kind === LOOSE) return text.replace(quote, '');
   const single = text.replaceAll(quote + quote, quote);
-  if (dialect.escape === 'doubled') return single;
+  if (escaping === 'doubled') return single;
   return text.replace(/\\(["'\\])|""|''/g, (pair, after: string | undefined) => {
     if (after === undefined) return pair[0] === quote ? quote : pair;
     return after === quote || after === '\\' ? after : pair;

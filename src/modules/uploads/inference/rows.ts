@@ -1,9 +1,12 @@
-import { foldCell, hint, type KeptCell, narrow } from './columns.ts';
+import { shorten } from '../../../kernel/text.ts';
+import { foldCell, hint, isOpen, type KeptCell, narrow } from './columns.ts';
 import { sourceLength } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
 import { BLANK, DECIMALS, INTEGER, POINT } from './forms.ts';
-import { type Fields, fieldText, newFields } from './records.ts';
+import { widthOfLines } from './quoting.ts';
+import { type Fields, fieldText, newFields, unescaped } from './records.ts';
 import type { Dialect } from './schema.ts';
+import { lineText } from './skipped.ts';
 import { BARE, ESCAPED } from './special-field.ts';
 import {
   type Bounds,
@@ -21,6 +24,9 @@ let shared: Fields | null = null;
 
 /** Distinct values are looked for in every row up to this one, later in every 61st. */
 const SAMPLED_ROWS = 1000;
+
+/** A file that was read by its quotes shows that they are none. */
+export class QuotesBroken extends Error {}
 
 /** Takes the records of one block into a file's state: what each is (title, header, row, note), and what its values show. */
 export class RecordFold {
@@ -52,6 +58,7 @@ export class RecordFold {
     const state = this.#state;
     const { fields } = this;
     const { width } = state;
+    if (state.quoting === 'open' && (fields.broken || fields.lines > 1)) this.#checkQuotes(start, end);
     const filled = this.#countValues();
     if (filled === 0) {
       state.blank = true;
@@ -70,13 +77,21 @@ export class RecordFold {
     state.blank = false;
   }
 
+  /** Text over several lines is what quotes are for: a record of it settles that the file has them. */
+  #checkQuotes(start: number, end: number): void {
+    const { width } = this.#state;
+    const areRows = () => width > 1 && widthOfLines(this.#bytes, start, end, this.#dialect.delimiter) === width;
+    if (this.fields.broken || areRows()) throw new QuotesBroken();
+    this.#state.quoting = 'kept';
+  }
+
   #takeRow(start: number, end: number, line: number, filled: number): void {
     const state = this.#state;
     const { fields } = this;
     if (filled === 1 && state.width > 1) {
       const usual = fields.count >= state.width && !state.blank && state.sparseRows > MAX_FOOTNOTES;
       if (!usual && !state.manySparse) {
-        state.trailing.push(this.#keep(start, end, line));
+        state.trailing.push({ ...this.#keep(start, end, line), text: lineText(this.#bytes, start, end, this.#decode) });
         if (state.trailing.length > MAX_FOOTNOTES) {
           takeTrailing(state, state.trailing.length);
           state.manySparse = true;
@@ -113,7 +128,7 @@ export class RecordFold {
         continue;
       }
       const before = column.forms;
-      if (before === 0 && !sampling) continue;
+      if (before === 0 && !sampling && !isOpen(column)) continue;
       const plain = (kinds[index] as number) < ESCAPED;
       let forms = plain ? classify(bytes, start, end, this.#decode) : 0;
       if (sheet && kinds[index] === BARE) forms = inSheet(forms);
@@ -122,19 +137,19 @@ export class RecordFold {
         continue;
       }
       const seen = plain ? saw : 0;
-      if (sampling) this.#sample(index, forms);
+      if (before === 0) hint(column, forms);
+      if (sampling) this.#sample(index);
       if ((before & forms) !== before || (seen & ~column.saw) !== 0 || column.first === null) {
-        narrow(column, forms, seen, () => ({ value: this.#text(index).slice(0, this.#bounds.sampleLength), line }));
+        narrow(column, forms, seen, () => ({ value: shorten(this.#text(index), this.#bounds.sampleLength), line }));
       }
     }
   }
 
-  #sample(index: number, forms: number): void {
+  #sample(index: number): void {
     const column = this.#state.columns[index] as InferenceState['columns'][number];
-    hint(column, forms);
     const { samples, sampleLength } = this.#bounds;
     if (column.sample.length >= samples) return;
-    const text = this.#text(index).slice(0, sampleLength);
+    const text = shorten(this.#text(index), sampleLength);
     if (!column.sample.includes(text)) column.sample.push(text);
   }
 
@@ -161,11 +176,14 @@ export class RecordFold {
     this.#state.irregular = true;
   }
 
+  /** The field's text; of a very long one more of its beginning than is kept of any. */
   #text(index: number): string {
-    const start = this.fields.starts[index] as number;
-    const longest = start + this.#bounds.cellLength * 4;
-    if ((this.fields.ends[index] as number) > longest) return this.#decode(this.#bytes, start, longest);
-    return fieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
+    const { starts, ends, kinds } = this.fields;
+    const start = starts[index] as number;
+    let end = start + this.#bounds.cellLength * 4;
+    if (end >= (ends[index] as number)) return fieldText(this.#bytes, this.fields, index, this.#dialect, this.#decode);
+    if (this.#state.encoding !== 'windows-1252') while (((this.#bytes[end] as number) & 0xc0) === 0x80) end--;
+    return unescaped(this.#decode(this.#bytes, start, end), kinds[index] as number, this.#dialect);
   }
 
   #keep(start: number, end: number, line: number): KeptRow {
@@ -179,10 +197,10 @@ export class RecordFold {
       const read = plain ? classify(this.#bytes, from, to, this.#decode) : 0;
       const forms = this.#state.sheet && kinds[index] === BARE ? inSheet(read) : read;
       const seen = plain ? saw : 0;
-      cells.push([index, this.#text(index).slice(0, this.#bounds.cellLength), forms, seen]);
+      cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
     const blankBefore = this.#state.blank;
-    return { line, start: this.#offset(start), end: this.#offset(end), width: count, cells, blankBefore };
+    return { line, start: this.#offset(start), end: this.#offset(end), width: count, cells, text: '', blankBefore };
   }
 
   /** The place in the file of a place in the block. UTF-16 is measured on from the last place asked for. */
@@ -213,8 +231,8 @@ function enterRow(state: InferenceState, offset: number, line: number, blankBefo
 
 function addSample(state: InferenceState, textOf: (index: number) => string): void {
   if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
-  const most = Math.max(32, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
-  const row = Array.from({ length: state.width }, (_, index) => textOf(index).slice(0, most));
+  const most = Math.max(64, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
+  const row = Array.from({ length: state.width }, (_, index) => shorten(textOf(index), most));
   state.sampleSize += row.reduce((size, text) => size + text.length, 0);
   state.sampleRows.push(row);
 }

@@ -6,7 +6,7 @@ export type RowValue = string | number | boolean | null;
 
 /** Why a column got its type. */
 export interface ColumnEvidence {
-  /** How the values are written, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`. Key of {@link convert}. */
+  /** How the values are written, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; of files that differ, each. */
   format: string;
   /** Rows in which the column is null. */
   nulls: number;
@@ -23,7 +23,7 @@ export interface InferredColumn {
   /** The header cell as written, or the name where there is none. */
   display_name: string;
   type: ColumnType;
-  /** True when at least one row has no value: exactly what the file shows; confirm may widen it. */
+  /** True, so that a later file with a gap fits: `evidence.nulls` tells of this one, and confirm may tighten it. */
   nullable: boolean;
   /** 0-based position in the first file's records; null for a column of an existing table that the files lack. */
   source_index: number | null;
@@ -40,14 +40,24 @@ export interface InferredSchema {
   total_row_count_estimate: number;
   /** Columns of the files that the existing table has none for; only where there is an existing table. */
   ignored_columns?: InferredColumn[];
-  /** How the first file is written. `skipped_lines` counts the lines of its preamble and footnotes. */
+  /**
+   * How the first file is written. `quote` is null where quotes are characters like any other. `skipped_lines` counts
+   * the lines of its preamble and footnotes; `skipped` are the first of them.
+   */
   dialect: {
     encoding: Encoding;
     delimiter: Delimiter;
-    quote: '"' | "'";
+    quote: Dialect['quote'];
     header: boolean;
     skipped_lines: number;
+    skipped: SkippedLine[];
   };
+}
+
+/** A line that is no row; its text is cut where it is long. */
+export interface SkippedLine {
+  line: number;
+  text: string;
 }
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
@@ -56,11 +66,10 @@ export type Delimiter = ',' | ';' | '\t' | '|';
 /** How the bytes of one file become records and fields. */
 export interface Dialect {
   delimiter: Delimiter;
-  quote: '"' | "'";
+  /** Null where quotes are characters like any other. */
+  quote: '"' | "'" | null;
   /** How a quote stands inside a quoted field: doubled, or after a backslash. */
   escape: 'doubled' | 'backslash';
-  /** `cr`: a lone CR ends a record too (old Macintosh files); `lf`: LF and CRLF do. */
-  newline: 'lf' | 'cr';
   /** Spaces may stand between a delimiter and an opening quote. */
   spaceBeforeQuote: boolean;
   /**
@@ -78,12 +87,14 @@ export interface Position {
   line: number;
 }
 
-/** How a column's values read as numbers and as dates: keys of `evidence.format` without the time. */
+/** How the values of a column of one file read as numbers and as dates. */
 export interface ColumnFormats {
   decimal: string;
   date: string;
   /** Postgres reads the column's values, as they stand in the file, as the inferred type. */
   asIs: boolean;
+  /** A day of year 1 or 9999 is among them: in a time zone it may lie beyond the years that there are. */
+  edge?: true;
 }
 
 /** What the loader has to know of one file: plain data, stored with the job. */
@@ -99,7 +110,7 @@ export interface FileReading {
   width: number;
   /** For each inferred column its 0-based field in this file. */
   fields: number[];
-  /** For each inferred column how its values read, also where it is retyped. */
+  /** For each inferred column how its values read in this file, also where it is retyped. */
   formats: ColumnFormats[];
   rows: number;
   /** Postgres splits the bytes between `start` and `end` into the same records and values as we do. */

@@ -12,8 +12,6 @@ export const LOOSE = 3;
 export const EOL_LF = 1;
 export const EOL_CRLF = 2;
 export const EOL_CR = 4;
-/** More than one CR before the LF. */
-export const EOL_ODD = 8;
 
 /** How far a stray quote looks for one that closes the field. */
 const LOOK_AHEAD = 4096;
@@ -43,6 +41,9 @@ export class SpecialField {
   /** Set when the record has something odd; lines of the record. Both are the record's: its scan resets them. */
   odd = false;
   lines = 1;
+  /** Of the record, too: a quote stands within a field without quotes; one that opened a field is not closed by the rules. */
+  stray = false;
+  broken = false;
   /** A stray quote's closing one: found once, used by all stray quotes before it. */
   #closer = -1;
   readonly #bytes: Uint8Array;
@@ -50,16 +51,14 @@ export class SpecialField {
   readonly #meaning: Uint8Array;
   readonly #quote: number;
   readonly #backslash: boolean;
-  readonly #anyCr: boolean;
   readonly #spaces: boolean;
 
   constructor(bytes: Uint8Array, isLast: boolean, dialect: Dialect, meaning: Uint8Array) {
     this.#bytes = bytes;
     this.#isLast = isLast;
     this.#meaning = meaning;
-    this.#quote = dialect.quote.charCodeAt(0);
+    this.#quote = dialect.quote === null ? -1 : dialect.quote.charCodeAt(0);
     this.#backslash = dialect.escape === 'backslash';
-    this.#anyCr = dialect.newline === 'cr';
     this.#spaces = dialect.spaceBeforeQuote;
   }
 
@@ -107,6 +106,7 @@ export class SpecialField {
           return ahead;
         }
         this.odd = true;
+        this.broken = true;
         if (this.#closer <= at) this.#closer = this.#closingQuote(at + 1);
         if (this.#closer === UNKNOWN) return this.#cutOff(false);
         this.kind = this.#closer > at ? ESCAPED : LOOSE;
@@ -114,7 +114,7 @@ export class SpecialField {
       } else if (byte === 10) this.lines++;
       else if (byte === 13) {
         if (at + 1 >= length && !this.#isLast) return this.#cutOff(false);
-        if (this.#anyCr && bytes[at + 1] !== 10) this.lines++;
+        if (bytes[at + 1] !== 10) this.lines++;
       } else if (backslash && byte === 92) {
         if (at + 1 >= length) return this.#cutOff(this.#isLast);
         if (bytes[at + 1] === quote || bytes[at + 1] === 92) {
@@ -126,23 +126,16 @@ export class SpecialField {
     }
   }
 
-  /** Passes bytes outside quotes up to the field's end; quotes and lone CRs on the way belong to the field. */
+  /** Passes bytes outside quotes up to the field's end; quotes on the way belong to the field. */
   #bare(from: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
     let at = from;
     for (;;) {
       while (at < length && this.#meaning[bytes[at] as number] === 0) at++;
-      const what = at < length ? this.#meaning[bytes[at] as number] : END;
-      if (what === CR && !this.#anyCr) {
-        const run = crRunEnd(bytes, at);
-        if (run >= length && !this.#isLast) {
-          this.#cutOff(false);
-          return;
-        }
-        if (run >= length || bytes[run] === 10) break;
-      } else if (what !== QUOTE) break;
+      if (at >= length || this.#meaning[bytes[at] as number] !== QUOTE) break;
       this.odd = true;
+      this.stray = true;
       at++;
     }
     this.end = at;
@@ -167,14 +160,14 @@ export class SpecialField {
       this.eol = EOL_LF;
       return;
     }
-    const run = this.#anyCr ? at + 1 : crRunEnd(bytes, at);
-    if (run >= length && !this.#isLast) {
+    // A line feed after the CR belongs to it.
+    if (at + 1 >= length && !this.#isLast) {
       this.#cutOff(false);
       return;
     }
-    const lineFeed = bytes[run] === 10;
-    this.eol = run > at + 1 ? EOL_ODD : lineFeed ? EOL_CRLF : EOL_CR;
-    this.next = lineFeed ? run + 1 : run;
+    const lineFeed = bytes[at + 1] === 10;
+    this.eol = lineFeed ? EOL_CRLF : EOL_CR;
+    this.next = lineFeed ? at + 2 : at + 1;
   }
 
   #cutOff(unclosed: boolean): number {
@@ -202,11 +195,4 @@ export class SpecialField {
     }
     return limit < from + LOOK_AHEAD && !this.#isLast ? UNKNOWN : -1;
   }
-}
-
-/** Where the run of CRs that starts at `at` ends. */
-function crRunEnd(bytes: Uint8Array, at: number): number {
-  let run = at;
-  while (bytes[run] === 13) run++;
-  return run;
 }

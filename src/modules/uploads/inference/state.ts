@@ -1,5 +1,5 @@
 import type { ColumnState, KeptCell } from './columns.ts';
-import type { Dialect, Encoding, Position } from './schema.ts';
+import type { Dialect, Encoding, Position, SkippedLine } from './schema.ts';
 
 /** A record that is kept until more of the file tells what it is: header, first row, or footnote. */
 export interface KeptRow {
@@ -11,9 +11,17 @@ export interface KeptRow {
   width: number;
   /** Its fields that are not empty. */
   cells: KeptCell[];
+  /** As it stands in the file, cut, where it may be a note; else empty. */
+  text: string;
   /** Lines without any value stand before it. */
   blankBefore: boolean;
 }
+
+/**
+ * What is known of a file's quotes: `open` while a later one may still show that they are characters like any other,
+ * `without` once one has, `kept` when it is certain that they quote, or that the file cannot be read without them.
+ */
+export type Quoting = 'open' | 'without' | 'kept';
 
 /** What is known of a file after some of its blocks: plain data that survives JSON, about 1 MB at the very most. */
 export interface InferenceState {
@@ -35,6 +43,7 @@ export interface InferenceState {
   /** Bytes that Windows-1252 leaves undefined were read. */
   undefinedBytes: boolean;
   dialect: Dialect | null;
+  quoting: Quoting;
   /** The text was made of a workbook's sheet. */
   sheet: boolean;
   /** Fields of a full record. */
@@ -42,8 +51,9 @@ export interface InferenceState {
   /** Records of the preamble still to be passed. */
   preambleLeft: number;
   rowNames: boolean;
-  /** Lines of the preamble. */
+  /** Lines of the preamble, and the first of them. */
   skippedLines: number;
+  skipped: SkippedLine[];
 
   /** The preamble's last record, where it may be an R style header. */
   above: KeptRow | null;
@@ -89,7 +99,7 @@ export interface Bounds {
 export function boundsOf(width: number): Bounds {
   return width <= 100
     ? { samples: 10, sampleLength: 100, cellLength: 2000 }
-    : { samples: 5, sampleLength: 32, cellLength: 200 };
+    : { samples: 5, sampleLength: 32, cellLength: 300 };
 }
 
 /** Characters of all sample rows together. */
@@ -99,5 +109,5 @@ export const SAMPLE_ROWS = 20;
 export const MAX_FOOTNOTES = 50;
 /** A record is at most this long. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
-/** Postgres has room for 1,600 columns; one is the row's id. */
-export const MAX_COLUMNS = 1599;
+/** A record may have so many fields more than a table has columns: some exports end all lines with empty ones. */
+export const MAX_WIDTH = 2000;

@@ -1,0 +1,14 @@
+/**
+ * The beginning of a text: at most `most` UTF-16 units, and no half of a surrogate pair at its end. Text of people is
+ * never cut otherwise: half a character is no Unicode, and breaks whoever reads it next.
+ */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const last = text.charCodeAt(most - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most);
+}
+
+/** A text of at most `most` UTF-16 units, which ends in `…` where something was cut off. */
+export function shorten(text: string, most: number): string {
+  return text.length <= most ? text : `${cut(text, most - 1)}…`;
+}

@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cut, shorten } from '../../src/kernel/text.ts';
+
+const texts = fc.array(fc.constantFrom('a', 'é', '€', '😀', '𝄞'), { maxLength: 12 }).map((parts) => parts.join(''));
+const lengths = fc.integer({ min: 1, max: 12 });
+
+describe('cutting text', () => {
+  test('leaves whole characters of its beginning, as many as fit', () => {
+    fc.assert(
+      fc.property(texts, lengths, (text, most) => {
+        const start = cut(text, most);
+        expect(start.isWellFormed()).toBe(true);
+        expect(text.startsWith(start)).toBe(true);
+        expect(start.length).toBeLessThanOrEqual(most);
+        const [next = ''] = [...text.slice(start.length)];
+        expect(next === '' || start.length + next.length > most).toBe(true);
+      }),
+    );
+  });
+
+  test('says with … that something was cut off, and nothing else', () => {
+    fc.assert(
+      fc.property(texts, lengths, (text, most) => {
+        const short = shorten(text, most);
+        expect(short.isWellFormed()).toBe(true);
+        expect(short.length).toBeLessThanOrEqual(most);
+        expect(short === text).toBe(text.length <= most);
+        expect(short.endsWith('…')).toBe(text.length > most);
+      }),
+    );
+  });
+});

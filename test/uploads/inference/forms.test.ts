@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type ColumnType, finish, type Inference, planLoad } from '../../../src/modules/uploads/inference/index.ts';
+import { bytesOf, copyData, loadColumns, parseCopyText, readFile } from './reading.ts';
+
+/** What each file's values of column `v` are loaded as, converted or as they stand, and what was proposed. */
+function loadAll(texts: string[], type?: ColumnType, block?: number) {
+  const bytes = texts.map(bytesOf);
+  const inference = finish(bytes.map((file, index) => readFile(file, `${index}.csv`, block)));
+  const types: Record<string, ColumnType> = type === undefined ? {} : { v: type };
+  const values = inference.files.map((file, index) => {
+    const formats = file.formats.map((format) => ({ ...format, asIs: false }));
+    const plan = planLoad({ ...file, plain: false, formats }, loadColumns(inference, types));
+    return parseCopyText(copyData(plan, bytes[index] as Uint8Array, block).text).map((row) => row[1]);
+  });
+  return { column: inference.schema.columns[1] as Inference['schema']['columns'][number], values, inference };
+}
+
+const file = (values: string[], delimiter = ','): string =>
+  [`k${delimiter}v`, ...values.map((value, row) => `k${row}x${delimiter}"${value}"`), ''].join('\n');
+
+/** A value that several forms read, what it is by each of them, and a value that decides for one. */
+interface Choice {
+  type: ColumnType;
+  open: string;
+  deciders: [value: string, format: string, loaded: string, open: string][];
+}
+
+const CHOICES: Choice[] = [
+  {
+    type: 'date',
+    open: '01/02/2024',
+    deciders: [
+      ['12/31/2024', 'm/d/yyyy', '2024-12-31', '2024-01-02'],
+      ['31/12/2024', 'd/m/yyyy', '2024-12-31', '2024-02-01'],
+    ],
+  },
+  {
+    type: 'datetime',
+    open: '01-02-24 10:00',
+    deciders: [
+      ['12-31-24 11:30', 'm-d-yy hh:mm', '2024-12-31 11:30:00', '2024-01-02 10:00:00'],
+      ['31-12-24 11:30', 'd-m-yy hh:mm', '2024-12-31 11:30:00', '2024-02-01 10:00:00'],
+    ],
+  },
+  {
+    type: 'decimal',
+    open: '1,234',
+    deciders: [
+      ['1,5', '1234,56', '1.5', '1.234'],
+      ['1.234,5', '1.234,56', '1234.5', '1.234'],
+      ['1,234.5', '1,234.56', '1234.5', '1234'],
+    ],
+  },
+  {
+    type: 'decimal',
+    open: '1.234',
+    deciders: [
+      ['1.5', '1234.56', '1.5', '1.234'],
+      ['1.234.567', '1.234,56', '1234567', '1234'],
+      ['1,234.5', '1,234.56', '1234.5', '1.234'],
+    ],
+  },
+];
+
+describe('the form that was decided is the one that the load reads with', () => {
+  /** Some files of open values, and one place among them for a value that decides. */
+  const places = fc.array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 3 }).chain((sizes) =>
+    fc.record({
+      sizes: fc.constant(sizes),
+      at: fc
+        .integer({ min: 0, max: sizes.length - 1 })
+        .chain((number) => fc.tuple(fc.constant(number), fc.integer({ min: 0, max: (sizes[number] as number) - 1 }))),
+      choice: fc.constantFrom(...CHOICES),
+      which: fc.integer({ min: 0, max: 2 }),
+      block: fc.constantFrom(1 << 12, 1 << 16, 1 << 20),
+    }),
+  );
+
+  test('whichever one row decides it, anywhere, in any file, in any block', () => {
+    fc.assert(
+      fc.property(places, ({ sizes, at: [number, row], choice, which, block }) => {
+        const { type, open, deciders } = choice;
+        const [decider, format, loaded, reading] = deciders[which % deciders.length] as Choice['deciders'][number];
+        const isDecider = (index: number, line: number) => index === number && line === row;
+        const texts = sizes.map((size, index) =>
+          file(Array.from({ length: size }, (_, line) => (isDecider(index, line) ? decider : open))),
+        );
+        const { column, values } = loadAll(texts, undefined, block);
+        expect(column).toMatchObject({ type, evidence: { format: expect.stringContaining(format) } });
+        expect(values).toEqual(
+          sizes.map((size, index) =>
+            Array.from({ length: size }, (_, line) => (isDecider(index, line) ? loaded : reading)),
+          ),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each<[string, string[], ColumnType, string[]]>([
+    [
+      'dates in two notations',
+      ['2024-01-31', '01/02/2024', '12/31/2024'],
+      'date',
+      ['2024-01-31', '2024-01-02', '2024-12-31'],
+    ],
+    ['dates with two separators', ['01/02/2024', '12-31-2024'], 'date', ['2024-01-02', '2024-12-31']],
+    ['codes and decimals', ['007', '1,234', '1,5'], 'decimal', ['7', '1.234', '1.5']],
+  ])('also where a text column is retyped, and a row far down decides: %s', (_what, values, type, loaded) => {
+    const many = <T>(all: T[]): T[] => [...all.slice(0, -1), ...Array(3000).fill(all.at(-2)), all.at(-1) as T];
+    const { column, values: result } = loadAll([file(many(values))], type);
+    expect(column.type).toBe('text');
+    expect(result).toEqual([many(loaded)]);
+  });
+});
+
+describe('each file has forms of its own', () => {
+  test('two notations of one column make one table', () => {
+    const { column, values } = loadAll([file(['1.234,56', '7,5']), file(['1,234.56', '7.5']), file(['31'])]);
+    expect(column).toMatchObject({ type: 'decimal', evidence: { format: '1.234,56 | 1,234.56' } });
+    expect(values).toEqual([['1234.56', '7.5'], ['1234.56', '7.5'], ['31']]);
+    const dates = loadAll([file(['31/12/2024']), file(['12/31/2024']), file(['2024-12-31'])]);
+    expect(dates.column).toMatchObject({ type: 'date', evidence: { format: 'd/m/yyyy | m/d/yyyy | yyyy-mm-dd' } });
+    expect(dates.values).toEqual([['2024-12-31'], ['2024-12-31'], ['2024-12-31']]);
+    expect(dates.inference.schema.sample_rows.map((row) => row.v)).toEqual(Array(3).fill('2024-12-31'));
+    const answers = loadAll([file(['sim', 'não']), file(['true', 'false']), file(['s', 'n'])]);
+    expect(answers.column).toMatchObject({ type: 'boolean', evidence: { format: 'sim/não | true/false | s/n' } });
+    expect(answers.values).toEqual(Array(3).fill(['true', 'false']));
+  });
+
+  test.each([
+    ['none decides it', [['01/02/2024'], ['03/04/2024']], [['2024-02-01'], ['2024-04-03']]],
+    ['one decides it', [['01/02/2024'], ['12/31/2024']], [['2024-01-02'], ['2024-12-31']]],
+    ['another way of writing decides it', [['01/02/24'], ['12-31-2024']], [['2024-01-02'], ['2024-12-31']]],
+    ['the year first decides nothing', [['01/02/2024'], ['2024-12-31']], [['2024-02-01'], ['2024-12-31']]],
+    [
+      'two decide it otherwise',
+      [['01/02/2024'], ['12/31/2024'], ['31/12/2024']],
+      [['2024-02-01'], ['2024-12-31'], ['2024-12-31']],
+    ],
+    ['numbers: none decides it', [['1.234'], ['1,234']], [['1.234'], ['1234']]],
+    ['numbers: one decides it', [['1.234'], ['1.234,5']], [['1234'], ['1234.5']]],
+    ['numbers: two decide it otherwise', [['1,234'], ['1,5'], ['1.5']], [['1234'], ['1.5'], ['1.5']]],
+  ])('an open one takes that of the others, if they agree, else the default: %s', (_what, files, loaded) => {
+    expect(loadAll(files.map((values) => file(values))).values).toEqual(loaded);
+  });
+
+  test('1,234 alone is a decimal comma in the file whose fields semicolons part', () => {
+    expect(loadAll([file(['1,234'], ';'), file(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
+  });
+
+  test('single letters are answers where both of a pair occur in any of them', () => {
+    expect(loadAll([file(['s', 's']), file(['n'])]).column.type).toBe('boolean');
+    expect(loadAll([file(['s', 's']), file(['f'])]).column.type).toBe('text');
+    expect(loadAll([file(['s', 's']), file(['true'])]).column.type).toBe('text');
+  });
+
+  test('files that go to COPY as they are still do', () => {
+    const texts = ['k,v,w\nx,1,01/02/2024\n', 'k,v,w\ny,1.5,31/01/2024\n', 'k,v,w\nz,"2,5",12/31/2024\n'];
+    const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
+    const plans = inference.files.map((each) => planLoad(each, loadColumns(inference)));
+    expect(plans.map(({ mode, dateStyle }) => [mode, dateStyle])).toEqual([
+      ['raw', 'ISO, DMY'],
+      ['raw', 'ISO, DMY'],
+      ['convert', 'ISO, MDY'],
+    ]);
+  });
+});
+
+describe('inferred columns take gaps', () => {
+  test('whether or not the files have any', () => {
+    const { schema, found } = finish([readFile(bytesOf('k,v\nx,1\ny,\n'))]);
+    expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
+      [true, 0],
+      [true, 1],
+    ]);
+    expect(found.map(({ nullable }) => nullable)).toEqual([false, true]);
+  });
+});

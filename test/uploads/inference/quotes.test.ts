@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { bytesOf, infer, inferBytes, refusal, rowsOf } from './reading.ts';
+
+const quoteOf = (text: string) => infer(text).schema.dialect.quote;
+const linesOf = (count: number, line: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => `${line(index)}\n`).join('');
+
+/** Rows of a table with a key and a text, longer than what decides the dialect. */
+const far = linesOf(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
+
+describe('quotes that follow no rules are characters like any other', () => {
+  test.each([
+    [
+      'an opening one that nothing closes',
+      'id\ttitle\n1\t"Foo\n2\tbar\n3\tbaz\n',
+      [
+        ['1', '"Foo'],
+        ['2', 'bar'],
+        ['3', 'baz'],
+      ],
+    ],
+    [
+      'text after a closing one',
+      'id\ttitle\n1\t"Crocodile" Dundee\n2\tbar\n',
+      [
+        ['1', '"Crocodile" Dundee'],
+        ['2', 'bar'],
+      ],
+    ],
+    [
+      'in the middle of values',
+      'id,size\n1,5" tube\n2,6" tube\n',
+      [
+        ['1', '5" tube'],
+        ['2', '6" tube'],
+      ],
+    ],
+    [
+      'around some values, open in others',
+      'id\ttitle\n1\t"Heroes"\n2\t"Low\n3\tLodger\n4\tStage\n',
+      [
+        ['1', '"Heroes"'],
+        ['2', '"Low'],
+        ['3', 'Lodger'],
+        ['4', 'Stage'],
+      ],
+    ],
+  ])('%s', (_what, text, rows) => {
+    expect(quoteOf(text)).toBeNull();
+    expect(rowsOf(bytesOf(text))).toEqual(rows);
+  });
+
+  test('rows between a quote and another 27 rows below are rows', () => {
+    const text = `id\tname\tsize\n${linesOf(60, (index) => `${index}\t${index === 20 ? '"Foo' : 'foo'}\t${index === 47 ? '12"' : '9'}`)}`;
+    expect(quoteOf(text)).toBeNull();
+    const rows = rowsOf(bytesOf(text));
+    expect(rows).toHaveLength(60);
+    expect([rows[20], rows[47]]).toEqual([
+      ['20', '"Foo', '9'],
+      ['47', 'foo', '12"'],
+    ]);
+  });
+
+  test.each([
+    ['an opening one', (row: string) => row.replace('\t', '\t"')],
+    ['text after a closing one', (row: string) => row.replace('texto', '"texto"')],
+  ])('also far down: %s', (_what, changed) => {
+    const lines = far.split('\n');
+    lines[29_000] = changed(lines[29_000] as string);
+    const bytes = bytesOf(`id\ttexto\n${lines.join('\n')}`);
+    for (const block of [1 << 16, 1 << 20, bytes.length]) {
+      const { schema } = inferBytes(bytes, block);
+      expect(schema.dialect.quote).toBeNull();
+      expect(schema.total_row_count_estimate).toBe(30_000);
+    }
+    expect(rowsOf(bytes)[29_000]?.[1]).toBe((lines[29_000] as string).split('\t')[1]);
+  });
+
+  test('also far down: rows between two of them', () => {
+    const lines = far.split('\n');
+    lines[29_000] = '29000\t"texto';
+    lines[29_027] = '29027\t12"';
+    const bytes = bytesOf(`id\ttexto\n${lines.join('\n')}`);
+    expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
+      total_row_count_estimate: 30_000,
+      dialect: { quote: null },
+    });
+  });
+});
+
+describe('quotes that quote stay quotes, whatever is wrong with one of them', () => {
+  test.each([
+    ['they hold delimiters', 'a,b\n"x"y,1\n"z, w",2\n', '"'],
+    ['they hold line ends', 'a,b,c\n1,"x\ny",2\n3,"z" w,4\n', '"'],
+    ['most values of a column stand in them', 'a,b\n"x",1\n"y",2\n"z"w,3\n', '"'],
+    ['nothing speaks against them', 'a,b\nx,1\ny,2\n', '"'],
+  ])('where %s', (_what, text, quote) => {
+    expect(quoteOf(text)).toBe(quote);
+  });
+
+  test('a file that cannot be read without them is read with them, also where that shows far down', () => {
+    const rows = `id,texto\n${linesOf(30_000, (index) => `${index},texto ${index}`)}`;
+    const bytes = bytesOf(`${rows}30000,"a"b\n30001,"c, d"\n`);
+    const { schema } = inferBytes(bytes, 1 << 16);
+    expect(schema).toMatchObject({ total_row_count_estimate: 30_002, dialect: { quote: '"' } });
+    expect(rowsOf(bytes).at(-1)).toEqual(['30001', 'c, d']);
+    const unclosed = bytesOf(`${rows}30000,"a, b"\n30001,"c, d\n`);
+    expect(refusal(() => inferBytes(unclosed, 1 << 16))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 30_003 });
+  });
+
+  test('text over several lines is one value far down, too', () => {
+    const bytes = bytesOf(`id\ttexto\n${far}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
+    expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
+      total_row_count_estimate: 30_002,
+      dialect: { quote: '"' },
+    });
+    expect(rowsOf(bytes)[30_000]).toEqual(['30000', 'uma\nduas\ntrês']);
+  });
+});
+
+describe('lines that are skipped are shown', () => {
+  test('titles and notes, each with its line', () => {
+    const { dialect } = infer('Vendas\r\n\r\nde 2024;;\r\nn;v;w\r\na;1;2\r\nb;2;3\r\n\r\nFonte: IBGE;;\r\n').schema;
+    expect(dialect.skipped_lines).toBe(4);
+    expect(dialect.skipped).toEqual([
+      { line: 1, text: 'Vendas' },
+      { line: 2, text: '' },
+      { line: 3, text: 'de 2024;;' },
+      { line: 8, text: 'Fonte: IBGE;;' },
+    ]);
+  });
+
+  test('a short last row that is taken for a note', () => {
+    const { dialect } = infer('a,b,c\n1,2,3\n4\n').schema;
+    expect(dialect).toMatchObject({ skipped_lines: 1, skipped: [{ line: 3, text: '4' }] });
+  });
+
+  test('the header above row names is none of them', () => {
+    const { dialect } = infer('Lista\nnome,idade\n1,ana,30\n2,bia,31\n').schema;
+    expect(dialect).toMatchObject({ header: true, skipped_lines: 1, skipped: [{ line: 1, text: 'Lista' }] });
+  });
+
+  test('20 of them, and the beginning of long ones', () => {
+    const notes = linesOf(30, (index) => `${'😀'.repeat(150)} ${index}`);
+    const { dialect } = infer(`${notes}${linesOf(60, (index) => `${index},x,y`)}`).schema;
+    expect(dialect.skipped_lines).toBe(30);
+    expect(dialect.skipped).toHaveLength(20);
+    expect(dialect.skipped[19]).toEqual({ line: 20, text: `${'😀'.repeat(99)}…` });
+  });
+
+  test('in any encoding', () => {
+    const text = 'Relatório de ações\nnome,ação\nana,1\nbia,2\nSão Paulo\n';
+    const latin = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    expect(inferBytes(latin).schema.dialect).toMatchObject({
+      encoding: 'windows-1252',
+      skipped: [
+        { line: 1, text: 'Relatório de ações' },
+        { line: 5, text: 'São Paulo' },
+      ],
+    });
+  });
+});
+
+test('lines are counted alike for every line end', () => {
+  const text = (end: string) => ['a,b', '1,x', '"2",y', '3,z,w', ''].join(end);
+  for (const end of ['\n', '\r\n', '\r']) {
+    expect(refusal(() => infer(text(end)))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 4 });
+    expect(refusal(() => infer(`a,b${end}1,x${end}2,\0`))).toMatchObject({ code: 'NUL_BYTE', line: 3 });
+  }
+});
