@@ -7,7 +7,7 @@ export const EXPECTATIONS: Record<ColumnType, string> = {
   text: 'must be a string of Unicode text without NUL characters',
   integer:
     'must be an integer within 64 bits; beyond ±9007199254740991 send it as a string, because JSON numbers lose digits there',
-  decimal: 'must be a number; beyond ±9007199254740991 send it as a string, because JSON numbers lose digits there',
+  decimal: 'must be a number, or a string of one',
   boolean: 'must be true or false',
   date: 'must be a date such as "2024-01-31", from year 0001 to 9999',
   datetime: 'must be a date and time such as "2024-01-31T13:45:00Z", from year 0001 to 9999, to the microsecond',
@@ -47,8 +47,9 @@ function integerText(value: unknown): string | undefined {
 const MAX_WHOLE_DIGITS = 131_072;
 const MAX_FRACTION_DIGITS = 16_383;
 
+/** A JSON number that a double does not hold comes as an `ExactNumber`: of all others the double's digits are theirs. */
 function decimalText(value: unknown): string | undefined {
-  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER ? String(value) : undefined;
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value !== 'string' || value.length > MAX_WHOLE_DIGITS + MAX_FRACTION_DIGITS + 2) return undefined;
   const parts = /^[+-]?(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,7}))?$/.exec(value);
   if (!parts) return undefined;

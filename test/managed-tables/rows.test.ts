@@ -71,9 +71,19 @@ describe('inserting rows', () => {
 
   it('reads back what it showed', async () => {
     const table = await freshTable(column('i', 'integer'), column('d', 'decimal'), column('at', 'datetime'));
-    await table.insert([{ i: '9007199254740993', d: '0.10000000000000000001', at: '2024-01-31T00:00:00.000001Z' }]);
-    const [{ id, ...row }] = (await table.rows()).body.records;
-    expect((await table.updateRow(id, row)).body).toStrictEqual({ id, ...row });
+    const at = '2024-01-31T00:00:00.000001Z';
+    await table.insert([
+      { i: '9007199254740993', d: '0.10000000000000000001', at },
+      { i: 1, d: '6.02214076e+23', at: '9999-12-31T23:59:59.999999Z' },
+      { i: -1, d: '-1.5e-300', at: '0001-01-01T00:00:00Z' },
+      { i: 0, d: '179769313486231570000000000e282', at },
+    ]);
+    const { records } = (await table.rows()).body;
+    expect(records[1].d).toBe(6.02214076e23);
+    for (const { id, ...row } of records) {
+      const { status, body } = await table.updateRow(id, row);
+      expect({ status, body }).toStrictEqual({ status: 200, body: { id, ...row } });
+    }
   });
 
   it('loses no digit of a JSON number either', async () => {

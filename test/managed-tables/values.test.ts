@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sameDecimal } from '../../src/kernel/decimals.ts';
+import { parseExactJson } from '../../src/kernel/exact-json.ts';
 import type { ColumnType } from '../../src/tenant-sql/columns.ts';
 import { datetimeJson, toJsonValue, toPostgresText } from '../../src/tenant-sql/values.ts';
 
@@ -49,7 +51,11 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
     ['5.', '5.'],
     ['-1E+3', '-1E+3'],
     ['0.12345678901234567890123456789', '0.12345678901234567890123456789'],
-    [2 ** 53, undefined],
+    [6.02214076e23, '6.02214076e+23'],
+    [-(2 ** 53), '-9007199254740992'],
+    [Number.MAX_VALUE, '1.7976931348623157e+308'],
+    [Number.MIN_VALUE, '5e-324'],
+    [Number.POSITIVE_INFINITY, undefined],
     ['1e131071', '1e131071'],
     ['1e131072', undefined],
     ['1e-16383', '1e-16383'],
@@ -173,6 +179,29 @@ describe('a value of Postgres as JSON', () => {
     );
   });
 
+  it('takes back every number that it showed, as JSON or as any client writes it anew', () => {
+    const digits = fc.stringMatching(/^[0-9]{1,25}$/);
+    const written = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }).map(plain),
+      fc.tuple(digits, fc.integer({ min: -330, max: 330 })).map(([text, exponent]) => plain(`${text}e${exponent}`)),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+    );
+    fc.assert(
+      fc.property(written, (stored) => {
+        for (const type of /^-?\d{1,19}$/.test(stored) ? (['decimal', 'integer'] as const) : (['decimal'] as const)) {
+          const json = JSON.stringify(toJsonValue(type, stored));
+          for (const sent of [json, JSON.stringify(JSON.parse(json))]) {
+            const back = toPostgresText(type, parseExactJson(sent));
+            if (type === 'integer' && BigInt.asIntN(64, BigInt(stored)) !== BigInt(stored)) continue;
+            expect(back).toBeDefined();
+            expect(sameDecimal(back as string, stored)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it('reads back the moment it was given', () => {
     fc.assert(
       fc.property(
@@ -185,6 +214,18 @@ describe('a value of Postgres as JSON', () => {
     );
   });
 });
+
+/** A number as Postgres writes it: without an exponent. */
+function plain(value: number | string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/.exec(String(value)) ?? [];
+  const point = whole.length + Number(exponent);
+  const digits = (whole + fraction)
+    .padStart(whole.length + fraction.length - Math.min(0, point), '0')
+    .padEnd(point, '0');
+  const at = Math.max(0, point);
+  return `${sign}${digits.slice(0, at).replace(/^0+(?=\d)/, '') || '0'}${digits.length > at ? `.${digits.slice(at)}` : ''}`;
+}
 
 /** A decimal as an integer of 10^-60ths, exactly. */
 function scaled(value: number | string): bigint {

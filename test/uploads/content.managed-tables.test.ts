@@ -108,6 +108,73 @@ describe('the content of files', () => {
     ]);
   });
 
+  it('reads each of several files in the notation that it shows, wherever it shows it', async () => {
+    const open = Array.from({ length: 1500 }, (_, row) => `${row};01/02/2024;1,234`).join('\n');
+    const job = await load(
+      company,
+      [
+        aFile('meses.csv', `k;dia;valor\n${open}\n1500;12/31/2024;1,234.5\n`),
+        aFile('dias.csv', `k;dia;valor\n${open}\n1500;31/12/2024;1.234,5\n`),
+      ],
+      { display_name: 'notacoes' },
+    );
+    expect(job).toMatchObject({ error: null, status: 'done' });
+    const rows = (await rowsOf(company, job.user_table_id)).map(({ dia, valor }) => [dia, valor]);
+    expect([rows[0], rows[1500], rows[1501], rows.at(-1)]).toEqual([
+      ['2024-01-02', 1234],
+      ['2024-12-31', 1234.5],
+      ['2024-02-01', 1.234],
+      ['2024-12-31', 1234.5],
+    ]);
+  });
+
+  it('loads quotes that quote nothing as they stand', async () => {
+    const job = await load(company, [aFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n3\t\\.\x08\n')], {
+      display_name: 'filmes',
+    });
+    expect(job).toMatchObject({ status: 'done', inferred_schema: { dialect: { quote: null } } });
+    expect((await rowsOf(company, job.user_table_id)).map(({ titulo }) => titulo)).toEqual([
+      '"Giliap',
+      '"Heat" 2',
+      '\\.\x08',
+    ]);
+    const plain = await load(company, [aFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n')], {
+      display_name: 'mais_filmes',
+    });
+    expect((await rowsOf(company, plain.user_table_id)).map(({ titulo }) => titulo)).toEqual(['"Giliap', '"Heat" 2']);
+  });
+
+  const momento = { name: 'm', display_name: 'm', type: 'datetime', nullable: true, source_index: 1 };
+
+  it.each([
+    ['datetime', 'America/Sao_Paulo', '9999-12-31 21:00', null],
+    ['datetime', 'America/Sao_Paulo', '9999-12-31 20:59:59.999999', '9999-12-31T23:59:59.999999Z'],
+    ['datetime', 'Asia/Tokyo', '9999-12-31 23:59', '9999-12-31T14:59:00.000Z'],
+    // Before there were time zones, Tokyo was 9:18:59 ahead.
+    ['datetime', 'Asia/Tokyo', '0001-01-01 09:18:58', null],
+    ['datetime', 'Asia/Tokyo', '0001-01-01 09:18:59', '0001-01-01T00:00:00.000Z'],
+    ['datetime', 'America/Sao_Paulo', '0001-01-01 00:00', '0001-01-01T03:06:28.000Z'],
+    ['date', 'Asia/Tokyo', '0001-01-01', null],
+    ['date', 'America/Sao_Paulo', '9999-12-31', '9999-12-31T03:00:00.000Z'],
+    ['text', 'America/Sao_Paulo', '9999-12-31 22:00', null],
+  ])(
+    'never stores a moment beyond the years that can be written: %s in %s, %s',
+    async (type, time_zone, value, stored) => {
+      // A text column is one that is retyped.
+      const other = { datetime: '2024-01-31 10:00', date: '2024-01-31', text: '31/01/2024 10:00' }[type];
+      const display_name = `anos_${crypto.randomUUID().slice(0, 8)}`;
+      const file = aFile('anos.csv', `k,m\na,${other}\nb,${value}\n`);
+      const job = await load(company, [file], { columns: [momento], time_zone, display_name });
+      if (stored === null) {
+        const error = { code: 'VALUE_DOES_NOT_FIT', file: 'anos.csv', line: 3, column: 'm', value };
+        expect(job).toMatchObject({ status: 'failed', error });
+      } else {
+        expect(job).toMatchObject({ error: null, inferred_schema: { columns: [{}, { type }] } });
+        expect((await rowsOf(company, job.user_table_id)).at(-1)).toMatchObject({ m: stored });
+      }
+    },
+  );
+
   it('loads every type at its limits, empty and quoted values, and text that looks like SQL and COPY', async () => {
     const file = [
       'inteiro,exato,sim,dia,momento,texto',
