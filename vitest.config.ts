@@ -49,7 +49,12 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...IN_NODE, ...IN_BROWSER],
           setupFiles: ['test/support/migrate.ts'],
-          globalSetup: ['test/support/global-setup.ts', 'test/support/oidc-provider.ts', 'test/support/ai-server.ts'],
+          globalSetup: [
+            'test/support/global-setup.ts',
+            'test/support/oidc-provider.ts',
+            'test/support/ai-server.ts',
+            'test/support/mail-provider.ts',
+          ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

@@ -78,6 +78,12 @@ const variables = z
     /** The address of this API as outsiders see it; the address of the request when not set. */
     PUBLIC_URL: z.url().optional(),
     MAIL_FROM: z.string().default('Data Console <no-reply@example.com>'),
+    /** Who sends mails: Cloudflare's `send_email` binding, or a service that speaks Resend's API. */
+    MAIL_PROVIDER: optionalText.pipe(z.enum(['cloudflare', 'resend']).default('cloudflare')),
+    /** Where that API is. */
+    MAIL_API_URL: optionalText.pipe(z.url().default('https://api.resend.com')),
+    /** Its key; needed for `resend`. */
+    MAIL_API_KEY: optionalText,
     /** Comma-separated origins that browsers may call from; `*` for any, in development only. */
     ALLOWED_ORIGINS: origins,
     /** Bearer secret of the operator, who creates organizations. Without it that route does not exist. */
@@ -126,6 +132,10 @@ const variables = z
   .refine(({ DEVELOPMENT, ALLOWED_ORIGINS }) => DEVELOPMENT || !ALLOWED_ORIGINS.includes('*'), {
     path: ['ALLOWED_ORIGINS'],
     message: '`*` is for development: name the origins, or set DEVELOPMENT=true',
+  })
+  .refine(({ MAIL_PROVIDER, MAIL_API_KEY }) => MAIL_PROVIDER === 'cloudflare' || MAIL_API_KEY !== undefined, {
+    path: ['MAIL_API_KEY'],
+    message: 'is needed where MAIL_PROVIDER is `resend`',
   });
 
 /** The Worker's variables, parsed once per isolate. Names and meaning: the schema above. */

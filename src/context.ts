@@ -5,7 +5,9 @@ import { newId } from './kernel/ids.ts';
 import type { Access } from './kernel/policy.ts';
 import { withinJurisdiction } from './objects/jurisdiction.ts';
 import { logError } from './platform/log.ts';
-import { type Mailer, mailer } from './platform/mail.ts';
+import { type Mailer, senderOf } from './platform/mail.ts';
+import { cloudflareMailer } from './platform/mail-cloudflare.ts';
+import { resendMailer } from './platform/mail-resend.ts';
 
 /** A person with a session token. */
 export interface UserActor {
@@ -119,6 +121,13 @@ export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | S
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
+/** Cloudflare sends mails, unless another service is configured. */
+function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
+  const { MAIL_FROM, MAIL_PROVIDER, MAIL_API_URL: baseUrl, MAIL_API_KEY: apiKey = '' } = config;
+  const sender = senderOf(MAIL_FROM);
+  return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
+}
+
 /** What a context is made of: where the work comes from and on whose behalf. */
 export interface Origin {
   env: Bindings;
@@ -150,7 +159,7 @@ export function openContext<A extends Actor>(
     bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,
     jobs: jobQueue(origin.env, origin.correlationId),
-    mailer: mailer(origin.env.EMAIL, config.MAIL_FROM),
+    mailer: mailerOf(origin.env, config),
     baseUrl: config.PUBLIC_URL ?? origin.baseUrl,
     ip: origin.ip,
     caller: () => origin.caller?.() ?? NOBODY,

@@ -106,6 +106,53 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
+  it('is mailed five times a day to one address, by all companies together; more are answered alike', async () => {
+    const email = anEmail();
+    const elsewhere = await aCompany();
+    for (const inviting of [company, elsewhere, company, elsewhere, company]) await invite(inviting, email);
+    expect(mailsTo(email)).toHaveLength(5);
+    const [fifth, fourth] = mailsTo(email).map((mail) => linkIn(mail).searchParams.get('token') as string);
+    later(60_000);
+    const fifthAnswer = await (await aUser(await aCompany(), { can: ['*'] })).as.post('/v1/users/invite', {
+      json: { email: anEmail() },
+    });
+    const sixthAnswer = await (await aUser(elsewhere, { can: ['*'] })).as.post('/v1/users/invite', { json: { email } });
+    expect(sixthAnswer.status).toBe(fifthAnswer.status);
+    expect(Object.keys(sixthAnswer.body).sort()).toEqual(Object.keys(fifthAnswer.body).sort());
+    const renewed = await invite(company, email);
+    later(61 * 60_000);
+    await runScheduled();
+    expect(mailsTo(email)).toHaveLength(5);
+    // The links that were mailed go on working, and as long as the last invitation says.
+    later(7 * DAY + 30_000);
+    expect(renewed.expiresAt).toBeGreaterThan(Date.now() + 7 * DAY + 30_000);
+    expect((await accept(fifth as string)).status).toBe(200);
+    expect((await accept(fourth as string)).status).toBe(200);
+  });
+
+  it('is mailed again the day after', async () => {
+    const email = anEmail();
+    for (let day = 0; day < 6; day += 1) await invite(company, email);
+    expect(mailsTo(email)).toHaveLength(5);
+    later(DAY + 60_000);
+    await runScheduled();
+    await invite(company, email);
+    expect(mailsTo(email)).toHaveLength(6);
+    expect((await accept(tokenOf(email))).status).toBe(200);
+  });
+
+  it('of one address by many at once is mailed five times at most', async () => {
+    const email = anEmail();
+    await invite(company, email);
+    const inviting = Array.from({ length: 9 }, () => invite(company, email));
+    await Promise.all(inviting);
+    expect(mailsTo(email)).toHaveLength(5);
+    const accepted = await Promise.all(
+      mailsTo(email).map((mail) => accept(linkIn(mail).searchParams.get('token') as string)),
+    );
+    expect(accepted.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
   it('is accepted by the write itself: one that was replaced meanwhile makes nobody active', async () => {
     const email = anEmail();
     const { user } = await invite(company, email);

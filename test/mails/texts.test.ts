@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { invitationMail, passwordResetMail, signInCodeMail } from '../../src/modules/mails/texts.ts';
+import { shownName } from '../../src/modules/mails/names.ts';
+import {
+  invitationMail,
+  noticeMail,
+  passwordResetMail,
+  portalCodeMail,
+  signInCodeMail,
+} from '../../src/modules/mails/texts.ts';
 
 const receiver = { to: 'ina@example.com', name: 'Ina', company: 'Acme' };
 const url = 'https://console.test/x?token=abc';
@@ -9,6 +16,8 @@ const mails = (over: { name?: string; company?: string; inviter?: string } = {})
   signInCodeMail({ ...receiver, ...over, code: '012345', minutes: 10 }),
   passwordResetMail({ ...receiver, ...over, url, minutes: 60 }),
   invitationMail({ ...receiver, inviter: 'Olga', ...over, url, days: 7 }),
+  portalCodeMail({ ...receiver, ...over, code: '01234567', minutes: 10 }),
+  noticeMail({ ...receiver, ...over, notice: { event: 'sso_changed', by: 'olga@acme.test', at: 0 } }),
 ];
 
 describe('every mail', () => {
@@ -41,4 +50,34 @@ it('a code and a link stand on a line of their own', () => {
   expect(code?.text.split('\n')).toContain('012345');
   expect(reset?.text.split('\n')).toContain(url);
   expect(invitation?.text.split('\n')).toContain(url);
+});
+
+describe('names', () => {
+  it.each([
+    ['Acme, see https://evil.example/login?x=1 now', 'Acme, see now'],
+    ['HTTPS://EVIL.EXAMPLE', 'a company'],
+    ['hxxp-like ftp+x://evil.example/a b', 'hxxp-like b'],
+    ['Go to www.evil.example', 'Go to'],
+    ['Win at evil.example/prize today', 'Win at today'],
+    ['Win at evil.example:8443 today', 'Win at today'],
+    ['Visit evil.example', 'Visit evil example'],
+    ['Visit evil．example or evil。example', 'Visit evil example or evil example'],
+    ['write to prize@evil.example', 'write to prize@evil example'],
+    ['Booking.com', 'Booking com'],
+    ['J. P. Morgan & Co., Inc.', 'J. P. Morgan & Co., Inc.'],
+    ['Nº 5.2 Größe 株式会社', 'No 5.2 Größe 株式会社'],
+    ['a\u202Eb\u200Bc', 'a b c'],
+    ['x'.repeat(200), `${'x'.repeat(80)}…`],
+    ['🏠'.repeat(81), `${'🏠'.repeat(80)}…`],
+    [' \n ', 'a company'],
+  ])('%j are shown without addresses of pages', (name, shown) => {
+    expect(shownName(name, 'a company')).toBe(shown);
+  });
+
+  it('are shown so in every mail, whosever they are', () => {
+    const page = 'Prize at https://evil.example/x or evil.example';
+    for (const { subject, text, html } of mails({ name: page, company: page, inviter: page })) {
+      for (const part of [subject, text, html]) expect(part).not.toContain('evil.example');
+    }
+  });
 });

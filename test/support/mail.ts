@@ -3,11 +3,16 @@ import type { Mail } from '../../src/platform/mail.ts';
 
 const sent: Mail[] = [];
 let outage = false;
+let refused: { code: string; tries: number } | undefined;
 
 /** The mail binding of the tests: the real one, with a copy of every mail it took. */
 export const EMAIL = {
   async send(message: Parameters<SendEmail['send']>[0]) {
     if (outage) throw new Error('the mail service is down');
+    if (refused) {
+      refused.tries += 1;
+      throw Object.assign(new Error('The mail was refused.'), { code: refused.code });
+    }
     const result = await env.EMAIL.send(message);
     sent.push(message as unknown as Mail);
     return result;
@@ -45,5 +50,17 @@ export async function whileMailIsDown<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     outage = false;
+  }
+}
+
+/** While `work` runs, every mail is refused with a code of the platform's. @returns how many were tried */
+export async function whileMailIsRefused(code: string, work: () => Promise<unknown>): Promise<number> {
+  const refusing = { code, tries: 0 };
+  refused = refusing;
+  try {
+    await work();
+    return refusing.tries;
+  } finally {
+    refused = undefined;
   }
 }

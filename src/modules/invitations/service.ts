@@ -4,7 +4,7 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { consoleLink } from '../mails/links.ts';
-import { type MailRequest, prepareMail } from '../mails/service.ts';
+import { type MailRequest, prepareInvitationMail } from '../mails/service.ts';
 import { invitationMail } from '../mails/texts.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
 import { invalidInvitation } from './failures.ts';
@@ -34,7 +34,8 @@ export interface PreparedInvitation {
 }
 
 /**
- * Invites an email to the caller's company: a new user, or one who is still invited, whose earlier link stops working.
+ * Invites an email to the caller's company: a new user, or one who is still invited, whose earlier link stops working when
+ * the new one is mailed: after five mails a day to an address, from all companies, none is.
  * `teams` replace those of the earlier invitation when given. `email` is lower-case.
  * @throws Failure `user.email_taken` when the user is active or inactive
  */
@@ -49,14 +50,19 @@ export async function prepareInvitation(
   const expiresAt = now + DAYS * DAY_MS;
   const fresh = known ? undefined : prepareInvitedUser(ctx, companyId, { email, teams: teams ?? [] });
   const user = known ? { ...known, teams: teams ?? known.teams, updatedAt: now } : (fresh?.record as User);
-  const mail = prepareMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
+  const mail = prepareInvitationMail(ctx, { kind: 'invitation', companyId, email }, mailInvitation);
   return {
     user,
     expiresAt,
     statements: [
       fresh?.statement ?? updateInvited(ctx.db, user),
-      replaceInvitation(ctx.db, { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt }),
       mail.statement,
+      // Without a new mail the link of the one before goes on working.
+      replaceInvitation(
+        ctx.db,
+        { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt },
+        mail.kept,
+      ),
     ],
     failures: { 'users.email': emailTaken },
     sendMail: mail.send,

@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../companies/tables.ts';
 import { users } from '../users/tables.ts';
@@ -7,9 +7,15 @@ import { invitations } from './tables.ts';
 export type Invitation = typeof invitations.$inferSelect;
 type User = typeof users.$inferSelect;
 
-/** Keeps a user's invitation in the place of an earlier one, whose link stops working. */
-export const replaceInvitation = (db: ControlDb, record: Invitation) =>
-  db.insert(invitations).values(record).onConflictDoUpdate({ target: invitations.userId, set: record });
+/** Keeps a user's invitation in the place of an earlier one, whose link stops working where `isMailed` holds. */
+export const replaceInvitation = (db: ControlDb, record: Invitation, isMailed: SQL) =>
+  db
+    .insert(invitations)
+    .values(record)
+    .onConflictDoUpdate({
+      target: invitations.userId,
+      set: { ...record, digest: sql`case when ${isMailed} then ${record.digest} else ${invitations.digest} end` },
+    });
 
 /** Gives a user who is still invited the teams of a new invitation. */
 export const updateInvited = (db: ControlDb, { companyId, id, teams, updatedAt }: User) =>

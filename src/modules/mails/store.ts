@@ -1,4 +1,4 @@
-import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { mailRequests } from './tables.ts';
@@ -23,6 +23,13 @@ export const insertLimitedRequest = (
     .where(and(eq(mailRequests.countedAs, record.countedAs), gt(mailRequests.requestedAt, since)));
   return insertWhen(db, mailRequests, record, sql`${earlier} < ${limit}`);
 };
+
+/** Whether a request was kept. */
+export const selectRequest = (db: ControlDb, id: string) =>
+  db.select({ id: mailRequests.id }).from(mailRequests).where(eq(mailRequests.id, id));
+
+/** What is true where a request was kept: for other writes of its batch. */
+export const isKept = (id: string): SQL => sql`exists (select 1 from ${mailRequests} where ${mailRequests.id} = ${id})`;
 
 /** Notes that a request is done. */
 export const finishRequest = (db: ControlDb, id: string) =>
@@ -56,6 +63,14 @@ export const giveUp = (db: ControlDb, kind: MailRequestRecord['kind'], before: n
     .set({ dueAt: null })
     .where(and(isNotNull(mailRequests.dueAt), eq(mailRequests.kind, kind), lt(mailRequests.requestedAt, before)));
 
-/** Forgets requests that are done and were made before `before`. */
-export const deleteDone = (db: ControlDb, before: number) =>
-  db.delete(mailRequests).where(and(isNull(mailRequests.dueAt), lt(mailRequests.requestedAt, before)));
+/** Forgets requests that are done and no longer counted: invitations made before `invitations`, others before `others`. */
+export const deleteDone = (db: ControlDb, before: { invitations: number; others: number }) =>
+  db
+    .delete(mailRequests)
+    .where(
+      and(
+        isNull(mailRequests.dueAt),
+        lt(mailRequests.requestedAt, before.others),
+        or(ne(mailRequests.kind, 'invitation'), lt(mailRequests.requestedAt, before.invitations)),
+      ),
+    );

@@ -1,5 +1,16 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { id, moment } from '../../db/columns.ts';
+import { id, json, moment } from '../../db/columns.ts';
+
+export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
+
+/** Something that happened, of which people are told. */
+export interface Notice {
+  event: NoticeEvent;
+  /** The address of whoever did it. */
+  by: string;
+  /** Milliseconds. */
+  at: number;
+}
 
 /**
  * Mails that were asked for. A row holds no secret: codes and links are made when the mail is sent, so that a mail that
@@ -9,11 +20,13 @@ export const mailRequests = sqliteTable(
   'mail_requests',
   {
     id: id(),
-    kind: text('kind', { enum: ['sign_in_code', 'portal_code', 'password_reset', 'invitation'] }).notNull(),
+    kind: text('kind', { enum: ['sign_in_code', 'portal_code', 'password_reset', 'invitation', 'notice'] }).notNull(),
     /** Null for a mail about every company that knows the email. */
     companyId: text('company_id'),
     /** Lower-case. */
     email: text('email').notNull(),
+    /** What a notice is of. */
+    notice: json<Notice>('notice'),
     /** What requests are counted under. */
     countedAs: text('counted_as').notNull(),
     requestedAt: moment('requested_at').notNull(),

@@ -1,5 +1,7 @@
 import type { Mail } from '../../platform/mail.ts';
 import { compose } from './layout.ts';
+import { shownName } from './names.ts';
+import type { Notice, NoticeEvent } from './tables.ts';
 
 /** Whom a mail goes to, and which company it is about. */
 interface Receiver {
@@ -8,14 +10,16 @@ interface Receiver {
   company: string;
 }
 
+/** The names of a mail, as it shows them. */
+const shown = ({ to, name, company }: Receiver) => ({
+  receiver: { to, name: shownName(name, 'there') },
+  company: shownName(company, 'a company'),
+});
+
 /** The code of a sign-in without a password. */
-export const signInCodeMail = ({
-  company,
-  code,
-  minutes,
-  ...receiver
-}: Receiver & { code: string; minutes: number }): Mail =>
-  compose({
+export function signInCodeMail({ code, minutes, ...names }: Receiver & { code: string; minutes: number }): Mail {
+  const { receiver, company } = shown(names);
+  return compose({
     ...receiver,
     subject: `Your sign-in code for ${company}`,
     before: `This is your code to sign in to ${company}:`,
@@ -26,10 +30,12 @@ export const signInCodeMail = ({
         'tell it to no one, and you need do nothing else.',
     ],
   });
+}
 
 /** The code of an outsider who wants to see what a company shares with them. */
-export const portalCodeMail = ({ company, code, minutes, ...receiver }: Receiver & { code: string; minutes: number }) =>
-  compose({
+export function portalCodeMail({ code, minutes, ...names }: Receiver & { code: string; minutes: number }): Mail {
+  const { receiver, company } = shown(names);
+  return compose({
     ...receiver,
     subject: `Your code for the dashboards of ${company}`,
     before: `This is your code to see the dashboards that ${company} shares with you:`,
@@ -40,15 +46,12 @@ export const portalCodeMail = ({ company, code, minutes, ...receiver }: Receiver
         'no one, and you need do nothing else.',
     ],
   });
+}
 
 /** The link that sets a new password. */
-export const passwordResetMail = ({
-  company,
-  url,
-  minutes,
-  ...receiver
-}: Receiver & { url: string; minutes: number }): Mail =>
-  compose({
+export function passwordResetMail({ url, minutes, ...names }: Receiver & { url: string; minutes: number }): Mail {
+  const { receiver, company } = shown(names);
+  return compose({
     ...receiver,
     subject: `Set a new password for ${company}`,
     before: `Open this link to set a new password for ${company}:`,
@@ -59,22 +62,47 @@ export const passwordResetMail = ({
         'mail, and you need do nothing else.',
     ],
   });
+}
 
-/** The link by which an invited person joins a company. `inviter` is who invited them, by name or address. */
-export const invitationMail = ({
-  company,
+/** The link by which an invited person joins a company. `inviter` is the name of who invited them. */
+export function invitationMail({
   inviter,
   url,
   days,
-  ...receiver
-}: Receiver & { inviter: string; url: string; days: number }): Mail =>
-  compose({
+  ...names
+}: Receiver & { inviter: string; url: string; days: number }): Mail {
+  const { receiver, company } = shown(names);
+  return compose({
     ...receiver,
     subject: `You are invited to ${company}`,
-    before: `${inviter} has invited you to ${company}. Open this link to choose a password and join:`,
+    before: `${shownName(inviter, 'Somebody')} has invited you to ${company}. Open this link to choose a password and join:`,
     link: { label: `Join ${company}`, url },
     after: [
       `It works once, for ${days} days. A newer invitation replaces it.`,
       'Do you not know who this is from? Then delete this mail: no account can be used until somebody opens the link.',
     ],
   });
+}
+
+/** What somebody did, as those are told whom it concerns. */
+const DEEDS: Record<NoticeEvent, string> = {
+  sso_changed: 'has set the identity provider by which people sign in to',
+  sso_removed: 'has taken away the identity provider by which people signed in to',
+  social_changed: 'has set the providers whose sign-ins are accepted by',
+};
+
+/** What happened to a company, for those who answer for it. */
+export function noticeMail({ notice, ...names }: Receiver & { notice: Notice }): Mail {
+  const { receiver, company } = shown(names);
+  return compose({
+    ...receiver,
+    subject: `The way people sign in to ${company} was changed`,
+    before: `${notice.by} ${DEEDS[notice.event]} ${company}, at ${new Date(notice.at).toUTCString()}.`,
+    after: [
+      'Whoever controls a provider can sign in as anybody whose address it vouches for. You get this mail because you are ' +
+        'the owner or an administrator.',
+      'Was this not meant to happen? Then set the right provider in the console, end the sessions of whoever did it, and ' +
+        'look through the audit trail.',
+    ],
+  });
+}

@@ -39,6 +39,8 @@ export const ssoLogins = sqliteTable(
     redirectUri: text('redirect_uri').notNull(),
     /** What the answer must fit (nonce, PKCE verifier, request id), encrypted. */
     expectation: text('expectation').notNull(),
+    /** SHA-256 of what only the client knows that began the sign-in; null for one that an earlier version began. */
+    exchangeDigest: text('exchange_digest'),
     expiresAt: moment('expires_at').notNull(),
   },
   (table) => [index('sso_logins_by_expiry').on(table.expiresAt), index('sso_logins_of_company').on(table.companyId)],
@@ -62,6 +64,8 @@ export const ssoCodes = sqliteTable(
     codeDigest: text('code_digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
+    /** As in `sso_logins`: the code works for who began the sign-in. */
+    exchangeDigest: text('exchange_digest'),
     expiresAt: moment('expires_at').notNull(),
   },
   (table) => [index('sso_codes_by_expiry').on(table.expiresAt), index('sso_codes_of_company').on(table.companyId)],

@@ -1,4 +1,4 @@
-import { sqliteTable } from 'drizzle-orm/sqlite-core';
+import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { companyId, json, moment } from '../../db/columns.ts';
 
 /** A provider whose ID tokens are accepted: who issues them, and to which client. */
@@ -15,3 +15,23 @@ export const socialConfigurations = sqliteTable('social_configurations', {
   providers: json<SocialProvider[]>('providers').notNull(),
   updatedAt: moment('updated_at').notNull(),
 });
+
+/** Who a user is to the provider they first signed in by: nobody else signs in as them with the same address. */
+export const userIdentities = sqliteTable('user_identities', {
+  userId: text('user_id').primaryKey(),
+  companyId: companyId(),
+  issuer: text('issuer').notNull(),
+  subject: text('subject').notNull(),
+  createdAt: moment('created_at').notNull(),
+});
+
+/** ID tokens that were accepted, until they would be refused for their age: none is accepted twice. */
+export const spentSocialTokens = sqliteTable(
+  'spent_social_tokens',
+  {
+    /** SHA-256 of what of the token is signed. */
+    digest: text('digest').primaryKey(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [index('spent_social_tokens_by_expiry').on(table.expiresAt)],
+);

@@ -1,0 +1,35 @@
+import type { Context, UserContext } from '../../context.ts';
+import { selectCompany } from '../companies/service.ts';
+import { selectAdministrators } from '../policies/service.ts';
+import { selectUserByEmail } from '../users/service.ts';
+import { type MailRequest, prepareMails } from './service.ts';
+import type { NoticeEvent } from './tables.ts';
+import { noticeMail } from './texts.ts';
+
+/** Tells people of the caller's company what the caller does: commit `statements` with it, then call `send`. */
+export function prepareNotices(ctx: UserContext, event: NoticeEvent, emails: string[]) {
+  const { companyId, email: by } = ctx.actor;
+  const notice = { event, by, at: ctx.now() };
+  const requests = emails.map((email) => ({ kind: 'notice' as const, companyId, email, notice }));
+  return prepareMails(ctx, requests, mailNotice);
+}
+
+/** Tells the owner and the administrators, likewise. */
+export async function prepareNoticesToAdministrators(ctx: UserContext, event: NoticeEvent) {
+  const administrators = await selectAdministrators(ctx.db, ctx.actor.companyId);
+  return prepareNotices(
+    ctx,
+    event,
+    administrators.map(({ email }) => email),
+  );
+}
+
+/** Mails a notice, unless whom it was for is gone meanwhile. */
+export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
+  const [[user], [company]] = await ctx.db.batch([
+    selectUserByEmail(ctx.db, companyId, email),
+    selectCompany(ctx.db, companyId),
+  ]);
+  if (!user || !company || !notice) return;
+  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: company.name, notice }));
+}

@@ -1,0 +1,39 @@
+import { type Mailer, MailRefused, type Sender } from './mail.ts';
+
+/**
+ * Codes of Cloudflare Email Sending that say the same however often one asks: about the mail, its receiver, or a sending
+ * domain that is not onboarded. https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
+ */
+const PERMANENT = new Set([
+  'E_VALIDATION_ERROR',
+  'E_FIELD_MISSING',
+  'E_TOO_MANY_RECIPIENTS',
+  'E_SENDER_NOT_VERIFIED',
+  'E_SENDER_DOMAIN_NOT_AVAILABLE',
+  'E_RECIPIENT_NOT_ALLOWED',
+  'E_RECIPIENT_SUPPRESSED',
+  'E_CONTENT_TOO_LARGE',
+  'E_HEADER_NOT_ALLOWED',
+  'E_HEADER_USE_API_FIELD',
+  'E_HEADER_VALUE_INVALID',
+  'E_HEADER_VALUE_TOO_LONG',
+  'E_HEADER_NAME_INVALID',
+  'E_HEADERS_TOO_LARGE',
+  'E_HEADERS_TOO_MANY',
+]);
+
+/** Sends through Cloudflare's `send_email` binding. */
+export function cloudflareMailer(binding: SendEmail, sender: Sender): Mailer {
+  return {
+    async send(mail) {
+      try {
+        await binding.send({ from: sender, ...mail });
+      } catch (error) {
+        const code = (error as { code?: unknown } | null)?.code;
+        if (typeof code !== 'string') throw error;
+        const message = `Cloudflare did not take the mail: ${code}.`;
+        throw new MailRefused(message, { code, permanent: PERMANENT.has(code), cause: error });
+      }
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { readBounded } from './bounded.ts';
+import { type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
+
+const TIMEOUT_MS = 10_000;
+const LARGEST_ANSWER = 64 * 1024;
+
+/** Statuses that say something of the moment and not of the mail: too slow, in use, too many. */
+const PASSING = new Set([408, 409, 425, 429]);
+
+/** How to reach a service that speaks Resend's API for sending. */
+export interface ResendSettings {
+  /** Without a slash at the end. */
+  baseUrl: string;
+  apiKey: string;
+  sender: Sender;
+}
+
+/** Sends through Resend (https://resend.com/docs/api-reference/emails/send-email), or a service that speaks its API. */
+export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Mailer {
+  const from = sender.name === '' ? sender.email : `${sender.name} <${sender.email}>`;
+  return {
+    async send({ to, subject, text, html }: Mail) {
+      const response = await fetch(`${baseUrl}/emails`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          'content-type': 'application/json',
+          // Without one Resend refuses every request.
+          'user-agent': 'data-console',
+        },
+        body: JSON.stringify({ from, to: [to], subject, text, html }),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      const body = await readBounded(response.body, LARGEST_ANSWER);
+      if (!response.ok) throw refusal(response.status, body);
+    },
+  };
+}
+
+/** Names the error as Resend does (`{ name, message }`); its message may repeat the receiver's address and is left out. */
+function refusal(status: number, body: Uint8Array | null): MailRefused {
+  const code = `${status} ${nameIn(body) ?? 'unknown'}`;
+  const permanent = status >= 400 && status < 500 && !PASSING.has(status);
+  return new MailRefused(`The mail service did not take the mail: ${code}.`, { code, permanent });
+}
+
+function nameIn(body: Uint8Array | null): string | undefined {
+  try {
+    const { name } = JSON.parse(new TextDecoder().decode(body ?? undefined)) as { name?: unknown };
+    return typeof name === 'string' ? name.slice(0, 100) : undefined;
+  } catch {
+    return undefined;
+  }
+}

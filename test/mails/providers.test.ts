@@ -1,0 +1,147 @@
+import { env } from 'cloudflare:test';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { configOf } from '../../src/config.ts';
+import { type Mail, type Mailer, MailRefused, senderOf } from '../../src/platform/mail.ts';
+import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
+import { resendMailer } from '../../src/platform/mail-resend.ts';
+import { call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { codeIn, mailsTo, whileMailIsRefused } from '../support/mail.ts';
+import type { Taken } from '../support/mail-provider.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { aCompany, aUser } from '../support/worlds.ts';
+
+const FROM = 'Data Console <no-reply@console.test>';
+const KEY = 're_key_of_the_tests';
+const mail = (to: string): Mail => ({ to, subject: 'Subject', text: 'Text', html: '<p>Text</p>' });
+const resend = ({ baseUrl = inject('mailServiceUrl'), apiKey = KEY, from = FROM } = {}) =>
+  resendMailer({ baseUrl, apiKey, sender: senderOf(from) });
+
+async function taken(to: string): Promise<Taken[]> {
+  const response = await fetch(`${inject('mailServiceUrl')}/taken`);
+  return ((await response.json()) as Taken[]).filter((one) => one.to.includes(to));
+}
+
+/** What a mailer says of a mail that it does not send. */
+async function refusal(mailer: Mailer, to: string): Promise<{ code: string; permanent: boolean }> {
+  const error = await mailer.send(mail(to)).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof MailRefused)) throw new Error(`The mailer did not refuse: ${error}`);
+  return { code: error.code, permanent: error.permanent };
+}
+
+describe('a service that speaks Resend’s API', () => {
+  it('is given the mail as it is', async () => {
+    await resend().send(mail('ina@example.com'));
+    expect(await taken('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
+  });
+
+  it('may be given a bare address as sender', async () => {
+    await resend({ from: 'bare@console.test' }).send(mail('bare@example.com'));
+    expect((await taken('bare@example.com'))[0]?.from).toBe('bare@console.test');
+  });
+
+  it.each([
+    ['a wrong key', { apiKey: 'wrong' }, 'a@example.com', '403 invalid_api_key', true],
+    ['a domain that is not verified', { from: 'a@elsewhere.test' }, 'a@example.com', '403 validation_error', true],
+    ['an address that is none', {}, 'nobody', '422 validation_error', true],
+    ['another path', { baseUrl: '/v2' }, 'a@example.com', '404 not_found', true],
+    ['too many requests', {}, 'busy@example.com', '429 rate_limit_exceeded', false],
+    ['the day’s mails used up', {}, 'quota@example.com', '429 daily_quota_exceeded', false],
+    ['an error of its own', {}, 'down@example.com', '500 application_error', false],
+  ])('says with which code it refuses, and whether for good: %s', async (_what, settings, to, code, permanent) => {
+    const baseUrl = `${inject('mailServiceUrl')}${'baseUrl' in settings ? settings.baseUrl : ''}`;
+    expect(await refusal(resend({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
+  });
+
+  it('that hangs up has refused nothing', async () => {
+    await expect(resend().send(mail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefused);
+  });
+
+  it('sends the mails of the system where it is configured', async () => {
+    const company = await aCompany();
+    const variables = {
+      MAIL_PROVIDER: 'resend',
+      MAIL_API_URL: inject('mailServiceUrl'),
+      MAIL_API_KEY: KEY,
+      MAIL_FROM: FROM,
+    };
+    const json = { company_slug: company.slug, email: company.owner.email };
+    expect((await call('POST', '/v1/auth/passwordless/request', { json, env: variables })).status).toBe(200);
+    const [sent] = await taken(company.owner.email);
+    expect(codeIn(sent as unknown as Mail)).toMatch(/^\d{6}$/);
+    expect(mailsTo(company.owner.email)).toEqual([]);
+  });
+
+  it('needs a key', () => {
+    expect(() => configOf({ ...env, MAIL_PROVIDER: 'resend' })).toThrow('MAIL_API_KEY');
+    expect(() => configOf({ ...env, MAIL_PROVIDER: 'pigeon' })).toThrow('MAIL_PROVIDER');
+  });
+});
+
+describe('Cloudflare Email Sending', () => {
+  const failing = (error: unknown) =>
+    cloudflareMailer({ send: () => Promise.reject(error) } as unknown as SendEmail, senderOf(FROM));
+  const coded = (code: string) => Object.assign(new Error('Refused.'), { code });
+
+  it.each([
+    ['E_SENDER_NOT_VERIFIED', true],
+    ['E_SENDER_DOMAIN_NOT_AVAILABLE', true],
+    ['E_RECIPIENT_SUPPRESSED', true],
+    ['E_VALIDATION_ERROR', true],
+    ['E_CONTENT_TOO_LARGE', true],
+    ['E_RATE_LIMIT_EXCEEDED', false],
+    ['E_DAILY_LIMIT_EXCEEDED', false],
+    ['E_DELIVERY_FAILED', false],
+    ['E_INTERNAL_SERVER_ERROR', false],
+  ])('says with which code it refuses, and whether for good: %s', async (code, permanent) => {
+    expect(await refusal(failing(coded(code)), 'a@example.com')).toEqual({ code, permanent });
+  });
+
+  it('that fails without a code has refused nothing', async () => {
+    await expect(failing(new Error('Network connection lost.')).send(mail('a@example.com'))).rejects.not.toBeInstanceOf(
+      MailRefused,
+    );
+  });
+});
+
+describe('a mail that was refused', () => {
+  afterEach(() => {
+    resetClock();
+    vi.restoreAllMocks();
+  });
+
+  /** Invites somebody while mails are refused with a code. @returns what was logged, and how many tries a day saw */
+  async function invited(code: string) {
+    const company = await aCompany();
+    const { as } = await aUser(company, { can: ['*'] });
+    const email = `invited@${company.slug}.test`;
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const tries = await whileMailIsRefused(code, async () => {
+      expect((await as.post('/v1/users/invite', { json: { email } })).status).toBe(201);
+      for (const minutes of [2, 10, 60, 180]) {
+        later(minutes * 60_000);
+        await runScheduled();
+      }
+    });
+    const lines = logged.mock.calls
+      .map(([line]) => JSON.parse(line as string))
+      .filter((it) => it.event === 'mail_failed');
+    return { lines, tries };
+  }
+
+  it('for good is logged with the code and not tried again', async () => {
+    const { lines, tries } = await invited('E_RECIPIENT_SUPPRESSED');
+    expect(tries).toBe(1);
+    expect(lines).toMatchObject([{ code: 'E_RECIPIENT_SUPPRESSED', permanent: true }]);
+  });
+
+  it('for the moment is logged with the code and tried again', async () => {
+    const { lines, tries } = await invited('E_RATE_LIMIT_EXCEEDED');
+    expect(tries).toBe(5);
+    expect(lines).toHaveLength(5);
+    expect(lines[4]).toMatchObject({ code: 'E_RATE_LIMIT_EXCEEDED', permanent: false });
+  });
+});

@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Base of a mail service that speaks Resend's API and refuses as it does: see `service`. */
+    mailServiceUrl: string;
+  }
+}
+
+/** The one key that the service knows, and the one domain that it sends for. */
+export const MAIL_KEY = 're_key_of_the_tests';
+export const MAIL_DOMAIN = 'console.test';
+
+/** A mail as the service took it. */
+export interface Taken {
+  from: string;
+  to: string[];
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** A mail service on a socket of this machine, for the whole run. GET /taken answers every mail that it took. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = createServer(service());
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  project.provide('mailServiceUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  };
+}
+
+/**
+ * Refuses as https://resend.com/docs/api-reference/errors says. What it does with a mail that is right the local part of the
+ * receiver decides: `busy` too many requests, `quota` the day's are used up, `down` an error of its own, `silent` hangs up.
+ */
+function service(): RequestListener {
+  const taken: Taken[] = [];
+  return async (request, response) => {
+    const refuse = (status: number, name: string, message: string) =>
+      answer(response, status, { statusCode: status, name, message });
+    if (request.method === 'GET' && request.url === '/taken') return answer(response, 200, taken);
+    if (request.url !== '/emails') return refuse(404, 'not_found', 'The requested endpoint does not exist.');
+    if (!request.headers['user-agent']) return void response.writeHead(403).end('error code: 1010');
+    if (!request.headers.authorization) return refuse(401, 'missing_api_key', 'Missing API key.');
+    if (request.headers.authorization !== `Bearer ${MAIL_KEY}`) {
+      return refuse(403, 'invalid_api_key', 'API key is invalid.');
+    }
+    const mail = await readJson(request);
+    if (!mail?.from || !mail.to || !mail.subject) return refuse(422, 'missing_required_field', 'A field is missing.');
+    const address = (text: string) => /<([^<>]+)>$/.exec(text)?.[1] ?? text;
+    if (!address(mail.from).endsWith(`@${MAIL_DOMAIN}`)) {
+      return refuse(403, 'validation_error', 'The domain is not verified.');
+    }
+    const [receiver = ''] = mail.to;
+    if (!/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(receiver)) return refuse(422, 'validation_error', `Invalid to: ${receiver}`);
+    if (receiver.startsWith('busy')) return refuse(429, 'rate_limit_exceeded', 'Too many requests.');
+    if (receiver.startsWith('quota')) return refuse(429, 'daily_quota_exceeded', 'Daily quota reached.');
+    if (receiver.startsWith('down')) return refuse(500, 'application_error', 'An unexpected error occurred.');
+    if (receiver.startsWith('silent')) return void request.socket.destroy();
+    taken.push(mail);
+    return answer(response, 200, { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' });
+  };
+}
+
+const answer = (response: ServerResponse, status: number, body: unknown): void =>
+  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+
+async function readJson(request: IncomingMessage): Promise<Taken | null> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk as Uint8Array);
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString()) as Taken;
+  } catch {
+    return null;
+  }
+}
