@@ -98,7 +98,7 @@ export interface Routes {
   /** Get a new set of backup codes; the old ones stop working */
   "POST /v1/auth/2fa/backup-codes": { answer: BackupCodes };
   /** Begin a sign-in with the company’s identity provider */
-  "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string } };
+  "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string; "exchange_secret": string } };
   /** Where an OpenID Connect provider answers */
   "GET /v1/auth/sso/{company_slug}/callback": { params: { "company_slug": string }; query?: { "state"?: string | number; "code"?: string | number; "iss"?: string | number; "error"?: string | number; "error_description"?: string | number }; answer: undefined };
   /** Where a SAML identity provider answers, or an OpenID Connect provider by form post */
@@ -106,7 +106,7 @@ export interface Routes {
   /** Our SAML metadata for the company’s identity provider */
   "GET /v1/auth/sso/{company_slug}/metadata": { params: { "company_slug": string }; answer: string };
   /** Exchange the code of a finished sign-in for a session */
-  "POST /v1/auth/sso/exchange": { body: { "code": string }; answer: SignInResult };
+  "POST /v1/auth/sso/exchange": { body: { "code": string; "exchange_secret"?: string }; answer: SignInResult };
   /** The identity provider of the company */
   "GET /v1/auth/sso/config": { answer: SsoConfiguration };
   /** Set the identity provider of the company, in place of the one before */
@@ -119,6 +119,8 @@ export interface Routes {
   "GET /v1/auth/social/config": { answer: SocialConfigurationOutput };
   /** Set the providers whose tokens are accepted, in place of those before */
   "PUT /v1/auth/social/config": { body: SocialConfiguration; answer: SocialConfigurationOutput };
+  /** Forget the identity that a user signed in with */
+  "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
   /** Join a company with the token of an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
   /** Ask for a link that sets a new password, by mail */
@@ -559,7 +561,7 @@ export type ManagedTable = { "_id": string; "company_id": string; "connection_id
 
 export type ManagedTableRow = Record<string, string | number | boolean | null>;
 
-export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string; "header": boolean; "skipped_lines": number } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string } | null; "created_at": string; "updated_at": string };
+export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }> } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string } | null; "created_at": string; "updated_at": string };
 
 export type InferredColumn = { "name": string; "display_name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime"; "nullable": boolean; "source_index": number | null; "evidence": { "format": string; "nulls": number; "distinct_sample": Array<string>; "counter_example": { "value": string; "line": number } | null } };
 

@@ -98,6 +98,8 @@ export interface Contract {
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
   access: Access;
+  /** Besides what `access` asks for, only administrators and the owner may: what the route changes leads to everything. */
+  only?: 'administrators';
   /**
    * What the path's `{id}` names, where that is not the first resource type of the action's service: another type of it,
    * or `none` when it is something of another service, so that the action is checked on all resources of the type.

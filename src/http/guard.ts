@@ -132,7 +132,16 @@ async function count(ctx: Context, seen: Seen, tokenId: string): Promise<void> {
   if (!state.allowed) throw rateLimited(state, ctx.now());
 }
 
-async function authorize({ access, resource }: Contract, ctx: PrincipalContext, id: string | undefined): Promise<void> {
+async function authorize(contract: Contract, ctx: PrincipalContext, id: string | undefined): Promise<void> {
+  await authorizeAccess(contract, ctx, id);
+  if (contract.only === 'administrators') requireAdministrator(ctx.actor);
+}
+
+async function authorizeAccess(
+  { access, resource }: Contract,
+  ctx: PrincipalContext,
+  id: string | undefined,
+): Promise<void> {
   const { actor } = ctx;
   if (access === 'administrator') return requireAdministrator(actor);
   if (typeof access === 'object' && 'anyOf' in access && access.anyOf) return requireAnyOf(actor, access.anyOf);

@@ -91,6 +91,7 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     summary: contract.summary,
     ...(contract.description && { description: contract.description }),
     ...permission(contract.access),
+    ...(contract.only && { 'x-only': contract.only }),
     security: security(contract.access, contract.credential ?? surface.credential),
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),

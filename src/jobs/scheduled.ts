@@ -4,6 +4,7 @@ import { archiveOldRecords } from '../modules/audit/service.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { resumeJobs, sweepSources } from '../modules/knowledge/generation/jobs.ts';
+import { mailNotice } from '../modules/mails/notices.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
@@ -11,6 +12,7 @@ import { archiveOldEvents } from '../modules/share-activity/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, purgeSignIns, renewSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, renewClientSecrets } from '../modules/single-sign-on/service.ts';
+import { purgeSpentTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
 import { correlated, logError } from '../platform/log.ts';
 import { resend } from './queues.ts';
@@ -37,6 +39,7 @@ async function runParts(origin: Origin): Promise<void> {
           portal_code: mailPortalCode,
           password_reset: mailResets,
           invitation: mailInvitation,
+          notice: mailNotice,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       knowledge_jobs: () => resumeJobs(context),
@@ -45,6 +48,7 @@ async function runParts(origin: Origin): Promise<void> {
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
+      social_sign_in: () => purgeSpentTokens(context),
       connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
       second_factors_under_old_keys: () => ifKeysRotate(context, renewSecondFactors),
       client_secrets_under_old_keys: () => ifKeysRotate(context, renewClientSecrets),

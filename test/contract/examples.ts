@@ -8,7 +8,7 @@ export interface Example {
 
 /** Members whose value lets somebody in. */
 const SECRET =
-  /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|client_secret|idp_certificates)$/;
+  /^(password|token|secret|secret_key|.*_token|otpauth_url|backup_codes?|code|client_secret|exchange_secret|idp_certificates)$/;
 
 /** What differs from run to run, and how it is shown instead. Ids keep which are the same. */
 const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [

@@ -3,7 +3,10 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { clock } from '../../src/context.ts';
 import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { mailsTo, whileMailIsDown } from '../support/mail.ts';
 import { aSigner } from '../support/saml-idp.ts';
+import { runScheduled } from '../support/scheduled.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { CONSOLE, callbackUrl, configure, start, tryStart } from './support.ts';
 
@@ -77,19 +80,59 @@ describe('the configuration of single sign-on', () => {
     expect((await tryStart(other.slug, CONSOLE)).body.error).toBe('SSO_NOT_CONFIGURED');
   });
 
-  it('is for those who may company:update_sso', async () => {
-    const [allowed, other] = [
-      await aUser(company, { can: ['company:update_sso'] }),
-      await aUser(company, { can: ['company:update'] }),
-    ];
+  it('is seen by those who may company:update_sso, and written by administrators only', async () => {
+    const other = await aUser(company, { can: ['company:update'] });
+    const allowed = await aUser(company, { can: ['company:update_sso'] });
+    const restricted = await aUser(company, { can: ['*'], denied: ['accounts:DeleteAccount'] });
+    const administrator = await aUser(company, { can: ['*'] });
     expect((await allowed.as.get(PATH)).status).toBe(200);
-    for (const answer of [
-      await other.as.get(PATH),
-      await other.as.put(PATH, { json: oidc }),
-      await other.as.delete(PATH),
-    ]) {
-      expect([answer.status, answer.body.error]).toEqual([403, 'FORBIDDEN']);
+    const refused = [await other.as.get(PATH)];
+    for (const { as } of [other, allowed, restricted]) {
+      refused.push(
+        await as.put(PATH, { json: { ...oidc, issuer: 'https://evil.example.org' } }),
+        await as.delete(PATH),
+      );
     }
+    for (const { status, body } of refused) expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
+    expect((await administrator.as.put(PATH, { json: oidc })).status).toBe(200);
+    expect((await company.as.get(PATH)).body.issuer).toBe(oidc.issuer);
+  });
+
+  it('is not judged for those who may not write it', async () => {
+    const allowed = await aUser(company, { can: ['company:update_sso'] });
+    expect((await allowed.as.put(PATH, { json: {} })).status).toBe(403);
+  });
+
+  it('is told of by mail to the owner and the administrators, whoever changes it', async () => {
+    const told = await aCompany();
+    const administrator = await aUser(told, { can: ['*'] });
+    const strangers = [
+      await aUser(told, { can: ['company:update_sso'] }),
+      await aUser(told, { can: ['*'], on: ['arn:svc:users::*'] }),
+      await aUser(told, { can: ['*'], denied: ['users:list'] }),
+      await aUser(await aCompany(), { can: ['*'] }),
+    ];
+    const inactive = await aUser(told, { can: ['*'] });
+    await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
+    expect((await administrator.as.put(PATH, { json: oidc })).status).toBe(200);
+    expect((await administrator.as.delete(PATH)).status).toBe(204);
+    for (const address of [told.owner.email, administrator.email]) {
+      const [removed, changed, ...others] = mailsTo(address);
+      expect(others).toEqual([]);
+      expect(changed?.text).toContain(`${administrator.email} has set the identity provider`);
+      expect(removed?.text).toContain(`${administrator.email} has taken away the identity provider`);
+    }
+    for (const { email } of [...strangers, inactive]) expect(mailsTo(email)).toEqual([]);
+  });
+
+  it('is told of later when no mail can be sent at the moment', async () => {
+    const told = await aCompany();
+    await whileMailIsDown(() => told.as.put(PATH, { json: oidc }));
+    expect(mailsTo(told.owner.email)).toEqual([]);
+    later(61_000);
+    await runScheduled();
+    resetClock();
+    expect(mailsTo(told.owner.email)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, unknown>, string]>([

@@ -4,7 +4,18 @@ import { clock } from '../../src/context.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { visit } from './browser.ts';
-import { CONSOLE, callbackUrl, configure, exchange, sentOn, start, tryStart } from './support.ts';
+import {
+  answerByRedirect,
+  CONSOLE,
+  callbackUrl,
+  configure,
+  exchange,
+  secretOf,
+  sentOn,
+  start,
+  tryExchange,
+  tryStart,
+} from './support.ts';
 
 const realNow = clock.now;
 afterEach(() => {
@@ -32,7 +43,7 @@ describe('with a complete OpenID Provider', () => {
   /** Goes the whole way as a person would. @returns our callback's answer */
   async function signIn(as: string, to = company): Promise<Answer> {
     const back = await visit(await start(to), { login: as, until: callbackUrl(to) });
-    return call('GET', back.pathname + back.search);
+    return answerByRedirect(to, Object.fromEntries(back.searchParams));
   }
 
   it('signs a user in: start, login, callback, exchange', async () => {
@@ -62,6 +73,28 @@ describe('with a complete OpenID Provider', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
     const late = await exchange(code as string);
     expect([late.status, late.body.error]).toEqual([400, 'INVALID_SSO_CODE']);
+  });
+
+  it('takes a code from the client that began only', async () => {
+    const { code } = sentOn(await signIn(company.owner.email));
+    const another = sentOn(await signIn(company.owner.email)).code as string;
+    for (const secret of [undefined, '', 'x'.repeat(5000), secretOf(another)]) {
+      const { status, body } = await tryExchange(code as string, secret);
+      expect([status, body.error]).toEqual([400, 'INVALID_SSO_CODE']);
+    }
+    expect((await exchange(code as string)).status).toBe(200);
+    expect((await exchange(another)).status).toBe(200);
+  });
+
+  it('keeps nothing that lets anybody exchange a code who reads the database', async () => {
+    await start(company);
+    const { code } = sentOn(await signIn(company.owner.email));
+    const dumps = await env.CONTROL_DB.batch(
+      ['sso_logins', 'sso_codes'].map((table) => env.CONTROL_DB.prepare(`SELECT * FROM ${table}`)),
+    );
+    const kept = JSON.stringify(dumps.map(({ results }) => results));
+    expect(kept).toContain('exchange_digest');
+    for (const secret of [code as string, secretOf(code as string)]) expect(kept).not.toContain(secret);
   });
 
   it('takes a code for a minute', async () => {
@@ -126,7 +159,9 @@ describe('with a complete OpenID Provider', () => {
     const backs = await Promise.all(
       [1, 2].map(async () => visit(await start(open), { login, until: callbackUrl(open) })),
     );
-    const answers = await Promise.all(backs.map(({ pathname, search }) => call('GET', pathname + search)));
+    const answers = await Promise.all(
+      backs.map(({ searchParams }) => answerByRedirect(open, Object.fromEntries(searchParams))),
+    );
     const users = await Promise.all(
       answers.map(async (answer) => (await exchange(sentOn(answer).code as string)).body),
     );

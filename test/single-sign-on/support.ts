@@ -18,21 +18,46 @@ export async function configure(company: Company, configuration: Record<string, 
 export async function start(company: Company, redirectUri = CONSOLE): Promise<URL> {
   const { status, body } = await tryStart(company.slug, redirectUri);
   if (status !== 200) throw new Error(`start answered ${status}: ${JSON.stringify(body)}`);
-  return new URL(body.url);
+  const url = new URL(body.url);
+  const state = url.searchParams.get('state') ?? url.searchParams.get('RelayState');
+  secretOfState.set(state as string, body.exchange_secret);
+  return url;
 }
+
+/** What the client keeps that began a sign-in, by its state. */
+const secretOfState = new Map<string, string>();
+export const secretOfStart = (state: string): string => secretOfState.get(state) ?? 'none';
+
+const secretOfCode = new Map<string, string>();
+
+/** What the client kept that began the sign-in of a code. */
+export const secretOf = (code: string): string => secretOfCode.get(code) ?? 'none';
 
 export const tryStart = (slug: string, redirectUri: string, variables?: Record<string, string>): Promise<Answer> =>
   call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`, { env: variables });
 
 /** The provider's answer by redirect. */
 export const answerByRedirect = (company: Company, parameters: Record<string, string>): Promise<Answer> =>
-  call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`);
+  answered(parameters, call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`));
 
 /** The provider's answer by a form that the browser posts. */
 export const answerByForm = (company: Company, fields: Record<string, string>): Promise<Answer> =>
-  call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields) });
+  answered(fields, call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields) }));
 
-export const exchange = (code: string): Promise<Answer> => call('POST', '/v1/auth/sso/exchange', { json: { code } });
+/** An answer whose code the client that began this sign-in can exchange. */
+async function answered({ state, RelayState }: Record<string, string>, answering: Promise<Answer>): Promise<Answer> {
+  const answer = await answering;
+  const secret = secretOfState.get(state ?? RelayState ?? '');
+  const code = answer.status === 302 ? sentOn(answer).code : null;
+  if (secret !== undefined && code !== null) secretOfCode.set(code, secret);
+  return answer;
+}
+
+/** Exchanges a code, as the client that began its sign-in does. */
+export const exchange = (code: string): Promise<Answer> => tryExchange(code, secretOf(code));
+
+export const tryExchange = (code: string, exchange_secret?: string): Promise<Answer> =>
+  call('POST', '/v1/auth/sso/exchange', { json: { code, exchange_secret } });
 
 /** Where an answer sent the person, and with what. */
 export function sentOn({ status, headers, body }: Answer): { to: string; code: string | null; error: string | null } {

@@ -2,6 +2,10 @@ import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { mailTo } from '../support/mail.ts';
+import { rivalBefore } from '../support/rival.ts';
+import { runScheduled } from '../support/scheduled.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
@@ -9,6 +13,8 @@ const AUDIENCE = 'mobile-app';
 const PATH = '/v1/auth/social/config';
 
 const forged = (kind: string) => `${inject('forgerUrl')}/${kind}`;
+
+const plain = () => ({ issuer: forged('plain'), audience: AUDIENCE });
 
 let company: Company;
 beforeAll(async () => {
@@ -40,6 +46,7 @@ async function idToken({ claims, without = [], header, key }: Token = {}): Promi
     sub: 'subject',
     iat: now,
     exp: now + 300,
+    jti: crypto.randomUUID(),
     email: company.owner.email,
     email_verified: true,
     ...claims,
@@ -81,6 +88,11 @@ describe('an ID token', () => {
     ['no end', { without: ['exp'] }],
     ['a beginning yet to come', { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } }],
     ['no subject', { without: ['sub'] }],
+    ['an empty subject', { claims: { sub: '' } }],
+    ['a subject that is no text', { claims: { sub: 7 } }],
+    ['a subject of any length', { claims: { sub: 'x'.repeat(256) } }],
+    ['an issue more than ten minutes ago', { claims: { iat: Math.floor(Date.now() / 1000) - 602 } }],
+    ['an issue yet to come', { claims: { iat: Math.floor(Date.now() / 1000) + 300 } }],
     ['no address', { without: ['email'] }],
     ['an address that is no text', { claims: { email: [1] } }],
     ['an address that is not verified', { claims: { email_verified: false } }],
@@ -137,6 +149,43 @@ describe('an ID token', () => {
     expect((await signIn(token, 'nobody')).body.error).toBe('COMPANY_NOT_FOUND');
   });
 
+  it('may be ten minutes old', async () => {
+    const iat = Math.floor(Date.now() / 1000) - 570;
+    expect((await signIn(await idToken({ claims: { iat } }))).status).toBe(200);
+  });
+
+  it('works once, also when it is used twice at the same time', async () => {
+    const token = await idToken();
+    const answers = await Promise.all([signIn(token), signIn(token)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
+    const again = await signIn(token);
+    expect([again.status, again.body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
+  });
+
+  it('works once in all companies together', async () => {
+    const other = await aCompany();
+    expect((await other.as.put(PATH, { json: { providers: [plain()] } })).status).toBe(200);
+    const { id } = await aUser(other);
+    await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(company.owner.email, id).run();
+    const token = await idToken();
+    expect((await signIn(token)).status).toBe(200);
+    expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
+    expect((await signIn(await idToken(), other.slug)).status).toBe(200);
+  });
+
+  it('is forgotten once it is too old to be used again', async () => {
+    const spent = () => env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
+    await signIn(await idToken());
+    const before = await spent();
+    later(10 * 60_000);
+    await runScheduled();
+    expect(await spent()).toBe(before);
+    later(21 * 60_000);
+    await runScheduled();
+    resetClock();
+    expect(await spent()).toBe(0);
+  });
+
   it('asks for the second factor of those who have one', async () => {
     const { id, email } = await aUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
@@ -154,6 +203,59 @@ describe('an ID token', () => {
   ])('must be sent: %#', async (json) => {
     const { status, body } = await call('POST', '/v1/auth/social', { json });
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+  });
+});
+
+describe('the identity of a user', () => {
+  const anotherSub = (email: string) => idToken({ claims: { email, sub: 'another' } });
+  const REFUSED = [403, 'FORBIDDEN'];
+  const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+
+  it('is pinned by the first sign-in: another with the same address is refused', async () => {
+    const { email } = await aUser(company);
+    expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
+    expect(statusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
+    expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
+  });
+
+  it('is of one provider: the same subject of another is another identity', async () => {
+    const other = await aCompany();
+    const providers = [plain(), { ...plain(), issuer: forged('form') }];
+    expect((await other.as.put(PATH, { json: { providers } })).status).toBe(200);
+    const claims = { email: other.owner.email };
+    expect((await signIn(await idToken({ claims }), other.slug)).status).toBe(200);
+    const elsewhere = await idToken({ claims: { ...claims, iss: forged('form') } });
+    expect(statusAndCode(await signIn(elsewhere, other.slug))).toEqual(REFUSED);
+  });
+
+  it('is the first of two that come at once', async () => {
+    const { email } = await aUser(company);
+    const first = await idToken({ claims: { email } });
+    const rival = rivalBefore(/insert into "spent_social_tokens"/, async () => {
+      expect((await signIn(first)).status).toBe(200);
+    });
+    const json = { company_slug: company.slug, social_token: await anotherSub(email) };
+    expect(statusAndCode(await call('POST', '/v1/auth/social', { json, env: rival.env }))).toEqual(REFUSED);
+    expect(rival.hasRun()).toBe(true);
+  });
+
+  it('is lifted by who may update users; then the next sign-in pins it anew', async () => {
+    const { id, email } = await aUser(company);
+    const { as } = await aUser(company, { can: ['users:update'] });
+    await signIn(await idToken({ claims: { email } }));
+    const token = await anotherSub(email);
+    expect(statusAndCode(await signIn(token))).toEqual(REFUSED);
+    const path = `/v1/users/${id}/identities`;
+    expect((await (await aUser(company, { can: ['users:get'] })).as.delete(path)).status).toBe(403);
+    expect((await (await aCompany()).as.delete(path)).status).toBe(404);
+    expect(statusAndCode(await signIn(token))).toEqual(REFUSED);
+    expect((await as.delete(path)).status).toBe(204);
+    // A token that was refused is still good.
+    expect((await signIn(token)).status).toBe(200);
+    expect(statusAndCode(await signIn(await idToken({ claims: { email } })))).toEqual(REFUSED);
+    expect((await as.delete(path)).status).toBe(204);
+    expect((await as.delete(path)).status).toBe(204);
+    expect((await as.delete(`/v1/users/${'0'.repeat(24)}/identities`)).status).toBe(404);
   });
 });
 
@@ -207,10 +309,22 @@ describe('the configuration', () => {
     expect((await other.as.get(PATH)).body).toEqual({ providers });
   });
 
-  it('is for those who may company:update_sso', async () => {
+  it('is seen by those who may company:update_sso, and written by administrators only', async () => {
     const other = await aUser(company, { can: ['company:update'] });
+    const allowed = await aUser(company, { can: ['company:update_sso'] });
     expect((await other.as.get(PATH)).status).toBe(403);
-    expect((await other.as.put(PATH, { json: { providers: [] } })).status).toBe(403);
+    expect((await allowed.as.get(PATH)).status).toBe(200);
+    for (const { as } of [other, allowed]) {
+      const { status, body } = await as.put(PATH, { json: { providers: [] } });
+      expect([status, body.error]).toEqual([403, 'FORBIDDEN']);
+    }
+    expect((await company.as.get(PATH)).body.providers).toHaveLength(2);
+    const theirs = await aCompany();
+    const administrator = await aUser(theirs, { can: ['*'] });
+    expect((await administrator.as.put(PATH, { json: { providers: [plain()] } })).status).toBe(200);
+    for (const email of [theirs.owner.email, administrator.email]) {
+      expect(mailTo(email).text).toContain(`${administrator.email} has set the providers whose sign-ins are accepted`);
+    }
     expect((await call('GET', PATH)).status).toBe(401);
   });
 

@@ -4,6 +4,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
 import { type Company, companyBySlug } from '../companies/service.ts';
+import { prepareNoticesToAdministrators } from '../mails/notices.ts';
 import { certificateProblem } from './certificate.ts';
 import { notConfigured } from './failures.ts';
 import { oidcProtocol } from './oidc.ts';
@@ -65,7 +66,10 @@ export async function putCompanyConfiguration(ctx: UserContext, input: Configura
   const now = ctx.now();
   const { provider, redirectUris, jitProvisioning } = input;
   const record = { companyId, provider, clientSecret, redirectUris, jitProvisioning, createdAt: now, updatedAt: now };
-  const [stored] = await commit(ctx.db, [putConfiguration(ctx.db, record), ...endPending(ctx.db, companyId)]);
+  const notices = await prepareNoticesToAdministrators(ctx, 'sso_changed');
+  const change = [putConfiguration(ctx.db, record), ...endPending(ctx.db, companyId)] as const;
+  const [stored] = await commit(ctx.db, [...change, ...notices.statements]);
+  notices.send();
   return configured(stored);
 }
 
@@ -73,7 +77,10 @@ export async function putCompanyConfiguration(ctx: UserContext, input: Configura
 export async function removeConfiguration(ctx: UserContext): Promise<void> {
   const { companyId } = ctx.actor;
   await getConfiguration(ctx);
-  await commit(ctx.db, [deleteConfiguration(ctx.db, companyId), ...endPending(ctx.db, companyId)]);
+  const notices = await prepareNoticesToAdministrators(ctx, 'sso_removed');
+  const change = [deleteConfiguration(ctx.db, companyId), ...endPending(ctx.db, companyId)] as const;
+  await commit(ctx.db, [...change, ...notices.statements]);
+  notices.send();
 }
 
 /** How to sign people in with a company's provider. */

@@ -27,9 +27,19 @@ export const singleSignOnEndpoints = [
       access: 'public',
       summary: 'Begin a sign-in with the company’s identity provider',
       query: z.object({ redirect_uri: z.string().min(1).max(2048) }),
-      returns: ok(z.object({ url: z.string().meta({ description: 'Where to send the person, within ten minutes.' }) })),
+      returns: ok(
+        z.object({
+          url: z.string().meta({ description: 'Where to send the person, within ten minutes.' }),
+          exchange_secret: z.string().meta({
+            description: 'For POST /v1/auth/sso/exchange. Keep it where only the browser that began has it.',
+          }),
+        }),
+      ),
     },
-    async ({ ctx, params, query }) => ({ url: await startSignIn(ctx, params.company_slug, query.redirect_uri) }),
+    async ({ ctx, params, query }) => {
+      const { url, exchangeSecret } = await startSignIn(ctx, params.company_slug, query.redirect_uri);
+      return { url, exchange_secret: exchangeSecret };
+    },
   ),
   endpoint(
     {
@@ -75,10 +85,17 @@ export const singleSignOnEndpoints = [
       path: '/v1/auth/sso/exchange',
       access: 'public',
       summary: 'Exchange the code of a finished sign-in for a session',
-      body: z.object({ code: z.string().min(1).max(512) }),
+      body: z
+        .object({
+          code: z.string().min(1).max(512),
+          exchange_secret: z.string().optional().meta({
+            description: 'As the start of this sign-in answered it: without it, or with another, the code is no good.',
+          }),
+        })
+        .transform(({ code, exchange_secret }) => ({ code, exchangeSecret: exchange_secret })),
       returns: ok(signInResultView),
     },
-    async ({ ctx, body }) => viewSignInResult(await exchangeCode(ctx, body.code)),
+    async ({ ctx, body }) => viewSignInResult(await exchangeCode(ctx, body)),
   ),
   endpoint(
     {
@@ -95,9 +112,10 @@ export const singleSignOnEndpoints = [
       method: 'put',
       path: '/v1/auth/sso/config',
       access: 'company:update_sso',
+      only: 'administrators',
       summary: 'Set the identity provider of the company, in place of the one before',
       description:
-        'Sign-ins under way end. SAML: give the provider `{base_url}/v1/auth/sso/{company_slug}/callback` as assertion consumer service and `{base_url}/v1/auth/sso/{company_slug}/metadata` as entity id.',
+        'Only for the owner and administrators, who are told by mail. Sign-ins under way end. SAML: give the provider `{base_url}/v1/auth/sso/{company_slug}/callback` as assertion consumer service and `{base_url}/v1/auth/sso/{company_slug}/metadata` as entity id.',
       body: configurationInput,
       returns: ok(configurationView),
     },
@@ -109,7 +127,9 @@ export const singleSignOnEndpoints = [
       method: 'delete',
       path: '/v1/auth/sso/config',
       access: 'company:update_sso',
+      only: 'administrators',
       summary: 'End single sign-on of the company',
+      description: 'Only for the owner and administrators, who are told by mail.',
       returns: noContent,
     },
     async ({ ctx }) => removeConfiguration(ctx),

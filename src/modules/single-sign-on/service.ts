@@ -20,12 +20,19 @@ export { renewClientSecrets } from './configuration.ts';
 const LOGIN_MS = 10 * 60 * 1000;
 const CODE_MS = 60 * 1000;
 
+/** A sign-in that was begun. */
+export interface BegunSignIn {
+  /** Where to send the person. */
+  url: string;
+  /** Only whoever has it can exchange the code that the sign-in ends with. */
+  exchangeSecret: string;
+}
+
 /**
  * Begins a sign-in with the company's provider.
- * @returns where to send the person
  * @throws Failure `company.not_found`, `sso.not_configured`, `sso.redirect_uri_not_allowed`, `sso.provider_unavailable`
  */
-export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<string> {
+export async function startSignIn(ctx: Context, companySlug: string, redirectUri: string): Promise<BegunSignIn> {
   const { company, configuration } = await configurationOf(ctx, companySlug);
   if (!configuration.redirectUris.includes(redirectUri)) throw redirectUriNotAllowed();
   const protocol = await protocolOf(ctx, company, configuration);
@@ -35,16 +42,18 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
     throw new Failure('unavailable', 'sso.provider_unavailable');
   });
   const stateDigest = await sha256Hex(state);
+  const exchangeSecret = newSecretToken();
   await commit(ctx.db, [
     insertLogin(ctx.db, {
       stateDigest,
       companyId: company.id,
       redirectUri,
       expectation: await encrypt(ctx.config.ENCRYPTION_KEYS, expectation, loginContext(company.id, stateDigest)),
+      exchangeDigest: await sha256Hex(exchangeSecret),
       expiresAt: ctx.now() + LOGIN_MS,
     }),
   ]);
-  return url;
+  return { url, exchangeSecret };
 }
 
 /**
@@ -69,7 +78,7 @@ export async function finishSignIn(
     const expectation = await decrypt(keys, login.expectation, loginContext(company.id, login.stateDigest));
     const protocol = await protocolOf(ctx, company, configuration);
     const identity = await protocol.finish(state, expectation, answer, method).catch(asRefusal);
-    target.searchParams.set('code', await issueCode(ctx, company, configuration, identity));
+    target.searchParams.set('code', await issueCode(ctx, company, configuration, identity, login.exchangeDigest));
   } catch (error) {
     if (!(error instanceof Failure && error.reason.startsWith('sso.'))) throw error;
     const facts = { company_id: company.id, reason: error.reason };
@@ -81,11 +90,16 @@ export async function finishSignIn(
 }
 
 /**
- * Exchanges the code of a finished sign-in for a session, or for the question of the second factor.
+ * Exchanges the code of a finished sign-in for a session, or for the question of the second factor. Whoever comes by somebody
+ * else's code, or has a person come back with one of theirs, lacks the secret of the client that began.
  * @throws Failure `sso.dead_code`, `sign_in.user_not_active`
  */
-export async function exchangeCode(ctx: Context, code: string): Promise<SignInResult> {
-  const [taken] = await takeCode(ctx.db, await sha256Hex(code), ctx.now());
+export async function exchangeCode(
+  ctx: Context,
+  { code, exchangeSecret = '' }: { code: string; exchangeSecret?: string },
+): Promise<SignInResult> {
+  const digests = { code: await sha256Hex(code), exchange: await sha256Hex(exchangeSecret) };
+  const [taken] = await takeCode(ctx.db, digests, ctx.now());
   if (!taken) throw deadCode();
   const [user] = await selectUser(ctx.db, taken.companyId, taken.userId);
   if (!user) throw deadCode();
@@ -121,6 +135,7 @@ async function issueCode(
   company: Company,
   configuration: Configuration,
   identity: Identity,
+  exchangeDigest: string | null,
 ): Promise<string> {
   const email = emailAddress.safeParse(identity.email);
   if (!email.success) throw refused('email_missing');
@@ -134,7 +149,13 @@ async function issueCode(
   const code = newSecretToken();
   const codeDigest = await sha256Hex(code);
   const statements: [Statement, ...Statement[]] = [
-    insertCode(ctx.db, { codeDigest, companyId: company.id, userId: user.id, expiresAt: ctx.now() + CODE_MS }),
+    insertCode(ctx.db, {
+      codeDigest,
+      companyId: company.id,
+      userId: user.id,
+      exchangeDigest,
+      expiresAt: ctx.now() + CODE_MS,
+    }),
   ];
   if (made) statements.push(made.statement);
   if (identity.once) statements.push(insertAssertion(ctx.db, await assertionOf(company.id, identity.once)));
@@ -146,7 +167,7 @@ async function issueCode(
   } catch (error) {
     // Two first sign-ins of one person at once: the other one made the user, who is known from here on.
     if (error instanceof Failure && error.reason === userMadeMeanwhile().reason) {
-      return issueCode(ctx, company, configuration, identity);
+      return issueCode(ctx, company, configuration, identity, exchangeDigest);
     }
     throw error;
   }

@@ -67,11 +67,20 @@ export const insertAssertion = (db: ControlDb, record: typeof ssoAssertions.$inf
 
 export const insertCode = (db: ControlDb, record: typeof ssoCodes.$inferInsert) => db.insert(ssoCodes).values(record);
 
-/** Takes a code, so that nobody takes it again. The code itself says which company it belongs to. */
-export const takeCode = (db: ControlDb, codeDigest: string, now: number) =>
+/**
+ * Takes a code, so that nobody takes it again, for the client that began its sign-in. The code itself says which company it
+ * belongs to.
+ */
+export const takeCode = (db: ControlDb, digests: { code: string; exchange: string }, now: number) =>
   db
     .delete(ssoCodes)
-    .where(and(eq(ssoCodes.codeDigest, codeDigest), gt(ssoCodes.expiresAt, now)))
+    .where(
+      and(
+        eq(ssoCodes.codeDigest, digests.code),
+        eq(ssoCodes.exchangeDigest, digests.exchange),
+        gt(ssoCodes.expiresAt, now),
+      ),
+    )
     .returning();
 
 /** What has expired, of every company. */

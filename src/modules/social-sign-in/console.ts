@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { ok } from '../../http/endpoint.ts';
+import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
-import { getSocialProviders, putSocialProviders, type SocialProvider, signInWithIdToken } from './service.ts';
+import {
+  getSocialProviders,
+  liftIdentities,
+  putSocialProviders,
+  type SocialProvider,
+  signInWithIdToken,
+} from './service.ts';
 
 const MOST_PROVIDERS = 20;
 const LONGEST_TOKEN = 16 * 1024;
@@ -47,7 +53,7 @@ export const socialSignInEndpoints = [
       access: 'public',
       summary: 'Sign in with an ID token of an external identity provider',
       description:
-        'The token is an OpenID Connect ID token of a provider configured for the company. Its email must be verified, and that of a user.',
+        'The token is an OpenID Connect ID token of a provider configured for the company. Issued at most ten minutes ago, it works once. Its email must be verified, and that of a user; the first sign-in pins `iss` and `sub` to them, and another identity with the same email is refused.',
       body: tokenInput,
       returns: ok(signInResultView),
     },
@@ -68,10 +74,23 @@ export const socialSignInEndpoints = [
       method: 'put',
       path: '/v1/auth/social/config',
       access: 'company:update_sso',
+      only: 'administrators',
       summary: 'Set the providers whose tokens are accepted, in place of those before',
+      description: 'Only for the owner and administrators, who are told by mail.',
       body: configurationInput,
       returns: ok(socialConfiguration),
     },
     async ({ ctx, body }) => viewConfiguration(await putSocialProviders(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/users/{id}/identities',
+      access: 'users:update',
+      summary: 'Forget the identity that a user signed in with',
+      description: 'The next social sign-in with the user’s email pins `iss` and `sub` anew.',
+      returns: noContent,
+    },
+    async ({ ctx, params }) => liftIdentities(ctx, params.id),
   ),
 ];

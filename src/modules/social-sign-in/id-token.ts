@@ -12,6 +12,9 @@ import type { SocialProvider } from './store.ts';
 /** Signatures of a private key only: with HS256 the public key could be taken for the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_TOLERANCE_SECONDS = 30;
+/** How long ago a token may have been issued: it proves that somebody is here now. */
+export const OLDEST_TOKEN_SECONDS = 600;
+const LONGEST_SUBJECT = 255;
 const MOST_KEY_SETS = 200;
 
 /** What jose says of a key set that it could not read, and not of the token. */
@@ -22,11 +25,20 @@ type KeySet = ReturnType<typeof createRemoteJWKSet>;
 /** Key sets by address: jose reads them again when they are ten minutes old or a key is missing, at most twice a minute. */
 const keySets = new RecentlyUsed<string, KeySet>(MOST_KEY_SETS);
 
+/** What an ID token says of whom it was issued for. */
+export interface IdTokenClaims {
+  issuer: string;
+  subject: string;
+  /** As the provider gives it. */
+  email: unknown;
+  isEmailVerified: boolean;
+}
+
 /**
  * The claims of an ID token that one of the providers issued to the client we expect.
  * @throws Failure `social.invalid_token`, or of kind unavailable when the provider is down or publishes no good keys
  */
-export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<JWTPayload> {
+export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<IdTokenClaims> {
   try {
     const provider = issuedBy(providers, readJwt(token).claims);
     if (!provider) throw new errors.JWTClaimValidationFailed('no provider of this issuer and audience', {});
@@ -40,19 +52,27 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(ctx.now()),
         requiredClaims: ['sub', 'exp', 'iat', 'email'],
+        // The tolerance is for clocks that are ahead of ours, not for older tokens.
+        maxTokenAge: OLDEST_TOKEN_SECONDS - CLOCK_TOLERANCE_SECONDS,
       },
     );
     // An access token of the same provider may look alike; it was not made to tell us who is here.
     if ((protectedHeader.typ ?? 'JWT').toUpperCase() !== 'JWT') throw new errors.JWTInvalid('not an ID token');
     const { aud, azp } = payload;
     if (Array.isArray(aud) && aud.length > 1 && azp !== provider.audience) throw new errors.JWTInvalid('azp differs');
-    return payload;
+    return claimsOf(payload, provider);
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (error instanceof errors.JOSEError && !PROVIDER_ERRORS.has(error.code)) throw invalidSocialToken();
     logError('social_keys_failed', error, { issuer: readJwt(token).claims.iss });
     throw keysNotRight();
   }
+}
+
+function claimsOf({ sub, email, email_verified: verified }: JWTPayload, { issuer }: SocialProvider): IdTokenClaims {
+  if (typeof sub !== 'string' || sub === '' || sub.length > LONGEST_SUBJECT) throw new errors.JWTInvalid('no subject');
+  // Some providers write the boolean as a string.
+  return { issuer, subject: sub, email, isEmailVerified: verified === true || verified === 'true' };
 }
 
 function issuedBy(providers: SocialProvider[], { iss, aud }: JWTPayload): SocialProvider | undefined {

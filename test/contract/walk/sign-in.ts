@@ -1,6 +1,6 @@
 import { importJWK, SignJWT } from 'jose';
 import { inject } from 'vitest';
-import { start } from '../../single-sign-on/support.ts';
+import { secretOfStart, start } from '../../single-sign-on/support.ts';
 import { bearer, call } from '../../support/api.ts';
 import { codeIn, mailTo } from '../../support/mail.ts';
 import { aSigner } from '../../support/saml-idp.ts';
@@ -36,6 +36,7 @@ async function idToken(email: string, audience: string, nonce?: string | null): 
 async function comeBack({ company: tenant, kept }: World): Promise<void> {
   const { searchParams } = await start(tenant);
   kept.state = searchParams.get('state') as string;
+  kept.exchange = secretOfStart(kept.state);
   kept.code = await idToken(tenant.owner.email, CLIENT, searchParams.get('nonce'));
 }
 const ssoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
@@ -111,7 +112,10 @@ export const SIGN_IN: Step[] = [
     keep: ssoCode,
     unshown: true,
   },
-  { route: 'POST /v1/auth/sso/exchange', json: ({ ssoCode }) => ({ code: ssoCode }) },
+  {
+    route: 'POST /v1/auth/sso/exchange',
+    json: ({ ssoCode, exchange }) => ({ code: ssoCode, exchange_secret: exchange }),
+  },
   {
     route: 'GET /v1/auth/sso/{company_slug}/metadata',
     params: company,
@@ -124,6 +128,13 @@ export const SIGN_IN: Step[] = [
     unshown: true,
   },
   { route: 'DELETE /v1/auth/sso/config' },
+  {
+    route: 'DELETE /v1/users/{id}/identities',
+    params: { id: 'owner' },
+    before: async ({ kept, company }) => {
+      kept.owner = company.owner.id;
+    },
+  },
 ];
 
 /** Last, because the clock stands still from here on: a code of the app is good once. */
