@@ -14,7 +14,8 @@ import { mailCode, purgeSignIns, renewSecondFactors } from '../modules/sign-in/s
 import { purgeExpired as purgeSingleSignOn, renewClientSecrets } from '../modules/single-sign-on/service.ts';
 import { purgeSpentTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
-import { correlated, logError } from '../platform/log.ts';
+import { correlated } from '../platform/log.ts';
+import { sideBySide } from '../platform/side-by-side.ts';
 import { resend } from './queues.ts';
 
 /** The scheduled run, once a minute: takes up what was left lying and cleans up what has ended. */
@@ -67,13 +68,11 @@ async function ifKeysRotate(context: Context, renew: (context: Context) => Promi
   if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await renew(context);
 }
 
-/** One part that fails must not keep the others from running. */
+/** One part that fails, or hangs, must not keep the others from running. */
 async function eachOf(parts: Record<string, () => Promise<unknown>>): Promise<void> {
-  for (const [part, run] of Object.entries(parts)) {
-    try {
-      await run();
-    } catch (error) {
-      logError('scheduled_part_failed', error, { part });
-    }
-  }
+  const told = ([part]: [string, unknown]) => ({ part });
+  await sideBySide(Object.entries(parts), PARTS, told, ([, run]) => run());
 }
+
+/** A run may take fifteen minutes on the platform. */
+const PARTS = { lanes: 4, milliseconds: 4 * 60_000, failed: 'scheduled_part_failed' };

@@ -123,6 +123,22 @@ describe('a message that no consumer could handle', () => {
   });
 });
 
+describe('letters that cannot be sent', () => {
+  it('hold up none of the others, however many they are', async () => {
+    const dead = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
+    await deliver('data-console-nothing-dead', dead);
+    await askToReplay();
+    const good = record('d'.repeat(24));
+    await scheduler.wait(5);
+    await deliver('data-console-audit-dead', [{ id: 'good', body: good }]);
+    await askToReplay();
+    await runScheduled();
+    await runScheduled();
+    await vi.waitFor(async () => expect(await recorded(good.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
+    expect((await letters()).filter(({ replayed_at }) => replayed_at !== null).map(({ id }) => id)).toEqual(['good']);
+  });
+});
+
 describe('a batch of audit records', () => {
   it('is kept once, however often it is delivered', async () => {
     const messages = Array.from({ length: 100 }, (_, at) => {

@@ -29,8 +29,11 @@ export async function rivalBeforeStatement<T>(
   await disturb(companyId, { statement: statement.source, effect: 'hold' });
   const run = async () => {
     await control('held', companyId);
-    const outcome = rival();
-    await Promise.race([outcome.catch(() => undefined), untilSomebodyWaits(companyId)]);
+    let isDone = false;
+    const outcome = rival().finally(() => {
+      isDone = true;
+    });
+    await Promise.race([outcome.catch(() => undefined), untilSomebodyWaits(companyId, () => isDone)]);
     await control('release', companyId);
     return outcome;
   };
@@ -39,11 +42,13 @@ export async function rivalBeforeStatement<T>(
   return { outcome };
 }
 
-/** Resolves when a statement of the company's own login waits for a lock. */
-async function untilSomebodyWaits(companyId: string): Promise<void> {
+/** Resolves when a statement of the company's own login waits for a lock, or nobody wants to know any more. */
+async function untilSomebodyWaits(companyId: string, enough: () => boolean): Promise<void> {
   const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   await inContext({ kind: 'system', companyId }, async (ctx) => {
     const database = await requireDatabase(ctx);
-    while ((await database.query(waiting)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!enough() && (await database.query(waiting)).length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   });
 }

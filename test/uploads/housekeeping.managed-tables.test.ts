@@ -1,7 +1,8 @@
 import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { column, aTable as makeTable, tableRoutes } from '../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
@@ -103,4 +104,79 @@ it('a job is forgotten 90 days after its end, its table stays', async () => {
   await sweep(queue, 91 * DAY);
   expect(await jobRows()).toEqual([]);
   expect(await tablesOf(company)).toEqual(['public.lembrada']);
+});
+
+describe('what cannot be swept holds up nothing else', () => {
+  const errorOf = async (id: string): Promise<string | undefined> => {
+    const read = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
+    const [row] = await inDatabase(company, (database) => database.query<{ code: string }>(read, [id]));
+    return row?.code;
+  };
+  const aWaitingJob = async (of: Company) => {
+    const jobId = await upload(of, [aFile('a.csv', aTable(1))], queue);
+    await deliverAll(queue);
+    return jobId;
+  };
+
+  it('half a character in the state of a job', async () => {
+    const waiting = await aWaitingJob(company);
+    const working = await upload(company, [aFile('b.csv', aTable(1))], queue);
+    queue.messages.length = 0;
+    await inDatabase(company, async (database) => {
+      await database.execute('UPDATE console.upload_jobs SET state = $2::json WHERE id = $1', [
+        working,
+        '{"read":"\\ud83d"}',
+      ]);
+      await database.execute('CREATE TABLE console."0123456789abcdef01234567" (id uuid)');
+    });
+    await sweep(queue, DAY + HOUR);
+    expect(await errorOf(waiting)).toBe('EXPIRED');
+    expect(await tablesOf(company)).toEqual([]);
+    expect(queue.messages).toContainEqual(expect.objectContaining({ type: 'upload.analyse', jobId: working }));
+  });
+
+  it('an object store that is down', async () => {
+    const waiting = await aWaitingJob(company);
+    const id = await makeTable(company.as, 'apagada', [column('a')]);
+    await tableRoutes(company.as, id).delete();
+    const FILES = {
+      list: async () => {
+        throw new Error('the object store is down');
+      },
+    };
+    await sweep({ ...queue, env: { ...queue.env, FILES } }, 31 * DAY);
+    expect(await errorOf(waiting)).toBe('EXPIRED');
+    expect(await tablesOf(company)).toEqual([]);
+    // It is tried again a minute later.
+    await sweep(queue, 31 * DAY + 2 * 60_000);
+    await sweep(queue, 32 * DAY + HOUR);
+    expect(await storedFiles(company)).toEqual([]);
+  });
+
+  it('more jobs that wait than one look takes', async () => {
+    const silent = await upload(company, [aFile('a.csv', aTable(1))], queue);
+    queue.messages.length = 0;
+    await inDatabase(company, (database) =>
+      database.execute(
+        `INSERT INTO console.upload_jobs (id, company_id, created_by_user_id, mode, status, files, created_at, updated_at)
+         SELECT lpad(n::text, 24, '0'), company_id, created_by_user_id, mode, 'waiting_confirm', files, created_at,
+           updated_at - interval '1 hour'
+         FROM console.upload_jobs, generate_series(1, 1001) AS n WHERE id = $1`,
+        [silent],
+      ),
+    );
+    await sweep(queue, 2 * 60_000);
+    expect(queue.messages).toEqual([expect.objectContaining({ type: 'upload.analyse', jobId: silent })]);
+  });
+
+  it("another company's database that answers nothing", async () => {
+    const stuck = await aProvisionedCompany();
+    await upload(stuck, [aFile('a.csv', aTable(1))], queue);
+    const waiting = await aWaitingJob(company);
+    const { outcome } = await rivalBeforeStatement(stuck.id, /upload_jobs/, async () => {
+      while ((await errorOf(waiting)) !== 'EXPIRED') await new Promise((resolve) => setTimeout(resolve, 50));
+    });
+    await sweep(queue, DAY + HOUR);
+    await outcome;
+  });
 });

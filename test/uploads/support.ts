@@ -125,7 +125,7 @@ export async function deliverAll(
 const realNow = clock.now;
 
 /** The scheduled run as it is so much later, with the queue of the test. */
-export async function sweep(queue: ReturnType<typeof aHeldQueue>, milliseconds = 0): Promise<void> {
+export async function sweep(queue: { env: Record<string, unknown> }, milliseconds = 0): Promise<void> {
   const now = realNow() + milliseconds;
   const controller = { scheduledTime: now, cron: '* * * * *', noRetry: () => {} };
   clock.now = () => now;

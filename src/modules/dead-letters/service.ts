@@ -1,6 +1,14 @@
 import type { Context } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
-import { type DeadLetter, deleteReplayed, insertDeadLetter, markReplayed, selectToReplay } from './store.ts';
+import { logError } from '../../platform/log.ts';
+import {
+  type DeadLetter,
+  deleteReplayed,
+  insertDeadLetter,
+  markReplayed,
+  postponeReplay,
+  selectToReplay,
+} from './store.ts';
 
 /** Letters sent again by one scheduled run. */
 const REPLAYED_AT_ONCE = 100;
@@ -31,11 +39,19 @@ export async function keepDeadLetters(
 export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<number> {
   const db = openAuditDb(ctx.bindings.AUDIT_DB);
   const letters = await selectToReplay(db, REPLAYED_AT_ONCE);
+  let sent = 0;
   for (const { id, queue, body } of letters) {
-    await resend(queue, JSON.parse(body));
-    await markReplayed(db, id, ctx.now());
+    try {
+      await resend(queue, JSON.parse(body));
+      await markReplayed(db, id, ctx.now());
+      sent += 1;
+    } catch (error) {
+      logError('dead_letter_not_sent', error, { message_id: id, queue });
+      // To the end of the line: those that cannot be sent hold up none of the others, however many they are.
+      await postponeReplay(db, id, ctx.now());
+    }
   }
-  return letters.length;
+  return sent;
 }
 
 /** Forgets letters that were sent again long ago. Those that nobody has looked into stay. */

@@ -20,6 +20,10 @@ export const selectToReplay = (db: ControlDb, limit: number) =>
 export const markReplayed = (db: ControlDb, id: string, now: number) =>
   db.update(deadLetters).set({ replayedAt: now }).where(eq(deadLetters.id, id));
 
+/** Puts a letter that was asked to be sent again behind all others. */
+export const postponeReplay = (db: ControlDb, id: string, now: number) =>
+  db.update(deadLetters).set({ replayRequestedAt: now }).where(eq(deadLetters.id, id));
+
 /** Deletes letters that were sent again before a moment (ms). */
 export const deleteReplayed = (db: ControlDb, before: number) =>
   db.delete(deadLetters).where(lt(deadLetters.replayedAt, before));

@@ -1,4 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
+import { logError } from '../../platform/log.ts';
+import { isPostgresError } from '../../tenant-sql/client.ts';
 import { dropFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import * as store from './store.ts';
@@ -18,10 +20,16 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   const until = ctx.now() - KEPT_IN_TRASH_MS;
   for (const { id, deletedAt } of await store.readDeleted(database, companyId, TABLES_PER_LOOK)) {
     if (deletedAt > until) return deletedAt + KEPT_IN_TRASH_MS;
-    await database.transaction(async (tx) => {
-      await tx.execute(dropFromTrash(id));
-      await store.forgetDeleted(tx, { id, companyId });
-    });
+    await database
+      .transaction(async (tx) => {
+        await tx.execute(dropFromTrash(id));
+        await store.forgetDeleted(tx, { id, companyId });
+      })
+      // Somebody holds it, say: it keeps no other from going.
+      .catch((error: unknown) => {
+        if (!isPostgresError(error)) throw error;
+        logError('table_not_purged', error, { company_id: companyId, table_id: id });
+      });
   }
   const [next] = await store.readDeleted(database, companyId, 1);
   return next ? Math.max(ctx.now(), next.deletedAt + KEPT_IN_TRASH_MS) : Number.POSITIVE_INFINITY;

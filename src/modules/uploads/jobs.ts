@@ -1,5 +1,5 @@
 import type { CompanyContext, Context } from '../../context.ts';
-import { logError } from '../../platform/log.ts';
+import { sideBySide } from '../../platform/side-by-side.ts';
 import { dueDatabases, setSweepAt } from '../managed-database/service.ts';
 import { sweepCompany } from './sweep.ts';
 
@@ -8,24 +8,36 @@ export { loadUpload } from './load.ts';
 
 /** Companies that one scheduled run looks at; the others are due in the next one. */
 const COMPANIES_PER_RUN = 50;
+/** A Worker has six connections under way at once. */
+const SWEEPS = { lanes: 5, milliseconds: 20_000, failed: 'sweep_failed' };
 
 /**
- * The scheduled run over the uploads of every company in which something is due. A company that cannot be looked at
- * now stays due and holds up nobody else.
+ * The scheduled run over the uploads of every company in which something is due, side by side. A company that cannot be
+ * looked at now stays due and holds up nobody else.
  * @param open makes a context of the company's own; `close` ends it
  */
 export async function sweepUploads(
   ctx: Pick<Context, 'db' | 'now'>,
   open: (companyId: string) => { context: CompanyContext; close(): Promise<void> },
 ): Promise<void> {
-  for (const due of await dueDatabases(ctx, COMPANIES_PER_RUN)) {
-    const { context, close } = open(due.companyId);
-    try {
-      await setSweepAt(ctx, due, await sweepCompany(context));
-    } catch (error) {
-      logError('sweep_failed', error, { company_id: due.companyId });
-    } finally {
-      await close();
-    }
+  const due = await dueDatabases(ctx, COMPANIES_PER_RUN);
+  const opened = new Map(due.map(({ companyId }) => [companyId, open(companyId)]));
+  try {
+    await sideBySide(
+      due,
+      SWEEPS,
+      ({ companyId }) => ({ company_id: companyId }),
+      async (looked) => {
+        const { context, close } = opened.get(looked.companyId) as ReturnType<typeof open>;
+        try {
+          await setSweepAt(ctx, looked, await sweepCompany(context));
+        } finally {
+          await close();
+        }
+      },
+    );
+  } finally {
+    // Those that took too long, too.
+    await Promise.all([...opened.values()].map(({ close }) => close()));
   }
 }

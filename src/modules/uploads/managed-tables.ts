@@ -166,7 +166,8 @@ export const uploadEndpoints = [
       path: '/v1/managed-tables/upload-jobs/active',
       access: 'managed-tables:list',
       summary: 'List the upload jobs that have not ended',
-      description: 'Newest first, up to 500.',
+      description:
+        'Newest first, up to 500. What is denied on a table is denied on its upload jobs: they are not listed.',
       returns: ok(z.object({ records: z.array(jobRecord) })),
     },
     async ({ ctx }) => ({ records: (await activeJobs(ctx)).map(view) }),

@@ -1,6 +1,9 @@
 import type { CompanyContext, UserContext } from '../../context.ts';
+import { requireAction } from '../../http/guard.ts';
+import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import { decide } from '../../kernel/policy.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { isResultUnknown } from '../../tenant-sql/unavailable.ts';
 import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
@@ -77,28 +80,41 @@ async function begin(
   return id;
 }
 
-/** @throws Failure `upload_job.not_found` */
-export async function getJob(ctx: CompanyContext, id: string): Promise<UploadJob> {
+/** @throws Failure `upload_job.not_found`, `access.denied` where its table is denied */
+export async function getJob(ctx: UserContext, id: string): Promise<UploadJob> {
+  return jobFor(ctx, 'managed-tables:list', id);
+}
+
+/** Jobs that have not ended, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
+export async function activeJobs(ctx: UserContext): Promise<UploadJob[]> {
+  const database = await databaseOf(ctx);
+  if (!database) return [];
+  const jobs = await store.readActiveJobs(database, ctx.actor.companyId);
+  return jobs.filter(({ userTableId }) => userTableId === null || decideOn(ctx, 'managed-tables:list', userTableId));
+}
+
+/** What is denied on a table is denied on its upload jobs, too. */
+async function jobFor(ctx: UserContext, action: TableAction, id: string): Promise<UploadJob> {
   const job = await store.readJob(await databaseOfJobs(ctx), keyOf(ctx, id));
   if (!job) throw jobNotFound();
+  if (job.userTableId !== null) requireAction(ctx.actor, action, job.userTableId);
   return job;
 }
 
-/** Jobs that have not ended, newest first, up to 500. Empty before provisioning. */
-export async function activeJobs(ctx: CompanyContext): Promise<UploadJob[]> {
-  const database = await databaseOf(ctx);
-  return database ? store.readActiveJobs(database, ctx.actor.companyId) : [];
-}
+type TableAction = 'managed-tables:list' | 'managed-tables:upload';
+
+const decideOn = ({ actor }: UserContext, action: TableAction, tableId: string): boolean =>
+  decide(actor.access, action, resourceArn(action, actor.companyId, tableId)).allowed;
 
 /**
  * Accepts what was inferred, as changed by a person, and queues the load. Of several confirms of one job one wins.
  * @throws Failure `upload_job.not_found`, `upload_job.not_waiting_confirm`, `managed_table.duplicate_name`, and
  *   `request.invalid` for columns that are none of the files'; the job still waits then
  */
-export async function confirmUpload(ctx: CompanyContext, id: string, confirmation: Confirmation): Promise<void> {
+export async function confirmUpload(ctx: UserContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await databaseOfJobs(ctx);
   const key = keyOf(ctx, id);
-  const job = await getJob(ctx, id);
+  const job = await jobFor(ctx, 'managed-tables:upload', id);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
   const schema = { ...(await target(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
   if (schema.time_zone !== null && !(await store.knowsTimeZone(database, schema.time_zone))) {
@@ -145,8 +161,9 @@ async function target(
  * Ends a job that has not ended; no table and no rows of it remain.
  * @throws Failure `upload_job.not_found`, `upload_job.ended`
  */
-export async function cancelUpload(ctx: CompanyContext, id: string): Promise<void> {
+export async function cancelUpload(ctx: UserContext, id: string): Promise<void> {
   const database = await databaseOfJobs(ctx);
+  await jobFor(ctx, 'managed-tables:upload', id);
   await change(database, async (tx) => {
     const held = await store.hold(tx, keyOf(ctx, id));
     if (!held) throw jobNotFound();

@@ -1,5 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
+import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
+import { isUnavailable } from '../../tenant-sql/unavailable.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { purgeTrash } from '../managed-tables/service.ts';
 import { endAt, stagingTable } from './ending.ts';
@@ -27,30 +29,52 @@ const KEYS_PER_PAGE = 1000;
 export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
   const database = await databaseOf(ctx);
   if (!database) return null;
-  await dropOrphans(database);
-  const dues = [
-    await sweepJobs(ctx, database),
-    await sweepFiles(ctx, database),
-    await forgetEnded(ctx, database),
-    await purgeTrash(ctx),
-  ];
-  const due = Math.min(...dues);
+  const parts: Record<string, () => Promise<number>> = {
+    jobs: () => sweepJobs(ctx, database),
+    files: () => sweepFiles(ctx, database),
+    ended: () => forgetEnded(ctx, database),
+    trash: () => purgeTrash(ctx),
+    orphans: () => dropOrphans(ctx, database),
+  };
+  let due = Number.POSITIVE_INFINITY;
+  for (const [part, sweep] of Object.entries(parts)) {
+    const next = await unlessItFails(ctx, { part }, sweep);
+    due = Math.min(due, next ?? ctx.now() + SILENCE_MS);
+  }
   return Number.isFinite(due) ? due : null;
 }
 
-async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
-  let due = Number.POSITIVE_INFINITY;
-  for (const job of await store.glanceAtActive(database, ctx.actor.companyId, JOBS_PER_LOOK)) {
-    const waiting = job.status === 'waiting_confirm';
-    const moment = job.updatedAt + (waiting ? WAITING_MS : SILENCE_MS);
-    if (moment > ctx.now()) due = Math.min(due, moment);
-    else if (waiting) await expire(ctx, database, job);
-    else {
-      await takeUpAgain(ctx, job);
-      due = Math.min(due, ctx.now() + SILENCE_MS);
-    }
+/**
+ * One part, job or table that cannot be swept is left for the next look and keeps nothing else from being swept.
+ * @returns undefined for what failed
+ * @throws when the database is out of reach: then nothing else can be done either
+ */
+async function unlessItFails<T>(
+  { actor }: CompanyContext,
+  told: Record<string, string>,
+  sweep: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await sweep();
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    logError('sweep_part_failed', error, { company_id: actor.companyId, ...told });
+    return undefined;
   }
-  return due;
+}
+
+async function sweepJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {
+  const { companyId } = ctx.actor;
+  const before = (milliseconds: number) => new Date(ctx.now() - milliseconds).toISOString();
+  const since = { waiting: before(WAITING_MS), working: before(SILENCE_MS) };
+  for (const job of await store.glanceAtSilent(database, companyId, since, JOBS_PER_LOOK)) {
+    await unlessItFails(ctx, { job_id: job.id }, () =>
+      job.status === 'waiting_confirm' ? expire(ctx, database, job) : takeUpAgain(ctx, job),
+    );
+  }
+  const left = await store.untilNextSilent(database, companyId, since);
+  // What is silent already (just taken up, or one too many for this look) is looked at again a while later.
+  return left === null ? Number.POSITIVE_INFINITY : ctx.now() + (left > 0 ? left : SILENCE_MS);
 }
 
 async function expire(ctx: CompanyContext, database: TenantSql, job: store.JobGlance): Promise<void> {
@@ -68,10 +92,11 @@ async function takeUpAgain(ctx: CompanyContext, job: store.JobGlance): Promise<v
 }
 
 /** Tables of loads go with their jobs, in one transaction; here goes what any mistake leaves over. */
-async function dropOrphans(database: TenantSql): Promise<void> {
+async function dropOrphans(ctx: CompanyContext, database: TenantSql): Promise<number> {
   for (const name of await store.orphanedStagings(database)) {
-    await database.execute(`DROP TABLE IF EXISTS ${stagingTable(name)}`);
+    await unlessItFails(ctx, { table: name }, () => database.execute(`DROP TABLE IF EXISTS ${stagingTable(name)}`));
   }
+  return Number.POSITIVE_INFINITY;
 }
 
 async function forgetEnded(ctx: CompanyContext, database: TenantSql): Promise<number> {
