@@ -2,6 +2,7 @@ import type { HonoRequest, MiddlewareHandler } from 'hono';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { isNestedDeeper } from '../kernel/json-depth.ts';
+import { illFormedPath } from '../kernel/text.ts';
 import type { Contract } from './endpoint.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -15,7 +16,7 @@ const MAX_DEPTH = 100;
  */
 export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const value = await jsonOf(c.req, exactNumbers ? parseExactJson : JSON.parse);
+    const value = await jsonOf(c.req, exactNumbers ? parseExactJson : parseText);
     const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
     if (parsed?.error) {
       if (value === undefined && saysJson(c.req)) throw malformed();
@@ -42,10 +43,21 @@ async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): P
   }
   try {
     return parse(text);
-  } catch {
-    throw malformed();
+  } catch (error) {
+    throw error instanceof Failure ? error : malformed();
   }
 }
+
+/** Half of a surrogate pair, which JSON can write, is no text that could be kept or shown. Rows refuse theirs row by row. */
+function parseText(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const path = HALF_A_PAIR.test(text) ? illFormedPath(value) : null;
+  if (path) throw invalid([{ field: path.join('.').toWellFormed(), message: 'must be Unicode text' }]);
+  return value;
+}
+
+/** What a half or a whole pair begins with where it is escaped: only then it can be half. */
+const HALF_A_PAIR = /\\u[dD][89a-fA-F]/;
 
 const saysJson = (request: HonoRequest): boolean =>
   /^application\/([\w.+-]+\+)?json\b/i.test(request.header('content-type') ?? '');

@@ -3,6 +3,7 @@ import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
 import { type Bindings, configOf } from '../config.ts';
 import { type AnonymousActor, type Caller, type Origin, openContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
+import { cut } from '../kernel/text.ts';
 import { resourceIdOf, resourceParameter } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
@@ -128,12 +129,12 @@ const AGENT_LENGTH = 256;
 const ORIGIN_LENGTH = 256;
 
 function callerOf(c: HonoContext<HttpEnv>): Caller {
-  const origin = c.req.header('origin')?.slice(0, ORIGIN_LENGTH) ?? null;
+  const origin = cut(c.req.header('origin') ?? '', ORIGIN_LENGTH) || null;
   const { PUBLIC_URL } = configOf(c.env);
   const own = [c.req.url, ...(PUBLIC_URL === undefined ? [] : [PUBLIC_URL])].map((url) => new URL(url).origin);
   return {
     country: /^[A-Z0-9]{2}$/.exec(countryOf(c) ?? '')?.[0] ?? null,
-    userAgent: c.req.header('user-agent')?.slice(0, AGENT_LENGTH) ?? null,
+    userAgent: cut(c.req.header('user-agent') ?? '', AGENT_LENGTH) || null,
     origin,
     fromOwnPage: origin === null || own.includes(origin),
   };

@@ -1,5 +1,6 @@
 import { ALL_ACTIONS, isAction } from './actions.ts';
 import type { FieldProblem } from './failure.ts';
+import { cut } from './text.ts';
 import { matches } from './wildcard.ts';
 
 /** The only version of the policy language. */
@@ -127,7 +128,7 @@ function resourceProblem(pattern: string): string | null {
 
 function refuseOthers(value: Record<string, unknown>, known: readonly string[], path: string, wrong: Report): void {
   for (const member of Object.keys(value)) {
-    if (!known.includes(member)) wrong(`${path}.${member.slice(0, 64)}`, 'is not a member of the policy language');
+    if (!known.includes(member)) wrong(`${path}.${cut(member, 64)}`, 'is not a member of the policy language');
   }
 }
 

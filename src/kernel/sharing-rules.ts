@@ -10,6 +10,7 @@ import {
   type Parameter,
   type ParameterKind,
 } from './parameters.ts';
+import { cut } from './text.ts';
 
 /** Something of a dashboard or visualization that can be given a value. Slugs are unique among those of one thing. */
 export interface Dimension extends Parameter {
@@ -159,7 +160,7 @@ export function boundValues({ rules, unkept }: ViewerRules, sent: Readonly<Recor
 
   const problems: FieldProblem[] = slugs
     .filter((slug) => !rules.has(slug))
-    .map((slug) => ({ field: `parameters.${slug.slice(0, 63)}`, message: 'is not a parameter of this' }));
+    .map((slug) => ({ field: `parameters.${cut(slug, 63)}`, message: 'is not a parameter of this' }));
   const values = new Map<string, BoundValue>();
   for (const [slug, rule] of rules) {
     const input = Object.hasOwn(sent, slug) ? sent[slug] : undefined;

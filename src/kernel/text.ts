@@ -12,3 +12,14 @@ export function cut(text: string, most: number): string {
 export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${cut(text, most - 1)}…`;
 }
+
+/** Where in a value of JSON the first text is that holds half of a surrogate pair, by the names and places that lead to it. */
+export function illFormedPath(value: unknown): string[] | null {
+  if (typeof value === 'string') return value.isWellFormed() ? null : [];
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [name, member] of Object.entries(value)) {
+    const path = name.isWellFormed() ? illFormedPath(member) : [];
+    if (path) return [name, ...path];
+  }
+  return null;
+}

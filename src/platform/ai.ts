@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { Failure } from '../kernel/failure.ts';
+import { cut } from '../kernel/text.ts';
 import { readBounded } from './bounded.ts';
 
 /** How to reach a model: any endpoint that speaks OpenAI's chat completions with JSON schemas. */
@@ -101,12 +102,16 @@ async function tryOnce<T>(settings: AiSettings, question: Question<T>, usage: Ai
 const tokens = (count: unknown): number =>
   Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0;
 const nameOf = (name: unknown): string | undefined =>
-  typeof name === 'string' && name !== '' ? name.slice(0, 200) : undefined;
+  typeof name === 'string' && name !== '' ? cut(name, 200) : undefined;
+
+/** Half of a surrogate pair is nothing that can be kept; models write them where they break off an emoji. */
+const wellFormed = (_key: string, value: unknown): unknown =>
+  typeof value === 'string' ? value.toWellFormed() : value;
 
 function parsed(choice: OpenAI.Chat.Completions.ChatCompletion.Choice | undefined): unknown {
   const content = choice?.message?.content;
   if (typeof content !== 'string' || choice?.finish_reason === 'length') throw new BadAnswer();
-  return JSON.parse(content);
+  return JSON.parse(content, wellFormed);
 }
 
 class BadAnswer extends Error {}

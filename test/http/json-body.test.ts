@@ -50,6 +50,25 @@ describe('a JSON body', () => {
   });
 });
 
+describe('half of a surrogate pair', () => {
+  it.each([
+    ['a value', '{"name":"half \\ud83d"}', 'name'],
+    ['another half', '{"name":"\\uDE00\\ud83d"}', 'name'],
+    ['a value deep down', '{"name":"x","metadata":{"a":[1,"\\ud83d"]}}', 'metadata.a.1'],
+    ['a name', '{"name":"x","metadata":{"\\udc00":1}}', 'metadata.\ufffd'],
+  ])('is no text, and is named: %s', async (_what, body, field) => {
+    const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+    expect(status).toBe(422);
+    expect(JSON.stringify(answer.details)).toContain(JSON.stringify(field));
+  });
+
+  it('is none beside the other half, nor where it is only written about', async () => {
+    const body = '{"name":"Emoji","metadata":{"a":"\\ud83d\\ude00","b":"\\\\ud83d"}}';
+    const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
+    expect([status, answer.metadata]).toEqual([201, { a: '😀', b: '\\ud83d' }]);
+  });
+});
+
 describe('a token whose parts are nested deep', () => {
   const part = (json: string) => Buffer.from(json).toString('base64url');
   const deep = `{"deep":${nested(5_000)}}`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cut, shorten } from '../../src/kernel/text.ts';
+import { cut, illFormedPath, shorten } from '../../src/kernel/text.ts';
 
 const texts = fc.array(fc.constantFrom('a', 'é', '€', '😀', '𝄞'), { maxLength: 12 }).map((parts) => parts.join(''));
 const lengths = fc.integer({ min: 1, max: 12 });
@@ -30,4 +30,11 @@ describe('cutting text', () => {
       }),
     );
   });
+});
+
+test('half of a surrogate pair is found wherever it stands', () => {
+  expect(illFormedPath({ a: ['😀', { b: 'x\ud83d' }] })).toEqual(['a', '1', 'b']);
+  expect(illFormedPath({ a: 1, 'b\ude00': null })).toEqual(['b\ude00']);
+  expect(illFormedPath('\ud83d')).toEqual([]);
+  expect(illFormedPath({ a: ['😀', null, true, 1.5] })).toBeNull();
 });

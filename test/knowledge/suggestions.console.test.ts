@@ -119,6 +119,14 @@ describe('asking for a suggestion', () => {
       },
     ],
     [{ explanation: 'x'.repeat(5000) }, { explanation: 'x'.repeat(4096) }],
+    [
+      { explanation: `x${'😀'.repeat(3000)}`, evidence: `x${'😀'.repeat(3000)}` },
+      {
+        explanation: `x${'😀'.repeat(2047)}`,
+        evidence: [{ source: 'text', quote: `x${'😀'.repeat(499)}`, table: null, column: null }],
+      },
+    ],
+    [{ explanation: 'half \ud83d' }, { explanation: 'half \ufffd' }],
   ])('takes the grounds as models give them: %j', async (given, shown) => {
     const { env } = await aModel(proposal({ description: 'Clear.' }, given));
     const { status, body } = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env });

@@ -1,4 +1,5 @@
 import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
+import { cut } from '../../kernel/text.ts';
 import type { ViewChart } from '../../kernel/viewing.ts';
 import { axis, common, titleOf } from './common.ts';
 import { momentTicks, type Tick } from './moments.ts';
@@ -64,7 +65,7 @@ const names = (beside: boolean) => ({
     callback(this: Scale, value: number) {
       const name = this.getLabelForValue(value);
       const most = beside ? Math.floor((this.chart.width * 0.4) / CHARACTER_WIDTH) : MOST_CHARACTERS;
-      return name.length > most ? `${name.slice(0, Math.max(1, most - 1)).trimEnd()}…` : name;
+      return name.length > most ? `${cut(name, Math.max(1, most - 1)).trimEnd()}…` : name;
     },
   },
 });

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
+import { cut } from '../../../kernel/text.ts';
 import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
 import type { Concept } from '../concepts/service.ts';
 import { findResources, livingResources, type Resource, searchable } from '../resources/service.ts';
@@ -82,7 +83,7 @@ const conceptLine = ({ id, content, status }: Resource<Concept>): string =>
     status,
     name: content.name,
     type: content.type,
-    description: content.description.slice(0, SHORT_DESCRIPTION),
+    description: cut(content.description, SHORT_DESCRIPTION),
     aliases: content.aliases,
   });
 
@@ -117,7 +118,7 @@ export function conceptPieces(concepts: Resource<Concept>[]): string[] {
 
 /** A resource as models read it, without what is none of their business. */
 export const resourceText = ({ id, content, status }: Resource): string =>
-  JSON.stringify({ id, status, ...content }).slice(0, MAX_MATERIAL);
+  cut(JSON.stringify({ id, status, ...content }), MAX_MATERIAL);
 
 /** Resources of these ids as models read them. */
 export const resourcesText = async (ctx: CompanyContext, ids: string[]): Promise<string> =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cut } from '../../../kernel/text.ts';
 import { CONCEPT_TYPES } from '../concepts/service.ts';
 import { NODE_TYPES } from '../ontology/service.ts';
 import { type Evidence, MAX_DESCRIPTION } from '../resources/members.ts';
@@ -89,9 +90,9 @@ const evidenceItem = z.preprocess(
     .transform(
       ({ source, quote, table, column }): Evidence => ({
         source,
-        quote: quote?.slice(0, MAX_QUOTE) ?? null,
-        table: table?.slice(0, MAX_IDENTIFIER) ?? null,
-        column: column?.slice(0, MAX_IDENTIFIER) ?? null,
+        quote: quote == null ? null : cut(quote, MAX_QUOTE),
+        table: table == null ? null : cut(table, MAX_IDENTIFIER),
+        column: column == null ? null : cut(column, MAX_IDENTIFIER),
       }),
     ),
 );
@@ -100,7 +101,7 @@ const grounds = z.object({
   explanation: z
     .string()
     .nullish()
-    .transform((explanation) => explanation?.slice(0, MAX_DESCRIPTION) ?? ''),
+    .transform((explanation) => cut(explanation ?? '', MAX_DESCRIPTION)),
   evidence: z
     .preprocess((items) => (typeof items === 'string' ? [items] : items), z.array(evidenceItem).nullish())
     .transform((items) => items?.slice(0, MAX_EVIDENCE) ?? []),
