@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, openAsBlob, readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type UploadJob, withToken } from '../client/client.ts';
+import { writeSecretFile } from '../operations/secret-file.ts';
 import { type DemoDashboard, makeDashboard } from './demo-dashboard.ts';
 
 /** Reported collisions of aircraft with wildlife: ten thousand rows of text, dates and numbers. */
@@ -53,8 +53,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     mailbox_url: options.mailboxUrl,
   };
   const keep = async (demo: Demo) => {
-    await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
-    await rename(`${file}.new`, file);
+    await writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
     return demo;
   };
 

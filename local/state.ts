@@ -1,6 +1,7 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { KEY_VARIABLES, keysMissingIn, newKey, randomSecret } from '../operations/keys.ts';
+import { writeSecretFile } from '../operations/secret-file.ts';
 import { LocalProblem } from './local-problem.ts';
 import { isAlive } from './processes.ts';
 
@@ -101,9 +102,8 @@ async function readSecrets(folder: string): Promise<LocalSecrets> {
   // A newer release may need a secret that an older one did not know.
   const secrets: LocalSecrets = { ...newSecrets(Object.keys(kept)), ...kept };
   if (Object.keys(kept).length < Object.keys(secrets).length) {
-    await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-    await rename(`${file}.new`, file);
-  }
+    await writeSecretFile(file, `${JSON.stringify(secrets, null, 2)}\n`);
+  } else await chmod(file, 0o600);
   return secrets;
 }
 

@@ -165,6 +165,43 @@ export class CloudflareAccount {
       .map(({ name }) => name);
   }
 
+  /** What runs of a Worker: the version that it was deployed as, and whether none was uploaded since. */
+  async runningVersion(worker: string): Promise<{ running: string | undefined; isNewest: boolean }> {
+    const scripts = `/workers/scripts/${worker}`;
+    const { deployments } = z
+      .object({ deployments: z.array(z.object({ versions: z.array(z.object({ version_id: z.string() })) })) })
+      .parse((await this.#ask('GET', `${scripts}/deployments`)).result);
+    const { items } = z
+      .object({ items: z.array(z.object({ id: z.string() })) })
+      .parse((await this.#ask('GET', `${scripts}/versions?per_page=1`)).result);
+    const running = deployments[0]?.versions.map(({ version_id }) => version_id) ?? [];
+    const [newest] = items;
+    if (!running[0] || !newest || (running.length === 1 && running[0] === newest.id)) {
+      return { running: undefined, isNewest: true };
+    }
+    const { result } = await this.#ask('GET', `${scripts}/versions/${running[0]}`);
+    const bindings = z
+      .object({
+        resources: z.object({ bindings: z.array(z.object({ name: z.string(), text: z.string().optional() })) }),
+      })
+      .parse(result).resources.bindings;
+    return { running: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
+  }
+
+  /** Where a D1 database stands now, or stood at a moment: a bookmark to go back to. */
+  async bookmark(databaseId: string, at?: Date): Promise<string> {
+    const query = at ? `?timestamp=${encodeURIComponent(at.toISOString())}` : '';
+    const { result } = await this.#ask('GET', `/d1/database/${databaseId}/time_travel/bookmark${query}`);
+    return z.object({ bookmark: z.string() }).parse(result).bookmark;
+  }
+
+  /** Takes a whole D1 database to a bookmark. @returns the one to come back with */
+  async restore(databaseId: string, bookmark: string): Promise<string> {
+    const query = `?bookmark=${encodeURIComponent(bookmark)}`;
+    const { result } = await this.#ask('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
+    return z.object({ previous_bookmark: z.string() }).parse(result).previous_bookmark;
+  }
+
   async putSecret(worker: string, name: string, text: string): Promise<void> {
     await this.#ask('PUT', `/workers/scripts/${worker}/secrets`, { name, text, type: 'secret_text' });
   }

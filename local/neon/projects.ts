@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { writeSecretFile } from '../../operations/secret-file.ts';
 import { LocalProblem } from '../local-problem.ts';
 
 /** A project as it is kept: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
@@ -119,8 +119,7 @@ export class NeonProjects {
   /** Written aside and renamed, one at a time, so that a crash leaves the old list or the new one. */
   #save(): Promise<void> {
     this.#saving = this.#saving.then(async () => {
-      await writeFile(`${this.#file}.new`, `${JSON.stringify(this.#projects, null, 2)}\n`, { mode: 0o600 });
-      await rename(`${this.#file}.new`, this.#file);
+      await writeSecretFile(this.#file, `${JSON.stringify(this.#projects, null, 2)}\n`);
     });
     return this.#saving;
   }

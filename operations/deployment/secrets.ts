@@ -1,6 +1,6 @@
-import { appendFile } from 'node:fs/promises';
 import { keysMissingIn, newKey, newVersion, variableOf } from '../keys.ts';
 import { Problem } from '../problem.ts';
+import { appendSecretFile } from '../secret-file.ts';
 
 /** Secrets that others issue, or that people must know: they come from the environment of the command. */
 const GIVEN = [
@@ -45,5 +45,5 @@ export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEn
 /** Appends secrets to a file that only we may read, for the operator's safe: Cloudflare never shows them again. */
 export async function copySecrets(file: string, secrets: Record<string, string>): Promise<void> {
   const lines = Object.entries(secrets).map(([name, value]) => `${JSON.stringify({ [name]: value })}\n`);
-  await appendFile(file, lines.join(''), { mode: 0o600 });
+  await appendSecretFile(file, lines.join(''));
 }

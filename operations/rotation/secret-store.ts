@@ -1,12 +1,15 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accessFrom, CloudflareAccount } from '../cloudflare.ts';
 import { type Database, localState, openLocal, openRemote } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
+import { writeSecretFile } from '../secret-file.ts';
 
 /** Where the secrets of a Worker are, by the names of their variables. They can be set, never read. */
 export interface SecretStore {
+  /** @throws Problem with what to do, when nothing can be changed now */
+  mustTakeChanges(): Promise<void>;
   names(): Promise<string[]>;
   set(name: string, value: string): Promise<void>;
   remove(name: string): Promise<void>;
@@ -19,14 +22,28 @@ export interface SecretStore {
 /** That of a deployed Worker. Cloudflare deploys each change at once; its network has it within seconds. */
 export async function deployedSecrets(environment: Environment, settleMs: number): Promise<SecretStore> {
   const account = new CloudflareAccount(await accessFrom(process.env));
-  const { workerName } = environment;
+  const { workerName, name: environmentName } = environment;
   return {
+    async mustTakeChanges() {
+      const { running, isNewest } = await account.runningVersion(workerName);
+      if (!isNewest) throw rolledBack(environmentName, running);
+    },
     names: () => account.secretNames(workerName),
     set: (name, value) => account.putSecret(workerName, name, value),
     remove: (name) => account.deleteSecret(workerName, name),
     settleMs,
     openControlDb: () => openRemote('CONTROL_DB', environment),
   };
+}
+
+/** Cloudflare keeps secrets with versions, and changes those of the newest alone: with another one running it refuses (10215). */
+function rolledBack(environment: string, running: string | undefined): Problem {
+  const commit = /\+([0-9a-f]+)$/.exec(running ?? '')?.[1];
+  return new Problem(
+    `The version that runs (${running ?? 'of an unknown commit'}) is not the one that was uploaded last: somebody rolled back, ` +
+      'and until it is uploaded anew Cloudflare changes no secret. Upload it with the secrets that are set, and rotate then:\n' +
+      `  git checkout ${commit ?? 'COMMIT'} && npm ci && npm run deploy -- --env ${environment}`,
+  );
 }
 
 /** That of `npm start`, which reads it when it starts. */
@@ -39,10 +56,10 @@ export function localSecrets(): SecretStore {
     return JSON.parse(text);
   };
   const write = async (secrets: Record<string, string>) => {
-    await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-    await rename(`${file}.new`, file);
+    await writeSecretFile(file, `${JSON.stringify(secrets, null, 2)}\n`);
   };
   return {
+    mustTakeChanges: async () => undefined,
     names: async () => Object.keys(await read()),
     set: async (name, value) => write({ ...(await read()), [name]: value }),
     async remove(name) {

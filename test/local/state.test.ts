@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,6 +22,13 @@ describe('the state folder', () => {
     expect(second.secrets).toEqual(first.secrets);
     expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
     expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS ?? '')[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: '1' });
+  });
+
+  it('closes secrets that others could read', async () => {
+    await (await openState(folder)).release();
+    await chmod(join(folder, 'secrets.json'), 0o644);
+    await (await openState(folder)).release();
+    expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
   });
 
   it('takes over the lock of a process that is gone', async () => {

@@ -1,5 +1,5 @@
 import type { Route, StandIn } from './cloudflare.ts';
-import { NotFound } from './cloudflare.ts';
+import { NotFound, Refused } from './cloudflare.ts';
 
 /** What is uploaded with a Worker, as far as it is looked at. */
 export interface Metadata {
@@ -16,6 +16,8 @@ export interface UploadedWorker {
   schedules: unknown[];
   uploads: number;
   migrationTag?: string;
+  /** Once somebody rolled back: the `VERSION` of what runs, which is not what was uploaded last. */
+  rolledBackTo?: string;
 }
 
 /** A token that says nothing, in the form of a JWT: wrangler looks into it. */
@@ -73,6 +75,13 @@ export function workerRoutes(account: StandIn): [RegExp, Route][] {
     };
   }
 
+  /** As Cloudflare does, changes secrets of the version that was uploaded last alone. */
+  const changeable = (name: string) => {
+    const found = workerOf(name);
+    if (found.rolledBackTo === undefined) return found;
+    throw new Refused(400, 10215, 'Secret edit failed. The latest version of your Worker is not currently deployed.');
+  };
+
   return [
     [
       /^GET \/workers\/services\/([^/]+)$/,
@@ -87,8 +96,24 @@ export function workerRoutes(account: StandIn): [RegExp, Route][] {
     [/^POST \/workers\/scripts\/[^/]+\/assets-upload-session$/, () => ({ jwt: ASSETS_TOKEN, buckets: [] })],
     [/^PUT \/workers\/scripts\/([^/]+)$/, async ([name = ''], body) => upload(name, await body.form())],
     [/^POST \/workers\/scripts\/([^/]+)\/versions$/, async ([name = ''], body) => upload(name, await body.form())],
-    [/^GET \/workers\/scripts\/([^/]+)\/versions$/, () => ({ items: [] })],
-    [/^GET \/workers\/scripts\/([^/]+)\/deployments$/, () => ({ deployments: [] })],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/versions$/,
+      ([name = '']) => ({ items: workerOf(name).rolledBackTo === undefined ? [] : [{ id: 'newest' }] }),
+    ],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/versions\/rolled-back-to$/,
+      ([name = '']) => {
+        const binding = { name: 'VERSION', type: 'plain_text', text: workerOf(name).rolledBackTo };
+        return { id: 'rolled-back-to', resources: { bindings: [{ name: 'FILES', type: 'r2_bucket' }, binding] } };
+      },
+    ],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/deployments$/,
+      ([name = '']) => {
+        const versions = [{ version_id: 'rolled-back-to', percentage: 100 }];
+        return { deployments: workerOf(name).rolledBackTo === undefined ? [] : [{ id: 'deployment', versions }] };
+      },
+    ],
     [/^POST \/workers\/scripts\/([^/]+)\/deployments$/, () => ({ id: crypto.randomUUID() })],
     [/^(GET|PATCH) \/workers\/scripts\/([^/]+)\/(script-)?settings$/, ([, name = '']) => workerOf(name).metadata],
     [/^(GET|POST) \/workers\/scripts\/([^/]+)\/subdomain$/, () => ({ enabled: true, previews_enabled: true })],
@@ -107,14 +132,14 @@ export function workerRoutes(account: StandIn): [RegExp, Route][] {
       /^PUT \/workers\/scripts\/([^/]+)\/secrets$/,
       ([worker = ''], body) => {
         const { name, text } = body.json();
-        workerOf(worker).secrets.set(name, text);
+        changeable(worker).secrets.set(name, text);
         return { name, type: 'secret_text' };
       },
     ],
     [
       /^DELETE \/workers\/scripts\/([^/]+)\/secrets\/([^/]+)$/,
       ([worker = '', name = '']) => {
-        if (!workerOf(worker).secrets.delete(name)) throw new NotFound(10056, 'Secret not found');
+        if (!changeable(worker).secrets.delete(name)) throw new NotFound(10056, 'Secret not found');
         return null;
       },
     ],

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
+import { TimeTravel } from './cloudflare-time-travel.ts';
 import { type UploadedWorker, workerRoutes } from './cloudflare-workers.ts';
 import { cutsTrigger } from './d1-splitter.ts';
 
@@ -11,7 +12,7 @@ export interface StandIn {
   token: string;
   accountId: string;
   /** D1 databases by name; each holds real SQLite. */
-  databases: Map<string, { uuid: string; sqlite: DatabaseSync; replication?: string; place: Place }>;
+  databases: Map<string, { uuid: string; sqlite: DatabaseSync; replication?: string; place: Place; past: TimeTravel }>;
   /** False until somebody has switched R2 on in the dashboard. */
   hasR2: boolean;
   buckets: Map<string, Place>;
@@ -184,7 +185,7 @@ function routesOf(state: StandIn): [RegExp, Route][] {
         if (databases.has(name)) throw new Error(`A database with that name already exists: ${name}`);
         const uuid = crypto.randomUUID();
         const place = { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) };
-        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), place });
+        databases.set(name, { uuid, sqlite: new DatabaseSync(':memory:'), place, past: new TimeTravel() });
         return { name, uuid };
       },
     ],
@@ -206,14 +207,30 @@ function routesOf(state: StandIn): [RegExp, Route][] {
     [
       /^POST \/d1\/database\/([^/]+)\/query$/,
       ([id = ''], body) => {
-        const { sqlite } = databaseOf(id);
+        const { sqlite, past } = databaseOf(id);
         const { sql: text, params = [] } = body.json();
         if (cutsTrigger(text)) throw new Error('incomplete input: SQLITE_ERROR');
-        return splitSqlQuery(text).map((sql) => ({
+        const answers = splitSqlQuery(text).map((sql) => ({
           success: true,
           results: sqlite.prepare(sql).all(...params),
           meta: { duration: 0, changes: 0 },
         }));
+        past.remember(sqlite);
+        return answers;
+      },
+    ],
+    [
+      /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
+      ([id = ''], _, url) => ({ bookmark: databaseOf(id).past.bookmarkAt(url.searchParams.get('timestamp')) }),
+    ],
+    [
+      /^POST \/d1\/database\/([^/]+)\/time_travel\/restore$/,
+      ([id = ''], _, url) => {
+        const { name, past } = databaseOf(id);
+        const bookmark = url.searchParams.get('bookmark') ?? '';
+        const previous_bookmark = past.bookmarkAt(null);
+        Object.assign(databases.get(name) ?? {}, { sqlite: past.at(bookmark) });
+        return { bookmark, previous_bookmark, message: 'The database was restored.' };
       },
     ],
     [

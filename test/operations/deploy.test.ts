@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NeonStandIn } from '../../local/neon/stand-in.ts';
 import { deploy } from '../../operations/deployment/deploy.ts';
@@ -12,6 +10,7 @@ import { waitForHealth } from '../../operations/deployment/health.ts';
 import { missingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
 import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { runCommand } from './command.ts';
 import { aNeonAccount } from './neon-account.ts';
 
 const VERSION = '0.1.0+tests';
@@ -183,7 +182,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const from = cloudflare.seen.length;
     // A second later, the version is another one.
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    expect((await command('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
+    expect((await runCommand('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
     const [added, ...others] = [...(worker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
     expect([added, others]).toEqual([expect.stringMatching(/^EMBED_SECRETS_\d{10}$/), []]);
     // First it was set to be read only, then used, then the first was taken away.
@@ -192,15 +191,15 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const next = added?.replace('SECRETS_', 'SECRETS_NEXT_');
     expect(changes).toEqual([`PUT ${path}`, `PUT ${path}`, `DELETE ${path}/${next}`]);
 
-    const listed = await command('rotate-keys', ['list', '--env', 'staging'], env);
+    const listed = await runCommand('rotate-keys', ['list', '--env', 'staging'], env);
     expect(listed.output).toMatch(
       /embed\n {2}\d{10} {2}needed by perhaps embed tokens until .*\n {2}\d{10} {2}used for all/,
     );
-    const letters = await command('dead-letters', ['list', '--env', 'staging'], env);
+    const letters = await runCommand('dead-letters', ['list', '--env', 'staging'], env);
     expect(letters.output).toBe('There are no dead letters.\n');
-    const nobody = await command('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
+    const nobody = await runCommand('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
     expect(nobody.output).toBe('There is no company nobody.\n');
-    const nowhere = await command('dead-letters', ['list', '--env', 'production'], env);
+    const nowhere = await runCommand('dead-letters', ['list', '--env', 'production'], env);
     expect(nowhere.output).toBe('There is no database data-console-audit yet: npm run deploy -- --env production\n');
   });
 
@@ -233,17 +232,9 @@ describe('a deployment', { timeout: 240_000 }, () => {
   });
 });
 
-const command = (name: string, options: string[], env: NodeJS.ProcessEnv = {}) =>
-  promisify(execFile)(process.execPath, [join(PROJECT, 'operations', `${name}.ts`), ...options], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env },
-  }).then(
-    ({ stdout }) => ({ code: 0, output: stdout }),
-    ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
-  );
-
 describe('npm run deploy', { timeout: 120_000 }, () => {
   it('rehearses each step without a network or an account, and bundles what fits into a Worker', async () => {
-    const { code, output } = await command('deploy', ['--env', 'production', '--dry-run'], {
+    const { code, output } = await runCommand('deploy', ['--env', 'production', '--dry-run'], {
       CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
     });
     expect(code).toBe(0);
@@ -275,7 +266,7 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       'Before anything is deployed, give CONSOLE_URL of production in operations/environments.json an address of your own',
     ],
   ])('with %j and %j says what is missing', async (options, env, message) => {
-    expect(await command('deploy', options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await runCommand('deploy', options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
   });
 });
 

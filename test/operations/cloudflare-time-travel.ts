@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Refused } from './cloudflare.ts';
+
+const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** What D1 remembers of a database: how it was after each query, by bookmark. */
+export class TimeTravel {
+  readonly #moments: { at: number; bookmark: string; file: Buffer }[] = [];
+
+  remember(sqlite: DatabaseSync): void {
+    const folder = mkdtempSync(join(tmpdir(), 'd1-'));
+    const file = join(folder, 'copy');
+    sqlite.exec(`VACUUM INTO '${file}'`);
+    this.#moments.push({ at: Date.now(), bookmark: bookmark(this.#moments.length), file: readFileSync(file) });
+    rmSync(folder, { recursive: true });
+  }
+
+  /** @param moment ISO 8601; null for now */
+  bookmarkAt(moment: string | null): string {
+    const until = moment === null ? Date.now() : Date.parse(moment);
+    if (!(until > Date.now() - REMEMBERED_MS)) throw new Refused(400, 7500, 'timestamp is outside of the retention');
+    const found = this.#moments.findLast(({ at }) => at <= until);
+    if (!found) throw new Refused(400, 7500, 'no bookmark was found for that timestamp');
+    return found.bookmark;
+  }
+
+  /** How the database was at a bookmark. */
+  at(bookmark: string): DatabaseSync {
+    const found = this.#moments.find((one) => one.bookmark === bookmark);
+    if (!found) throw new Refused(400, 7500, 'invalid bookmark');
+    const folder = mkdtempSync(join(tmpdir(), 'd1-'));
+    writeFileSync(join(folder, 'copy'), found.file);
+    const restored = new DatabaseSync(join(folder, 'copy'));
+    // Open files outlive their names.
+    rmSync(folder, { recursive: true });
+    this.remember(restored);
+    return restored;
+  }
+}
+
+const bookmark = (number: number): string =>
+  `${number.toString(16).padStart(8, '0')}-00000000-00004d0c-${randomBytes(16).toString('hex')}`;

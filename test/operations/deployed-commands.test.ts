@@ -1,0 +1,92 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CloudflareAccount } from '../../operations/cloudflare.ts';
+import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { runCommand } from './command.ts';
+
+let cloudflare: StandIn;
+let folder: string;
+beforeAll(async () => {
+  cloudflare = await startCloudflare();
+  folder = await mkdtemp(join(tmpdir(), 'commands-'));
+});
+afterAll(async () => {
+  await cloudflare.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Runs an operator's command against the account. */
+const command = (name: string, ...options: string[]) =>
+  runCommand(name, options, {
+    CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
+    CLOUDFLARE_API_TOKEN: cloudflare.token,
+    CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
+  });
+
+describe('npm run restore', { timeout: 120_000 }, () => {
+  const NAME = 'data-console-staging-control';
+  let id: string;
+  const account = () => new CloudflareAccount(cloudflare);
+  const rows = () => account().query<{ n: number }>(id, 'SELECT n FROM kept ORDER BY n', []);
+
+  beforeAll(async () => {
+    id = await account().createDatabase(NAME, { hint: 'weur', jurisdiction: null });
+    await account().query(id, 'CREATE TABLE kept (n INTEGER)', []);
+    await account().query(id, 'INSERT INTO kept VALUES (1)', []);
+  });
+
+  it('takes the database of the environment to a moment, and says how to come back', async () => {
+    await sleep(5);
+    const moment = new Date().toISOString();
+    await sleep(5);
+    await account().query(id, 'DELETE FROM kept', []);
+    await account().query(id, 'INSERT INTO kept VALUES (2)', []);
+
+    const restored = await command('restore', '--env', 'staging', '--to', moment);
+    expect(restored).toEqual({ code: 0, output: expect.stringContaining(`${NAME} is as it was at ${moment}`) });
+    expect(await rows()).toEqual([{ n: 1 }]);
+
+    const [, back = ''] = /npm run restore -- (.*)$/m.exec(restored.output) ?? [];
+    expect((await command('restore', ...back.split(' '))).code).toBe(0);
+    expect(await rows()).toEqual([{ n: 2 }]);
+    expect(cloudflare.unknown).toEqual([]);
+  });
+
+  it.each([
+    [['--env', 'staging'], 'Usage: npm run restore'],
+    [['--env', 'staging', '--to', 'yesterday'], '"yesterday" is no moment such as'],
+    [['--env', 'staging', '--to', '2026-01-31'], 'is no moment such as'],
+    [['--env', 'staging', '--to', '2999-01-31T12:00:00Z'], 'is yet to come'],
+    [['--env', 'staging', '--to', '2020-01-31T12:00:00Z'], 'more than 30 days ago'],
+    [['--env', 'staging', '--to', `00000000-00000000-00000000-${'0'.repeat(32)}`], 'invalid bookmark [7500]'],
+    [['--env', 'production', '--to', new Date().toISOString()], 'There is no database data-console-control yet'],
+    [['--env', 'staging', '--to', new Date().toISOString(), '--database', 'files'], 'Usage: npm run restore'],
+  ])('with %j says what is wrong, and restores nothing', async (options, message) => {
+    const before = await rows();
+    expect(await command('restore', ...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await rows()).toEqual(before);
+  });
+});
+
+it('rotates no key after a roll back, and says which commit to deploy first', async () => {
+  const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
+  const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploads: 2 };
+  cloudflare.workers.set('data-console-staging-api', { ...worker, rolledBackTo: '0.1.0+d7363db' });
+  const safe = join(folder, 'safe');
+  for (const options of [
+    ['embed', '--settle', '0', '--copy-secrets-to', safe],
+    ['remove', 'embed', '1', '--force'],
+  ]) {
+    const { code, output } = await command('rotate-keys', ...options, '--env', 'staging');
+    expect(code).toBe(1);
+    expect(output).toContain('The version that runs (0.1.0+d7363db) is not the one that was uploaded last');
+    expect(output).toContain('git checkout d7363db && npm ci && npm run deploy -- --env staging');
+  }
+  // No secret was made that is nowhere.
+  await expect(readFile(safe)).rejects.toThrow('ENOENT');
+  expect([...secrets.keys()]).toEqual(['EMBED_SECRETS']);
+  expect(cloudflare.unknown).toEqual([]);
+}, 60_000);
