@@ -189,7 +189,7 @@ function logServerError(c: HonoContext<HttpEnv>): void {
 const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
-  c.set('seen', { limits: [], contract: null, actor: null, resourceId: null });
+  c.set('seen', { limits: [], contract: null, actor: null, owner: null, resourceIds: [] });
   await correlated(correlationId, async () => {
     await next();
     logServerError(c);

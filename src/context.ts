@@ -85,6 +85,12 @@ export interface Caller {
 
 const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
+/** Whose a request without a credential turned out to be. */
+export interface RequestOwner {
+  companyId: string;
+  principal?: { type: 'user' | 'outsider'; id: string };
+}
+
 /** All that a service may reach for. Made once per request, queue message or scheduled run. */
 export interface Context<A extends Actor = Actor> {
   readonly actor: A;
@@ -107,6 +113,11 @@ export interface Context<A extends Actor = Actor> {
   /** What the request tells of where it comes from. */
   caller(): Caller;
   readonly correlationId: string;
+  /**
+   * Says of a request that came without a credential which company it is made for, and who of that company is known by now
+   * to have made it: its record in the audit trail is theirs.
+   */
+  belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
   /** Milliseconds since the epoch. */
   now(): number;
   newId(): string;
@@ -136,6 +147,8 @@ export interface Origin {
   baseUrl: string;
   ip: string | null;
   caller?(): Caller;
+  /** Takes what `belongsTo` says. */
+  noteOwner?(owner: RequestOwner): void;
 }
 
 /** One per isolate, so that a test can move the clock. Milliseconds since the epoch. */
@@ -164,6 +177,7 @@ export function openContext<A extends Actor>(
     ip: origin.ip,
     caller: () => origin.caller?.() ?? NOBODY,
     correlationId: origin.correlationId,
+    belongsTo: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
     now: () => clock.now(),
     newId: () => newId(clock.now()),
     defer: (work) => origin.waitUntil(work),

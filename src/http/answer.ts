@@ -13,7 +13,7 @@ export function failureResponse(surface: Surface, failure: Failure): Response {
 }
 
 /** One body for all surfaces: clients that wait and try again need not know which they called. */
-function tooManyRequests(failure: Failure): Response {
+export function tooManyRequests(failure: Failure): Response {
   const seconds = Math.max(1, Math.ceil(failure.detail.retryAfter ?? 1));
   const message = `Too many requests. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
   const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };

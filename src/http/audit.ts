@@ -1,10 +1,11 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Bindings } from '../config.ts';
-import { type Actor, clock } from '../context.ts';
+import { clock } from '../context.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
 import { newId } from '../kernel/ids.ts';
 import { log, logError } from '../platform/log.ts';
-import { actionOf } from './endpoint.ts';
+import { actionOf, type Contract } from './endpoint.ts';
+import type { Seen } from './guard.ts';
 import type { HttpEnv } from './mount.ts';
 
 /** Hands a record over; it is kept once this resolves. */
@@ -20,19 +21,21 @@ export const audited =
   async (c, next) => {
     const occurredAt = clock.now();
     await next();
-    const { contract, actor, resourceId } = c.get('seen');
+    const seen = c.get('seen');
+    const { contract, resourceIds } = seen;
     const record: AuditRecord = {
       id: newId(occurredAt),
       correlationId: c.get('correlationId'),
       occurredAt,
-      ...principalOf(actor),
+      ...principalOf(seen),
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
-      action: contract ? actionOf(contract.access) : null,
-      resourceId,
+      action: contract ? (actionOf(contract.access) ?? signInAction(contract)) : null,
+      resourceId: resourceIds.length > 0 ? resourceIds.join('/') : null,
       status: c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
       durationMs: clock.now() - occurredAt,
+      count: 1,
     };
     c.executionCtx.waitUntil(
       keep(c.env, record).catch((error) => {
@@ -43,20 +46,34 @@ export const audited =
     );
   };
 
-/** The id that a path or an answer gives a resource, or null where it is nothing that we mint. */
-export function resourceIdOf(value: unknown): string | null {
-  return typeof value === 'string' && RESOURCE_ID.test(value) ? value : null;
-}
+/** The ids that a path, a body or an answer gives: those of them that are such as we mint. */
+export const idsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : [value]).filter((id) => typeof id === 'string' && RESOURCE_ID.test(id));
 
-/** The parameter of a path that names the resource; never one that is a secret, such as `{token}`. */
-export function resourceParameter(path: string): string | undefined {
+/** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
+export function resourceParameters(path: string): string[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
-  return names.find((name) => /^(id|\w+(_id|Id))$/.test(name));
+  return names.filter((name) => /^(id|\w+(_id|Id))$/.test(name));
 }
 
-function principalOf(
-  actor: Actor | null,
-): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
+/** Where people sign in, by the beginning of the path. */
+const SIGN_IN_PATH =
+  /^(?:\/v1|\/api\/v1)\/(?:(?<service>auth|share-auth)|users(?=\/(?:reset-password|accept-invitation)))\/(?<rest>.+)$/;
+
+/**
+ * Ways of signing in ask for no permission of the catalogue. In the trail they go by their path: `auth:login`,
+ * `auth:2fa_enable`, `auth:sso_callback`, `share-auth:verify`.
+ */
+function signInAction({ path }: Contract): string | null {
+  const { service = 'auth', rest } = SIGN_IN_PATH.exec(path)?.groups ?? {};
+  if (rest === undefined) return null;
+  return `${service}:${rest.replaceAll(/\{\w+\}\//g, '').replaceAll('/', '_')}`;
+}
+
+function principalOf({
+  actor,
+  owner,
+}: Seen): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
   switch (actor?.kind) {
     case 'user':
       return known(actor.companyId, 'user', actor.id, actor.sessionId);
@@ -68,8 +85,10 @@ function principalOf(
       return { companyId: actor.companyId, principalType: 'anonymous', principalId: null, credential: actor.tokenId };
     case 'operator':
       return { companyId: null, principalType: 'operator', principalId: null, credential: null };
-    default:
-      return { companyId: null, principalType: 'anonymous', principalId: null, credential: null };
+    default: {
+      const { type = 'anonymous', id = null } = owner?.principal ?? {};
+      return { companyId: owner?.companyId ?? null, principalType: type, principalId: id, credential: null };
+    }
   }
 }
 

@@ -1,7 +1,10 @@
-import type { MiddlewareHandler } from 'hono';
+import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { configOf } from '../config.ts';
+import { openContext } from '../context.ts';
+import { tooManyRequests } from './answer.ts';
 import { setHeaders } from './headers.ts';
-import type { HttpEnv } from './mount.ts';
+import { type HttpEnv, originOf } from './mount.ts';
+import { countByIp, rateLimited } from './rate-limits.ts';
 
 export type Header = readonly [name: string, value: string];
 
@@ -26,10 +29,19 @@ export const cors: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const { ALLOWED_ORIGINS: allowed } = configOf(c.env);
   const origin = c.req.header('origin');
   const anyone = allowed.includes('*');
-  if (c.req.method === 'OPTIONS') c.res = new Response(null, { status: 204, headers: Object.fromEntries(PREFLIGHT) });
+  if (c.req.method === 'OPTIONS') c.res = await answerPreflight(c, PREFLIGHT);
   else await next();
   const reader = anyone ? '*' : allowed.find((one) => one === origin);
   setHeaders(c, reader === undefined ? [EXPOSED] : [EXPOSED, ['Access-Control-Allow-Origin', reader]]);
   // Caches must not give one origin the answer made for another.
   if (!anyone) c.res.headers.append('Vary', 'Origin');
 };
+
+/** The answer to a preflight, which counts against the limit of its address as every request does. */
+export async function answerPreflight(c: HonoContext<HttpEnv>, headers: readonly Header[]): Promise<Response> {
+  const { context } = openContext(originOf(c), { kind: 'anonymous' });
+  const byIp = await countByIp(context);
+  c.get('seen').limits.push(byIp);
+  if (!byIp.allowed) return tooManyRequests(rateLimited(byIp, context.now()));
+  return new Response(null, { status: 204, headers: Object.fromEntries(headers) });
+}

@@ -120,6 +120,8 @@ export interface Contract {
   form?: ZodType;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
+  /** The member of the body that names what is attached to the resource of the path: an id or a list of them, for the audit trail. */
+  attaches?: string;
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;

@@ -6,6 +6,7 @@ import type {
   OutsiderActor,
   Principal,
   PrincipalContext,
+  RequestOwner,
   ViewerActor,
 } from '../context.ts';
 import type { Action, ResourceType } from '../kernel/actions.ts';
@@ -32,7 +33,10 @@ export interface Seen {
   contract: Contract | null;
   /** Who sent it, once that is proved. */
   actor: Actor | null;
-  resourceId: string | null;
+  /** Whose it is, where it came without a credential. */
+  owner: RequestOwner | null;
+  /** The ids of its path, in order, and those of its body that it attaches; what it made, where it names none. */
+  resourceIds: string[];
 }
 
 /** Finds out who is calling from the credential the request carries. One batch to the control database. */

@@ -4,7 +4,7 @@ import { type Bindings, configOf } from '../config.ts';
 import { type AnonymousActor, type Caller, type Origin, openContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { cut } from '../kernel/text.ts';
-import { resourceIdOf, resourceParameter } from './audit.ts';
+import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
 import { type Doors, guard, isTokenAccess, type Seen } from './guard.ts';
@@ -63,11 +63,11 @@ function middlewares(contract: Contract, surface: Surface, doors: Doors): Middle
 
 /** Writes down which route was taken, before anything can refuse the request. */
 function note(contract: Contract): MiddlewareHandler<HttpEnv> {
-  const parameter = resourceParameter(contract.path);
+  const parameters = resourceParameters(contract.path);
   return async (c, next) => {
     const seen = c.get('seen');
     seen.contract = contract;
-    seen.resourceId = parameter === undefined ? null : resourceIdOf(c.req.param(parameter));
+    seen.resourceIds = parameters.flatMap((parameter) => idsOf(c.req.param(parameter)));
     await next();
   };
 }
@@ -88,6 +88,8 @@ function entrance(contract: Contract, surface: Surface, doors: Doors): Middlewar
 }
 
 async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): Promise<Response> {
+  const { resourceIds } = c.get('seen');
+  if (contract.attaches) resourceIds.push(...idsOf(Object(c.get('body'))[contract.attaches]));
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const result = await handle({
     ctx: c.get('context'),
@@ -98,14 +100,14 @@ async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): 
   });
   if (result instanceof Response) return result;
   if (contract.returns.status === 204) return c.body(null, 204);
-  c.get('seen').resourceId ??= madeId(result);
+  if (resourceIds.length === 0) resourceIds.push(...madeId(result));
   return c.json(result as object, contract.returns.status as 200);
 }
 
 /** The id of what an answer shows, under the name its surface gives it. */
-function madeId(result: unknown): string | null {
+function madeId(result: unknown): string[] {
   const { id, _id } = Object(result);
-  return resourceIdOf(id ?? _id);
+  return idsOf(id ?? _id);
 }
 
 /** Where a request comes from, for the context. */
@@ -118,6 +120,9 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     baseUrl: c.req.url.slice(0, c.req.url.indexOf('/', 'https://'.length)),
     ip: c.req.header('cf-connecting-ip') ?? null,
     caller: () => callerOf(c),
+    noteOwner: (owner) => {
+      c.get('seen').owner = owner;
+    },
   };
 }
 

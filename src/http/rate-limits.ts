@@ -1,6 +1,7 @@
 import type { Context, Principal } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
+import { limiterOf } from '../objects/ip-limiter.ts';
 import type { Admission } from '../objects/organization-gate.ts';
 import { askObject } from '../platform/objects.ts';
 
@@ -12,7 +13,7 @@ export function rateLimited(state: LimitState, now: number): Failure {
 /** Counts the request against the limit of the caller's address. */
 export async function countByIp(ctx: Context): Promise<LimitState> {
   const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND;
-  return askObject(ctx.bindings.IP_LIMITER, ctx.ip ?? 'unknown', async (limiter) => await limiter.take(limit));
+  return askObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
 }
 
 /** Counts the request against the limit of a token. `tokenId` is an id of it, never itself. */

@@ -1,11 +1,10 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { openContext, type ViewerActor } from '../context.ts';
-import { cors, EXPOSED, type Header } from './cors.ts';
+import { answerPreflight, cors, EXPOSED, type Header } from './cors.ts';
 import type { TokenKind } from './endpoint.ts';
 import type { Doors, OpenToken } from './guard.ts';
 import { setHeaders } from './headers.ts';
 import { failureOf, type HttpEnv, originOf } from './mount.ts';
-import { countByIp } from './rate-limits.ts';
 
 const TOKEN_ROUTE = /^\/api\/(embed\/d|embed\/v|v1\/public\/shares)\/([^/]+)\/./;
 const KINDS: Record<string, TokenKind> = {
@@ -40,9 +39,10 @@ export const crossOrigin =
       return;
     }
     const isPreflight = c.req.method === 'OPTIONS';
-    if (isPreflight) c.res = new Response(null, { status: 204, headers: Object.fromEntries(PREFLIGHT) });
+    if (isPreflight) c.res = await answerPreflight(c, PREFLIGHT);
     else await next();
-    const viewer = isPreflight ? await viewerOf(c, tokens[KINDS[kind] as TokenKind], token) : knownViewer(c);
+    const viewer =
+      isPreflight && c.res.ok ? await viewerOf(c, tokens[KINDS[kind] as TokenKind], token) : knownViewer(c);
     setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...allowedReader(viewer, c.req.header('origin'))]);
     c.res.headers.append('Vary', 'Origin');
   };
@@ -59,13 +59,11 @@ function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
   return actor?.kind === 'viewer' ? actor : null;
 }
 
-/** Whom a preflight asks for; null when the token does not let in the origin that asks, or it asks too often. */
+/** Whom a preflight asks for; null when there is no such token. */
 async function viewerOf(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
   const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, { nearest: true });
   try {
-    const byIp = await countByIp(context);
-    c.get('seen').limits.push(byIp);
-    return byIp.allowed ? await open(context, token, async () => {}) : null;
+    return await open(context, token, async () => {});
   } catch (error) {
     if (failureOf(error)) return null;
     throw error;

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { Bindings } from '../config.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
 import { keepAuditRecords } from '../modules/audit/service.ts';
+import { limiterOf } from '../objects/ip-limiter.ts';
+import { askObject } from '../platform/objects.ts';
 import { keepBatch } from './keep-batch.ts';
 
 /** An audit record as it goes through the queue. */
@@ -20,11 +22,17 @@ const auditMessage = z.object({
   status: z.int(),
   ip: z.string().nullable(),
   durationMs: z.int(),
+  // Messages of the version before have none.
+  count: z.int().default(1),
 }) satisfies z.ZodType<AuditRecord>;
 
-/** Puts a record into the queue. */
-export async function queueAuditRecord({ AUDIT }: Bindings, record: AuditRecord): Promise<void> {
-  await AUDIT.send(record);
+/**
+ * Puts a record into the queue. What belongs to nobody whom we know is counted first, by address and minute: strangers
+ * fill no database.
+ */
+export async function queueAuditRecord({ AUDIT, IP_LIMITER }: Bindings, record: AuditRecord): Promise<void> {
+  if (record.companyId !== null || record.principalType !== 'anonymous') await AUDIT.send(record);
+  else await askObject(IP_LIMITER, limiterOf(record.ip), async (limiter) => await limiter.countStranger(record));
 }
 
 /** Keeps all records of a batch in one statement, or tries them all again. A record that comes twice is kept once. */

@@ -19,9 +19,11 @@ export interface AuditRecord {
   route: string | null;
   /** The permission that the route asks for; null where it asks for none. */
   action: string | null;
-  /** The resource that the path names, or that was made. */
+  /** The resources that the path names, in order and joined by `/`, with what was attached to them; or what was made. */
   resourceId: string | null;
   status: number;
   ip: string | null;
   durationMs: number;
+  /** How many requests it stands for: more than one only for those of strangers, which are kept by address and minute. */
+  count: number;
 }

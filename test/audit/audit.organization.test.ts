@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:test';
+import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
-import { signed } from '../support/signed.ts';
+import { aPolicy, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 let company: Company;
@@ -54,7 +54,7 @@ describe('the record of a request', () => {
       credential: expect.stringMatching(/^[a-f0-9]{24}$/),
       method: 'GET',
       route: '/v1/auth/me',
-      action: null,
+      action: 'auth:me',
       resource_id: null,
       status: 200,
       ip: '203.0.113.7',
@@ -107,33 +107,30 @@ describe('the record of a request', () => {
     expect(await recordOf(answer)).toMatchObject({ principal_id: company.owner.id, status: 429 });
   });
 
-  it('is left by requests of nobody, without what they claim to be', async () => {
-    const answers = await Promise.all([
-      call('GET', '/health'),
-      call('GET', '/no/such/route/token-in-the-path?token=in-the-query'),
-      call('OPTIONS', '/users', {
-        headers: { origin: 'https://console.test', 'access-control-request-method': 'GET' },
-      }),
-      bearer('garbage-token').get('/v1/auth/me'),
-      call('POST', '/groups', { headers: { authorization: 'HMAC a:b' }, body: 'x'.repeat(2_000_000) }),
-    ]);
-    const rows = await Promise.all(answers.map(rowOf));
-    expect(rows).toMatchObject([
-      { method: 'GET', route: '/health', status: 200 },
-      { method: 'GET', route: null, status: 404 },
-      { method: 'OPTIONS', route: null, status: 204 },
-      { method: 'GET', route: '/v1/auth/me', status: 401 },
-      { method: 'POST', route: '/groups', action: 'groups:CreateGroup', status: 413 },
-    ]);
-    for (const row of rows) {
-      expect(row).toMatchObject({
-        company_id: null,
-        principal_type: 'anonymous',
-        principal_id: null,
-        credential: null,
-      });
+  it('names every id of the path, and what a membership or an attachment attaches', async () => {
+    const admin = signed(company.apiKey);
+    const { body: group } = await admin.post('/groups', { json: { name: 'Attached to' } });
+    const { id: userId } = await aUser(company);
+    const policyId = await aPolicy(company, []);
+    const account_id = company.accountId;
+    const bound = await admin.post(`/groups/${group.id}/bindings`, {
+      json: { principal_type: 'user', principal_id: userId, account_id },
+    });
+    const answers = [
+      [bound, `${group.id}/${userId}`],
+      [await admin.delete(`/groups/${group.id}/bindings/${bound.body.id}`), `${group.id}/${bound.body.id}`],
+      [await admin.post(`/groups/${group.id}/policies/${policyId}`), `${group.id}/${policyId}`],
+      [await company.as.delete(`/v1/groups/${group.id}/policies/${policyId}`), `${group.id}/${policyId}`],
+      [
+        await company.as.post(`/v1/users/${userId}/groups`, { json: { group_ids: [group.id] } }),
+        `${userId}/${group.id}`,
+      ],
+      [await company.as.put(`/v1/users/${userId}/groups`, { json: { group_ids: [] } }), userId],
+    ] as const;
+    for (const [answer, resourceId] of answers) {
+      expect(answer.status).toBeLessThan(300);
+      expect(await recordOf(answer)).toMatchObject({ resource_id: resourceId });
     }
-    expect(JSON.stringify(rows)).not.toMatch(/token|garbage/);
   });
 
   it('is left by the operator', async () => {
@@ -153,9 +150,112 @@ describe('the record of a request', () => {
     for (const secret of [...secrets, 'correlation_id=', 'quantity=']) expect(text).not.toContain(secret);
   });
 
+  it('of a sign-in is its company’s, with the person once they are known', async () => {
+    const { slug, owner } = company;
+    const logIn = (json: object) => call('POST', '/v1/auth/login', { json: { company_slug: slug, ...json } });
+    const wrong = await logIn({ email: owner.email, password: 'not this one' });
+    const right = await logIn({ email: owner.email, password: owner.password });
+    const json = { refresh_token: right.body.refresh_token };
+    const refreshed = await call('POST', '/v1/auth/refresh', { json });
+    const code = await call('POST', '/v1/auth/passwordless/request', {
+      json: { company_slug: slug, email: 'nobody@nowhere.test' },
+    });
+    const reset = await call('POST', '/v1/users/reset-password/request', {
+      json: { company_slug: slug, email: owner.email },
+    });
+    const portal = await call('POST', '/api/v1/share-auth/request', {
+      json: { company_slug: slug, email: 'nobody@nowhere.test' },
+    });
+    const anonymous = { principal_type: 'anonymous', principal_id: null };
+    const known = { principal_type: 'user', principal_id: owner.id };
+    expect(await recordOf(wrong)).toMatchObject({ action: 'auth:login', status: 400, ...anonymous });
+    expect(await recordOf(right)).toMatchObject({ action: 'auth:login', status: 200, ...known });
+    expect(await recordOf(refreshed)).toMatchObject({ action: 'auth:refresh', status: 200, ...known });
+    expect(await recordOf(code)).toMatchObject({ action: 'auth:passwordless_request', status: 200, ...anonymous });
+    expect(await recordOf(reset)).toMatchObject({ action: 'auth:reset-password_request', ...anonymous });
+    expect(await recordOf(portal)).toMatchObject({ action: 'share-auth:request', status: 200, ...anonymous });
+  });
+
+  it('of a sign-in with a provider is its company’s', async () => {
+    const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?state=unknown`);
+    expect(await recordOf(answer)).toMatchObject({ action: 'auth:sso_callback', principal_type: 'anonymous' });
+  });
+
   it('does not take an incoming correlation id', async () => {
     const answer = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
     expect(correlationId(answer)).toMatch(/^[\da-f-]{36}$/);
+  });
+});
+
+describe('requests that belong to no company', () => {
+  const strangers = async (address: string) => {
+    const { results } = await env.AUDIT_DB.prepare('SELECT * FROM audit_events WHERE ip = ?').bind(address).all();
+    return results;
+  };
+  /** The minute of an address is over. */
+  const endMinute = (address: string) => runDurableObjectAlarm(env.IP_LIMITER.getByName(address));
+
+  it('leave one record an address and minute, with their number and without what they claim to be', async () => {
+    const headers = { 'cf-connecting-ip': '203.0.113.60' };
+    await call('GET', '/health', { headers });
+    await call('GET', '/no/such/route/token-in-the-path?token=in-the-query', { headers });
+    await call('OPTIONS', '/users', { headers: { ...headers, origin: 'https://console.test' } });
+    await bearer('garbage-token').get('/v1/auth/me', { headers });
+    await call('POST', '/groups', { headers: { ...headers, authorization: 'HMAC a:b' }, body: 'x'.repeat(2_000_000) });
+    await call('POST', '/v1/auth/login', {
+      headers,
+      json: { company_slug: 'no-such-company', email: 'a@b.test', password: 'x' },
+    });
+    expect(await strangers('203.0.113.60')).toEqual([]);
+
+    expect(await endMinute('203.0.113.60')).toBe(true);
+    const rows = await vi.waitFor(
+      async () => {
+        const found = await strangers('203.0.113.60');
+        expect(found).toHaveLength(1);
+        return found;
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    expect(rows).toMatchObject([
+      {
+        count: 6,
+        company_id: null,
+        principal_type: 'anonymous',
+        principal_id: null,
+        credential: null,
+        route: '/health',
+      },
+    ]);
+    expect(JSON.stringify(rows)).not.toMatch(/token|garbage|no-such/);
+    // Nothing is left behind for an address that never comes again.
+    expect(await endMinute('203.0.113.60')).toBe(false);
+  });
+
+  it('of a /64 of IPv6 are those of one address', async () => {
+    for (const last of ['1', '2', 'ffff:1:2']) {
+      const headers = { 'cf-connecting-ip': `2001:db8:5:6::${last}` };
+      await call('GET', '/health', { headers });
+    }
+    await endMinute('2001:db8:5:6::/64');
+    await vi.waitFor(async () => expect(await strangers('2001:db8:5:6::/64')).toMatchObject([{ count: 3 }]), {
+      timeout: 15_000,
+      interval: 100,
+    });
+  });
+
+  it('are not the operator’s, nor those of somebody known whom a limit refuses', async () => {
+    const headers = { 'cf-connecting-ip': '203.0.113.61', authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
+    await call('POST', '/admin/organizations', { headers, json: {} });
+    await company.as.get('/v1/auth/me', {
+      headers: { 'cf-connecting-ip': '203.0.113.61' },
+      env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' },
+    });
+    await vi.waitFor(async () => expect(await strangers('203.0.113.61')).toHaveLength(2), {
+      timeout: 15_000,
+      interval: 100,
+    });
+    expect(await endMinute('203.0.113.61')).toBe(false);
   });
 });
 

@@ -24,6 +24,7 @@ const record = (id: string): AuditRecord => ({
   status: 200,
   ip: null,
   durationMs: 1,
+  count: 1,
 });
 
 /** Lets the Worker consume a batch. @returns what became of it */

@@ -116,6 +116,31 @@ describe.each([
   });
 });
 
+describe('a preflight', () => {
+  it.each(['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'])(
+    'of %s is limited by address as every request is',
+    async (path) => {
+      const request = sending({ ip: 2 }, anAddress());
+      const headers = { ...request.headers, origin: 'https://console.test', 'access-control-request-method': 'POST' };
+      const answers = await Promise.all(
+        Array.from({ length: 3 }, () => call('OPTIONS', path, { ...request, headers })),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([204, 204, 429]);
+      expectTooMany(answers.find(({ status }) => status === 429) as Answer, 1);
+    },
+  );
+});
+
+describe('addresses of IPv6', () => {
+  const ask = (address: string) => call('GET', '/health', sending({ ip: 2 }, address));
+
+  it('of one /64 are limited together, others are not', async () => {
+    const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => ask(`2001:db8:77:88${last}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+    expect((await ask('2001:db8:77:89::1')).status).toBe(200);
+  });
+});
+
 describe('limits', () => {
   it('of an organization are shared by all its principals and all surfaces', async () => {
     const limits = { organization: 3 };

@@ -19,10 +19,11 @@ export interface AuditFilter {
 export const insertRecords = (db: ControlDb, records: AuditRecord[]) =>
   db.run(sql`
     insert into ${auditEvents} (id, correlation_id, occurred_at, company_id, principal_type, principal_id, credential,
-      method, route, action, resource_id, status, ip, duration_ms)
+      method, route, action, resource_id, status, ip, duration_ms, count)
     select value ->> 'id', value ->> 'correlationId', value ->> 'occurredAt', value ->> 'companyId',
       value ->> 'principalType', value ->> 'principalId', value ->> 'credential', value ->> 'method', value ->> 'route',
-      value ->> 'action', value ->> 'resourceId', value ->> 'status', value ->> 'ip', value ->> 'durationMs'
+      value ->> 'action', value ->> 'resourceId', value ->> 'status', value ->> 'ip', value ->> 'durationMs',
+      value ->> 'count'
     from json_each(${JSON.stringify(records)})
     where true
     on conflict do nothing`);

@@ -20,6 +20,7 @@ export const auditEvents = sqliteTable(
     status: integer('status').notNull(),
     ip: text('ip'),
     durationMs: integer('duration_ms').notNull(),
+    count: integer('count').notNull().default(1),
   },
   (table) => [
     index('audit_events_by_time').on(table.companyId, table.occurredAt, table.id),

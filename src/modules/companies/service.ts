@@ -15,10 +15,11 @@ export type { Company };
 /** Slugs that would be mistaken for a part of an address. */
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
 
-/** The company of a slug. @throws Failure `company.not_found` */
+/** The company of a slug, which a request without a credential is made for. @throws Failure `company.not_found` */
 export async function companyBySlug(ctx: Context, slug: string): Promise<Company> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   if (!company) throw companyNotFound();
+  ctx.belongsTo(company.id);
   return company;
 }
 

@@ -118,6 +118,7 @@ export const consoleGroupEndpoints = [
       summary: 'List more legacy permissions on a group',
       description: '403 when they allow more than the caller may.',
       body: somePermissions,
+      attaches: 'permissionIds',
       returns: ok(consoleGroupView),
     },
     async ({ ctx, params, body }) => viewConsoleGroup(await addGroupPermissions(ctx, params.id, body.permissionIds)),
@@ -130,6 +131,7 @@ export const consoleGroupEndpoints = [
       summary: 'List these legacy permissions on a group and no others',
       description: '403 when new ones allow more than the caller may.',
       body: anyPermissions,
+      attaches: 'permissionIds',
       returns: ok(consoleGroupView),
     },
     async ({ ctx, params, body }) =>
@@ -142,6 +144,7 @@ export const consoleGroupEndpoints = [
       access: 'groups:update',
       summary: 'Take legacy permissions from a group',
       body: anyPermissions,
+      attaches: 'permissionIds',
       returns: ok(consoleGroupView),
     },
     async ({ ctx, params, body }) => viewConsoleGroup(await removeGroupPermissions(ctx, params.id, body.permissionIds)),

@@ -28,6 +28,7 @@ export const groupMemberEndpoints = [
       description:
         'A service account is bound within its own account. 403 when the group may do more than the caller; 409 when the principal is bound so already.',
       body: bindingInput,
+      attaches: 'principalId',
       returns: created(groupBindingView),
     },
     async ({ ctx, params, body }) => viewGroupBinding(await addMember(ctx, params.id, body)),

@@ -92,6 +92,7 @@ export async function acceptInvitation(
   // Spares strangers' guesses the work of hashing; the write decides.
   const [found] = await selectInvited(ctx.db, digest, ctx.now());
   if (!found) throw invalidInvitation();
+  ctx.belongsTo(found.user.companyId, { type: 'user', id: found.user.id });
   const passwordHash = await hashPassword(input.password);
   const set = { passwordHash, name: input.name ?? found.user.name };
   const [, [accepted]] = await commit(ctx.db, acceptStatements(ctx.db, found.user, digest, set, ctx.now()));

@@ -21,6 +21,7 @@ const ACCOUNTS = 100;
 export async function requestReset(ctx: Context, input: { email: string; companySlug?: string }): Promise<void> {
   const [company] = input.companySlug === undefined ? [] : await selectCompanyBySlug(ctx.db, input.companySlug);
   if (input.companySlug !== undefined && !company) return;
+  if (company) ctx.belongsTo(company.id);
   const request = { kind: 'password_reset', companyId: company?.id ?? null, email: input.email } as const;
   await requestMail(ctx, request, mailResets);
 }
@@ -57,6 +58,7 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   // Spares strangers' guesses the work of hashing; the write decides.
   const [reset] = await selectOpenReset(ctx.db, digest, ctx.now());
   if (!reset) throw invalidReset();
+  ctx.belongsTo(reset.companyId, { type: 'user', id: reset.userId });
   const passwordHash = await hashPassword(input.password);
   const [, [changed]] = await commit(ctx.db, resetStatements(ctx.db, reset, passwordHash, ctx.now()));
   if (!changed) throw invalidReset();

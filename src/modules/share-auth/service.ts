@@ -35,6 +35,7 @@ export async function requestPortalCode(ctx: Context, input: { companySlug: stri
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   // An address is counted also where there is no company, so that one costs what the other does.
   const companyId = company?.id ?? NO_COMPANY;
+  if (company) ctx.belongsTo(companyId);
   await requestMail(ctx, { kind: 'portal_code', companyId, email: input.email }, mailPortalCode);
   if (company) authHappened(ctx, 'auth.code_requested', companyId, input.email);
 }
@@ -65,6 +66,7 @@ export async function verifyPortalCode(
 ): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY;
+  if (company) ctx.belongsTo(companyId);
   const trial = await prepareTry(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
   const [[tried], members] = await commit(ctx.db, [
     trial.statement,
@@ -83,6 +85,7 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   const now = ctx.now();
   const record: Outsider = { id: ctx.newId(), companyId, email, status: 'active', createdAt: now, lastLoginAt: now };
   const [outsider = record] = await upsertOutsider(ctx.db, record);
+  ctx.belongsTo(companyId, { type: 'outsider', id: outsider.id });
   const sessionId = ctx.newId();
   const jti = crypto.randomUUID();
   await insertSession(ctx.db, {
@@ -109,6 +112,7 @@ export async function refreshPortalSession(
   refreshToken: string,
 ): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
   const claims = await verifyPortalToken(ctx, refreshToken, 'refresh');
+  ctx.belongsTo(claims.company_id, { type: 'outsider', id: claims.sub });
   const now = ctx.now();
   const key = { companyId: claims.company_id, sessionId: claims.sid, outsiderId: claims.sub };
   const jti = crypto.randomUUID();

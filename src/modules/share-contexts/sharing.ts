@@ -171,6 +171,7 @@ export const shareContextEndpoints = [
       access,
       summary: 'Add a user, a group or an address from outside to a context',
       body: newMember,
+      attaches: 'id',
       returns: created(memberView),
     },
     async ({ ctx, params, body }) => viewMember(await addMember(ctx, params.id, body)),

@@ -28,6 +28,7 @@ export type SignInResult = SignedIn | PendingSecondFactor;
  * @throws Failure `sign_in.user_not_active`, `sign_in.overtaken`
  */
 export async function completeSignIn(ctx: Context, user: User, alongside: Statement[] = []): Promise<SignInResult> {
+  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   if (!user.isActive) throw userNotActive();
   if (!user.mfaEnabled) return { ...(await beginSession(ctx, user, alongside)), user };
   const now = ctx.now();

@@ -55,6 +55,7 @@ export async function logInWithSecondFactor(
   const [found] = await selectPending(ctx.db, digest, ctx.now());
   if (!found) throw pendingEnded();
   const { user } = found;
+  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const factor = { id: found.factorId, secret: found.secret, companyId: user.companyId, userId: user.id };
   return attempt(ctx, secondFactorOf(user.companyId, user.id), async () => {
     const now = ctx.now();

@@ -19,6 +19,7 @@ export interface TokenPair {
 
 /** A session of `user` that `statement` stores, and the tokens to hand out once it is stored. */
 export async function prepareSession(ctx: Context, user: User, { afterChange = false } = {}) {
+  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
   const now = ctx.now();
   const sessionId = ctx.newId();
   const jti = crypto.randomUUID();
@@ -57,6 +58,7 @@ export async function beginSession(ctx: Context, user: User, alongside: Statemen
  */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
+  ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
   const now = ctx.now();
   const key = { companyId: claims.company_id, sessionId: claims.sid, userId: claims.sub };
   const jti = crypto.randomUUID();

@@ -145,6 +145,7 @@ async function issueCode(
   const name = personName.safeParse(identity.name).data;
   const made = known ? null : prepareActiveUser(ctx, company.id, { email: email.data, name, passwordHash: null });
   const user = (known ?? made?.record) as User;
+  ctx.belongsTo(company.id, { type: 'user', id: user.id });
 
   const code = newSecretToken();
   const codeDigest = await sha256Hex(code);

@@ -99,6 +99,7 @@ export const consoleUserEndpoints = [
       summary: 'Put a user into more groups',
       description: 'Within the default account. 403 when a group may do more than the caller.',
       body: someGroups,
+      attaches: 'group_ids',
       returns: ok(consoleUserView),
     },
     async ({ ctx, params, body }) => viewConsoleUser(await addUserToGroups(ctx, params.id, body.group_ids)),
@@ -112,6 +113,7 @@ export const consoleUserEndpoints = [
       description:
         '403 when a new group may do more than the caller, or one that is left denies what the caller may not do.',
       body: anyGroups,
+      attaches: 'group_ids',
       returns: ok(consoleUserView),
     },
     async ({ ctx, params, body }) => viewConsoleUser(await replaceUserGroups(ctx, params.id, body.group_ids)),
@@ -124,6 +126,7 @@ export const consoleUserEndpoints = [
       summary: 'Take a user out of groups, in every account',
       description: '403 when a group denies what the caller may not do: the user would gain that.',
       body: anyGroups,
+      attaches: 'group_ids',
       returns: ok(consoleUserView),
     },
     async ({ ctx, params, body }) => viewConsoleUser(await removeUserFromGroups(ctx, params.id, body.group_ids)),
