@@ -64,6 +64,21 @@ it('what an attempt that broke off had made goes too, also when no job is left o
   expect(await storedFiles(company)).toEqual([]);
 });
 
+it('files of a job in work are kept however long it takes', async () => {
+  const analysed = await upload(company, [aFile('a.csv', aTable(10))], queue);
+  await deliverAll(queue);
+  const { columns } = (await jobOf(company, analysed)).inferred_schema;
+  await confirm(company, analysed, { display_name: 'demorada', columns }, queue);
+  const waiting = await upload(company, [aFile('b.csv', aTable(10))], queue);
+  // As if the queue had been away all the while.
+  queue.messages.length = 0;
+  await sweep(queue, 3 * DAY);
+  expect(await storedFiles(company)).toHaveLength(2);
+  await deliverAll(queue);
+  expect(await jobOf(company, analysed)).toMatchObject({ status: 'done', progress: { rows_processed: 10 } });
+  expect(await jobOf(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
+});
+
 it('rows that no load will come back to are dropped, those of a load are not', async () => {
   const jobId = await upload(company, [aFile('dados.csv', aTable(20_000))], queue);
   await deliverAll(queue);

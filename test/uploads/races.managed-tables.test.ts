@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
@@ -145,6 +146,19 @@ describe('two loads into one table', () => {
       [...OLD, ...A, ...B],
       [...OLD, ...B, ...A],
     ]).toContainEqual(await inTable(id));
+    await isWhole(id);
+  });
+});
+
+describe('a load that another delivery of its message brings into place first', () => {
+  it.each(['append', 'replace'])('%s: has nothing left to do, and the rows are there once', async (mode) => {
+    const { id } = await aTableOf(3);
+    const job = await aStagedJob(id, [10, 11], mode);
+    const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
+    expect(await job.publish()).toBe('done');
+    expect(await outcome).toBe('done');
+    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', error: null });
+    expect(await inTable(id)).toEqual(mode === 'append' ? [0, 1, 2, 10, 11] : [10, 11]);
     await isWhole(id);
   });
 });
