@@ -63,7 +63,7 @@ function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
 async function viewerOf(c: HonoContext<HttpEnv>, open: OpenToken, token: string): Promise<ViewerActor | null> {
   const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, { nearest: true });
   try {
-    return await open(context, token, async () => {});
+    return await open(context, token, null);
   } catch (error) {
     if (failureOf(error)) return null;
     throw error;

@@ -42,12 +42,15 @@ export const openEmbedToken =
     const { companyId, target, allowedOrigins, id: tokenId } = claims;
     if (target.type !== type || !ID_PATTERN.test(target.id)) throw invalidToken();
     try {
-      if (expired) throw invalidToken();
-      const [, exhibit] = await Promise.all([count(tokenId), readExhibit(ctx, claims)]);
+      const [counted, read] = await Promise.allSettled([count?.(tokenId), expired ? null : readExhibit(ctx, claims)]);
+      if (counted.status === 'rejected') throw counted.reason;
+      if (read.status === 'rejected') throw read.reason;
+      const exhibit = read.value;
+      if (exhibit === null) throw invalidToken();
       requireOrigin(ctx, allowedOrigins);
       return { kind: 'viewer', companyId, tokenId, allowedOrigins, shown: { claims, exhibit } };
     } catch (error) {
-      throw noted(ctx, claims, error);
+      throw count ? noted(ctx, claims, error) : error;
     }
   };
 
@@ -110,7 +113,13 @@ async function noting<T>(ctx: Context<EmbedViewer>, work: () => Promise<T>): Pro
 /** Records a refusal; other failures are none. */
 function noted(ctx: Context, claims: EmbedClaims, error: unknown): unknown {
   if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    happened(ctx, 'embed.denied', claims, { reason: error.reason });
+    happened(
+      ctx,
+      'embed.denied',
+      claims,
+      { reason: error.reason },
+      error.reason === 'token.invalid' ? claims.id : undefined,
+    );
   }
   return error;
 }
@@ -120,7 +129,8 @@ function happened(
   type: 'embed.executed' | 'embed.denied',
   { companyId, target, id }: EmbedClaims,
   details: Record<string, unknown> = {},
+  onceAMinute?: string,
 ): void {
   const actor = { kind: 'viewer', id: null, email: null } as const;
-  recordHappening(ctx, { type, companyId, actor, target, details: { token_id: id, ...details } });
+  recordHappening(ctx, { type, onceAMinute, companyId, actor, target, details: { token_id: id, ...details } });
 }

@@ -1,8 +1,11 @@
 import type { Actor, Context } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
+import { idsFrom } from '../../kernel/ids.ts';
+import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
 import { keyedDigest } from '../../platform/keyed-digest.ts';
 import { log, logError } from '../../platform/log.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
 import { addViews } from './store.ts';
 
 /** What happened; everything else about it is known from the context. */
@@ -16,6 +19,11 @@ export interface Happening {
   shareId?: string | null;
   shareContextId?: string | null;
   details?: Record<string, unknown>;
+  /**
+   * For what somebody can make happen who has no right to anything any more: of those that this tells apart, one a minute
+   * is kept, however many come.
+   */
+  onceAMinute?: string | undefined;
 }
 
 /** Leaves a record of what happened, handed over after the answer: nobody waits for it. */
@@ -42,10 +50,15 @@ export function recordHappening(ctx: Context, happening: Happening): void {
     correlationId: ctx.correlationId,
     details: happening.details ?? {},
   };
-  ctx.defer(handOver(ctx, event));
+  ctx.defer(handOver(ctx, event, happening.onceAMinute));
 }
 
-async function handOver(ctx: Context, event: Omit<ShareEvent, 'viewer'>): Promise<void> {
+async function handOver(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
+  if (onceAMinute !== undefined) {
+    event.id = await idOfMinute(event, onceAMinute);
+    if (handedOver.get(event.id)) return;
+    handedOver.set(event.id, true);
+  }
   try {
     await ctx.bindings.SHARE_EVENTS.send({ ...event, viewer: await viewerOf(ctx, event) } satisfies ShareEvent);
   } catch (error) {
@@ -53,6 +66,17 @@ async function handOver(ctx: Context, event: Omit<ShareEvent, 'viewer'>): Promis
     logError('share_event_not_queued', error);
     log('share_event', { id: event.id, company_id: event.companyId, type: event.type, share_id: event.shareId });
   }
+}
+
+/** What this isolate has handed over of what is kept once a minute. */
+const handedOver = new RecentlyUsed<string, true>(1000);
+const MINUTE_MS = 60_000;
+
+/** The same id for all of one minute: an event that is there already is not kept again, whichever isolate it comes from. */
+async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {
+  const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
+  const digest = await sha256Hex([companyId, type, what, minute].join('\n'));
+  return idsFrom(minute) + digest.slice(0, 16);
 }
 
 /** Who is known is told apart by id; others by address and browser, of which only a keyed digest is kept. */

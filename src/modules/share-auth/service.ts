@@ -36,14 +36,21 @@ export async function requestPortalCode(ctx: Context, input: { companySlug: stri
   // An address is counted also where there is no company, so that one costs what the other does.
   const companyId = company?.id ?? NO_COMPANY;
   if (company) ctx.belongsTo(companyId);
-  await requestMail(ctx, { kind: 'portal_code', companyId, email: input.email }, mailPortalCode);
-  if (company) authHappened(ctx, 'auth.code_requested', companyId, input.email);
+  const request = { kind: 'portal_code', companyId, email: input.email } as const;
+  // Recorded where a code goes out: to addresses that the company knows, five times an hour.
+  await requestMail(ctx, request, (_, due) =>
+    mailPortalCode(ctx, due, () => authHappened(ctx, { type: 'auth.code_requested', ...request })),
+  );
 }
 
 const NO_COMPANY = 'none';
 
 /** Makes a code and mails it to an address that is a member of a context; for any other it only does the same work. */
-export async function mailPortalCode(ctx: Context, { companyId, email }: MailRequest<'portal_code'>): Promise<void> {
+export async function mailPortalCode(
+  ctx: Context,
+  { companyId, email }: MailRequest<'portal_code'>,
+  onMember: () => void = () => {},
+): Promise<void> {
   const code = eightDigits();
   const kept = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
   const [, members, [company]] = await commit(ctx.db, [
@@ -52,6 +59,7 @@ export async function mailPortalCode(ctx: Context, { companyId, email }: MailReq
     selectCompany(ctx.db, companyId),
   ]);
   if (members.length === 0 || !company) return;
+  onMember();
   const [name = email] = email.split('@');
   await ctx.mailer.send(portalCodeMail({ to: email, name, company: company.name, code, minutes: CODE_MINUTES }));
 }
@@ -73,11 +81,15 @@ export async function verifyPortalCode(
     membershipsOfEmail(ctx.db, companyId, input.email),
   ]);
   if (!tried?.usedAt || members.length === 0) {
-    if (company) authHappened(ctx, 'auth.failed', companyId, input.email);
+    const { email } = input;
+    const once = tried ? undefined : email;
+    // Tries of a code are few; what is tried without one is kept once a minute, and nothing of addresses that nobody knows.
+    if (members.length > 0) authHappened(ctx, { type: 'auth.failed', companyId, email }, once);
     throw wrongEmailedCode();
   }
   const signedIn = await beginSession(ctx, companyId, input.email);
-  authHappened(ctx, 'auth.verified', companyId, input.email, signedIn.outsider.id);
+  const { id, email } = signedIn.outsider;
+  recordHappening(ctx, { type: 'auth.verified', companyId, actor: { kind: 'external', id, email } });
   return signedIn;
 }
 
@@ -163,14 +175,13 @@ function audienceOf(token: string): unknown {
   }
 }
 
+/** Records what was asked for or tried for an address. Whoever did it has proved nothing. */
 function authHappened(
   ctx: Context,
-  type: 'auth.code_requested' | 'auth.verified' | 'auth.failed',
-  companyId: string,
-  email: string,
-  id: string | null = null,
+  { type, companyId, email }: { type: 'auth.code_requested' | 'auth.failed'; companyId: string; email: string },
+  onceAMinute?: string,
 ): void {
-  recordHappening(ctx, { type, companyId, actor: { kind: 'external', id, email } });
+  recordHappening(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, onceAMinute });
 }
 
 /** Two groups of four, as people read and type them. */

@@ -43,7 +43,7 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
   ]);
   if (!found) throw invalidToken();
   const { share, companySlug } = found;
-  await count(share.id);
+  await count?.(share.id);
   try {
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
@@ -51,7 +51,7 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
     const { companyId, id: tokenId } = share;
     return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, shown };
   } catch (error) {
-    throw noted(ctx, share, error);
+    throw count ? noted(ctx, share, error) : error;
   }
 };
 
@@ -107,7 +107,13 @@ async function asViewer<T>(
 /** Records a refusal; other failures are none. */
 function noted(ctx: Context, share: SharedDashboard['share'], error: unknown): unknown {
   if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    happened(ctx, 'share.denied', share, { reason: error.reason });
+    happened(
+      ctx,
+      'share.denied',
+      share,
+      { reason: error.reason },
+      error.reason === 'token.invalid' ? share.id : undefined,
+    );
   }
   return error;
 }
@@ -117,9 +123,11 @@ function happened(
   type: 'share.resolved' | 'share.executed' | 'share.denied',
   share: SharedDashboard['share'],
   details: Record<string, unknown> = {},
+  onceAMinute?: string,
 ): void {
   recordHappening(ctx, {
     type,
+    onceAMinute,
     companyId: share.companyId,
     actor: { kind: 'viewer', id: null, email: null },
     target: { type: 'dashboard', id: share.dashboardId },
