@@ -5,17 +5,21 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isChoice, MAX_TEXT_LENGTH } from '../../kernel/parameters.ts';
 import {
   kindsOf,
+  lengthOf,
+  MAX_DASHBOARD_LENGTH,
   parameterMembers,
   parameterProblems,
   templateProblems,
   templateSql,
   type Visualization,
 } from '../visualizations/service.ts';
-import { standIn } from './dimensions.ts';
+import { optionsSql, standIn } from './dimensions.ts';
 
 const MAX_WIDGETS = 50;
 const MAX_FILTERS = 50;
 const MAX_STATIC_OPTIONS = 1000;
+/** What the SQL of options may hold together, in characters. */
+const MAX_OPTIONS_LENGTH = 100_000;
 const MAX_CACHE_SECONDS = 24 * 60 * 60;
 const STANDARD_CACHE_SECONDS = 60;
 
@@ -94,6 +98,7 @@ export const widgetIds = (layout: readonly Widget[]): string[] => [
 export function filterProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
   const ids = new Set(visualizations.map(({ id }) => id));
   return [
+    ...lengthProblems(filters, visualizations),
     ...parameterProblems(filters, 'filters'),
     ...filters.flatMap((each, index): FieldProblem[] => {
       const at = `filters.${index}`;
@@ -107,6 +112,21 @@ export function filterProblems(filters: readonly Filter[], visualizations: reado
         }),
       ];
     }),
+  ];
+}
+
+function lengthProblems(filters: readonly Filter[], visualizations: readonly Visualization[]): FieldProblem[] {
+  const sum = (lengths: number[]) => lengths.reduce((total, length) => total + length, 0);
+  const tooLong = (field: string, most: number, what: string) => [
+    { field, message: `must hold at most ${most} characters of ${what} together` },
+  ];
+  return [
+    ...(sum(visualizations.map(lengthOf)) > MAX_DASHBOARD_LENGTH
+      ? tooLong('layout', MAX_DASHBOARD_LENGTH, 'SQL and parameters')
+      : []),
+    ...(sum(filters.map(({ options }) => optionsSql(options)?.length ?? 0)) > MAX_OPTIONS_LENGTH
+      ? tooLong('filters', MAX_OPTIONS_LENGTH, 'SQL for options')
+      : []),
   ];
 }
 

@@ -16,6 +16,10 @@ export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'sc
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;
 const MAX_SERIES = 20;
+/** How often a template may use parameters. */
+const MAX_USES = 250;
+/** Characters of SQL and parameters that the visualizations of a dashboard may hold together: each viewer makes all be read. */
+export const MAX_DASHBOARD_LENGTH = 400_000;
 
 /** Text that can be sent to Postgres: no NUL, no half of a surrogate pair. */
 const isSendable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
@@ -78,7 +82,9 @@ export function templateProblems(
   field: string,
 ): FieldProblem[] {
   try {
-    const uses = parseTemplate(sql).placeholders.map((place) => misuse(place, kinds.get(place.slug)));
+    const { placeholders } = parseTemplate(sql);
+    if (placeholders.length > MAX_USES) return [{ field, message: `must use parameters at most ${MAX_USES} times` }];
+    const uses = placeholders.map((place) => misuse(place, kinds.get(place.slug)));
     return [...new Set(uses)].flatMap((message) => (message === undefined ? [] : [{ field, message }]));
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
@@ -112,6 +118,10 @@ export const visualizationChanges = z.object(members).partial();
 
 export type NewVisualization = z.output<typeof newVisualization>;
 export type VisualizationChanges = z.output<typeof visualizationChanges>;
+
+/** How much of a dashboard's length a visualization takes. */
+export const lengthOf = ({ sql, parameters }: { sql: string; parameters: readonly Parameter[] }): number =>
+  sql.length + JSON.stringify(parameters).length;
 
 /** What is wrong with a definition as a whole. */
 export function definitionProblems({

@@ -5,13 +5,20 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { boundValues, type Dimension, viewerRules } from '../../kernel/sharing-rules.ts';
 import { slugFrom } from '../../kernel/slug.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
-import { definitionProblems, type NewVisualization, type VisualizationChanges } from './definition.ts';
+import {
+  definitionProblems,
+  lengthOf,
+  MAX_DASHBOARD_LENGTH,
+  type NewVisualization,
+  type VisualizationChanges,
+} from './definition.ts';
 import { visualizationBusy, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
 import { type Execution, execute } from './run.ts';
 import {
   deleteVisualization as deleteRow,
   insertVisualization,
   readVisualizations,
+  selectLongestBeside,
   selectVisualization,
   selectVisualizations,
   updateVisualization,
@@ -19,7 +26,15 @@ import {
 } from './store.ts';
 
 export { denials, isAuthor, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
-export { kindsOf, parameterMembers, parameterProblems, templateProblems, templateSql } from './definition.ts';
+export {
+  kindsOf,
+  lengthOf,
+  MAX_DASHBOARD_LENGTH,
+  parameterMembers,
+  parameterProblems,
+  templateProblems,
+  templateSql,
+} from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
 export { executionSchema, viewExecution } from './results.ts';
 export { type Execution, execute, type Run } from './run.ts';
@@ -75,6 +90,7 @@ export async function changeVisualization(
   for (let tries = 0; tries < TRIES; tries++) {
     const next = { ...(await getVisualization(ctx, id)), ...changes, updatedAt: ctx.now() };
     requireSound(next);
+    if (changes.sql !== undefined || changes.parameters) await requireRoom(ctx, next);
     const [[changed]] = await commit(ctx.db, [updateVisualization(ctx.db, next)], SLUG_IS_UNIQUE);
     if (changed) return changed;
   }
@@ -118,6 +134,14 @@ export async function executeVisualization(
   const values = boundValues(viewerRules(visualizationDimensions(visualization)), parameters);
   const [execution] = await execute(ctx, [{ visualization, values }]);
   return execution as Execution;
+}
+
+/** The dashboards that the visualization stands on must have room for it. */
+async function requireRoom(ctx: CompanyContext, next: Visualization): Promise<void> {
+  const [beside] = await selectLongestBeside(ctx.db, next.companyId, next.id);
+  if ((beside?.length ?? 0) + lengthOf(next) <= MAX_DASHBOARD_LENGTH) return;
+  const message = `is too long for a dashboard that it stands on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
+  throw invalid([{ field: 'sql', message }]);
 }
 
 function requireSound(definition: Parameters<typeof definitionProblems>[0]): void {

@@ -34,6 +34,17 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
       ),
     );
 
+/** How long what stands beside a visualization is, on that of its dashboards where it is longest. */
+export const selectLongestBeside = (db: ControlDb, companyId: string, id: string) =>
+  db.all<{ length: number | null }>(sql`
+    select max(total) as length from (
+      select sum(length(visualizations.sql) + length(visualizations.parameters)) as total
+      from dashboard_visualizations as own
+        join dashboard_visualizations as other on other.dashboard_id = own.dashboard_id and other.visualization_id <> ${id}
+        join visualizations on visualizations.id = other.visualization_id and visualizations.company_id = ${companyId}
+      where own.visualization_id = ${id} and own.company_id = ${companyId}
+      group by own.dashboard_id)`);
+
 /** A page of the company's visualizations, newest first. `search` is a lower-case part of the name. */
 export const readVisualizations = (
   db: ControlDb,
