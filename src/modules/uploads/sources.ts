@@ -12,7 +12,7 @@ import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.t
 import { contentOf } from './workbook/content.ts';
 import { beginConversion, type ConversionState, convertOn } from './workbook/convert.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from './workbook/limits.ts';
-import { convertOld, MAX_OLD_BYTES } from './workbook/old.ts';
+import { convertOld } from './workbook/old.ts';
 import * as workbookProblems from './workbook/problems.ts';
 
 /** What lies in R2, under a name that people know. */
@@ -166,10 +166,13 @@ async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & 
 }
 
 async function convertOldWorkbook(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Step> {
-  if (stored.size_bytes > MAX_OLD_BYTES) throw new JobProblem(workbookProblems.tooLarge(stored.name));
-  const bytes = await readerOf(ctx, stored)(0, stored.size_bytes);
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
-  await writer.write(await convertOld(stored.name, bytes));
+  await convertOld({
+    name: stored.name,
+    size: stored.size_bytes,
+    read: readerOf(ctx, stored),
+    write: (text) => writer.write(text),
+  });
   await writer.flush();
   return { become: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }

@@ -3,6 +3,7 @@ import type { ZipSource } from '../../../src/modules/uploads/archive/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { readSegments } from '../../../src/modules/uploads/segments.ts';
 import { beginConversion, convertOn } from '../../../src/modules/uploads/workbook/convert.ts';
+import { convertOld } from '../../../src/modules/uploads/workbook/old.ts';
 
 /** Objects of R2, kept in memory. */
 function aBucket(): R2Bucket {
@@ -38,15 +39,27 @@ export async function textOf(book: Uint8Array, budget = 1 << 20): Promise<string
   return new TextDecoder().decode(bytes ?? undefined);
 }
 
-/** The code of the problem that a workbook has. */
-export async function problemWith(book: Uint8Array): Promise<string | undefined> {
-  try {
-    await textOf(book);
-    return undefined;
-  } catch (error) {
-    return (error as { error?: { code: string } }).error?.code ?? String(error);
-  }
+/** The text that a workbook of Excel 2 to 2003 becomes. */
+export async function oldText(book: Uint8Array): Promise<string> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  await convertOld({
+    name: 'livro.xls',
+    size: book.length,
+    read: zipOf(book).read,
+    write: async (text) => void pieces.push(text.slice()),
+  });
+  return new Blob(pieces).text();
 }
+
+/** The code of the problem that a workbook has. */
+export const problemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(textOf(book));
+export const oldProblemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(oldText(book));
+
+const codeOf = (conversion: Promise<string>): Promise<string | undefined> =>
+  conversion.then(
+    () => undefined,
+    (error) => (error as { error?: { code: string } }).error?.code ?? String(error),
+  );
 
 /** What inference makes of a sheet's text. */
 export function inferSheet(text: string): Inference {

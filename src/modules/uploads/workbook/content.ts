@@ -6,10 +6,13 @@ const OLE = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
 /** Excel's present format is a zip file, its old ones lie in an OLE container or, the oldest, begin with a BOF record. */
 export function contentOf(head: Uint8Array): Content {
   if (head[0] === 0x50 && head[1] === 0x4b && (head[2] === 3 || head[2] === 5)) return 'zip';
-  if (OLE.every((byte, index) => head[index] === byte)) return 'old';
+  if (isContainer(head)) return 'old';
   if (head[0] === 9 && [0, 2, 4, 8].includes(head[1] ?? -1) && head[3] === 0) return 'old';
   return isText(head) ? 'text' : 'unknown';
 }
+
+/** Whether an OLE container begins so. */
+export const isContainer = (head: Uint8Array): boolean => OLE.every((byte, index) => head[index] === byte);
 
 /** Control characters are in no text, unless it is UTF-16. */
 function isText(head: Uint8Array): boolean {

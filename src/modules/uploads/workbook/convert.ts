@@ -4,10 +4,11 @@ import { JobProblem } from '../problems.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from '../segments.ts';
 import { withHeaders } from './first-rows.ts';
 import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from './limits.ts';
+import { BeginsFurtherLeft } from './merged-rows.ts';
 import { type Merges, readMerges } from './merges.ts';
 import { openWorkbook, type Workbook } from './parts.ts';
 import * as problems from './problems.ts';
-import { BeginsFurtherLeft, beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from './sheet.ts';
+import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from './sheet.ts';
 import { type Namespaces, XmlUnreadable } from './xml.ts';
 
 /** Where the conversion of an Excel workbook stands: plain data. */

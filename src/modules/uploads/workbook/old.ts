@@ -1,108 +1,182 @@
-import type { CellObject, WorkSheet } from '@e965/xlsx';
+import type { ReadRange } from '../archive/directory.ts';
 import { JobProblem } from '../problems.ts';
-import { shownText } from './cells.ts';
+import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
+import { isContainer } from './content.ts';
 import { withHeaders } from './first-rows.ts';
-import type { Merge } from './merges.ts';
-import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
+import { MAX_COLUMNS, mostText, WorkbookTooLarge } from './limits.ts';
+import { MergedRows } from './merged-rows.ts';
+import { cellKey, usefulMerges } from './merges.ts';
+import { type OldBook, openOldBook, WorkbookEncrypted } from './old-book.ts';
+import { type OldCell, OldCells } from './old-cells.ts';
 import * as problems from './problems.ts';
+import { BLOCK_BYTES, eachRecord, RecordsDamaged } from './records.ts';
 import { RowWriter } from './row-writer.ts';
+import { TEXT_BYTES } from './sheet.ts';
 
-/** An old workbook is read as a whole: one of this size takes ten times as much memory. */
-export const MAX_OLD_BYTES = 8 * 1024 * 1024;
+/** Cells are in their order in all that Excel writes; others are put into it in memory, up to this size. */
+const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
+/** How often a workbook's bytes are read: for what is before the sheets, and twice a sheet. Sheets may not overlap. */
+const MAX_PASSES = 4;
+/** So many more may be read of small ones, of which each sheet is a whole block. */
+const FREE_BYTES = 16 * 1024 * 1024;
+
+/** A workbook's file, and where the text goes that is made of it. */
+export interface OldFile {
+  name: string;
+  size: number;
+  read: ReadRange;
+  write(text: Uint8Array): Promise<void>;
+}
 
 /**
- * The first sheet with rows of a workbook of Excel 97 to 2003 (BIFF), as the row writer writes it.
- * @throws JobProblem when it is encrypted, damaged, or has no rows
+ * Converts the first sheet with rows of a workbook of Excel 2 to 2003 (BIFF), as the row writer writes it.
+ * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
  */
-export async function convertOld(name: string, bytes: Uint8Array): Promise<Uint8Array> {
-  // Half a megabyte of code, for files that are rare.
-  const { read } = await import('@e965/xlsx');
-  let book: ReturnType<typeof read>;
+export async function convertOld(file: OldFile): Promise<void> {
   try {
-    book = read(bytes, {
-      type: 'array',
-      dense: true,
-      cellDates: false,
-      cellNF: true,
-      cellText: false,
-      cellHTML: false,
-    });
+    const stream = await streamOf(file);
+    const book = await openOldBook(stream);
+    const conversion = new OldConversion(file, stream, book);
+    for (const offset of book.sheets) if (await conversion.convert(offset)) return;
   } catch (error) {
-    throw new JobProblem(
-      /password|encrypt/i.test(String(error)) ? problems.encrypted(name) : problems.unreadable(name),
-    );
+    throw problemOf(error, file.name);
   }
-  const epoch1904 = book.Workbook?.WBProps?.date1904 === true;
-  const hidden = (sheet: string) => (book.Workbook?.Sheets?.find((entry) => entry.name === sheet)?.Hidden ? 1 : 0);
-  const order = [...book.SheetNames].sort((a, b) => hidden(a) - hidden(b));
-  for (const sheetName of order) {
-    const sheet = book.Sheets[sheetName];
-    const text = sheet && sheetText(sheet, epoch1904);
-    if (text) return text;
-  }
-  throw new JobProblem(problems.empty(name));
+  throw new JobProblem(problems.empty(file.name));
 }
 
-type Cells = (CellObject | null | undefined)[][];
+/** Workbooks lie in a container; before Excel 5 they were files by themselves. */
+async function streamOf({ read, size }: OldFile): Promise<ByteStream> {
+  if (!isContainer(await read(0, 8))) return { read, size };
+  const streams = await openCompound(read, size);
+  if (streams.has('encryptedpackage')) throw new WorkbookEncrypted();
+  const stream = streams.get('workbook') ?? streams.get('book');
+  if (!stream) throw new CompoundDamaged();
+  return stream;
+}
 
-/** The rows of a sheet; undefined when none has a value. */
-function sheetText(sheet: WorkSheet, epoch1904: boolean): Uint8Array | undefined {
-  const cells = (sheet['!data'] ?? []) as Cells;
-  const merges = (sheet['!merges'] ?? []).map(({ s, e }) => ({ top: s.r + 1, bottom: e.r + 1, left: s.c, right: e.c }));
-  repeatDown(cells, merges);
-  const first = firstColumn(cells);
-  if (first < 0) return undefined;
-  const writer = new RowWriter({ row: 0, width: 0, filled: 0 });
-  const formats = new Map<string, Shown>();
-  const formatOf = (code: string | number | undefined): Shown => {
-    if (code === undefined) return NUMBER;
-    if (typeof code === 'number') return builtinFormat(code);
-    const known = formats.get(code) ?? customFormat(code);
-    formats.set(code, known);
-    return known;
-  };
-  for (const [index, row] of cells.entries()) {
-    // Rows without cells are holes.
-    if (!row) continue;
-    writer.begin(index + 1);
-    for (const [column, cell] of row.entries()) {
-      if (hasValue(cell) && writer.goTo(column - first)) writeCell(writer, cell, formatOf(cell.z), epoch1904);
+/** What is known of a sheet before it is converted. */
+interface Survey {
+  cells: OldCells;
+  /** Its first column with a value; -1 without. */
+  first: number;
+  isSorted: boolean;
+}
+
+class OldConversion {
+  readonly #file: OldFile;
+  readonly #stream: ByteStream;
+  readonly #book: OldBook;
+  #read: number;
+  #written = 0;
+
+  constructor(file: OldFile, stream: ByteStream, book: OldBook) {
+    this.#file = file;
+    this.#stream = stream;
+    this.#book = book;
+    this.#read = book.read;
+  }
+
+  /** Converts the sheet that begins at an offset; false when it has no rows. */
+  async convert(offset: number): Promise<boolean> {
+    const survey = await this.#survey(offset);
+    if (survey.first < 0) return false;
+    const merges = usefulMerges(survey.cells.merges);
+    const writer = new RowWriter({ row: 0, width: 0, filled: 0 });
+    const rows = new OldRows(this.#book, writer, new MergedRows(writer, merges, survey.first));
+    let isFirst = true;
+    const flush = async () => {
+      const text = isFirst ? withHeaders(writer.take(), merges.headers, survey.first) : writer.take();
+      isFirst = false;
+      this.#written += text.length;
+      if (this.#written > mostText(this.#file.size)) throw new WorkbookTooLarge();
+      await this.#file.write(text);
+    };
+    if (survey.isSorted) {
+      const cells = new OldCells(this.#book, (cell) => rows.write(cell));
+      for (let at = offset; !cells.ended; await flush())
+        at += await this.#pass(cells, at, () => writer.ended >= TEXT_BYTES);
+    } else {
+      for (const cell of await this.#sorted(offset)) {
+        rows.write(cell);
+        if (writer.ended >= TEXT_BYTES) await flush();
+      }
     }
-    writer.end();
+    rows.end();
+    await flush();
+    return true;
   }
-  return withHeaders(writer.take(), merges, first);
+
+  async #survey(offset: number): Promise<Survey> {
+    let first = MAX_COLUMNS;
+    let last = 0;
+    let isSorted = true;
+    const cells = new OldCells(this.#book, ({ row, column }) => {
+      if (column < first) first = column;
+      const key = cellKey(row, column);
+      if (key <= last) isSorted = false;
+      last = key;
+    });
+    await this.#pass(cells, offset, () => false);
+    return { cells, first: last === 0 ? -1 : first, isSorted };
+  }
+
+  /** The cells of a sheet in their order; of those in the same place the last. */
+  async #sorted(offset: number): Promise<OldCell[]> {
+    if (this.#stream.size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
+    const all = new Map<number, OldCell>();
+    const cells = new OldCells(this.#book, (cell) => all.set(cellKey(cell.row, cell.column), cell));
+    await this.#pass(cells, offset, () => false);
+    return [...all].sort(([a], [b]) => a - b).map(([, cell]) => cell);
+  }
+
+  /** Reads a sheet's records from an offset on, to its end or until there is enough, and answers their bytes. */
+  async #pass(cells: OldCells, offset: number, isEnough: () => boolean): Promise<number> {
+    const read = await eachRecord(this.#stream, offset, (kind, content) => {
+      cells.take(kind, content);
+      return cells.ended || isEnough();
+    });
+    this.#read += Math.max(read, BLOCK_BYTES);
+    if (this.#read > FREE_BYTES + MAX_PASSES * this.#file.size) throw new WorkbookTooLarge();
+    return read;
+  }
 }
 
-/** A merged cell's value in the rows below, as far as they have values of their own. */
-function repeatDown(cells: Cells, merges: Merge[]): void {
-  for (const { top, bottom, left } of merges) {
-    const anchor = cells[top - 1]?.[left];
-    if (!hasValue(anchor)) continue;
-    for (let row = top; row < bottom; row++) {
-      const below = cells[row];
-      if (below?.some(hasValue) && !hasValue(below[left])) below[left] = anchor;
+/** Writes cells in their order. */
+class OldRows {
+  readonly #book: OldBook;
+  readonly #writer: RowWriter;
+  readonly #rows: MergedRows;
+  #row = 0;
+
+  constructor(book: OldBook, writer: RowWriter, rows: MergedRows) {
+    this.#book = book;
+    this.#writer = writer;
+    this.#rows = rows;
+  }
+
+  write({ row, column, value, isText }: OldCell): void {
+    if (row !== this.#row) {
+      this.end();
+      this.#rows.begin(row);
+      this.#row = row;
     }
+    if (!this.#rows.goTo(column)) return;
+    const { texts } = this.#book;
+    if (typeof value === 'number') this.#writer.quoted(texts.bytes, texts.start(value), texts.end(value));
+    else if (isText) this.#writer.quotedText(value);
+    else this.#writer.bareText(value);
+    this.#rows.endCell(column);
+  }
+
+  end(): void {
+    if (this.#row > 0) this.#rows.end();
   }
 }
 
-const hasValue = (cell: CellObject | null | undefined): cell is CellObject =>
-  cell !== null && cell !== undefined && cell.v !== undefined && cell.v !== '' && cell.t !== 'e' && cell.t !== 'z';
-
-function firstColumn(cells: Cells): number {
-  let first = -1;
-  for (const row of cells) {
-    const column = row?.findIndex(hasValue) ?? -1;
-    if (column >= 0 && (first < 0 || column < first)) first = column;
-  }
-  return first;
-}
-
-function writeCell(writer: RowWriter, { t, v }: CellObject, shown: Shown, epoch1904: boolean): void {
-  if (t === 'b') writer.bareText(v === true ? 'true' : 'false');
-  else if (t === 'n') {
-    const text = shownText(String(v), shown, epoch1904);
-    if (text === null) return;
-    if (shown.kind === 'code' || shown.kind === 'span') writer.quotedText(text);
-    else writer.bareText(text);
-  } else writer.quotedText(String(v).replaceAll('\0', '').toWellFormed());
+function problemOf(error: unknown, file: string): unknown {
+  if (error instanceof WorkbookEncrypted) return new JobProblem(problems.encrypted(file));
+  if (error instanceof WorkbookTooLarge) return new JobProblem(problems.oldTooLarge(file));
+  // A record that is shorter than what it should hold is a range error.
+  const isDamaged = [CompoundDamaged, RecordsDamaged, RangeError].some((kind) => error instanceof kind);
+  return isDamaged ? new JobProblem(problems.unreadable(file)) : error;
 }

@@ -3,6 +3,7 @@ import { unpack, unpackWhole, type ZipSource } from '../archive/unpack.ts';
 import { mostXml, WorkbookTooLarge } from './limits.ts';
 import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
+import type { Texts } from './texts.ts';
 import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from './xml.ts';
 
 /** A workbook without its sheets' rows. */
@@ -11,7 +12,7 @@ export interface Workbook {
   epoch1904: boolean;
   /** How cells of each style show numbers. */
   formats: Shown[];
-  strings: SharedStrings;
+  strings: Texts;
   /** The worksheets in their order, those that are hidden last. */
   sheets: ZipEntry[];
 }
@@ -44,7 +45,7 @@ export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbo
   return {
     epoch1904,
     formats: readFormats((await part(target('styles')))?.bytes),
-    strings,
+    strings: strings.texts,
     sheets: sheets.flatMap(({ relation }) => {
       const found = relations.get(relation);
       const entry = found?.type === 'worksheet' ? entries.get(normalized(found.target)) : undefined;

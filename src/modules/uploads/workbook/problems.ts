@@ -16,3 +16,10 @@ export const tooLarge = (file: string) =>
     file,
     `A planilha "${file}" é grande demais para ser convertida. Salve-a como .csv e envie novamente.`,
   );
+
+export const oldTooLarge = (file: string) =>
+  problem(
+    'WORKBOOK_TOO_LARGE',
+    file,
+    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .xlsx e envie novamente.`,
+  );

@@ -33,12 +33,18 @@ export class RowWriter {
     this.filled = from.filled;
   }
 
-  /** Takes what was written; the writer goes on empty. The view is valid until the next call. */
+  /** Takes the rows that have ended. One that was begun goes on. */
   take(): Uint8Array {
-    const written = this.#out.subarray(0, this.#at);
-    this.#at = 0;
+    const ended = this.#out.slice(0, this.#rowStart);
+    this.#out.copyWithin(0, this.#rowStart, this.#at);
+    this.#at -= this.#rowStart;
     this.#rowStart = 0;
-    return written;
+    return ended;
+  }
+
+  /** Bytes of rows that have ended. */
+  get ended(): number {
+    return this.#rowStart;
   }
 
   /** Begins a row, from 1; those in between are empty. */
@@ -118,6 +124,7 @@ export class RowWriter {
     }
     this.#reserve(1);
     this.#out[this.#at++] = LINE_FEED;
+    this.#rowStart = this.#at;
     this.row++;
   }
 

@@ -1,7 +1,8 @@
 import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
 import { columnAt, integerAt, shownText, unescapeText } from './cells.ts';
-import { MAX_COLUMNS, MAX_ROWS, WorkbookTooLarge } from './limits.ts';
-import { cellKey, type Fill, type Merges } from './merges.ts';
+import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
+import { MergedRows } from './merged-rows.ts';
+import type { Fill, Merges } from './merges.ts';
 import { NUMBER } from './number-format.ts';
 import type { Workbook } from './parts.ts';
 import { RowWriter } from './row-writer.ts';
@@ -39,9 +40,8 @@ export interface SheetState {
 
 /** A row's XML is at most this long. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
-/** Text that is held in memory, about, before it is handed on; and of merged cells that go on below, at most. */
-const TEXT_BYTES = 4 * 1024 * 1024;
-const MAX_FILL_LENGTH = 1024 * 1024;
+/** Text that is held in memory, about, before it is handed on. */
+export const TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The state before a sheet's first byte. @param first column, from 0, that the sheet begins with */
 export const beginSheet = (first: number): SheetState => ({
@@ -60,16 +60,6 @@ export function namesIn(head: Uint8Array): Namespaces {
   const reader = new XmlReader(head);
   for (let token = reader.next(); token !== CUT; token = reader.next()) if (reader.is('sheetData')) break;
   return reader.names;
-}
-
-/** A row begins left of the column that was taken for the first: the sheet is to be converted again, from there. */
-export class BeginsFurtherLeft extends Error {
-  readonly column: number;
-
-  constructor(column: number) {
-    super('a row begins further left');
-    this.column = column;
-  }
 }
 
 type Opened = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
@@ -93,23 +83,17 @@ export function convertRows(
 
 class RowConverter {
   readonly #workbook: Opened;
-  readonly #down: Map<number, number>;
   readonly #state: SheetState;
   readonly #reader: XmlReader;
   readonly #writer: RowWriter;
-  #fills: Fill[];
-  /** The next of them in the present row, those that the row adds, and the mark of the present cell. */
-  #nextFill = 0;
-  #added: Fill[] = [];
-  #cellMark = -1;
+  readonly #rows: MergedRows;
 
   constructor(workbook: Opened, merges: Merges, state: SheetState, block: Uint8Array) {
     this.#workbook = workbook;
-    this.#down = merges.down;
-    this.#fills = state.fills;
     this.#state = { ...state };
     this.#reader = new XmlReader(block, { names: state.names });
     this.#writer = new RowWriter(state);
+    this.#rows = new MergedRows(this.#writer, merges, state.first, state.fills);
   }
 
   run(isLast: boolean): { state: SheetState; text: Uint8Array } {
@@ -133,13 +117,13 @@ class RowConverter {
         }
       }
       taken = reader.at;
-      isFull = this.#writer.mark >= TEXT_BYTES;
+      isFull = this.#writer.ended >= TEXT_BYTES;
       if (state.done || isFull) break;
     }
     if (isLast && !state.done && !isFull) throw new XmlUnreadable('a sheet that is cut off');
     const { row, width, filled } = this.#writer;
     const offset = state.offset + taken;
-    return { state: { ...state, offset, row, width, filled, fills: this.#fills }, text: this.#writer.take() };
+    return { state: { ...state, offset, row, width, filled, fills: this.#rows.fills }, text: this.#writer.take() };
   }
 
   /** Converts the row whose tag was just read; false when the block ends before the row does. */
@@ -149,15 +133,9 @@ class RowConverter {
     let row = writer.row + 1;
     if (reader.attribute('r')) row = integerAt(reader.bytes, reader.valueStart, reader.valueEnd);
     if (row <= writer.row || row > MAX_ROWS) throw new XmlUnreadable('rows out of order');
-    writer.begin(row);
-    this.#nextFill = 0;
-    this.#added = [];
+    this.#rows.begin(row);
     if (hasCells && !this.#cells()) return false;
-    // A row of nothing but what is merged into it from above is none.
-    const isEmpty = writer.isEmpty;
-    if (!isEmpty) this.#fill(MAX_COLUMNS);
-    writer.end();
-    if (!isEmpty) this.#passFills(row);
+    this.#rows.end();
     return true;
   }
 
@@ -201,10 +179,9 @@ class RowConverter {
         if (inline === null) return false;
       }
     }
-    this.#cellMark = -1;
     if (inline !== null) this.#text(column, inline);
     else if (end > start) this.#value(column, type, style, start, end, encoded);
-    if (this.#down.size > 0 && this.#cellMark >= 0) this.#remember(column);
+    this.#rows.endCell(column);
     return true;
   }
 
@@ -239,11 +216,12 @@ class RowConverter {
         if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
         const from = strings.start(index);
         const to = strings.end(index);
-        if (to > from && this.#goTo(column)) this.#writer.quoted(strings.bytes, from, to);
+        if (to > from && this.#rows.goTo(column)) this.#writer.quoted(strings.bytes, from, to);
         break;
       }
       case BOOLEAN:
-        if (this.#goTo(column)) this.#writer.bareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
+        if (this.#rows.goTo(column))
+          this.#writer.bareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
         break;
       case TEXTUAL:
         if (encoded && hasReference(bytes, start, end)) this.#text(column, unescapeText(decodeText(bytes, start, end)));
@@ -260,11 +238,11 @@ class RowConverter {
     const { bytes } = this.#reader;
     const shown = this.#workbook.formats[style] ?? NUMBER;
     if (shown.kind === 'number' && isPlainNumber(bytes, start, end)) {
-      if (this.#goTo(column)) this.#writer.bare(bytes, start, end);
+      if (this.#rows.goTo(column)) this.#writer.bare(bytes, start, end);
       return;
     }
     const text = shownText(decodeText(bytes, start, end), shown, this.#workbook.epoch1904);
-    if (text === null || !this.#goTo(column)) return;
+    if (text === null || !this.#rows.goTo(column)) return;
     // A code is a text that happens to be kept as a number.
     if (shown.kind === 'code' || shown.kind === 'span') this.#writer.quotedText(text);
     else this.#writer.bareText(text);
@@ -273,46 +251,10 @@ class RowConverter {
   #isoDate(column: number, value: string, style: number): void {
     const text = isoText(value, (this.#workbook.formats[style] ?? NUMBER).kind === 'date');
     if (text === null) this.#text(column, unescapeText(value));
-    else if (this.#goTo(column)) this.#writer.bareText(text);
+    else if (this.#rows.goTo(column)) this.#writer.bareText(text);
   }
 
   #text(column: number, text: string): void {
-    if (text !== '' && this.#goTo(column)) this.#writer.quotedText(text);
-  }
-
-  #goTo(column: number): boolean {
-    const { first } = this.#state;
-    if (column < first) throw new BeginsFurtherLeft(column);
-    if (this.#fills.length > 0) this.#fill(column);
-    const there = this.#writer.goTo(column - first);
-    this.#cellMark = this.#writer.mark;
-    return there;
-  }
-
-  /** Repeats merged cells from above that stand before the column. */
-  #fill(column: number): void {
-    for (; this.#nextFill < this.#fills.length; this.#nextFill++) {
-      const { column: place, until, text } = this.#fills[this.#nextFill] as Fill;
-      if (place > column) return;
-      // A cell with a value of its own keeps it.
-      if (place === column || until <= this.#writer.row) continue;
-      if (this.#writer.goTo(place - this.#state.first)) this.#writer.bareText(text);
-    }
-  }
-
-  /** Keeps the cell that was just written for the rows below that it is merged with. */
-  #remember(column: number): void {
-    const until = this.#down.get(cellKey(this.#writer.row + 1, column));
-    if (until === undefined) return;
-    this.#added.push({ column, until, text: new TextDecoder().decode(this.#writer.since(this.#cellMark)) });
-  }
-
-  /** After a row with values: those that end with it are done with, those that it began stand in the next. */
-  #passFills(row: number): void {
-    if (this.#fills.length > 0) this.#fills = this.#fills.filter(({ until }) => until > row);
-    if (this.#added.length === 0) return;
-    this.#fills = [...this.#fills, ...this.#added].sort((a, b) => a.column - b.column);
-    if (this.#fills.reduce((length, { text }) => length + text.length, 0) > MAX_FILL_LENGTH)
-      throw new WorkbookTooLarge();
+    if (text !== '' && this.#rows.goTo(column)) this.#writer.quotedText(text);
   }
 }

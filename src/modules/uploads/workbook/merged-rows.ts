@@ -1,0 +1,90 @@
+import { MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
+import { cellKey, type Fill, type Merges } from './merges.ts';
+import type { RowWriter } from './row-writer.ts';
+
+/** Text of merged cells that go on below, at most. */
+const MAX_FILL_LENGTH = 1024 * 1024;
+
+/** A row begins left of the column that was taken for the first: the sheet is to be converted again, from there. */
+export class BeginsFurtherLeft extends Error {
+  readonly column: number;
+
+  constructor(column: number) {
+    super('a row begins further left');
+    this.column = column;
+  }
+}
+
+/** Writes a sheet's rows cell by cell, and repeats merged cells in the rows below that have values of their own. */
+export class MergedRows {
+  readonly #writer: RowWriter;
+  readonly #down: Merges['down'];
+  readonly #first: number;
+  #fills: Fill[];
+  /** The next of them in the present row, those that the row adds, and where the present cell's field begins. */
+  #next = 0;
+  #added: Fill[] = [];
+  #cellMark = -1;
+
+  /** @param first the sheet's first column with a value, from 0 */
+  constructor(writer: RowWriter, merges: Merges, first: number, fills: Fill[] = []) {
+    this.#writer = writer;
+    this.#down = merges.down;
+    this.#first = first;
+    this.#fills = fills;
+  }
+
+  /** What is still to be repeated below. */
+  get fills(): Fill[] {
+    return this.#fills;
+  }
+
+  /** Begins a row, from 1. */
+  begin(row: number): void {
+    this.#writer.begin(row);
+    this.#next = 0;
+    this.#added = [];
+  }
+
+  /** Goes to a column, from 0, to write its value. False when the row is past it. @throws BeginsFurtherLeft */
+  goTo(column: number): boolean {
+    if (column < this.#first) throw new BeginsFurtherLeft(column);
+    if (this.#fills.length > 0) this.#fill(column);
+    const there = this.#writer.goTo(column - this.#first);
+    this.#cellMark = this.#writer.mark;
+    return there;
+  }
+
+  /** Ends a cell, with a value or without: one with a value is kept for the rows below that it is merged with. */
+  endCell(column: number): void {
+    const mark = this.#cellMark;
+    this.#cellMark = -1;
+    if (mark < 0 || this.#down.size === 0) return;
+    const until = this.#down.get(cellKey(this.#writer.row + 1, column));
+    if (until === undefined) return;
+    this.#added.push({ column, until, text: new TextDecoder().decode(this.#writer.since(mark)) });
+  }
+
+  /** Ends the row. One of nothing but what is merged into it from above is none. */
+  end(): void {
+    const isEmpty = this.#writer.isEmpty;
+    if (!isEmpty) this.#fill(MAX_COLUMNS);
+    this.#writer.end();
+    if (isEmpty) return;
+    if (this.#fills.length > 0) this.#fills = this.#fills.filter(({ until }) => until > this.#writer.row);
+    if (this.#added.length === 0) return;
+    this.#fills = [...this.#fills, ...this.#added].sort((a, b) => a.column - b.column);
+    if (this.#fills.reduce((sum, { text }) => sum + text.length, 0) > MAX_FILL_LENGTH) throw new WorkbookTooLarge();
+  }
+
+  /** Repeats merged cells from above that stand before the column. */
+  #fill(column: number): void {
+    for (; this.#next < this.#fills.length; this.#next++) {
+      const { column: place, until, text } = this.#fills[this.#next] as Fill;
+      if (place > column) return;
+      // A cell with a value of its own keeps it.
+      if (place === column || until <= this.#writer.row) continue;
+      if (this.#writer.goTo(place - this.#first)) this.#writer.bareText(text);
+    }
+  }
+}

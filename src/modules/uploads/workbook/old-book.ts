@@ -1,0 +1,144 @@
+import type { ByteStream } from './compound.ts';
+import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
+import { charactersAt, decoderOfPage, OldTexts } from './old-texts.ts';
+import * as record from './records.ts';
+import { RecordsDamaged } from './records.ts';
+import type { Texts } from './texts.ts';
+
+/** The workbook cannot be read without its password. */
+export class WorkbookEncrypted extends Error {}
+
+/** The format's editions: Excel 2, 3, 4, 5 (and 95), 97 to 2003. */
+export type Edition = 2 | 3 | 4 | 5 | 8;
+
+/** An old workbook without its sheets' rows. */
+export interface OldBook {
+  edition: Edition;
+  epoch1904: boolean;
+  /** How cells of each style show numbers; before Excel 3 of each format. */
+  formats: Shown[];
+  texts: Texts;
+  /** Decodes texts that are not of Excel 97 or later. */
+  decoder: TextDecoder;
+  /** Where the worksheets begin, in their order, those that are hidden last. */
+  sheets: number[];
+  /** Bytes that were read. */
+  read: number;
+}
+
+const WORKBOOK = 5;
+const WORKSHEET = 0;
+
+/** Reads what comes before the sheets of an old workbook. @throws WorkbookEncrypted, RecordsDamaged, RangeError */
+export async function openOldBook(stream: ByteStream): Promise<OldBook> {
+  const reader = new BookReader();
+  const read = await record.eachRecord(stream, 0, (kind, content, offset) => reader.take(kind, content, offset));
+  return { ...reader.book(), read };
+}
+
+class BookReader {
+  #edition: Edition = 8;
+  #isSheet = false;
+  #epoch1904 = false;
+  #decoder = decoderOfPage(0);
+  readonly #texts = new OldTexts();
+  #before = 0;
+  /** Whether a sheet is hidden, by its offset. */
+  readonly #sheets = new Map<number, boolean>();
+  /** Format codes by number, and each style's number. */
+  readonly #codes = new Map<number, string>();
+  readonly #styles: number[] = [];
+
+  /** Takes in a record; true after the last. */
+  take(kind: number, content: DataView, offset: number): boolean {
+    if (offset === 0) this.#begin(kind, content);
+    if (kind !== record.CONTINUE) this.#before = kind;
+    switch (kind) {
+      case record.PASSWORD:
+        throw new WorkbookEncrypted();
+      case record.DATE_MODE:
+        this.#epoch1904 = content.getUint16(0, true) === 1;
+        break;
+      case record.CODE_PAGE:
+        this.#decoder = decoderOfPage(content.getUint16(0, true));
+        break;
+      case record.FORMAT_2:
+        this.#codes.set(this.#codes.size, this.#shortText(content, 0));
+        break;
+      case record.FORMAT:
+        this.#format(content);
+        break;
+      case record.STYLE:
+        this.#styles.push(content.getUint16(2, true));
+        break;
+      case record.STYLE_3:
+      case record.STYLE_4:
+        this.#styles.push(content.getUint8(1));
+        break;
+      case record.SHEET:
+        this.#sheet(content);
+        break;
+      case record.TEXTS:
+      case record.CONTINUE:
+        if (this.#before === record.TEXTS) this.#texts.feed(bytesOf(content), kind === record.TEXTS);
+        break;
+    }
+    return kind === record.END;
+  }
+
+  #begin(kind: number, content: DataView): void {
+    if (!record.isBeginning(kind)) throw new RecordsDamaged();
+    const editions: Record<number, Edition> = { 9: 2, 521: 3, 1033: 4 };
+    this.#edition = editions[kind] ?? (content.getUint16(0, true) === 0x600 ? 8 : 5);
+    // The oldest are a single sheet.
+    this.#isSheet = content.getUint16(2, true) !== WORKBOOK;
+  }
+
+  #format(content: DataView): void {
+    if (this.#edition < 5) this.#codes.set(this.#codes.size, this.#shortText(content, 2));
+    else if (this.#edition === 5) this.#codes.set(content.getUint16(0, true), this.#shortText(content, 2));
+    else {
+      const wide = (content.getUint8(4) & 1) !== 0;
+      this.#codes.set(content.getUint16(0, true), charactersAt(content, 5, content.getUint16(2, true), wide));
+    }
+  }
+
+  #shortText(content: DataView, at: number): string {
+    return this.#decoder.decode(bytesOf(content).subarray(at + 1, at + 1 + content.getUint8(at)));
+  }
+
+  #sheet(content: DataView): void {
+    if (content.getUint8(5) !== WORKSHEET) return;
+    this.#sheets.set(content.getUint32(0, true), (content.getUint8(4) & 3) !== 0);
+  }
+
+  book(): Omit<OldBook, 'read'> {
+    const sheets = [...this.#sheets].sort(([, a], [, b]) => Number(a) - Number(b)).map(([offset]) => offset);
+    return {
+      edition: this.#edition,
+      epoch1904: this.#epoch1904,
+      formats: this.#formats(),
+      texts: this.#texts.texts,
+      decoder: this.#decoder,
+      sheets: this.#isSheet ? [0] : sheets,
+    };
+  }
+
+  #formats(): Shown[] {
+    const known = new Map([...this.#codes].map(([number, code]) => [number, customFormat(code)]));
+    const shown = (number: number) =>
+      known.get(number) ?? (this.#edition < 5 ? oldestFormat(number) : builtinFormat(number));
+    return this.#edition === 2 ? Array.from({ length: 64 }, (_, number) => shown(number)) : this.#styles.map(shown);
+  }
+}
+
+/** Formats that workbooks before Excel 5 have without saying so. */
+function oldestFormat(number: number): Shown {
+  if (number >= 12 && number <= 15) return { kind: 'date' };
+  if (number >= 16 && number <= 19) return { kind: 'time' };
+  return number === 20 ? { kind: 'datetime' } : NUMBER;
+}
+
+/** The bytes of a record's content. */
+export const bytesOf = (content: DataView): Uint8Array =>
+  new Uint8Array(content.buffer, content.byteOffset, content.byteLength);

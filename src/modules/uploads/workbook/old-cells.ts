@@ -1,0 +1,170 @@
+import { shownText } from './cells.ts';
+import type { Merge } from './merges.ts';
+import { NUMBER, type Shown } from './number-format.ts';
+import { bytesOf, type OldBook } from './old-book.ts';
+import { charactersAt, cleaned } from './old-texts.ts';
+import * as record from './records.ts';
+import { RecordsDamaged } from './records.ts';
+
+/** A cell with a value: its row from 1, its column from 0, and the value as it is written. */
+export interface OldCell {
+  row: number;
+  column: number;
+  /** A number is a shared text's. */
+  value: string | number;
+  isText: boolean;
+}
+
+const SCRATCH = new DataView(new ArrayBuffer(8));
+
+/** Reads an old workbook's sheet record by record, and hands on each cell with a value. */
+export class OldCells {
+  /** The sheet has ended. */
+  ended = false;
+  readonly merges: Merge[] = [];
+  readonly #book: OldBook;
+  readonly #onCell: (cell: OldCell) => void;
+  #depth = 0;
+  /** The cell of a formula whose text comes in a record of its own. */
+  #awaiting: { row: number; column: number } | null = null;
+
+  constructor(book: OldBook, onCell: (cell: OldCell) => void) {
+    this.#book = book;
+    this.#onCell = onCell;
+  }
+
+  /** Takes in a record; sheets of charts may lie within. @throws RecordsDamaged, RangeError */
+  take(kind: number, content: DataView): void {
+    if (record.isBeginning(kind)) this.#depth++;
+    else if (this.#depth === 0) throw new RecordsDamaged();
+    else if (kind === record.END) this.ended = --this.#depth === 0;
+    else if (this.#depth === 1) this.#take(kind, content);
+  }
+
+  #take(kind: number, content: DataView): void {
+    // Where the value stands: the oldest records have three bytes about its looks before it, the others two.
+    const isOldest = kind < record.FORMULA || (kind === record.FORMULA && this.#book.edition < 5);
+    const at = isOldest ? 7 : 6;
+    switch (kind) {
+      case record.INTEGER_2:
+        this.#number(content, at, content.getUint16(at, true));
+        break;
+      case record.NUMBER_2:
+      case record.NUMBER:
+        this.#number(content, at, content.getFloat64(at, true));
+        break;
+      case record.SHORT_NUMBER:
+        this.#number(content, at, shortNumber(content.getUint32(at, true)));
+        break;
+      case record.ROW_OF_NUMBERS:
+        this.#numbers(content);
+        break;
+      case record.LABEL_2:
+      case record.LABEL:
+      case record.RICH_LABEL:
+        this.#text(placeOf(content), this.#textAt(content, at, isOldest));
+        break;
+      case record.TEXT_CELL:
+        this.#shared(content);
+        break;
+      case record.BOOLEAN_2:
+      case record.BOOLEAN:
+        // Else it is an error, which shows what is wrong, and is no value.
+        if (content.getUint8(at + 1) === 0) this.#bare(placeOf(content), content.getUint8(at) === 0 ? 'false' : 'true');
+        break;
+      case record.FORMULA:
+      case record.FORMULA_3:
+      case record.FORMULA_4:
+        this.#formula(content, at);
+        break;
+      case record.STRING_2:
+      case record.STRING:
+        if (this.#awaiting) this.#text(this.#awaiting, this.#textAt(content, 0, kind === record.STRING_2));
+        this.#awaiting = null;
+        break;
+      case record.MERGES:
+        this.#merged(content);
+        break;
+    }
+  }
+
+  #formula(content: DataView, at: number): void {
+    const isNumber = content.getUint16(at + 6, true) !== 0xffff;
+    const kind = content.getUint8(at);
+    if (isNumber) this.#number(content, at, content.getFloat64(at, true));
+    else if (kind === 0) this.#awaiting = placeOf(content);
+    else if (kind === 1) this.#bare(placeOf(content), content.getUint8(at + 2) === 0 ? 'false' : 'true');
+  }
+
+  #number(content: DataView, at: number, value: number): void {
+    const { edition, formats } = this.#book;
+    const looks = edition === 2 ? content.getUint8(5) & 63 : content.getUint8(4) & 63;
+    this.#shown(placeOf(content), value, formats[at === 7 ? looks : content.getUint16(4, true)]);
+  }
+
+  #numbers(content: DataView): void {
+    const { row, column } = placeOf(content);
+    for (let at = 4, index = 0; at + 6 <= content.byteLength - 2; at += 6, index++) {
+      const format = this.#book.formats[content.getUint16(at, true)];
+      this.#shown({ row, column: column + index }, shortNumber(content.getUint32(at + 2, true)), format);
+    }
+  }
+
+  #shown(place: { row: number; column: number }, value: number, format: Shown = NUMBER): void {
+    const text = shownText(String(value), format, this.#book.epoch1904);
+    if (text === null) return;
+    // A code is a text that happens to be kept as a number.
+    if (format.kind === 'code' || format.kind === 'span') this.#text(place, text);
+    else this.#bare(place, text);
+  }
+
+  #bare(place: { row: number; column: number }, value: string): void {
+    this.#onCell({ ...place, value, isText: false });
+  }
+
+  #text(place: { row: number; column: number }, value: string): void {
+    if (value !== '') this.#onCell({ ...place, value, isText: true });
+  }
+
+  #shared(content: DataView): void {
+    const { texts } = this.#book;
+    const value = content.getUint32(6, true);
+    if (value >= texts.count) throw new RecordsDamaged();
+    if (texts.end(value) > texts.start(value)) this.#onCell({ ...placeOf(content), value, isText: true });
+  }
+
+  #textAt(content: DataView, at: number, isShort: boolean): string {
+    const { edition, decoder } = this.#book;
+    if (edition === 8 && !isShort) {
+      const wide = (content.getUint8(at + 2) & 1) !== 0;
+      const room = Math.floor((content.byteLength - at - 3) / (wide ? 2 : 1));
+      return cleaned(charactersAt(content, at + 3, Math.min(room, content.getUint16(at, true)), wide));
+    }
+    const [length, from] = isShort ? [content.getUint8(at), at + 1] : [content.getUint16(at, true), at + 2];
+    return cleaned(decoder.decode(bytesOf(content).subarray(from, from + length)));
+  }
+
+  #merged(content: DataView): void {
+    const count = content.getUint16(0, true);
+    for (let index = 0; index < count; index++) {
+      const [top, bottom, left, right] = [0, 2, 4, 6].map((part) => content.getUint16(2 + index * 8 + part, true));
+      if (top === undefined || bottom === undefined || left === undefined || right === undefined) return;
+      this.merges.push({ top: top + 1, bottom: bottom + 1, left, right });
+    }
+  }
+}
+
+const placeOf = (content: DataView): { row: number; column: number } => ({
+  row: content.getUint16(0, true) + 1,
+  column: content.getUint16(2, true),
+});
+
+/** A whole number of 30 bits, or the first 30 bits of any; perhaps a hundred times what is meant. */
+function shortNumber(bits: number): number {
+  let value = bits >> 2;
+  if ((bits & 2) === 0) {
+    SCRATCH.setUint32(4, bits & ~3, true);
+    value = SCRATCH.getFloat64(0, true);
+  }
+  return (bits & 1) === 0 ? value : value / 100;
+}

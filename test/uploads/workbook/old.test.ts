@@ -1,0 +1,223 @@
+import { type BookType, CFB, utils, type WorkSheet, write } from '@e965/xlsx';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { oldProblemWith, oldText } from './converting.ts';
+
+const ROWS = [
+  ['Nome', 'Dia', 'Pago', 'Valor'],
+  ['Ana, "a primeira"', new Date(Date.UTC(2024, 0, 31)), true, 0.1 + 0.2],
+  ['Bia', null, false, 12345678901],
+];
+const TEXT = '"Nome","Dia","Pago","Valor"\n"Ana, ""a primeira""",2024-01-31,true,0.3\n"Bia",,false,12345678901\n';
+
+const sheetOf = (rows: unknown[][]): WorkSheet => utils.aoa_to_sheet(rows, { UTC: true, sheetStubs: false });
+
+interface Parts {
+  edition?: string;
+  hidden?: string;
+  date1904?: boolean;
+}
+
+/** A workbook as another program writes it. */
+function anOldBook(sheets: Record<string, WorkSheet>, { edition = 'biff8', hidden, date1904 }: Parts = {}): Uint8Array {
+  const book = utils.book_new();
+  for (const [name, sheet] of Object.entries(sheets)) utils.book_append_sheet(book, sheet, name);
+  book.Workbook = {
+    WBProps: { date1904: date1904 === true },
+    Sheets: book.SheetNames.map((name) => ({ name, Hidden: name === hidden ? 1 : 0 })),
+  };
+  return new Uint8Array(write(book, { type: 'array', bookType: edition as BookType, bookSST: edition === 'biff8' }));
+}
+
+/** The records of a workbook, changed. */
+function withRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8Array): Uint8Array {
+  const container = CFB.read(book, { type: 'array' });
+  const stream = CFB.find(container, '/Workbook');
+  if (!stream) throw new Error('a workbook has a stream of records');
+  CFB.utils.cfb_add(
+    container,
+    '/Workbook',
+    change(new Uint8Array(stream.content as unknown as ArrayLike<number>)) as never,
+  );
+  return new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
+}
+
+const recordOf = (kind: number, ...content: number[]): number[] => [
+  kind & 255,
+  kind >> 8,
+  content.length & 255,
+  content.length >> 8,
+  ...content,
+];
+const two = (number: number): number[] => [number & 255, number >> 8];
+const four = (number: number): number[] => [...two(number & 0xffff), ...two(number >>> 16)];
+
+/** A workbook of these records of a sheet, and of these shared texts' records. */
+function aBookOfRecords(cells: number[][], texts: number[][] = []): Uint8Array {
+  const begin = (kind: number) => recordOf(0x809, ...two(0x600), ...two(kind), ...new Array(12).fill(0));
+  const globals = (offset: number) => [
+    begin(5),
+    recordOf(0xe0, ...new Array(20).fill(0)),
+    recordOf(0x85, ...four(offset), 0, 0, 1, 0, 65),
+    ...texts,
+    recordOf(0x0a),
+  ];
+  const before = globals(0).flat().length;
+  return new Uint8Array([...globals(before), begin(16), ...cells, recordOf(0x0a)].flat());
+}
+
+/** The records of texts that cells share, with formatting behind each, cut after at most so many bytes. */
+function sharedTexts(texts: string[], room: number): number[][] {
+  const records: number[][] = [[...four(texts.length), ...four(texts.length)]];
+  let record = records[0] as number[];
+  const next = (...first: number[]) => {
+    record = first;
+    records.push(record);
+  };
+  for (const [index, text] of texts.entries()) {
+    const wide = /[^\0-\xff]/.test(text) || index % 2 === 1 ? 1 : 0;
+    if (record.length + 5 > room) next();
+    record.push(...two(text.length), 8 | wide, ...two(1));
+    for (let at = 0; at < text.length; at++) {
+      if (record.length + 1 + wide > room) next(wide);
+      record.push(...(wide ? two(text.charCodeAt(at)) : [text.charCodeAt(at)]));
+    }
+    for (const byte of [1, 0, 2, 0]) {
+      if (record.length + 1 > room) next();
+      record.push(byte);
+    }
+  }
+  return records.map((content, index) => recordOf(index === 0 ? 0xfc : 0x3c, ...content));
+}
+
+const number = (row: number, column: number, value: number): number[] =>
+  recordOf(0x27e, ...two(row), ...two(column), 0, 0, ...four((value << 2) | 2));
+
+describe('an old workbook', () => {
+  it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])('of the edition %s is one line a row', async (edition) => {
+    expect(await oldText(anOldBook({ Dados: sheetOf(ROWS) }, { edition }))).toBe(TEXT);
+  });
+
+  it('is its first sheet with a value; those that are hidden come last', async () => {
+    const sheets = { Segredo: sheetOf([['x']]), Vazia: sheetOf([]), Dados: sheetOf(ROWS) };
+    expect(await oldText(anOldBook(sheets, { hidden: 'Segredo' }))).toBe(TEXT);
+    expect(await oldProblemWith(anOldBook({ Vazia: sheetOf([]) }))).toBe('NO_ROWS');
+  });
+
+  it('shows what the person sees: codes, formulas, errors as nothing, days from 1904', async () => {
+    const sheet: WorkSheet = {
+      '!ref': 'B2:G3',
+      B2: { t: 'n', v: 1310100, z: '00000-000' },
+      C2: { t: 'n', v: 3, f: '1+2' },
+      D2: { t: 's', v: 'são', f: 'A1&"o"' },
+      E2: { t: 'e', v: 7 },
+      F2: { t: 'n', v: 43860.5, z: 'm/d/yy h:mm' },
+      G2: { t: 'b', v: true, f: 'TRUE()' },
+      C3: { t: 'n', v: 1.25 },
+    };
+    expect(await oldText(anOldBook({ S: sheet }, { date1904: true }))).toBe(
+      '\n"01310-100",3,"são",,2024-01-31T12:00:00,true\n,1.25,,,,\n',
+    );
+  });
+
+  it('keeps texts that go on from record to record, whatever their width', async () => {
+    const word = fc.tuple(
+      fc.string({ unit: fc.constantFrom('a', 'é', '漢', '😀'), minLength: 1 }),
+      fc.integer({ min: 1, max: 40 }),
+    );
+    const words = fc.array(
+      word.map(([text, times]) => text.repeat(times)),
+      { minLength: 1 },
+    );
+    await fc.assert(
+      fc.asyncProperty(words, fc.integer({ min: 8, max: 300 }), async (texts, room) => {
+        const cells = texts.map((_, row) => recordOf(0xfd, ...two(row), 0, 0, 0, 0, ...four(row)));
+        const text = await oldText(aBookOfRecords(cells, sharedTexts(texts, room)));
+        expect(text).toBe(texts.map((word) => `"${word}"\n`).join(''));
+      }),
+    );
+  });
+
+  it('repeats what is merged in the rows below, and names columns by merged headers', async () => {
+    const sheet = sheetOf([
+      ['Região', 'Telefone', null, 'Total'],
+      ['Norte', 1, 2, 3],
+      [null, 4, 5, 6],
+      ['Sul', 7, 8, 9],
+    ]);
+    sheet['!merges'] = ['A2:A3', 'B1:C1'].map((range) => utils.decode_range(range));
+    expect(await oldText(anOldBook({ S: sheet }))).toBe(
+      '"Região","Telefone","Telefone 2","Total"\n"Norte",1,2,3\n"Norte",4,5,6\n"Sul",7,8,9\n',
+    );
+  });
+
+  it('may have its cells in any order, and other sheets within', async () => {
+    const chart = [recordOf(0x809, ...two(0x600), ...two(32)), number(0, 0, 99), recordOf(0x0a)];
+    const cells = [number(1, 1, 4), number(0, 1, 2), ...chart, number(1, 0, 3), number(0, 0, 0), number(0, 0, 1)];
+    expect(await oldText(aBookOfRecords(cells))).toBe('1,2\n3,4\n');
+  });
+
+  it('is the same whatever its rows are', async () => {
+    const value = fc.oneof(
+      fc.constant(null),
+      // What writes the workbook takes the smallest numbers for whole ones.
+      fc.double({ noNaN: true, noDefaultInfinity: true, min: 0.001, max: 1e9 }),
+      fc.integer(),
+      fc.boolean(),
+      fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', 'é', '漢', '😀') }),
+    );
+    const written = (cell: unknown) => {
+      if (cell === null || cell === '') return '';
+      if (typeof cell === 'string') return `"${cell.replaceAll('"', '""')}"`;
+      return typeof cell === 'number' ? String(Number(cell.toPrecision(15))) : String(cell);
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(value, { maxLength: 6 }), { maxLength: 30 }), async (rows) => {
+        const all = [['x'], ...rows];
+        const lines = (await oldText(anOldBook({ S: sheetOf(all) }))).split('\n');
+        const trimmed = (line: string) => line.replace(/,+$/, '');
+        const expected = all.map((row) => trimmed(row.map(written).join(','))).join('\n');
+        // Lines within texts are cut like all others, on both sides.
+        expect(lines.map(trimmed).join('\n').trimEnd()).toBe(expected.split('\n').map(trimmed).join('\n').trimEnd());
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('an old workbook that cannot be read', () => {
+  it('is told as such, wherever it is damaged or cut off', async () => {
+    const book = anOldBook({ S: sheetOf(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
+    const known = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
+    const whole = await oldText(book);
+    for (let at = 0; at < book.length; at += 173) {
+      const cut = book.slice(0, at);
+      const problem = await oldProblemWith(cut);
+      // What is cut off may be what nobody reads.
+      if (problem === undefined) expect(await oldText(cut)).toBe(whole);
+      else expect(problem).toBe('WORKBOOK_UNREADABLE');
+      const changed = book.slice();
+      changed[at] = (changed[at] as number) ^ 0xff;
+      expect(known).toContain(await oldProblemWith(changed));
+    }
+  });
+
+  it('is encrypted', async () => {
+    const password = recordOf(0x2f, ...new Array(54).fill(1));
+    const book = withRecords(anOldBook({ S: sheetOf(ROWS) }), (records) => {
+      const first = 4 + (records[2] as number) + 256 * (records[3] as number);
+      return new Uint8Array([...records.subarray(0, first), ...password, ...records.subarray(first)]);
+    });
+    expect(await oldProblemWith(book)).toBe('WORKBOOK_ENCRYPTED');
+  });
+
+  it('has sectors that lead nowhere or in a circle, or none', async () => {
+    const book = anOldBook({ S: sheetOf(ROWS) });
+    const fat = (new DataView(book.buffer).getUint32(76, true) + 1) * 512;
+    for (const next of [0, 1, 2, 3, 4, 5, 100_000]) {
+      const changed = book.slice();
+      for (let at = fat; at < fat + 512; at += 4) new DataView(changed.buffer).setUint32(at, next, true);
+      expect(await oldProblemWith(changed)).toBe('WORKBOOK_UNREADABLE');
+    }
+  });
+});
