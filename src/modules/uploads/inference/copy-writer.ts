@@ -2,6 +2,7 @@ import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '
 import { conversionTo, convert } from './convert.ts';
 import { decoderOf, utf8Of1252 } from './encoding.ts';
 import { InferenceError, shown } from './errors.ts';
+import { POINT } from './forms.ts';
 import { type Fields, fieldText } from './records.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { BARE, ESCAPED, QUOTED } from './special-field.ts';
@@ -54,6 +55,8 @@ export class CopyWriter {
   readonly #doubled: number;
   readonly #latin: boolean;
   readonly #conversions: (Conversion | null)[];
+  /** Those of a workbook's numbers, which have a point however the texts beside them are written; else the same. */
+  readonly #ofNumbers: (Conversion | null)[];
   #out: Uint8Array;
   #at = 0;
 
@@ -69,6 +72,10 @@ export class CopyWriter {
     this.#conversions = columns.map(({ type, formats }) =>
       type === 'text' ? null : conversionTo(type, formats, zone),
     );
+    this.#ofNumbers =
+      file.dialect.sheet === true
+        ? this.#conversions.map((conversion) => conversion && { ...conversion, decimal: POINT })
+        : this.#conversions;
     this.#out = new Uint8Array(bytes.length + (bytes.length >> 2) + 1024);
   }
 
@@ -83,8 +90,9 @@ export class CopyWriter {
     const { starts, ends, count } = this.#fields;
     for (let index = 0; index < this.#columns.length; index++) {
       const column = this.#columns[index] as WrittenColumn;
-      const conversion = this.#conversions[index] as Conversion | null;
       const { field } = column;
+      const isBare = this.#fields.kinds[field] === BARE;
+      const conversion = (isBare ? this.#ofNumbers : this.#conversions)[index] as Conversion | null;
       const start = starts[field] as number;
       const end = ends[field] as number;
       this.#reserve((end - start) * 3 + CONVERSION_ROOM);
