@@ -97,11 +97,13 @@ const bodyLimit = (where: string, megabytes: number): string =>
   `${where} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
   'a zone on Business takes 200 MB.';
 
-/** Mail comes from a domain that is onboarded to Email Sending; before, every mail is refused. */
+/** Mail comes from a domain that is onboarded to Email Sending, unless another service sends it; before, every mail is refused. */
 async function checkMail({ settings: { vars } }: Environment, account: CloudflareAccount): Promise<Findings> {
   const from = vars.MAIL_FROM ?? '';
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1]?.toLowerCase();
   if (!domain) return problem(`MAIL_FROM is "${from}": give it an address, such as Console <no-reply@your.domain>.`);
+  const provider = vars.MAIL_PROVIDER || 'cloudflare';
+  if (provider !== 'cloudflare') return note(`Mail from ${domain} is sent by ${provider}, which needs MAIL_API_KEY.`);
   const enable = `have Cloudflare send its mail: npx wrangler email sending enable ${domain}`;
   return unlessRefused(
     async () => {

@@ -6,6 +6,7 @@ import { appendSecretFile } from '../secret-file.ts';
 const GIVEN = [
   { name: 'NEON_API_KEY', isNeeded: true, hint: 'an API key of Neon: https://console.neon.tech/app/settings/api-keys' },
   { name: 'PLATFORM_ADMIN_TOKEN', isNeeded: false, hint: 'without it no organization can be created' },
+  { name: 'MAIL_API_KEY', isNeeded: false, hint: 'only another MAIL_PROVIDER than Cloudflare needs it' },
   { name: 'AI_API_KEY', isNeeded: false, hint: 'without it no model is asked for suggestions' },
 ];
 

@@ -68,6 +68,12 @@ it('finds nothing to do where everything is ready', async () => {
   });
 });
 
+it('asks nothing of a mail domain that another service sends for', async () => {
+  const { isReady, text } = await look({ vars: { MAIL_FROM: 'a@elsewhere.test', MAIL_PROVIDER: 'resend' } });
+  expect(isReady).toBe(true);
+  expect(text).toContain('Mail from elsewhere.test is sent by resend, which needs MAIL_API_KEY.');
+});
+
 describe('before anything is made, it says what has to be done', () => {
   it.each<[string, Case & { before?: () => void }, RegExp]>([
     [
