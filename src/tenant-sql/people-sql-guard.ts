@@ -1,56 +1,74 @@
 import { type SqlToken, sqlTokens } from '../kernel/sql-lexer.ts';
+import { arrayLiteral } from '../kernel/sql-template.ts';
+import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './people-sql-functions.ts';
+
+/** The names in a statement that are not known to be harmless, by what they would have to be to do harm. */
+export interface DoubtfulNames {
+  /** Stand before a bracket: functions, if there are any of that name; else aliases, tables, syntax. */
+  called: string[];
+  /** Stand behind a point, where PostgreSQL also takes a function's name: `(row).pg_typeof`. */
+  members: string[];
+  /** Any name: types, if the system has any of that name. */
+  named: string[];
+}
 
 /**
- * Functions that PostgreSQL lets everybody call and no owner can take away, although they reach beyond the statement:
- * into other sessions, the session's own limits, SQL given as text, locks that outlive the transaction.
+ * Reads what a statement names. PostgreSQL itself then says which of the names mean anything (`REFUSES_NAMES`), so that
+ * what a new version adds is refused until somebody has looked at it.
+ * @returns the name, as it is written, that is refused in any case; else those that are in doubt
  */
-const FUNCTIONS = new RegExp(
-  `^(?:${[
-    // Everything of the system's own, except what only describes or formats a value (below).
-    'pg_\\w+',
-    'set_config',
-    'lo_\\w+|loread|lowrite',
-    'dblink\\w*',
-    // They run SQL that comes as text, where nobody has looked at it.
-    '(?:query|table|cursor|schema|database)_to_xml\\w*',
-    'ts_stat|ts_rewrite',
-    'to_reg\\w+|col_description|obj_description|shobj_description',
-    'nextval|setval|currval|lastval',
-    'binary_upgrade_\\w+|crosstab\\w*|connectby',
-  ].join('|')})$`,
-);
-
-/** Functions named `pg_…` that anybody may use. `pg_sleep` only takes the time that the statement has anyway. */
-const HARMLESS = new Set([
-  'pg_typeof',
-  'pg_size_pretty',
-  'pg_size_bytes',
-  'pg_column_size',
-  'pg_sleep',
-  'pg_sleep_for',
-]);
-
-/** Types that turn a number into the name of a table, schema or role that the reader may not see, arrays of them too. */
-const OBJECT_TYPES =
-  /^_?reg(?:class|namespace|proc|procedure|oper|operator|type|role|config|dictionary|collation|database)$/;
-
-/**
- * What in a statement people may not use, as they wrote it; undefined when there is nothing. Grants and the read-only
- * transaction keep data safe; this closes what PostgreSQL leaves open to every login.
- */
-export function refusedName(sql: string): string | undefined {
+export function namesOf(sql: string): { refused: string } | DoubtfulNames {
   const tokens = sqlTokens(sql).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
+  const called = new Set<string>();
+  const members = new Set<string>();
+  const named = new Set<string>();
+  const text = (index: number): string => {
+    const token = tokens[index];
+    return token ? sql.slice(token.start, token.end) : '';
+  };
   for (const [index, token] of tokens.entries()) {
-    const written = sql.slice(token.start, token.end);
-    if (token.kind === 'unicode_identifier') return written;
+    const written = text(index);
+    // Spelt with escapes, a name is not to be told apart from others.
+    if (token.kind === 'unicode_identifier') return { refused: written };
     const name = identifier(token, written);
     if (name === undefined) continue;
-    if (OBJECT_TYPES.test(name)) return written;
-    const next = tokens[index + 1];
-    const called = next !== undefined && sql[next.start] === '(';
-    if (called && FUNCTIONS.test(name) && !HARMLESS.has(name)) return written;
+    if (name === 'information_schema') return { refused: written };
+    if (!ALLOWED_TYPES.has(name)) named.add(name);
+    if (ALLOWED_FUNCTIONS.has(name)) continue;
+    if (text(index + 1) === '(') {
+      if (name !== 'current_setting' || !asksForAllowedSetting(text(index + 2), text(index + 3))) called.add(name);
+    } else if (text(index - 1) === '.') members.add(name);
   }
-  return undefined;
+  return { called: [...called], members: [...members], named: [...named] };
+}
+
+/**
+ * Fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the system's own:
+ * SQL has no plainer way. Its values are made by `valuesOf`.
+ *
+ * Whose row type a function takes, it can be called on as a member: one that takes any type, or any row (`any`,
+ * `anyelement`, `anynonarray`, `anycompatible`, `anycompatiblenonarray`, `record`).
+ */
+export const REFUSES_NAMES = `SELECT min(name::text)::integer FROM (
+    SELECT proname FROM pg_catalog.pg_proc WHERE proname = ANY ($1::name[])
+    UNION ALL
+    SELECT proname FROM pg_catalog.pg_proc
+      WHERE proname = ANY ($2::name[]) AND proargtypes[0] IN (2276, 2283, 2776, 5077, 5079, 2249)
+    UNION ALL
+    SELECT typname FROM pg_catalog.pg_type
+      WHERE typname = ANY ($3::name[]) AND typnamespace = 'pg_catalog'::pg_catalog.regnamespace
+  ) AS refused (name)`;
+
+/** What `REFUSES_NAMES` is bound to. */
+export const valuesOf = ({ called, members, named }: DoubtfulNames): string[] =>
+  [called, members, named].map((names) => arrayLiteral(names));
+
+/** The name that `REFUSES_NAMES` failed for. */
+export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
+
+function asksForAllowedSetting(argument: string, next: string): boolean {
+  const [, setting] = /^'([a-z_]+)'$/i.exec(argument) ?? [];
+  return setting !== undefined && ALLOWED_SETTINGS.has(setting.toLowerCase()) && next === ')';
 }
 
 /** A name as PostgreSQL reads it: lower-case unless it is quoted. */

@@ -4,7 +4,7 @@ import type { CompiledSql } from '../kernel/sql-template.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
 import { queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './people-sql-failures.ts';
-import { refusedName } from './people-sql-guard.ts';
+import { type DoubtfulNames, namesOf, REFUSES_NAMES, refusedBy, valuesOf } from './people-sql-guard.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
 import { unavailable } from './unavailable.ts';
 import { toJsonValue } from './values.ts';
@@ -62,10 +62,10 @@ export async function runPeopleSql(
   statement: CompiledSql,
   limits: PeopleSqlLimits = STANDARD_LIMITS,
 ): Promise<PeopleSqlResult> {
-  const name = refusedName(statement.text);
-  if (name !== undefined) throw queryRefused(new Error(`${name} is not available here`));
+  const names = namesOf(statement.text);
+  if ('refused' in names) throw queryRefused(notAvailable(names.refused));
   const client = await sql.connect();
-  const run = new PeopleSqlRun(client, statement, limits, () => sql.drop());
+  const run = new PeopleSqlRun(client, statement, names, limits, () => sql.drop());
   client.query(run);
   return run.result;
 }
@@ -79,7 +79,9 @@ const READS_NO_CATALOG = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock
 
 const CURSOR = 'people_sql';
 
-type Step = 'leave' | 'begin' | 'limit' | 'declare' | 'look' | 'fetch' | 'end';
+const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
+
+type Step = 'names' | 'leave' | 'begin' | 'limit' | 'declare' | 'look' | 'fetch' | 'end';
 
 /** One statement on its way; the driver calls it while it is the connection's active query. */
 class PeopleSqlRun implements Submittable {
@@ -98,11 +100,11 @@ class PeopleSqlRun implements Submittable {
   #succeed!: (result: PeopleSqlResult) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(client: Client, statement: CompiledSql, limits: PeopleSqlLimits, drop: () => void) {
+  constructor(client: Client, statement: CompiledSql, names: DoubtfulNames, limits: PeopleSqlLimits, drop: () => void) {
     this.#limits = limits;
     this.#drop = drop;
     this.#stream = (client as unknown as { connection: { stream: DataStream } }).connection.stream;
-    this.#steps = stepsOf(statement, limits);
+    this.#steps = stepsOf(statement, names, limits);
     this.result = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
@@ -189,14 +191,23 @@ class PeopleSqlRun implements Submittable {
     if (!isPostgresError(error)) return isConnectionProblem(error) ? unavailable(error) : error;
     if (TIMEOUTS.has(error.code)) return queryTimedOut(error);
     if (error.severity !== 'ERROR') return unavailable(error);
+    if (this.#here === 'names') return queryRefused(notAvailable(refusedBy(error)));
     if (this.#here === 'look') return queryRefused(new Error("only the company's own tables can be read"));
     return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed(error) : error;
   }
 }
 
-function stepsOf(statement: CompiledSql, { rows, milliseconds }: PeopleSqlLimits): [Step, string, (string | null)[]][] {
+function stepsOf(
+  statement: CompiledSql,
+  names: DoubtfulNames,
+  { rows, milliseconds }: PeopleSqlLimits,
+): [Step, string, (string | null)[]][] {
   return [
     // An earlier statement of this connection may have failed inside its transaction.
+    ['leave', 'ROLLBACK', []],
+    // In a transaction of its own: it reads the catalog itself.
+    ['begin', 'BEGIN READ ONLY', []],
+    ['names', REFUSES_NAMES, valuesOf(names)],
     ['leave', 'ROLLBACK', []],
     ['begin', 'BEGIN READ ONLY', []],
     ['limit', SETTINGS, [`${milliseconds}ms`, `${milliseconds + GRACE_MS}ms`]],

@@ -76,7 +76,7 @@ describe('what a result holds', () => {
     'SELECT 1;',
     'SELECT 1 -- the end',
     '(SELECT 1 UNION SELECT 2 ORDER BY 1) LIMIT 1',
-    'SELECT pg_typeof(1)::text, now() IS NOT NULL',
+    'SELECT now() IS NOT NULL',
   ]) {
     it(`runs: ${text}`, async () => {
       expect((await world.run(text)).rows.length).toBeGreaterThan(0);

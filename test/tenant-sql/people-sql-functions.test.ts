@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Failure } from '../../src/kernel/failure.ts';
+import { databaseMessage } from '../../src/tenant-sql/people-sql-failures.ts';
+import { ALLOWED_FUNCTIONS, ALLOWED_TYPES } from '../../src/tenant-sql/people-sql-functions.ts';
+import { aTenantWithTables } from './people-sql-support.ts';
+import refusedFunctions from './refused-functions.txt?raw';
+
+let world: Awaited<ReturnType<typeof aTenantWithTables>>;
+beforeAll(async () => {
+  world = await aTenantWithTables();
+});
+afterAll(async () => {
+  await world?.owner.close();
+});
+
+const names = async (query: string): Promise<string[]> => {
+  const rows = await world.owner.query<{ name: string }>(query);
+  return rows.map(({ name }) => name).sort();
+};
+
+/** Those that look names up, and those of the system's own; with their arrays. */
+const REFUSED_TYPES = `
+  aclitem pg_brin_bloom_summary pg_brin_minmax_multi_summary pg_ddl_command pg_dependencies pg_mcv_list
+  pg_ndistinct pg_node_tree pg_snapshot regclass regcollation regconfig regdictionary regnamespace regoper regoperator
+  regproc regprocedure regrole regtype`.match(/\w+/g) as string[];
+
+const IS_REFUSED_TYPE = `IN (SELECT oid FROM pg_type WHERE ltrim(typname, '_') = ANY ('{${REFUSED_TYPES.join(',')}}'))`;
+
+describe('what PostgreSQL has', () => {
+  it('is, of functions, allowed or refused by name: what a new version brings is looked at first', async () => {
+    const all = await names('SELECT DISTINCT proname AS name FROM pg_proc');
+    const refused = refusedFunctions.match(/\w+/g) as string[];
+    expect(all.filter((name) => !ALLOWED_FUNCTIONS.has(name))).toEqual([...refused].sort());
+    expect([...ALLOWED_FUNCTIONS].filter((name) => !all.includes(name))).toEqual([]);
+  });
+
+  it('is, of types, allowed or refused by name', async () => {
+    const all = await names(`SELECT typname AS name FROM pg_type
+      WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype <> 'c' AND typelem = 0 OR typname IN ('point', 'box', 'lseg')`);
+    expect(all.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
+  });
+
+  it('gives a refused type by no allowed function, and takes one only as the language of a text', async () => {
+    const found = await world.owner.query<{ signature: string }>(`
+      SELECT DISTINCT p.oid::regprocedure::text AS signature
+      FROM pg_proc AS p, unnest(p.prorettype || string_to_array(p.proargtypes::text, ' ')::oid[] || coalesce(p.proallargtypes, '{}')) AS used
+      WHERE p.proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND used ${IS_REFUSED_TYPE}`);
+    const other = found.filter(
+      ({ signature }) => !/^(json_|jsonb_)?(to_tsvector|ts_headline)\(|tsquery\(/.test(signature),
+    );
+    expect(other).toEqual([]);
+    const given = await names(`SELECT proname AS name FROM pg_proc
+      WHERE proname = ANY ('{${[...ALLOWED_FUNCTIONS].join(',')}}') AND prorettype ${IS_REFUSED_TYPE}`);
+    expect(given).toEqual([]);
+  });
+
+  it('looks no name up for an operator between texts', async () => {
+    const operators = await names(`SELECT DISTINCT oprname AS name FROM pg_operator
+      WHERE oprleft ${IS_REFUSED_TYPE} OR oprright ${IS_REFUSED_TYPE} OR oprresult ${IS_REFUSED_TYPE}`);
+    expect(operators).toEqual(['+', '-', '=', '@>']);
+    for (const operator of operators) {
+      for (const [left, right] of [
+        ["'nobody=r/nobody'", "'nobody=r/nobody'"],
+        ["'{nobody=r/nobody}'", "'nobody=r/nobody'"],
+      ]) {
+        const outcome = await world.run(`SELECT ${left} ${operator} ${right}`).catch((error: Failure) => error);
+        const said = outcome instanceof Failure ? databaseMessage(outcome) : '';
+        expect(said, operator).not.toMatch(/role|aclitem/);
+      }
+    }
+  });
+});
+
+describe('SQL as analysts write it', () => {
+  it.each([
+    `WITH monthly (month, total) AS (
+       SELECT date_trunc('month', DATE '2024-01-31' + n), sum(n)::numeric(10, 2) FROM sales GROUP BY 1
+     ) SELECT to_char(month, 'YYYY-MM'), round(total, 1), lag(total) OVER (ORDER BY month) FROM monthly`,
+    `SELECT count(*) FILTER (WHERE n > 1), percentile_cont(0.5) WITHIN GROUP (ORDER BY n), string_agg(n::text, ', ' ORDER BY n),
+       array_agg(DISTINCT n), stddev_samp(n), mode() WITHIN GROUP (ORDER BY n) FROM sales`,
+    `SELECT n, row_number() OVER w, ntile(2) OVER w, first_value(n) OVER (PARTITION BY n % 2 ORDER BY n) FROM sales WINDOW w AS (ORDER BY n)`,
+    `SELECT coalesce(nullif(trim(both ' ' FROM 'a '), ''), 'x'), greatest(1, 2), substring('abc' FROM 2 FOR 1), position('b' IN 'abc'),
+       extract(year FROM now()), overlay('abc' PLACING 'x' FROM 2), CAST('12.5' AS decimal(10, 2)), 'abc'::varchar(2)`,
+    `SELECT g::date, left(md5(g::text), 4), pg_size_pretty(1024::bigint)
+       FROM generate_series(DATE '2024-01-01', DATE '2024-01-07', INTERVAL '1 day') AS g`,
+    `SELECT key, value ->> 'a' FROM jsonb_each('{"k": {"a": 1}}'::jsonb), json_to_recordset('[{"a": 1}]') AS r(a integer, "B" text)`,
+    `SELECT (SELECT max(n) FROM sales), EXISTS (SELECT FROM sales), ARRAY(SELECT n FROM sales), ROW(1, 2) = ROW(1, 2), 2 IN (1, 2),
+       (1, 2) IN (VALUES (1, 2)), 2 = ANY (ARRAY[1, 2]), 1 BETWEEN 0 AND 2`,
+    `SELECT s.n, pair.b FROM sales AS s JOIN (VALUES (1, 'x'), (2, 'y')) AS pair (a, b) ON (s.n = pair.a) CROSS JOIN LATERAL (SELECT s.n * 2) AS twice (m)`,
+    `SELECT n, sum(n) FROM sales GROUP BY GROUPING SETS ((n), ()), ROLLUP (n) HAVING grouping(n) < 2`,
+    `WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r`,
+    `SELECT to_tsvector('english', 'big cats') @@ to_tsquery('english', 'cat'), 'abc' ILIKE '%B%', 'abc' ~ '^a', regexp_replace('a1', '\\d', '')`,
+    `SELECT json_build_object('a', n), row_to_json(s), s.row_to_json, to_jsonb(s) FROM sales AS s`,
+    `SELECT * FROM sales TABLESAMPLE bernoulli (50) REPEATABLE (1)`,
+    `SELECT current_setting('TimeZone'), n AS "type", n AS name, n AS version, n AS user_name FROM sales AS "trigger"`,
+    `SELECT width_bucket(n, 0, 10, 5), random() < 2, gen_random_uuid() IS NOT NULL, age(now(), now()), make_date(2024, 1, 1) FROM sales`,
+  ])('runs: %s', async (text) => {
+    await expect(world.run(text)).resolves.toMatchObject({ truncated: false });
+  });
+
+  it('reads a table whatever it is called, as long as it is their own', async () => {
+    for (const name of ['pg_sales', 'version', 'tables']) {
+      await world.owner.query(`CREATE TABLE public.${name} (pg_typeof integer); INSERT INTO public.${name} VALUES (1)`);
+      expect((await world.run(`SELECT * FROM ${name}`)).rows).toEqual([[1]]);
+    }
+  });
+});
+
+describe('names of what the reader may not see', () => {
+  const LEAKS = [
+    'SELECT regclassout(16400)',
+    'SELECT "regclassout"(16400)',
+    'SELECT pg_catalog . regclassout /* */ (16400)',
+    'SELECT format_type(16400, NULL)',
+    "SELECT has_table_privilege('console.secret', 'SELECT')",
+    "SELECT has_schema_privilege('trash', 'USAGE')",
+    "SELECT has_any_column_privilege(n::oid, 'SELECT') FROM sales",
+    "SELECT aclexplode(acldefault('r', 10))",
+    "SELECT makeaclitem(10, 10, 'SELECT', false)",
+    "SELECT 'postgres=r/postgres'::aclitem",
+    "SELECT '{postgres=r/postgres}'::_aclitem",
+    "SELECT CAST('postgres=r/postgres' AS pg_catalog.aclitem)",
+    "SELECT current_setting('data_directory')",
+    "SELECT current_setting('time' || 'zone')",
+    "SELECT current_setting('timezone', true)",
+    "SELECT ARRAY[pg_typeof(1), '16400']",
+    "SELECT ARRAY[(s).pg_typeof, '16400'] FROM sales AS s",
+    "SELECT ARRAY[s.pg_typeof, '16400'] FROM sales AS s",
+    "SELECT ARRAY[(NULL::pg_sequences).data_type, '16400']",
+    "SELECT ARRAY[(NULL::pg_catalog.pg_type).typinput, '16400']",
+    'SELECT r FROM json_to_recordset(\'[{"a": 16400}]\') AS r(a regtype)',
+    "SELECT * FROM json_table('[16400]', '$[*]' COLUMNS (a regclass PATH '$'))",
+    "SELECT * FROM xmltable('/a' PASSING '<a>16400</a>' COLUMNS a regclass PATH '.')",
+    "SELECT json_value('16400', '$' RETURNING regrole)",
+    "SELECT regrole '10'",
+    'SELECT pg_get_userbyid(10)',
+    'SELECT pg_describe_object(1259, 16400, 0)',
+    'SELECT getpgusername()',
+    'SELECT current_schemas(true)',
+    "SELECT currtid2('console.secret', '(0,1)')",
+    "SELECT row_security_active('console.secret')",
+    'SELECT * FROM information_schema.enabled_roles',
+    'SELECT information_schema._pg_truetypid(NULL, NULL)',
+    'WITH format_type (a) AS (SELECT 1) SELECT format_type(16400, a) FROM format_type',
+    "SELECT 1 WHERE (SELECT oidvectortypes('16400 16401')) IS NOT NULL",
+  ];
+
+  it.each(LEAKS)('are not learnt by: %s', async (text) => {
+    const failure = await world.failureOf(text);
+    expect([failure.reason, databaseMessage(failure)]).toEqual([
+      'people_sql.refused',
+      expect.stringMatching(/^\S+ is not available here$/),
+    ]);
+  });
+});
