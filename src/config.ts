@@ -3,6 +3,7 @@ import type { AttemptLimiter } from './objects/attempt-limiter.ts';
 import type { IpLimiter } from './objects/ip-limiter.ts';
 import type { OrganizationGate } from './objects/organization-gate.ts';
 import type { TokenLimiter } from './objects/token-limiter.ts';
+import type { ViewerGate } from './objects/viewer-gate.ts';
 import { withVersions } from './platform/key-versions.ts';
 
 /** What the platform hands the Worker: see wrangler.toml. */
@@ -18,6 +19,7 @@ export interface Bindings {
   IP_LIMITER: DurableObjectNamespace<IpLimiter>;
   TOKEN_LIMITER: DurableObjectNamespace<TokenLimiter>;
   ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;
+  VIEWER_GATE: DurableObjectNamespace<ViewerGate>;
   EMAIL: SendEmail;
   /** What `src/web/build.ts` wrote. */
   PAGES: Fetcher;

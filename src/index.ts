@@ -7,6 +7,7 @@ export { AttemptLimiter } from './objects/attempt-limiter.ts';
 export { IpLimiter } from './objects/ip-limiter.ts';
 export { OrganizationGate } from './objects/organization-gate.ts';
 export { TokenLimiter } from './objects/token-limiter.ts';
+export { ViewerGate } from './objects/viewer-gate.ts';
 
 const app = createApp();
 

@@ -1,7 +1,7 @@
 import type { Bindings } from '../../src/config.ts';
 import worker from '../../src/index.ts';
 
-export { AttemptLimiter, IpLimiter, OrganizationGate, TokenLimiter } from '../../src/index.ts';
+export { AttemptLimiter, IpLimiter, OrganizationGate, TokenLimiter, ViewerGate } from '../../src/index.ts';
 
 /** The Worker with two more routes: the least that storing a body can take, and the message of a job once more. */
 export default {

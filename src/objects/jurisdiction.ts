@@ -16,6 +16,7 @@ export function withinJurisdiction(bindings: Bindings, jurisdiction: Jurisdictio
     IP_LIMITER: bindings.IP_LIMITER.jurisdiction(jurisdiction),
     TOKEN_LIMITER: bindings.TOKEN_LIMITER.jurisdiction(jurisdiction),
     ATTEMPT_LIMITER: bindings.ATTEMPT_LIMITER.jurisdiction(jurisdiction),
+    VIEWER_GATE: bindings.VIEWER_GATE.jurisdiction(jurisdiction),
   };
   known.set(bindings, within);
   return within;

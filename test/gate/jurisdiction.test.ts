@@ -18,7 +18,11 @@ it('asks Durable Objects of the jurisdiction alone, where data must not leave on
       },
     },
   ]);
-  const bindings = { ...Object.fromEntries(within), TOKEN_LIMITER: { jurisdiction: () => env.TOKEN_LIMITER } };
+  const bindings = {
+    ...Object.fromEntries(within),
+    TOKEN_LIMITER: { jurisdiction: () => env.TOKEN_LIMITER },
+    VIEWER_GATE: { jurisdiction: () => env.VIEWER_GATE },
+  };
   const sending = { env: { ...bindings, DATA_JURISDICTION: 'eu' } as unknown as Record<string, string> };
   const json = { company_slug: slug, email: owner.email, password: owner.password };
   const { body, status } = await call('POST', '/v1/auth/login', { json, ...sending });

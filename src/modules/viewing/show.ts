@@ -11,6 +11,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { executeLoaded, filterOptions, usedInOptions } from '../dashboards/service.ts';
 import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
 import { chartsOf, type Exhibit, subjectOf } from './exhibit.ts';
+import { inTurn } from './turn.ts';
 
 /** How long a result of a visualization shown alone is kept. Dashboards say it themselves. Seconds. */
 const STANDARD_CACHE_SECONDS = 60;
@@ -20,7 +21,7 @@ const MOST_KEPT = 8 * 1024 * 1024;
 /**
  * The options of a filter that the viewer may use.
  * @param search a literal part of label or value, in any case
- * @throws Failure `sharing.filter_disabled`, `sharing.filter_not_found`, `people_sql.*`
+ * @throws Failure `sharing.filter_disabled`, `sharing.filter_not_found`, `people_sql.*`, `viewing.busy`
  */
 export async function optionsFor(
   ctx: CompanyContext,
@@ -32,14 +33,17 @@ export async function optionsFor(
   const { filters } = exhibit.dashboard;
   const filter = filters.find((each) => each.slug === slug) ?? { options: null };
   const { allowed, bound } = optionsRule(rules, slug, usedInOptions(filter));
-  return { filter_slug: slug, ...(await filterOptions(ctx, filter, filters, { allowed, bound, search })) };
+  const find = () => filterOptions(ctx, filter, filters, { allowed, bound, search });
+  // Options that stand in the dashboard ask no database.
+  const isDynamic = filter.options !== null && !Array.isArray(filter.options);
+  return { filter_slug: slug, ...(await (isDynamic ? inTurn(ctx, find) : find())) };
 }
 
 /**
  * Executes for a viewer, or answers with what was executed a short time ago for somebody who is bound to the same.
  * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization
  * @throws Failure `sharing.policy_violation`, validation of the parameters, `managed_database.not_provisioned`,
- *   `tenant_sql.unavailable`
+ *   `tenant_sql.unavailable`, `viewing.busy`
  */
 export async function executeFor(
   ctx: CompanyContext,
@@ -50,13 +54,13 @@ export async function executeFor(
   const values = boundValues(rules, parameters);
   const limits = { refusals: refusalsFor(ctx, exhibit, rules), held: new Set(rules.held.keys()) };
   const seconds = exhibit.type === 'dashboard' ? exhibit.dashboard.cacheSeconds : STANDARD_CACHE_SECONDS;
-  if (seconds === 0) return json(written(exhibit, await run(ctx, exhibit, values, limits)));
+  if (seconds === 0) return json(written(exhibit, await inTurn(ctx, () => run(ctx, exhibit, values, limits))));
 
   const cache = await caches.open('results');
   const key = await cacheKey(ctx, exhibit, values, limits);
   const known = await cache.match(key);
   if (known) return new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
-  const executions = await run(ctx, exhibit, values, limits);
+  const executions = await inTurn(ctx, () => run(ctx, exhibit, values, limits));
   const text = written(exhibit, executions);
   // A failure may be gone by the next request; and two copies of a large result are more than an isolate should hold.
   const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');

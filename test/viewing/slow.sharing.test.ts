@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { aShare, linkOf, someSales } from '../shares/support.ts';
+import { aProvisionedCompany } from '../support/worlds.ts';
+import { aDashboard, aVisualization } from '../visualizations/support.ts';
+
+/** Each takes four connections of the reader's forty. */
+const REQUESTS = 15;
+const SECONDS = 2;
+
+it('one viewer of a slow dashboard takes no connection of the company, and not all of the other viewers', async () => {
+  const company = await aProvisionedCompany();
+  await someSales(company);
+  const slow = await Promise.all(
+    [1, 2, 3, 4].map((n) => aVisualization(company.as, `SELECT ${n}, pg_sleep(${SECONDS})`, { name: `Slow ${n}` })),
+  );
+  const fast = await aVisualization(company.as, 'SELECT count(*) FROM sales', { name: 'Fast' });
+  const slowDashboard = await aDashboard(company.as, slow, { cache_seconds: 0 });
+  const fastDashboard = await aDashboard(company.as, [fast], { cache_seconds: 0 });
+  const viewer = linkOf((await aShare(company, slowDashboard._id)).token);
+  const other = linkOf((await aShare(company, fastDashboard._id)).token);
+
+  const flood = Array.from({ length: REQUESTS }, () => viewer.execute());
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const console = await company.as.post(`/v1/dashboards/${slowDashboard._id}/execute`, { json: {} });
+  const shown = await other.execute();
+  for (const { status, body } of [console, shown]) {
+    expect(status).toBe(200);
+    for (const result of body.results) expect(result).toMatchObject({ row_count: 1 });
+  }
+  const answers = await Promise.all(flood);
+  const seen = answers.filter(({ status }) => status === 200);
+  expect(seen.length).toBeGreaterThanOrEqual(3);
+  for (const { body } of seen) for (const result of body.results) expect(result).toMatchObject({ row_count: 1 });
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    expect(answer).toMatchObject({ status: 429, body: { error: 'RateLimitExceeded' } });
+    expect(answer.headers.get('retry-after')).toBe('5');
+  }
+  // Every turn was given back.
+  expect((await viewer.execute()).status).toBe(200);
+});
