@@ -90,13 +90,29 @@ export interface Routes {
   /** Finish a sign-in with the second factor */
   "POST /v1/auth/2fa/login": { body: { "pending_2fa_token": string; "totp_token"?: string; "backup_code"?: string }; answer: LoginResult };
   /** Get the secret for an authenticator app */
-  "POST /v1/auth/2fa/setup": { answer: { "secret": string; "otpauth_url": string } };
+  "POST /v1/auth/2fa/setup": { body: { "password"?: string; "pending_2fa_token"?: string }; answer: { "secret": string; "otpauth_url": string } };
   /** Enable the second factor with a code of the authenticator app */
-  "POST /v1/auth/2fa/enable": { body: { "totp_token": string }; answer: BackupCodes };
-  /** Disable the second factor, with the password or a code */
+  "POST /v1/auth/2fa/enable": { body: { "totp_token"?: string; "password"?: string; "pending_2fa_token"?: string }; answer: LoginResultWithBackupCodes | BackupCodes };
+  /** Disable the second factor */
   "POST /v1/auth/2fa/disable": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: { "success": true } };
   /** Get a new set of backup codes; the old ones stop working */
-  "POST /v1/auth/2fa/backup-codes": { answer: BackupCodes };
+  "POST /v1/auth/2fa/backup-codes": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: BackupCodes };
+  /** Take the second factor of somebody away, who has lost it */
+  "DELETE /v1/users/{id}/2fa": { params: { "id": string }; answer: undefined };
+  /** Where the caller is signed in, the newest first */
+  "GET /v1/auth/sessions": { answer: { "records": Array<Session> } };
+  /** Sign the caller out everywhere else */
+  "DELETE /v1/auth/sessions": { answer: undefined };
+  /** End one of the caller’s sessions */
+  "DELETE /v1/auth/sessions/{id}": { params: { "id": string }; answer: undefined };
+  /** Change the password */
+  "POST /v1/auth/password": { body: { "current_password": string; "new_password": string }; answer: { "success": true } };
+  /** Sign a user out everywhere */
+  "DELETE /v1/users/{id}/sessions": { params: { "id": string }; answer: undefined };
+  /** How people sign in to the company, and its language */
+  "GET /v1/company/settings": { answer: CompanySettings };
+  /** Change the settings that are sent */
+  "PUT /v1/company/settings": { body: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
   /** Begin a sign-in with the company’s identity provider */
   "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string; "exchange_secret": string } };
   /** Where an OpenID Connect provider answers */
@@ -519,17 +535,25 @@ export type OrganizationUser = { "id": string; "email": string; "organization_id
 
 export type ConsoleError = { "error": string; "message": string; "details"?: unknown };
 
-export type SignInResult = LoginResult | SecondFactorNeeded;
+export type SignInResult = LoginResult | SecondFactorNeeded | SecondFactorSetupNeeded;
 
 export type LoginResult = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number; "user": { "_id": string; "email": string; "name": string; "company_id": string } };
 
 export type SecondFactorNeeded = { "requires_2fa": true; "pending_2fa_token": string; "expires_in": number; "methods": Array<"totp" | "backup_code"> };
 
+export type SecondFactorSetupNeeded = { "requires_2fa_setup": true; "pending_2fa_token": string; "expires_in": number };
+
 export type User = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string };
 
 export type TokenPair = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number };
 
+export type LoginResultWithBackupCodes = { "token": string; "expires_in": number; "refresh_token": string; "refresh_expires_in": number; "user": { "_id": string; "email": string; "name": string; "company_id": string }; "backup_codes": Array<string> };
+
 export type BackupCodes = { "backup_codes": Array<string> };
+
+export type Session = { "_id": string; "created_at": string; "last_used_at": string | null; "ip": string | null; "user_agent": string | null; "current": boolean };
+
+export type CompanySettings = { "require_2fa": boolean; "sso_only": boolean; "locale": "en" | "pt-BR" | "es" };
 
 export type SsoConfiguration = OidcConfiguration | SamlConfiguration;
 

@@ -19,6 +19,7 @@ import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { queueAuditRecord } from './jobs/audit-queue.ts';
 import { accountEndpoints } from './modules/accounts/organization.ts';
 import { auditEndpoints } from './modules/audit/organization.ts';
+import { companySettingsEndpoints } from './modules/companies/console.ts';
 import { authenticateOperator } from './modules/companies/operator.ts';
 import { companyEndpoints } from './modules/companies/organization.ts';
 import { dashboardEndpoints } from './modules/dashboards/console.ts';
@@ -57,6 +58,7 @@ import { signInEndpoints } from './modules/sign-in/console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/second-factor.console.ts';
 import { authenticateBearer } from './modules/sign-in/service.ts';
+import { sessionEndpoints } from './modules/sign-in/sessions.console.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/console.ts';
 import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
@@ -87,6 +89,8 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...signInEndpoints,
       ...passwordlessEndpoints,
       ...secondFactorEndpoints,
+      ...sessionEndpoints,
+      ...companySettingsEndpoints,
       ...singleSignOnEndpoints,
       ...socialSignInEndpoints,
       ...invitationEndpoints,

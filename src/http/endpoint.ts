@@ -19,6 +19,7 @@ export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization';
 /**
  * Who may call:
  * - `public` anyone · `optional` anyone; a good credential makes the caller known · `authenticated` any principal of the surface
+ * - `pending` any principal, or somebody in the middle of signing in: the service takes the token of the body
  * - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type)
  * - `{ action, on }` the same where the resource's ARN is not made of its id: `on` finds it
  * - `administrator` · `operator` of the platform
@@ -30,6 +31,7 @@ export type Access =
   | 'public'
   | 'optional'
   | 'authenticated'
+  | 'pending'
   | 'administrator'
   | 'operator'
   | Action
@@ -77,7 +79,7 @@ type Parsed<S> = S extends ZodType ? z.output<S> : undefined;
 
 type ActorOf<A extends Access, P extends Known, V extends ViewerActor> = A extends 'public'
   ? AnonymousActor
-  : A extends 'optional'
+  : A extends 'optional' | 'pending'
     ? AnonymousActor | P
     : A extends 'operator'
       ? OperatorActor

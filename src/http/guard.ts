@@ -112,7 +112,13 @@ async function authenticate(
 ): Promise<{ actor: Actor; nonce?: Admission['nonce'] }> {
   const credential = own ?? surfaces;
   if (access === 'public') return { actor: ctx.actor };
-  if (access === 'optional') return doors.authenticators[credential](ctx, request).catch(() => ({ actor: ctx.actor }));
+  if (access === 'optional' || access === 'pending') {
+    return doors.authenticators[credential](ctx, request).catch((error) => {
+      // Only a credential that is not good is as none; an outage is not.
+      if (error instanceof Failure && error.kind === 'unauthenticated') return { actor: ctx.actor };
+      throw error;
+    });
+  }
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
     return { actor: await doors.tokens[access.token](ctx, token, (tokenId) => count(ctx, seen, tokenId)) };

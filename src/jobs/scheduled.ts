@@ -10,7 +10,7 @@ import { renewConnections } from '../modules/managed-database/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { archiveOldEvents } from '../modules/share-activity/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
-import { mailCode, purgeSignIns, renewSecondFactors } from '../modules/sign-in/service.ts';
+import { mailCode, mailSecurityChange, purgeSignIns, renewSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, renewClientSecrets } from '../modules/single-sign-on/service.ts';
 import { purgeSpentTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
@@ -41,6 +41,11 @@ async function runParts(origin: Origin): Promise<void> {
           password_reset: mailResets,
           invitation: mailInvitation,
           notice: mailNotice,
+          password_changed: mailSecurityChange,
+          second_factor_enabled: mailSecurityChange,
+          second_factor_disabled: mailSecurityChange,
+          second_factor_reset: mailSecurityChange,
+          backup_codes_renewed: mailSecurityChange,
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       knowledge_jobs: () => resumeJobs(context),

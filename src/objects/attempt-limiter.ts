@@ -1,7 +1,15 @@
 import { DurableObject } from 'cloudflare:workers';
 
-/** An attempt that is not settled within this time counts as failed. */
+/** An attempt that is not settled within this time counts as failed, until it is. */
 const LEASE_MS = 15_000;
+
+const WINDOW = 'window';
+
+/** Failures since the first of them, which are forgotten together (ms). */
+interface Window {
+  failures: number;
+  endsAt: number;
+}
 
 export type Attempt = { allowed: true; attemptId: string } | { allowed: false; retryAfterMs: number };
 
@@ -9,68 +17,65 @@ export type Attempt = { allowed: true; attemptId: string } | { allowed: false; r
  * One per thing that can be guessed (an email's password, a code): lets in only as many attempts as may still fail.
  * Attempts in flight count as failures until they are settled, so that guessing in parallel gains nothing; one that
  * would be over the limit only because of others in flight waits for them.
+ *
+ * Anybody may name things that do not exist, so nothing is stored before a failure, and nothing is left after its window.
  */
 export class AttemptLimiter extends DurableObject {
   readonly #inFlight = new Map<string, ReturnType<typeof setTimeout>>();
+  /** Counted as failed because nobody settled them in time. */
+  readonly #overdue = new Set<string>();
   #waiting: (() => void)[] = [];
-
-  constructor(state: DurableObjectState, env: Cloudflare.Env) {
-    super(state, env);
-    this.#createTable();
-  }
 
   /** Asks to try once. `limit` failures are allowed within `windowMs` of the first of them. */
   async begin(limit: number, windowMs: number): Promise<Attempt> {
     for (;;) {
-      const { count, endsAt } = this.#failures();
-      if (count >= limit) return { allowed: false, retryAfterMs: endsAt - Date.now() };
-      if (count + this.#inFlight.size < limit) break;
+      const { failures, endsAt } = this.#window(Date.now());
+      if (failures >= limit) return { allowed: false, retryAfterMs: endsAt - Date.now() };
+      if (failures + this.#inFlight.size < limit) break;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     const attemptId = crypto.randomUUID();
-    const lease = setTimeout(() => void this.settle(attemptId, true, windowMs), LEASE_MS);
+    const lease = setTimeout(() => void this.#expire(attemptId, windowMs), LEASE_MS);
     this.#inFlight.set(attemptId, lease);
     return { allowed: true, attemptId };
   }
 
   /** Tells how an attempt that was let in ended. */
   async settle(attemptId: string, failed: boolean, windowMs: number): Promise<void> {
-    const lease = this.#inFlight.get(attemptId);
-    if (lease === undefined) return;
-    clearTimeout(lease);
-    this.#inFlight.delete(attemptId);
-    if (failed) await this.#countFailure(windowMs);
+    clearTimeout(this.#inFlight.get(attemptId));
+    if (this.#inFlight.delete(attemptId)) {
+      if (failed) await this.#count(1, windowMs);
+    } else if (this.#overdue.delete(attemptId) && !failed) {
+      await this.#count(-1, windowMs);
+    }
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** The window is over: nothing of it needs to be kept. */
+  /** The window is over: nothing of it is kept. */
   override async alarm(): Promise<void> {
-    await this.ctx.storage.deleteAll();
-    this.#createTable();
+    const { endsAt } = this.#window(Date.now());
+    if (endsAt > Date.now()) await this.ctx.storage.setAlarm(endsAt + 1);
+    else await this.ctx.storage.deleteAll();
   }
 
-  #createTable(): void {
-    this.ctx.storage.sql.exec(
-      'CREATE TABLE IF NOT EXISTS failures (failed_at INTEGER NOT NULL, window_ends_at INTEGER NOT NULL)',
-    );
+  async #expire(attemptId: string, windowMs: number): Promise<void> {
+    this.#overdue.add(attemptId);
+    this.#inFlight.delete(attemptId);
+    await this.#count(1, windowMs);
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #failures(): { count: number; endsAt: number } {
-    const { sql } = this.ctx.storage;
-    const found = sql.exec<{ count: number; ends_at: number | null }>(
-      'SELECT count(*) AS count, min(window_ends_at) AS ends_at FROM failures WHERE window_ends_at > ?',
-      Date.now(),
-    );
-    const { count, ends_at } = found.one();
-    return { count, endsAt: ends_at ?? 0 };
+  #window(now: number): Window {
+    const window = this.ctx.storage.kv.get<Window>(WINDOW);
+    return window && window.endsAt > now ? window : { failures: 0, endsAt: 0 };
   }
 
-  async #countFailure(windowMs: number): Promise<void> {
-    const { storage } = this.ctx;
+  async #count(change: 1 | -1, windowMs: number): Promise<void> {
     const now = Date.now();
-    const { count, endsAt } = this.#failures();
-    const windowEndsAt = count > 0 ? endsAt : now + windowMs;
-    storage.sql.exec('INSERT INTO failures VALUES (?, ?)', now, windowEndsAt);
-    await storage.setAlarm(windowEndsAt + 1);
+    const { failures, endsAt } = this.#window(now);
+    if (failures + change < 0) return;
+    const window = { failures: failures + change, endsAt: failures > 0 ? endsAt : now + windowMs };
+    this.ctx.storage.kv.put(WINDOW, window);
+    await this.ctx.storage.setAlarm(window.endsAt + 1);
   }
 }

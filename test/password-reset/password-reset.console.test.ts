@@ -166,8 +166,9 @@ describe('asking for links', () => {
     const logins = await Promise.all([first, second].map(({ slug }) => logIn(slug, email, NEW_PASSWORD)));
     expect(logins.map(({ status }) => status).sort()).toEqual([200, 400]);
 
+    const before = mailsTo(email).length;
     await request(email, first.slug);
-    expect(mailsTo(email)).toHaveLength(3);
+    expect(mailsTo(email)).toHaveLength(before + 1);
     await confirm(tokenIn(mailTo(email)), 'only-in-the-first-company');
     expect((await logIn(first.slug, email, 'only-in-the-first-company')).status).toBe(200);
     expect((await logIn(second.slug, email, 'only-in-the-first-company')).status).toBe(400);

@@ -2,6 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 import { clock } from '../../src/context.ts';
 import type { Caller } from './api.ts';
 import { standAt } from './clock.ts';
+import { PASSWORD } from './worlds.ts';
 
 const STEP_MS = 30_000;
 
@@ -21,9 +22,11 @@ export const codeOf = (secret: string, steps = 0): string =>
  * spent on enabling.
  */
 export async function enrol(as: Caller): Promise<Authenticator> {
-  const { secret } = (await as.post('/v1/auth/2fa/setup')).body;
+  const { secret } = (await as.post('/v1/auth/2fa/setup', { json: { password: PASSWORD } })).body;
   standAt(Math.floor(clock.now() / STEP_MS) * STEP_MS + STEP_MS / 2);
-  const { status, body } = await as.post('/v1/auth/2fa/enable', { json: { totp_token: codeOf(secret) } });
+  const { status, body } = await as.post('/v1/auth/2fa/enable', {
+    json: { totp_token: codeOf(secret), password: PASSWORD },
+  });
   if (status !== 200) throw new Error(`Enabling answered ${status}: ${JSON.stringify(body)}`);
   nextStep();
   return { secret, backupCodes: body.backup_codes, code: (steps) => codeOf(secret, steps) };

@@ -17,7 +17,8 @@ export const countAnew = (): void => {
   made = 0;
 };
 
-const PASSWORD = 'correct-horse-battery';
+/** Of everybody in the tests. */
+export const PASSWORD = 'correct-horse-battery';
 
 /** A company as its founding answered it, and its owner, signed in. */
 export interface Company {

@@ -4,6 +4,7 @@ import { hashPassword } from '../../platform/passwords.ts';
 import { prepareAccount } from '../accounts/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
+import { requireUnlikePerson } from '../users/password-rules.ts';
 import { prepareActiveUser } from '../users/service.ts';
 import { companyNotFound, slugReserved, slugTaken } from './failures.ts';
 import { type Company, insertCompany, selectCompanyBySlug } from './store.ts';
@@ -39,8 +40,18 @@ export async function foundCompany(
 ) {
   if (RESERVED_SLUGS.has(input.slug)) throw slugReserved();
   if (await companyExists(ctx, input.slug)) throw slugTaken();
+  requireUnlikePerson(input.owner.password, { ...input.owner, company: input }, 'owner.password');
   const now = ctx.now();
-  const company: Company = { id: ctx.newId(), slug: input.slug, name: input.name, createdAt: now, updatedAt: now };
+  const company: Company = {
+    id: ctx.newId(),
+    slug: input.slug,
+    name: input.name,
+    require2fa: false,
+    ssoOnly: false,
+    locale: 'en',
+    createdAt: now,
+    updatedAt: now,
+  };
   const passwordHash = await hashPassword(input.owner.password);
 
   const account = prepareAccount(ctx, company.id, { name: 'default', isDefault: true, metadata: {} });

@@ -6,6 +6,19 @@ export type Company = typeof companies.$inferSelect;
 
 export const insertCompany = (db: ControlDb, record: Company) => db.insert(companies).values(record);
 
+/** Changes what is given of a company's settings. */
+export const updateSettings = (
+  db: ControlDb,
+  id: string,
+  changes: Partial<Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>>,
+  now: number,
+) =>
+  db
+    .update(companies)
+    .set({ ...changes, updatedAt: now })
+    .where(eq(companies.id, id))
+    .returning();
+
 export const selectCompanyBySlug = (db: ControlDb, slug: string) =>
   db.select().from(companies).where(eq(companies.slug, slug));
 

@@ -15,7 +15,7 @@ export const invitationEndpoints = [
       summary: 'Join a company with the token of an invitation',
       description: 'The token works once, for seven days.',
       body: z.object({
-        token: z.string().min(1).max(512),
+        token: z.string().min(1),
         password: newPassword(12),
         name: displayName.optional().meta({ description: 'How the person wants to be named.' }),
       }),

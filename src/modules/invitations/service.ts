@@ -3,9 +3,11 @@ import { type ConstraintFailures, commit, type Statement } from '../../db/client
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
+import { selectCompany } from '../companies/service.ts';
 import { consoleLink } from '../mails/links.ts';
 import { type MailRequest, prepareInvitationMail } from '../mails/service.ts';
 import { invitationMail } from '../mails/texts.ts';
+import { requireUnlikePerson } from '../users/password-rules.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
 import { invalidInvitation } from './failures.ts';
 import {
@@ -82,7 +84,7 @@ export async function mailInvitation(ctx: Context, { companyId, email }: MailReq
 
 /**
  * Makes an invited user active, with the password they chose. The link has shown that they read mail at their address.
- * @throws Failure `invitation.invalid_token`
+ * @throws Failure `invitation.invalid_token`, or invalid
  */
 export async function acceptInvitation(
   ctx: Context,
@@ -93,8 +95,10 @@ export async function acceptInvitation(
   const [found] = await selectInvited(ctx.db, digest, ctx.now());
   if (!found) throw invalidInvitation();
   ctx.belongsTo(found.user.companyId, { type: 'user', id: found.user.id });
-  const passwordHash = await hashPassword(input.password);
-  const set = { passwordHash, name: input.name ?? found.user.name };
+  const name = input.name ?? found.user.name;
+  const [company] = await selectCompany(ctx.db, found.user.companyId);
+  if (company) requireUnlikePerson(input.password, { email: found.user.email, name, company }, 'password');
+  const set = { passwordHash: await hashPassword(input.password), name };
   const [, [accepted]] = await commit(ctx.db, acceptStatements(ctx.db, found.user, digest, set, ctx.now()));
   if (!accepted) throw invalidInvitation();
   return accepted;

@@ -9,6 +9,7 @@ import {
   giveUp,
   insertLimitedRequest,
   insertRequest,
+  insertRequestAfterChange,
   isKept,
   type MailRequestRecord,
   selectRequest,
@@ -45,6 +46,11 @@ const WORTH_TRYING_MS: Record<MailKind, number> = {
   password_reset: HOUR_MS,
   invitation: DAY_MS,
   notice: DAY_MS,
+  password_changed: DAY_MS,
+  second_factor_enabled: DAY_MS,
+  second_factor_disabled: DAY_MS,
+  second_factor_reset: DAY_MS,
+  backup_codes_renewed: DAY_MS,
 };
 /** Requests that one scheduled run takes up. */
 const RUN_LIMIT = 50;
@@ -84,6 +90,19 @@ export function prepareInvitationMail(ctx: Context, request: MailRequest<'invita
     statement: insertLimitedRequest(ctx.db, record, limits),
     kept: isKept(record.id),
     send: () => ctx.defer(serve(ctx, record.id, sendIfKept)),
+  };
+}
+
+/** The mail that tells of a change: the statement that asks for it if the one before it changed a row, and what sends it. */
+export function prepareMailAfterChange<Kind extends MailKind>(
+  ctx: Context,
+  request: MailRequest<Kind>,
+  send: SendMail<Kind>,
+) {
+  const record = recordOf(ctx, request);
+  return {
+    statement: insertRequestAfterChange(ctx.db, record),
+    send: () => ctx.defer(serve(ctx, record.id, () => send(ctx, request))),
   };
 }
 

@@ -11,6 +11,10 @@ const LONGEST_DOUBLINGS = 6;
 /** Keeps a request. */
 export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.insert(mailRequests).values(record);
 
+/** Keeps a request, if the statement before it in the batch changed a row. */
+export const insertRequestAfterChange = (db: ControlDb, record: MailRequestRecord) =>
+  insertWhen(db, mailRequests, record, sql`changes() > 0`);
+
 /** Keeps a request unless `limit` of the same count came after `since`. */
 export const insertLimitedRequest = (
   db: ControlDb,

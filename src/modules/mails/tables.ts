@@ -20,7 +20,20 @@ export const mailRequests = sqliteTable(
   'mail_requests',
   {
     id: id(),
-    kind: text('kind', { enum: ['sign_in_code', 'portal_code', 'password_reset', 'invitation', 'notice'] }).notNull(),
+    kind: text('kind', {
+      enum: [
+        'sign_in_code',
+        'portal_code',
+        'password_reset',
+        'invitation',
+        'notice',
+        'password_changed',
+        'second_factor_enabled',
+        'second_factor_disabled',
+        'second_factor_reset',
+        'backup_codes_renewed',
+      ],
+    }).notNull(),
     /** Null for a mail about every company that knows the email. */
     companyId: text('company_id'),
     /** Lower-case. */

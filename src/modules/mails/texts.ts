@@ -106,3 +106,50 @@ export function noticeMail({ notice, ...names }: Receiver & { notice: Notice }):
     ],
   });
 }
+
+/** What was changed about how somebody signs in. */
+export type SecurityChange =
+  | 'password_changed'
+  | 'second_factor_enabled'
+  | 'second_factor_disabled'
+  | 'second_factor_reset'
+  | 'backup_codes_renewed';
+
+const CHANGES: Record<SecurityChange, { subject: string; said: (company: string) => string }> = {
+  password_changed: {
+    subject: 'Your password was changed',
+    said: (company) => `Your password for ${company} was changed.`,
+  },
+  second_factor_enabled: {
+    subject: 'Your second factor was enabled',
+    said: (company) => `Signing in to ${company} takes a code of your authenticator app from now on.`,
+  },
+  second_factor_disabled: {
+    subject: 'Your second factor was disabled',
+    said: (company) => `Signing in to ${company} takes no second factor any more.`,
+  },
+  second_factor_reset: {
+    subject: 'Your second factor was reset',
+    said: (company) => `An administrator of ${company} has taken your second factor away.`,
+  },
+  backup_codes_renewed: {
+    subject: 'You have new backup codes',
+    said: (company) =>
+      `A new set of backup codes was made for your account at ${company}; the old ones stopped working.`,
+  },
+};
+
+/** Tells somebody what was changed about how they sign in. */
+export function securityMail(change: SecurityChange, names: Receiver): Mail {
+  const { receiver, company } = shown(names);
+  const { subject, said } = CHANGES[change];
+  return compose({
+    ...receiver,
+    subject: `${subject}: ${company}`,
+    before: said(company),
+    after: [
+      'Wherever else you were signed in, you have to sign in again.',
+      'Was this not you? Then set a new password at once, and tell an administrator of your company.',
+    ],
+  });
+}

@@ -32,8 +32,9 @@ export const passwordResetEndpoints = [
       path: '/v1/users/reset-password/confirm',
       access: 'public',
       summary: 'Set a new password with the token of a mailed link',
-      description: 'The token works once, for an hour. Setting the password ends all sessions of the user.',
-      body: z.object({ token: z.string().min(1).max(512), password: newPassword(12) }),
+      description:
+        'The token works once, for an hour. Setting the password ends all sessions of the user, who is told by mail. 403 SSO_REQUIRED where the company signs in with its identity provider alone.',
+      body: z.object({ token: z.string().min(1), password: newPassword(12) }),
       returns: ok(z.object({ success: z.literal(true) })),
     },
     async ({ ctx, body }) => {

@@ -3,10 +3,13 @@ import { commit } from '../../db/client.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { selectCompanyBySlug } from '../companies/service.ts';
+import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { consoleLink } from '../mails/links.ts';
 import { type MailRequest, requestMail } from '../mails/service.ts';
 import { passwordResetMail } from '../mails/texts.ts';
+import { prepareSecurityMail, requireWayBesideSso } from '../sign-in/service.ts';
+import { requireUnlikePerson } from '../users/password-rules.ts';
+import { selectUserByEmail } from '../users/service.ts';
 import { invalidReset } from './failures.ts';
 import { deleteExpired, insertReset, resetStatements, selectActiveAccounts, selectOpenReset } from './store.ts';
 
@@ -17,11 +20,13 @@ const ACCOUNTS = 100;
 /**
  * Asks for links that set a new password, for every active account of an email, or for the one in a company. Whether
  * there is any is found out only after the answer. A company that does not exist is nobody's.
+ * @throws Failure `sign_in.sso_required` where a company is named that nobody but the owner has a password in
  */
 export async function requestReset(ctx: Context, input: { email: string; companySlug?: string }): Promise<void> {
   const [company] = input.companySlug === undefined ? [] : await selectCompanyBySlug(ctx.db, input.companySlug);
   if (input.companySlug !== undefined && !company) return;
   if (company) ctx.belongsTo(company.id);
+  if (company?.ssoOnly) requireWayBesideSso(company, (await selectUserByEmail(ctx.db, company.id, input.email))[0]);
   const request = { kind: 'password_reset', companyId: company?.id ?? null, email: input.email } as const;
   await requestMail(ctx, request, mailResets);
 }
@@ -51,17 +56,26 @@ export async function mailResets(ctx: Context, { companyId, email }: MailRequest
 
 /**
  * Sets the password of the account that a link is for, and ends all its sessions.
- * @throws Failure `password_reset.invalid_token`
+ * @throws Failure `password_reset.invalid_token`, `sign_in.sso_required`, or invalid
  */
 export async function confirmReset(ctx: Context, input: { token: string; password: string }): Promise<void> {
   const digest = await sha256Hex(input.token);
   // Spares strangers' guesses the work of hashing; the write decides.
-  const [reset] = await selectOpenReset(ctx.db, digest, ctx.now());
-  if (!reset) throw invalidReset();
-  ctx.belongsTo(reset.companyId, { type: 'user', id: reset.userId });
+  const [open] = await selectOpenReset(ctx.db, digest, ctx.now());
+  if (!open) throw invalidReset();
+  const { user } = open;
+  ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
+  const [company] = await selectCompany(ctx.db, user.companyId);
+  if (!company) throw invalidReset();
+  requireWayBesideSso(company, user);
+  requireUnlikePerson(input.password, { ...user, company }, 'password');
   const passwordHash = await hashPassword(input.password);
-  const [, [changed]] = await commit(ctx.db, resetStatements(ctx.db, reset, passwordHash, ctx.now()));
+  const reset = { digest, companyId: user.companyId, userId: user.id };
+  const mail = prepareSecurityMail(ctx, user, 'password_changed');
+  const [used, change, ...ends] = resetStatements(ctx.db, reset, passwordHash, ctx.now());
+  const [, [changed]] = await commit(ctx.db, [used, change, mail.statement, ...ends]);
   if (!changed) throw invalidReset();
+  mail.send();
 }
 
 /** The scheduled run's part: forgets links that have expired. */

@@ -1,4 +1,4 @@
-import { and, eq, exists, gt, isNull, lt, sql } from 'drizzle-orm';
+import { and, eq, exists, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../companies/tables.ts';
 import { sessions } from '../sign-in/tables.ts';
@@ -7,7 +7,10 @@ import { passwordResets } from './tables.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
-/** The active users of an email, in one company or in all, with their company's name; the latest to sign in first. */
+/**
+ * The active users of an email who may have a password, in one company or in all, with their company's name; the latest to
+ * sign in first.
+ */
 export const selectActiveAccounts = (db: ControlDb, email: string, companyId: string | null, limit: number) =>
   db
     .select({
@@ -24,6 +27,7 @@ export const selectActiveAccounts = (db: ControlDb, email: string, companyId: st
         companyId === null ? undefined : eq(users.companyId, companyId),
         eq(users.isActive, true),
         isNull(users.deletedAt),
+        or(eq(companies.ssoOnly, false), eq(users.isOwner, true)),
       ),
     )
     .orderBy(sql`${users.lastLoginAt} desc`, users.id)
@@ -36,7 +40,11 @@ const isOpen = (digest: string, now: number) =>
 
 /** Whose password a link sets, while it works. */
 export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
-  db.select().from(passwordResets).where(isOpen(digest, now));
+  db
+    .select({ user: users })
+    .from(passwordResets)
+    .innerJoin(users, and(eq(users.id, passwordResets.userId), eq(users.companyId, passwordResets.companyId)))
+    .where(and(isOpen(digest, now), eq(users.isActive, true), isNull(users.deletedAt)));
 
 /**
  * Uses up a link, sets the password of its user if they are still active, ends all their sessions and every sign-in under

@@ -1,10 +1,9 @@
 import { errors } from 'jose';
 import type { Context, OutsiderActor } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { commit } from '../../db/client.ts';
 import type { Authenticate } from '../../http/guard.ts';
 import { randomBelow } from '../../kernel/random.ts';
 import { readJwt } from '../../platform/jwt.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, requestMail } from '../mails/service.ts';
 import { portalCodeMail } from '../mails/texts.ts';
@@ -15,11 +14,10 @@ import {
   CODE_MINUTES,
   endSession,
   invalidToken,
+  newSession,
   prepareCode,
+  prepareRotation,
   prepareTry,
-  REFRESH_SECONDS,
-  RETRY_MS,
-  rotateStatements,
   wrongEmailedCode,
 } from '../sign-in/service.ts';
 import { insertSession, type Outsider, selectLiveOutsider, upsertOutsider } from './store.ts';
@@ -98,20 +96,9 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   const record: Outsider = { id: ctx.newId(), companyId, email, status: 'active', createdAt: now, lastLoginAt: now };
   const [outsider = record] = await upsertOutsider(ctx.db, record);
   ctx.belongsTo(companyId, { type: 'outsider', id: outsider.id });
-  const sessionId = ctx.newId();
-  const jti = crypto.randomUUID();
-  await insertSession(ctx.db, {
-    id: sessionId,
-    companyId,
-    userId: outsider.id,
-    refreshDigest: await sha256Hex(jti),
-    previousDigest: null,
-    previousUntil: null,
-    createdAt: now,
-    expiresAt: now + REFRESH_SECONDS * 1000,
-    endedAt: null,
-  });
-  return { outsider, tokens: await portalTokens(ctx, outsider, sessionId, jti) };
+  const session = await newSession(ctx, { companyId, userId: outsider.id });
+  await insertSession(ctx.db, session.record);
+  return { outsider, tokens: await portalTokens(ctx, outsider, session.token) };
 }
 
 /**
@@ -125,18 +112,11 @@ export async function refreshPortalSession(
 ): Promise<{ tokens: PortalTokens; outsider: Outsider }> {
   const claims = await verifyPortalToken(ctx, refreshToken, 'refresh');
   ctx.belongsTo(claims.company_id, { type: 'outsider', id: claims.sub });
-  const now = ctx.now();
   const key = { companyId: claims.company_id, sessionId: claims.sid, outsiderId: claims.sub };
-  const jti = crypto.randomUUID();
-  const digests = { presented: await sha256Hex(claims.jti), next: await sha256Hex(jti) };
-  const [rotate, retry, end] = rotateStatements(ctx.db, key, digests, {
-    now,
-    retryUntil: now + RETRY_MS,
-    expiresAt: now + REFRESH_SECONDS * 1000,
-  });
-  const [rotated, retried, , [live]] = await commit(ctx.db, [rotate, retry, end, selectLiveOutsider(ctx.db, key, now)]);
-  if (!live || changes(rotated) + changes(retried) === 0) throw invalidToken();
-  return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, key.sessionId, jti) };
+  const rotation = await prepareRotation(ctx, claims);
+  const [, , [live]] = await commit(ctx.db, [...rotation.statements, selectLiveOutsider(ctx.db, key, ctx.now())]);
+  if (!live) throw invalidToken();
+  return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */

@@ -1,6 +1,7 @@
 import { and, eq, gt, isNull } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../companies/tables.ts';
+import { rotated } from '../sign-in/service.ts';
 import { sessions } from '../sign-in/tables.ts';
 import { outsiders } from './tables.ts';
 
@@ -28,7 +29,7 @@ export const selectLiveOutsider = (
   now: number,
 ) =>
   db
-    .select({ outsider: outsiders, companySlug: companies.slug })
+    .select({ outsider: outsiders, companySlug: companies.slug, ...rotated })
     .from(sessions)
     .innerJoin(outsiders, and(eq(outsiders.id, sessions.userId), eq(outsiders.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))

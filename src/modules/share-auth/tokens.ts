@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { REFRESH_SECONDS, signToken, verifyToken } from '../sign-in/service.ts';
+import { lasting, type RefreshToken, secondsUntil, signToken, verifyToken } from '../sign-in/service.ts';
 import type { Outsider } from './store.ts';
 
 const ACCESS_SECONDS = 15 * 60;
@@ -20,19 +20,20 @@ interface Claims {
   jti: string;
 }
 
-/** The tokens of an outsider's session. `jti` is that of the refresh token. */
+/** The tokens of an outsider's session. */
 export async function portalTokens(
   ctx: Context,
   { id: sub, companyId: company_id, email }: Outsider,
-  sid: string,
-  jti: string,
+  refresh: RefreshToken,
 ): Promise<PortalTokens> {
-  const claims = { sub, company_id, sid };
+  const claims = { sub, company_id, sid: refresh.sessionId };
+  const access = { ...claims, email, jti: ctx.newId(), token_type: 'access' };
   const [accessToken, refreshToken] = await Promise.all([
-    signToken(ctx, 'share-portal', { ...claims, email, jti: ctx.newId(), token_type: 'access' }, ACCESS_SECONDS),
-    signToken(ctx, 'share-portal', { ...claims, jti, token_type: 'refresh' }, REFRESH_SECONDS),
+    signToken(ctx, 'share-portal', access, lasting(ctx, ACCESS_SECONDS)),
+    signToken(ctx, 'share-portal', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
   ]);
-  return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, refreshExpiresIn: REFRESH_SECONDS };
+  const refreshExpiresIn = secondsUntil(ctx, refresh.expiresAt);
+  return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, refreshExpiresIn };
 }
 
 /** The claims of a good token of an outsider. @throws Failure `token.invalid` */

@@ -1,36 +1,75 @@
 import type { Context } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
+import { networkOf } from '../../kernel/networks.ts';
 import { tooManyAttempts } from './failures.ts';
+import { selectKnownNetwork } from './network-store.ts';
 
+/** Wrong guesses that are taken within a window: from one network, or at a second factor. */
 const FAILURES = 10;
+/** Wrong passwords for one email from all networks, before only those are heard that its person is known to sign in from. */
+const FAILURES_FROM_EVERYWHERE = 100;
 const WINDOW_MS = 15 * 60 * 1000;
+const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** What a wrong guess is thrown as. Other failures say nothing about the guess. */
+/** What a wrong guess is thrown as. Any other failure, of ours too, says nothing about the guess. */
 const WRONG = new Set(['sign_in.wrong_credentials', 'second_factor.wrong_code']);
 
 /**
- * Runs one try at something that can be guessed: after 10 wrong ones in 15 minutes further tries are refused until the
- * window ends, also when they are made at the same time.
- * @param guessed what is being guessed, e.g. `password:{company}:{email}`
+ * Runs one try at something that can be guessed: after so many wrong ones in 15 minutes further tries are refused until
+ * the window ends, also when they are made at the same time.
+ * @param guessed what is being guessed, e.g. `second-factor:{company}:{user}`
  * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
  */
-export async function attempt<T>(ctx: Context, guessed: string, work: () => Promise<T>): Promise<T> {
+export async function attempt<T>(
+  ctx: Context,
+  guessed: string,
+  work: () => Promise<T>,
+  failures = FAILURES,
+): Promise<T> {
   const limiter = ctx.bindings.ATTEMPT_LIMITER.getByName(guessed);
-  const begun = await limiter.begin(FAILURES, WINDOW_MS);
+  const begun = await limiter.begin(failures, WINDOW_MS);
   if (!begun.allowed) throw tooManyAttempts(Math.ceil(begun.retryAfterMs / 1000));
   let wrong = false;
   try {
     return await work();
   } catch (error) {
-    wrong = !(error instanceof Failure) || WRONG.has(error.reason);
+    wrong = error instanceof Failure && WRONG.has(error.reason);
     throw error;
   } finally {
     await limiter.settle(begun.attemptId, wrong, WINDOW_MS);
   }
 }
 
-/** What tries at a user's password are counted under, whether or not the user exists. */
-export const passwordOf = (companyId: string, email: string): string => `password:${companyId}:${email}`;
+/** Whose password is tried, and whether they have signed in from this network within 30 days. */
+export interface Tried {
+  companyId: string;
+  /** Lower-case. */
+  email: string;
+  isKnownHere: boolean;
+}
+
+/**
+ * Runs one try at a password. Ten wrong ones from a network close it for that email, and nobody else; a hundred from
+ * everywhere leave only those networks that the person is known in: strangers neither guess nor lock anybody out. Emails
+ * that nobody has are counted alike.
+ * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
+ */
+export function attemptPassword<T>(ctx: Context, { companyId, email, isKnownHere }: Tried, work: () => Promise<T>) {
+  const password = `password:${companyId}:${email}`;
+  return attempt(ctx, `${password}:${networkHere(ctx)}`, () =>
+    isKnownHere ? work() : attempt(ctx, password, work, FAILURES_FROM_EVERYWHERE),
+  );
+}
+
+/** The read that finds a row if the person of an email has signed in from the caller's network within 30 days. */
+export const selectKnownHere = (ctx: Context, companyId: string, email: string) =>
+  selectKnownNetwork(ctx.db, { companyId, email, network: networkHere(ctx), since: ctx.now() - KNOWN_MS });
+
+/** The caller's network. */
+export const networkHere = (ctx: Context): string => networkOf(ctx.ip ?? 'unknown');
+
+/** When a network must have been signed in from last to be forgotten now. */
+export const forgottenNetworks = (ctx: Context): number => ctx.now() - KNOWN_MS;
 
 /** What tries at a user's second factor are counted under. */
 export const secondFactorOf = (companyId: string, userId: string): string => `second-factor:${companyId}:${userId}`;

@@ -55,8 +55,8 @@ export const signInEndpoints = [
       access: 'public',
       summary: 'Exchange a refresh token for a new pair of tokens',
       description:
-        'A refresh token is used once. Should the answer get lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
-      body: z.object({ refresh_token: z.string().min(1).max(4096) }),
+        'A refresh token is used once. Should the answer get lost, or two ask at once, it is answered the same successor again for 10 seconds, until that is used; after that, presenting it ends the session. A session ends 30 days after the sign-in.',
+      body: z.object({ refresh_token: z.string().min(1) }),
       returns: ok(tokenPairView),
     },
     async ({ ctx, body }) => viewTokenPair(await refreshSession(ctx, body.refresh_token)),

@@ -42,5 +42,40 @@ export const secondFactorNotSetUp = () =>
     message: 'There is no authenticator to enable. Set one up first.',
   });
 
+/** For people who have neither a password nor a second factor to show again. */
+export const signInAgain = () =>
+  new Failure('forbidden', 'sign_in.again', {
+    message: 'This needs a sign-in of the last ten minutes. Sign in again.',
+  });
+
+/** Everybody but the owner comes by the company's identity provider. */
+export const ssoRequired = () =>
+  new Failure('forbidden', 'sign_in.sso_required', { message: 'Sign in with the identity provider of your company.' });
+
+export const noSecondFactor = () =>
+  new Failure('missing', 'second_factor.none', {
+    message: 'This user has no second factor.',
+    field: 'id',
+    reason: 'none',
+  });
+
+/** A stolen token must not do to its person what they themselves need the password for. */
+export const ownSecondFactor = () =>
+  new Failure('forbidden', 'second_factor.own', {
+    message: 'Disable your own second factor with your password or a code.',
+  });
+
+export const ownersSecondFactor = () =>
+  new Failure('forbidden', 'access.grant_exceeds', {
+    message: 'Only administrators may reset the second factor of the owner.',
+  });
+
+export const sessionNotFound = () =>
+  new Failure('missing', 'session.not_found', {
+    message: 'You have no such session, or it has ended.',
+    field: 'id',
+    reason: 'not_found',
+  });
+
 export const invalidToken = () =>
   new Failure('unauthenticated', 'token.invalid', { message: 'The token is missing, invalid or expired.' });

@@ -8,14 +8,16 @@ import { noteVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
+import { requireWayBesideSso } from './sso-only.ts';
 
 /**
  * Asks for a code by mail. Whether the email belongs to anybody is found out only after the answer, so that neither the
  * answer nor its time tells.
- * @throws Failure `company.not_found`
+ * @throws Failure `company.not_found`, `sign_in.sso_required`
  */
 export async function requestCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
   const company = await companyBySlug(ctx, input.companySlug);
+  if (company.ssoOnly) requireWayBesideSso(company, (await selectUserByEmail(ctx.db, company.id, input.email))[0]);
   await requestMail(ctx, { kind: 'sign_in_code', companyId: company.id, email: input.email }, mailCode);
 }
 
@@ -36,13 +38,14 @@ export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'
 
 /**
  * Signs in with a mailed code. It works once, 10 minutes, and dies with the fifth wrong try.
- * @throws Failure `company.not_found`, `sign_in.wrong_emailed_code`
+ * @throws Failure `company.not_found`, `sign_in.sso_required`, `sign_in.wrong_emailed_code`
  */
 export async function logInWithCode(
   ctx: Context,
   input: { companySlug: string; email: string; code: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
+  if (company.ssoOnly) requireWayBesideSso(company, (await selectUserByEmail(ctx.db, company.id, input.email))[0]);
   const place = { companyId: company.id, purpose: 'sign_in', email: input.email } as const;
   const trial = await prepareTry(ctx, place, input.code);
   const [[tried], [user]] = await commit(ctx.db, [trial.statement, selectUserByEmail(ctx.db, company.id, input.email)]);

@@ -5,9 +5,11 @@ import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwor
 import { companyBySlug } from '../companies/service.ts';
 import { accessReads, accessSources } from '../policies/service.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
-import { attempt, passwordOf } from './attempts.ts';
+import { attemptPassword, selectKnownHere } from './attempts.ts';
 import { completeSignIn, type SignInResult } from './complete.ts';
 import { invalidToken, wrongCredentials } from './failures.ts';
+import { noteSessionUse } from './sessions.ts';
+import { requireWayBesideSso } from './sso-only.ts';
 import { selectLiveSession } from './store.ts';
 import { verifyAccessToken } from './tokens.ts';
 
@@ -16,23 +18,31 @@ export { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
 export { invalidToken, wrongEmailedCode } from './failures.ts';
 export { mailCode } from './passwordless.ts';
 export { purgeSignIns } from './purge.ts';
+export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 export { renewSecondFactors } from './second-factor.ts';
-export { logOut, RETRY_MS, refreshSession, type TokenPair } from './sessions.ts';
-export { endSession, endSessionsOfInactive, rotateStatements, type Session } from './store.ts';
-export { publicKeySet, REFRESH_SECONDS, signToken, verifyToken } from './tokens.ts';
+export { mailSecurityChange, prepareSecurityMail } from './security-mails.ts';
+export { logOut, refreshSession, type TokenPair } from './sessions.ts';
+export { requireWayBesideSso } from './sso-only.ts';
+export { endSession, endSessionsOfInactive, rotated, type Session } from './store.ts';
+export { lasting, publicKeySet, secondsUntil, signToken, verifyToken } from './tokens.ts';
 
 /**
- * Signs in with a password. Unknown email and wrong password cost the same and say the same; failures are counted by
- * email whether or not it exists.
- * @throws Failure `company.not_found`, `sign_in.wrong_credentials`, `sign_in.user_not_active`, `sign_in.too_many_attempts`
+ * Signs in with a password. Unknown email and wrong password cost the same and say the same, and are counted alike.
+ * @throws Failure `company.not_found`, `sign_in.sso_required`, `sign_in.wrong_credentials`, `sign_in.user_not_active`,
+ * `sign_in.too_many_attempts`
  */
 export async function logIn(
   ctx: Context,
   input: { companySlug: string; email: string; password: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  return attempt(ctx, passwordOf(company.id, input.email), async () => {
-    const [user] = await selectUserByEmail(ctx.db, company.id, input.email);
+  const [[user], known] = await ctx.db.batch([
+    selectUserByEmail(ctx.db, company.id, input.email),
+    selectKnownHere(ctx, company.id, input.email),
+  ]);
+  requireWayBesideSso(company, user);
+  const tried = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
+  return attemptPassword(ctx, tried, async () => {
     const passed = await verifyPassword(input.password, user?.passwordHash ?? null);
     if (!passed || !user) throw wrongCredentials();
     const upgrade = isOutdated(user.passwordHash as string)
@@ -54,6 +64,7 @@ export const authenticateBearer: Authenticate = async (ctx, request) => {
   ]);
   if (!live) throw invalidToken();
   const { user, companySlug } = live;
+  noteSessionUse(ctx, key, live.lastUsedAt);
   return {
     actor: {
       kind: 'user',

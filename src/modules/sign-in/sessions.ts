@@ -1,13 +1,22 @@
-import type { Context, UserActor } from '../../context.ts';
+import type { Context, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
-import { sha256Hex } from '../../platform/secrets.ts';
-import { noteSignIn, type User } from '../users/service.ts';
-import { invalidToken, overtaken } from './failures.ts';
-import { endSession, insertSession, rotateStatements, selectLiveSession } from './store.ts';
-import { ACCESS_SECONDS, REFRESH_SECONDS, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';
-
-/** How long a refresh token may be used again when the answer to its first use got lost. */
-export const RETRY_MS = 10_000;
+import { logError } from '../../platform/log.ts';
+import { endSignInsUnderWay, noteSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
+import { networkHere } from './attempts.ts';
+import { invalidToken, overtaken, sessionNotFound } from './failures.ts';
+import { noteNetwork } from './network-store.ts';
+import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
+import {
+  endSession,
+  endSessionOf,
+  endSessionsOf,
+  insertSession,
+  type Session,
+  selectLiveSession,
+  selectSessions,
+  touchSession,
+} from './store.ts';
+import { ACCESS_SECONDS, secondsUntil, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';
 
 /** Seconds in `expiresIn`s. */
 export interface TokenPair {
@@ -17,26 +26,23 @@ export interface TokenPair {
   refreshExpiresIn: number;
 }
 
-/** A session of `user` that `statement` stores, and the tokens to hand out once it is stored. */
+/**
+ * A session of `user` that `statements` store, the first of them itself, and the tokens to hand out once it is stored.
+ * @param afterChange only if the statement before them in the batch changed a row
+ */
 export async function prepareSession(ctx: Context, user: User, { afterChange = false } = {}) {
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
-  const now = ctx.now();
-  const sessionId = ctx.newId();
-  const jti = crypto.randomUUID();
-  const record = {
-    id: sessionId,
-    companyId: user.companyId,
-    userId: user.id,
-    refreshDigest: await sha256Hex(jti),
-    previousDigest: null,
-    previousUntil: null,
-    createdAt: now,
-    expiresAt: now + REFRESH_SECONDS * 1000,
-    endedAt: null,
-  };
+  const { companyId, id: userId } = user;
+  const { record, token } = await newSession(ctx, { companyId, userId });
+  const now = record.createdAt;
   return {
-    statement: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
-    tokens: () => tokenPair(ctx, user, sessionId, jti),
+    sessionId: record.id,
+    statements: [
+      insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
+      noteNetwork(ctx.db, { companyId, userId, network: networkHere(ctx), signedInAt: now }),
+      noteSignIn(ctx.db, user, now),
+    ] as const,
+    tokens: () => tokenPair(ctx, user, token),
   };
 }
 
@@ -46,39 +52,82 @@ export async function prepareSession(ctx: Context, user: User, { afterChange = f
  */
 export async function beginSession(ctx: Context, user: User, alongside: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);
-  const [stored] = await commit(ctx.db, [session.statement, noteSignIn(ctx.db, user, ctx.now()), ...alongside]);
+  const [stored] = await commit(ctx.db, [...session.statements, ...alongside]);
   if (changes(stored) === 0) throw overtaken();
   return session.tokens();
 }
 
 /**
- * Exchanges a refresh token for a new pair (RFC 9700 §4.14). A token that was used before, and is not a retry of a lost
- * answer, ends the whole session: somebody has a copy.
+ * Exchanges a refresh token for a new pair. A token that was used before, and is not presented again in time, ends the
+ * whole session: somebody has a copy.
  * @throws Failure `token.invalid`
  */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
   ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
-  const now = ctx.now();
   const key = { companyId: claims.company_id, sessionId: claims.sid, userId: claims.sub };
-  const jti = crypto.randomUUID();
-  const digests = { presented: await sha256Hex(claims.jti), next: await sha256Hex(jti) };
-  const [rotate, retry, end] = rotateStatements(ctx.db, key, digests, {
-    now,
-    retryUntil: now + RETRY_MS,
-    expiresAt: now + REFRESH_SECONDS * 1000,
-  });
-  const [rotated, retried, , [live]] = await commit(ctx.db, [rotate, retry, end, selectLiveSession(ctx.db, key, now)]);
-  if (!live || changes(rotated) + changes(retried) === 0) throw invalidToken();
-  return tokenPair(ctx, live.user, key.sessionId, jti);
+  const rotation = await prepareRotation(ctx, claims);
+  const [, , [live]] = await commit(ctx.db, [...rotation.statements, selectLiveSession(ctx.db, key, ctx.now())]);
+  if (!live) throw invalidToken();
+  return tokenPair(ctx, live.user, rotation.tokenOf(live));
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */
-export async function logOut(ctx: Context<UserActor>): Promise<void> {
+export async function logOut(ctx: UserContext): Promise<void> {
   await endSession(ctx.db, ctx.actor.companyId, ctx.actor.sessionId, ctx.now());
 }
 
-async function tokenPair(ctx: Context, user: User, sessionId: string, jti: string): Promise<TokenPair> {
+/** The caller's live sessions, the newest first. */
+export async function ownSessions(ctx: UserContext): Promise<Session[]> {
+  return selectSessions(ctx.db, holderOf(ctx), ctx.now());
+}
+
+/** Ends one of the caller's sessions. @throws Failure `session.not_found` */
+export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
+  const ended = await endSessionOf(ctx.db, holderOf(ctx), id, ctx.now());
+  if (ended.length === 0) throw sessionNotFound();
+}
+
+/** Ends all of the caller's sessions but this one, and every sign-in under way. */
+export async function endOtherSessions(ctx: UserContext): Promise<void> {
+  const holder = holderOf(ctx);
+  await commit(ctx.db, [
+    endSignInsUnderWay(ctx.db, holder),
+    endSessionsOf(ctx.db, holder, ctx.now(), { except: ctx.actor.sessionId }),
+  ]);
+}
+
+/** Ends all sessions of somebody of the company, and every sign-in under way. @throws Failure `user.not_found` */
+export async function endSessionsOfUser(ctx: UserContext, userId: string): Promise<void> {
+  const holder = { companyId: ctx.actor.companyId, userId };
+  const [[user]] = await commit(ctx.db, [
+    selectUser(ctx.db, holder.companyId, userId),
+    endSignInsUnderWay(ctx.db, holder),
+    endSessionsOf(ctx.db, holder, ctx.now()),
+  ]);
+  if (!user) throw userNotFound();
+}
+
+/** How fine `last_used_at` is: a busy session costs one write in this time. */
+const GRAIN_MS = 60_000;
+
+/** Notes, off the request's path, that a session was used, unless that was noted within the last minute. */
+export function noteSessionUse(
+  ctx: Context,
+  key: { companyId: string; sessionId: string },
+  lastUsedAt: number | null,
+): void {
+  const now = ctx.now();
+  const before = now - GRAIN_MS;
+  if (lastUsedAt !== null && lastUsedAt > before) return;
+  const noted = touchSession(ctx.db, key, { now, before }).catch((error) => logError('session_use_not_noted', error));
+  ctx.defer(noted);
+}
+
+const holderOf = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
+
+async function tokenPair(ctx: Context, user: User, refresh: RefreshToken): Promise<TokenPair> {
+  const { sessionId: sid, jti } = refresh;
   const [token, refreshToken] = await Promise.all([
     signAccessToken(ctx, {
       user_id: user.id,
@@ -86,9 +135,14 @@ async function tokenPair(ctx: Context, user: User, sessionId: string, jti: strin
       team_id: user.teams[0] ?? null,
       email: user.email,
       is_owner: user.isOwner,
-      sid: sessionId,
+      sid,
     }),
-    signRefreshToken(ctx, { sub: user.id, company_id: user.companyId, sid: sessionId, jti }),
+    signRefreshToken(ctx, { sub: user.id, company_id: user.companyId, sid, jti }, refresh),
   ]);
-  return { token, expiresIn: ACCESS_SECONDS, refreshToken, refreshExpiresIn: REFRESH_SECONDS };
+  return {
+    token,
+    expiresIn: ACCESS_SECONDS,
+    refreshToken,
+    refreshExpiresIn: secondsUntil(ctx, refresh.expiresAt),
+  };
 }

@@ -1,7 +1,8 @@
-import { and, eq, gt, gte, isNull, lt, ne, sql } from 'drizzle-orm';
+import { and, desc, eq, exists, gt, gte, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { companies } from '../companies/tables.ts';
+import { passwordResets } from '../password-reset/tables.ts';
 import { users } from '../users/tables.ts';
 import { sessions } from './tables.ts';
 
@@ -43,7 +44,7 @@ export const selectLiveSession = (
   now: number,
 ) =>
   db
-    .select({ user: users, companySlug: companies.slug })
+    .select({ user: users, companySlug: companies.slug, lastUsedAt: sessions.lastUsedAt, ...rotated })
     .from(sessions)
     .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))
@@ -61,21 +62,22 @@ export const selectLiveSession = (
 
 /**
  * The statements that exchange the refresh token of `presented` for `next`, to be run in one batch: the newest token
- * rotates; the one before may retry until `previousUntil`, replacing its successor; any other ends the session.
+ * rotates; the one before, whose successor is still the newest, may be presented again until `previousUntil`; any other
+ * ends the session. `sessionMs` after the sign-in it ends in any case.
  */
 export function rotateStatements(
   db: ControlDb,
   key: { companyId: string; sessionId: string },
   digests: { presented: string; next: string },
-  times: { now: number; retryUntil: number; expiresAt: number },
+  times: { now: number; retryUntil: number; refreshMs: number; sessionMs: number },
 ) {
-  const live = and(
-    eq(sessions.id, key.sessionId),
-    eq(sessions.companyId, key.companyId),
-    isNull(sessions.endedAt),
-    gt(sessions.expiresAt, times.now),
-    ne(sessions.refreshDigest, digests.next),
-  );
+  const { now } = times;
+  const live = and(isSession(key), isNull(sessions.endedAt), gt(sessions.expiresAt, now));
+  const isRetry = and(
+    eq(sessions.refreshDigest, digests.next),
+    eq(sessions.previousDigest, digests.presented),
+    gte(sessions.previousUntil, now),
+  ) as SQL;
   return [
     db
       .update(sessions)
@@ -83,22 +85,93 @@ export function rotateStatements(
         refreshDigest: digests.next,
         previousDigest: digests.presented,
         previousUntil: times.retryUntil,
-        expiresAt: times.expiresAt,
+        lastUsedAt: now,
+        expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
       })
       .where(and(live, eq(sessions.refreshDigest, digests.presented))),
     db
       .update(sessions)
-      .set({ refreshDigest: digests.next })
-      .where(and(live, eq(sessions.previousDigest, digests.presented), gte(sessions.previousUntil, times.now))),
-    db.update(sessions).set({ endedAt: times.now }).where(live),
+      .set({ endedAt: now })
+      .where(and(live, not(isRetry))),
   ] as const;
 }
+
+const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: string }) =>
+  and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));
+
+/** What a live session keeps of its newest refresh token, to be selected beside its user. */
+export const rotated = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
 
 export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId), isNull(sessions.endedAt)));
+    .where(and(isSession({ companyId, sessionId }), isNull(sessions.endedAt)));
+
+/** Whose sessions are meant. */
+interface Holder {
+  companyId: string;
+  userId: string;
+}
+
+const isLiveOf = ({ companyId, userId }: Holder, now: number) =>
+  and(
+    eq(sessions.companyId, companyId),
+    eq(sessions.userId, userId),
+    isNull(sessions.endedAt),
+    gt(sessions.expiresAt, now),
+  );
+
+const MOST_SESSIONS = 500;
+
+/** Somebody's live sessions, the newest first. */
+export const selectSessions = (db: ControlDb, holder: Holder, now: number) =>
+  db
+    .select()
+    .from(sessions)
+    .where(isLiveOf(holder, now))
+    .orderBy(desc(sessions.createdAt), desc(sessions.id))
+    .limit(MOST_SESSIONS);
+
+/** Ends one of somebody's sessions, and tells whether it was live. */
+export const endSessionOf = (db: ControlDb, holder: Holder, sessionId: string, now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(and(isLiveOf(holder, now), eq(sessions.id, sessionId)))
+    .returning({ id: sessions.id });
+
+/**
+ * Ends somebody's sessions, all but one where `except` names it.
+ * @param afterChange only if the statement before it in the batch changed a row
+ */
+export const endSessionsOf = (
+  db: ControlDb,
+  holder: Holder,
+  now: number,
+  { except, afterChange = false }: { except?: string; afterChange?: boolean } = {},
+) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(
+      and(
+        isLiveOf(holder, now),
+        except === undefined ? undefined : ne(sessions.id, except),
+        afterChange ? sql`changes() > 0` : undefined,
+      ),
+    );
+
+/** Notes that a session was used, unless that was noted after `before`. */
+export const touchSession = (
+  db: ControlDb,
+  key: { companyId: string; sessionId: string },
+  { now, before }: { now: number; before: number },
+) =>
+  db
+    .update(sessions)
+    .set({ lastUsedAt: now })
+    .where(and(isSession(key), or(isNull(sessions.lastUsedAt), lt(sessions.lastUsedAt, before))));
 
 /** Ends every session of a user who is not active any more, or deleted; goes into the batch that makes the user so. */
 export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>
@@ -111,6 +184,31 @@ export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: 
         eq(sessions.companyId, companyId),
         isNull(sessions.endedAt),
         sql`exists (select 1 from ${users} where id = ${userId} and (is_active = 0 or deleted_at is not null))`,
+      ),
+    );
+
+/** Uses up the links that would set another password, once the one that `user` was read with is not theirs any more. */
+export const useUpResets = (db: ControlDb, user: typeof users.$inferSelect, now: number) =>
+  db
+    .update(passwordResets)
+    .set({ usedAt: now })
+    .where(
+      and(
+        eq(passwordResets.companyId, user.companyId),
+        eq(passwordResets.userId, user.id),
+        isNull(passwordResets.usedAt),
+        exists(
+          db
+            .select({ id: users.id })
+            .from(users)
+            .where(
+              and(
+                eq(users.companyId, user.companyId),
+                eq(users.id, user.id),
+                ne(users.passwordHash, user.passwordHash as string),
+              ),
+            ),
+        ),
       ),
     );
 

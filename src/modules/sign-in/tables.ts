@@ -13,6 +13,11 @@ export const sessions = sqliteTable(
     /** Digest of the one before, which may be used again until `previousUntil`, if its answer got lost. */
     previousDigest: text('previous_digest'),
     previousUntil: moment('previous_until'),
+    /** Where the sign-in came from; unknown for sessions older than these columns. */
+    ip: text('ip'),
+    userAgent: text('user_agent'),
+    /** When a token of the session was last presented, to the minute. */
+    lastUsedAt: moment('last_used_at'),
     createdAt: moment('created_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
     endedAt: moment('ended_at'),
@@ -20,6 +25,22 @@ export const sessions = sqliteTable(
   (table) => [
     index('sessions_of_user').on(table.userId, table.endedAt),
     index('sessions_by_expiry').on(table.expiresAt),
+  ],
+);
+
+/** Networks from which people have signed in. They are heard from there while strangers try to guess their password. */
+export const signInNetworks = sqliteTable(
+  'sign_in_networks',
+  {
+    companyId: companyId(),
+    userId: text('user_id').notNull(),
+    /** An IPv4 address, or the /64 of an IPv6 one. */
+    network: text('network').notNull(),
+    signedInAt: moment('signed_in_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.network] }),
+    index('sign_in_networks_by_age').on(table.signedInAt),
   ],
 );
 
@@ -81,7 +102,7 @@ export const backupCodes = sqliteTable(
   (table) => [primaryKey({ columns: [table.factorId, table.digest] })],
 );
 
-/** A sign-in that has passed its first factor and waits for the second. */
+/** A sign-in that has passed its first factor and waits for the second, or for one to be set up. */
 export const pendingSecondFactors = sqliteTable(
   'pending_second_factors',
   {
@@ -89,6 +110,10 @@ export const pendingSecondFactors = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
+    /** `setup`: the company asks everybody for a second factor, and the user had none. */
+    purpose: text('purpose', { enum: ['login', 'setup'] })
+      .notNull()
+      .default('login'),
     /** The user's, when the first factor passed. */
     sessionEpoch: integer('session_epoch').notNull(),
     /** Codes tried so far. */

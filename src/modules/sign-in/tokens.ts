@@ -9,7 +9,6 @@ export type Audience = 'console' | 'share-portal';
 const ALGORITHM = 'EdDSA';
 
 export const ACCESS_SECONDS = 10 * 60;
-export const REFRESH_SECONDS = 7 * 24 * 60 * 60;
 
 /** What an access token says (document 2), and the session it belongs to. */
 export interface AccessClaims {
@@ -64,10 +63,15 @@ export async function publicKeySet(ctx: Context): Promise<{ keys: JWK[] }> {
 }
 
 export const signAccessToken = (ctx: Context, claims: AccessClaims): Promise<string> =>
-  signToken(ctx, 'console', { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' }, ACCESS_SECONDS);
+  signToken(
+    ctx,
+    'console',
+    { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' },
+    lasting(ctx, ACCESS_SECONDS),
+  );
 
-export const signRefreshToken = (ctx: Context, claims: RefreshClaims): Promise<string> =>
-  signToken(ctx, 'console', { ...claims, token_type: 'refresh' }, REFRESH_SECONDS);
+export const signRefreshToken = (ctx: Context, claims: RefreshClaims, time: Time): Promise<string> =>
+  signToken(ctx, 'console', { ...claims, token_type: 'refresh' }, time);
 
 /** The claims of a good access token. @throws Failure `token.invalid` */
 export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessClaims> =>
@@ -77,21 +81,35 @@ export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessCl
 export const verifyRefreshToken = (ctx: Context, token: string): Promise<RefreshClaims> =>
   verifyToken(ctx, 'console', token, 'refresh');
 
-/** A token of ours that is good for so many seconds. */
+/** From when to when a token is good, in milliseconds. */
+export interface Time {
+  issuedAt: number;
+  expiresAt: number;
+}
+
+/** From now on, for so many seconds. */
+export const lasting = (ctx: Context, seconds: number): Time => ({
+  issuedAt: ctx.now(),
+  expiresAt: ctx.now() + seconds * 1000,
+});
+
+/** Whole seconds until a moment. */
+export const secondsUntil = (ctx: Context, moment: number): number => Math.ceil((moment - ctx.now()) / 1000);
+
+/** A token of ours. The same claims and time make the same token. */
 export async function signToken(
   ctx: Context,
   audience: Audience,
   claims: Record<string, unknown>,
-  seconds: number,
+  { issuedAt, expiresAt }: Time,
 ): Promise<string> {
   const { signing } = await keyRing(ctx);
-  const now = Math.floor(ctx.now() / 1000);
   return new SignJWT(claims)
     .setProtectedHeader({ alg: ALGORITHM, kid: signing.kid, typ: 'JWT' })
     .setIssuer(ISSUER)
     .setAudience(audience)
-    .setIssuedAt(now)
-    .setExpirationTime(now + seconds)
+    .setIssuedAt(Math.floor(issuedAt / 1000))
+    .setExpirationTime(Math.floor(expiresAt / 1000))
     .sign(signing.key);
 }
 

@@ -26,8 +26,21 @@ const secondFactorNeededView = z
   })
   .meta({ id: 'SecondFactorNeeded' });
 
-/** What every first factor answers: a session, or the question for the second factor. */
-export const signInResultView = z.union([loginResultView, secondFactorNeededView]).meta({ id: 'SignInResult' });
+const secondFactorSetupView = z
+  .object({
+    requires_2fa_setup: z.literal(true),
+    pending_2fa_token: z.string().meta({ description: 'For POST /v1/auth/2fa/setup and /v1/auth/2fa/enable.' }),
+    expires_in: z.int().meta({ description: 'Seconds.' }),
+  })
+  .meta({ id: 'SecondFactorSetupNeeded' });
+
+/**
+ * What every first factor answers: a session, the question for the second factor, or the demand to set one up, where the
+ * company requires it.
+ */
+export const signInResultView = z
+  .union([loginResultView, secondFactorNeededView, secondFactorSetupView])
+  .meta({ id: 'SignInResult' });
 
 export const viewTokenPair = (pair: TokenPair): z.input<typeof tokenPairView> => ({
   token: pair.token,
@@ -46,12 +59,10 @@ export const viewSignedIn = (signedIn: SignedIn): z.input<typeof loginResultView
   },
 });
 
-export const viewSignInResult = (result: SignInResult): z.input<typeof signInResultView> =>
-  'pendingToken' in result
-    ? {
-        requires_2fa: true,
-        pending_2fa_token: result.pendingToken,
-        expires_in: result.expiresIn,
-        methods: ['totp', 'backup_code'],
-      }
-    : viewSignedIn(result);
+export function viewSignInResult(result: SignInResult): z.input<typeof signInResultView> {
+  if (!('pendingToken' in result)) return viewSignedIn(result);
+  const pending = { pending_2fa_token: result.pendingToken, expires_in: result.expiresIn };
+  return result.purpose === 'setup'
+    ? { requires_2fa_setup: true, ...pending }
+    : { requires_2fa: true, ...pending, methods: ['totp', 'backup_code'] };
+}

@@ -6,6 +6,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/notices.ts';
 import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
+import { requireWayBesideSso } from '../sign-in/service.ts';
 import { noteVerified, selectUser, selectUserByEmail, type User, userNotFound } from '../users/service.ts';
 import { anotherIdentity, invalidSocialToken } from './failures.ts';
 import { type IdTokenClaims, OLDEST_TOKEN_SECONDS, verifyIdToken } from './id-token.ts';
@@ -47,8 +48,8 @@ export async function putSocialProviders(ctx: UserContext, providers: SocialProv
 /**
  * Signs in with an ID token of one of the company's providers. A token works once. The first one pins who the user is to the
  * provider, so that whoever gets the same address there later is not taken for them.
- * @throws Failure `company.not_found`, `social.invalid_token`, `social.another_identity`, `sign_in.user_not_active` (unknown
- *   users too), `outbound.*`
+ * @throws Failure `company.not_found`, `social.invalid_token`, `social.another_identity`, `sign_in.sso_required`,
+ *   `sign_in.user_not_active` (unknown users too), `outbound.*`
  */
 export async function signInWithIdToken(
   ctx: Context,
@@ -59,6 +60,7 @@ export async function signInWithIdToken(
   const { email, isEmailVerified } = claims;
   if (typeof email !== 'string' || !isEmailVerified) throw invalidSocialToken();
   const [user] = await selectUserByEmail(ctx.db, company.id, email.trim().toLowerCase());
+  requireWayBesideSso(company, user);
   if (!user?.isActive) throw mayNotSignIn();
   await takeToken(ctx, user, claims, input.idToken);
   return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);

@@ -2,6 +2,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import { hashPassword } from '../../platform/passwords.ts';
+import { selectCompany } from '../companies/service.ts';
 import { endSessionsOfInactive } from '../sign-in/service.ts';
 import {
   emailTaken,
@@ -12,7 +13,8 @@ import {
   userNotFound,
   userStillInvited,
 } from './failures.ts';
-import { prepareActiveUser, statusOf } from './service.ts';
+import { requireUnlikePerson } from './password-rules.ts';
+import { nameOf, prepareActiveUser, statusOf } from './service.ts';
 import {
   readUsers,
   readUsersWithGroups,
@@ -50,8 +52,13 @@ export async function createUser(
   { email, password, metadata }: { email: string; password: string; metadata: Metadata },
 ): Promise<User> {
   const { companyId } = ctx.actor;
+  const [taken, [company]] = await ctx.db.batch([
+    selectUserByEmail(ctx.db, companyId, email),
+    selectCompany(ctx.db, companyId),
+  ]);
   // Spares the work of hashing; the index decides.
-  if ((await selectUserByEmail(ctx.db, companyId, email)).length > 0) throw emailTaken();
+  if (taken.length > 0) throw emailTaken();
+  if (company) requireUnlikePerson(password, { email, name: nameOf(email), company }, 'password');
   const passwordHash = await hashPassword(password);
   const { record, statement } = prepareActiveUser(ctx, companyId, { email, passwordHash, metadata });
   await commit(ctx.db, [statement], { 'users.email': emailTaken });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isCommonPassword } from '../../kernel/passwords.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { isCommonPassword, isMadeOf } from '../../kernel/passwords.ts';
 
 const MAXIMUM_LENGTH = 128;
 
@@ -13,3 +14,23 @@ export const newPassword = (minimum: number) =>
 
 /** A password that is tried at sign-in: bounded, otherwise whatever was typed. */
 export const triedPassword = z.string().min(1).max(MAXIMUM_LENGTH);
+
+/** Whose password it is to be, in which company. */
+export interface PasswordOwner {
+  email: string;
+  name: string;
+  company: { name: string; slug: string };
+}
+
+/**
+ * Refuses a password that is little more than its person's own name, email or company: those are what is guessed first.
+ * @param field the member of the body that holds it
+ * @throws Failure invalid
+ */
+export function requireUnlikePerson(password: string, { email, name, company }: PasswordOwner, field: string): void {
+  // Without the ending of its domain, which is everybody's.
+  const address = email.replace(/\.[^.@]*$/, '');
+  if (!isMadeOf(password, [address, name, company.name, company.slug])) return;
+  const message = 'is made of your name, your email or your company; choose another';
+  throw invalid([{ field, message }]);
+}

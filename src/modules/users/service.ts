@@ -3,7 +3,15 @@ import { userNotFound } from './failures.ts';
 import { insertUser, selectGroupIds, selectUser, type User, type UserWithGroups } from './store.ts';
 
 export { emailTaken, userNotFound } from './failures.ts';
-export { noteSignIn, noteVerified, selectUser, selectUserByEmail, upgradePasswordHash } from './store.ts';
+export {
+  endSignInsUnderWay,
+  noteSignIn,
+  noteVerified,
+  selectUser,
+  selectUserByEmail,
+  setPassword,
+  upgradePasswordHash,
+} from './store.ts';
 export type { User, UserWithGroups };
 
 export type UserStatus = 'invited' | 'active' | 'inactive';
@@ -38,13 +46,16 @@ export function prepareInvitedUser(ctx: Context, companyId: string, input: Pick<
   return { record, statement: insertUser(ctx.db, record) };
 }
 
+/** How somebody is called of whom only the email is known. */
+export const nameOf = (email: string): string => email.split('@')[0] as string;
+
 function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'isActive' | 'activatedAt'>): User {
   const now = ctx.now();
   return {
     id: ctx.newId(),
     companyId,
     email: input.email,
-    name: input.name ?? (input.email.split('@')[0] as string),
+    name: input.name ?? nameOf(input.email),
     passwordHash: input.passwordHash,
     isOwner: input.isOwner ?? false,
     isActive: input.isActive,

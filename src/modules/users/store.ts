@@ -42,6 +42,13 @@ export const noteSignIn = (db: ControlDb, user: User, now: number) =>
     .set({ lastLoginAt: now })
     .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id), sql`changes() > 0`));
 
+/** Lets no sign-in of a living user that has begun before this get a session; goes beside what ends the sessions. */
+export const endSignInsUnderWay = (db: ControlDb, { companyId, userId }: { companyId: string; userId: string }) =>
+  db
+    .update(users)
+    .set({ sessionEpoch: sql`${users.sessionEpoch} + 1` })
+    .where(living(companyId, userId));
+
 /** Keeps a hash of the same password that was made anew, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>
   db
@@ -54,6 +61,13 @@ export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: str
         eq(users.passwordHash, user.passwordHash as string),
       ),
     );
+
+/** Sets a new password and ends every sign-in under way, unless the password has changed since `user` was read. */
+export const setPassword = (db: ControlDb, user: User, passwordHash: string, now: number) =>
+  db
+    .update(users)
+    .set({ passwordHash, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
+    .where(and(living(user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
 
 /** Notes that the user has proved to read mail at their address. */
 export const noteVerified = (db: ControlDb, user: User, now: number) =>

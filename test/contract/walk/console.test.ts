@@ -5,7 +5,7 @@ import { allow } from '../../support/signed.ts';
 import { aProvisionedCompany } from '../../support/worlds.ts';
 import { aVisualization, someSales } from '../../visualizations/support.ts';
 import { type Step, walk } from '../walk.ts';
-import { SECOND_FACTOR, SIGN_IN } from './sign-in.ts';
+import { SECOND_FACTOR, SESSIONS, SIGN_IN } from './sign-in.ts';
 
 afterAll(resetClock);
 
@@ -44,10 +44,10 @@ const USERS: Step[] = [
   { route: 'POST /v1/users/reset-password/request', json: () => ({ email: 'bruno@acme.test' }) },
   {
     route: 'POST /v1/users/reset-password/confirm',
-    json: () => ({
-      token: linkIn(mailTo('bruno@acme.test')).searchParams.get('token'),
-      password: 'another-quiet-harbour',
-    }),
+    before: async ({ kept }) => {
+      kept.reset = linkIn(mailTo('bruno@acme.test')).searchParams.get('token') as string;
+    },
+    json: ({ reset }) => ({ token: reset, password: 'another-quiet-harbour' }),
   },
 ];
 
@@ -165,5 +165,5 @@ walk(
     await someSales(company);
     return { company };
   },
-  [...SIGN_IN, ...USERS, ...PERMISSIONS, ...DASHBOARDS, ...SECOND_FACTOR],
+  [...SIGN_IN, ...SESSIONS, ...USERS, ...PERMISSIONS, ...DASHBOARDS, ...SECOND_FACTOR],
 );

@@ -4,13 +4,12 @@ import { secretOfStart, start } from '../../single-sign-on/support.ts';
 import { bearer, call } from '../../support/api.ts';
 import { codeIn, mailTo } from '../../support/mail.ts';
 import { aSigner } from '../../support/saml-idp.ts';
-import { codeOf, nextStep } from '../../support/second-factor.ts';
+import { codeOf, enrol, nextStep } from '../../support/second-factor.ts';
 import { must } from '../../support/signed.ts';
-import { aUser } from '../../support/worlds.ts';
+import { aUser, logIn, PASSWORD } from '../../support/worlds.ts';
 import type { Step, World } from '../walk.ts';
 
 const CONSOLE = 'https://console.test/signed-in';
-const PASSWORD = 'correct-horse-battery';
 const CLIENT = 'our-client';
 const issuer = () => `${inject('forgerUrl')}/plain`;
 const company = { company_slug: 'company' };
@@ -137,6 +136,35 @@ export const SIGN_IN: Step[] = [
   },
 ];
 
+/** Where people are signed in, and how the company lets them. */
+export const SESSIONS: Step[] = [
+  {
+    route: 'GET /v1/auth/sessions',
+    as: ({ callers }) => callers.roamer as never,
+    before: async ({ company, callers, kept }) => {
+      const roamer = await aUser(company);
+      callers.roamer = roamer.as;
+      kept.roamer = roamer.id;
+      await logIn(company.slug, roamer.email, PASSWORD);
+    },
+    keep: ({ records }) => ({ otherSession: records.find(({ current }: { current: boolean }) => !current)._id }),
+  },
+  {
+    route: 'DELETE /v1/auth/sessions/{id}',
+    as: ({ callers }) => callers.roamer as never,
+    params: { id: 'otherSession' },
+  },
+  { route: 'DELETE /v1/auth/sessions', as: ({ callers }) => callers.roamer as never },
+  {
+    route: 'POST /v1/auth/password',
+    as: ({ callers }) => callers.roamer as never,
+    json: () => ({ current_password: PASSWORD, new_password: 'another-horse-battery' }),
+  },
+  { route: 'DELETE /v1/users/{id}/sessions', params: { id: 'roamer' } },
+  { route: 'GET /v1/company/settings' },
+  { route: 'PUT /v1/company/settings', json: () => ({ locale: 'pt-BR' }) },
+];
+
 /** Last, because the clock stands still from here on: a code of the app is good once. */
 export const SECOND_FACTOR: Step[] = [
   {
@@ -147,12 +175,13 @@ export const SECOND_FACTOR: Step[] = [
       callers.member = as;
       kept.member = email;
     },
+    json: () => ({ password: PASSWORD }),
     keep: ({ secret }) => ({ secret }),
   },
   {
     route: 'POST /v1/auth/2fa/enable',
     as: ({ callers }) => callers.member as never,
-    json: ({ secret }) => ({ totp_token: codeOf(secret as string) }),
+    json: ({ secret }) => ({ totp_token: codeOf(secret as string), password: PASSWORD }),
   },
   {
     route: 'POST /v1/auth/2fa/login',
@@ -174,6 +203,15 @@ export const SECOND_FACTOR: Step[] = [
     route: 'POST /v1/auth/2fa/disable',
     as: ({ kept }) => bearer(kept.session as string),
     json: () => ({ password: PASSWORD }),
+  },
+  {
+    route: 'DELETE /v1/users/{id}/2fa',
+    params: { id: 'enrolled' },
+    before: async ({ company, kept }) => {
+      const { id, as } = await aUser(company);
+      await enrol(as);
+      kept.enrolled = id;
+    },
   },
   { route: 'POST /v1/auth/logout', as: ({ kept }) => bearer(kept.session as string) },
 ];

@@ -1,0 +1,25 @@
+import type { UserContext } from '../../context.ts';
+import { requireAdministrator } from '../../http/guard.ts';
+import { companyNotFound } from './failures.ts';
+import { type Company, selectCompany, updateSettings } from './store.ts';
+
+/** How people sign in to a company, and its language. */
+export type Settings = Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>;
+
+/** The settings of the caller's company. */
+export async function getSettings(ctx: UserContext): Promise<Settings> {
+  const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
+  if (!company) throw companyNotFound();
+  return company;
+}
+
+/**
+ * Changes what is sent. How people sign in is for administrators to say.
+ * @throws Failure `access.administrators_only`
+ */
+export async function changeSettings(ctx: UserContext, changes: Partial<Settings>): Promise<Settings> {
+  if (changes.require2fa !== undefined || changes.ssoOnly !== undefined) requireAdministrator(ctx.actor);
+  const [company] = await updateSettings(ctx.db, ctx.actor.companyId, changes, ctx.now());
+  if (!company) throw companyNotFound();
+  return company;
+}

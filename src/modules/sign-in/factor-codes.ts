@@ -1,0 +1,31 @@
+import type { Context } from '../../context.ts';
+import { decrypt, encrypt } from '../../platform/cipher.ts';
+import { backupDigests } from './backup-codes.ts';
+import type { Proof, SecondFactor } from './second-factor-store.ts';
+import { stepOf } from './totp.ts';
+
+/** What a person types to prove the second factor: six digits of the authenticator, or a backup code. */
+export type SecondFactorCode = { totp: string } | { backupCode: string };
+
+/** What a wrong code proves. */
+const NOTHING: Proof = { backupDigests: [] };
+
+/** What has to be used up for a code to count. */
+export async function proofOf(
+  ctx: Context,
+  factor: Pick<SecondFactor, 'id' | 'companyId' | 'secret'>,
+  code: SecondFactorCode,
+): Promise<Proof> {
+  if ('backupCode' in code) return { backupDigests: await backupDigests(ctx, factor.id, code.backupCode) };
+  const secret = await decrypt(ctx.config.ENCRYPTION_KEYS, factor.secret, secretContext(factor));
+  const step = stepOf(secret, code.totp, ctx.now());
+  return step === null ? NOTHING : { step };
+}
+
+/** A secret as it is stored. */
+export const encryptSecret = (ctx: Context, secret: string, factor: Pick<SecondFactor, 'companyId' | 'id'>) =>
+  encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(factor));
+
+/** What a stored secret is bound to. */
+export const secretContext = ({ companyId, id }: Pick<SecondFactor, 'companyId' | 'id'>): string =>
+  `totp:${companyId}:${id}`;

@@ -1,0 +1,35 @@
+import { and, eq, gte, isNull, lt, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
+import { users } from '../users/tables.ts';
+import { signInNetworks } from './tables.ts';
+
+/** A row if the living user of an email has signed in from a network since. */
+export const selectKnownNetwork = (
+  db: ControlDb,
+  { companyId, email, network, since }: { companyId: string; email: string; network: string; since: number },
+) =>
+  db
+    .select({ network: signInNetworks.network })
+    .from(signInNetworks)
+    .innerJoin(users, and(eq(users.id, signInNetworks.userId), eq(users.companyId, signInNetworks.companyId)))
+    .where(
+      and(
+        eq(signInNetworks.companyId, companyId),
+        eq(signInNetworks.network, network),
+        gte(signInNetworks.signedInAt, since),
+        eq(users.email, email),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/** Notes that somebody signs in from a network, if the statement before it, which begins the session, changed a row. */
+export const noteNetwork = (db: ControlDb, record: typeof signInNetworks.$inferSelect) =>
+  insertWhen(db, signInNetworks, record, sql`changes() > 0`).onConflictDoUpdate({
+    target: [signInNetworks.userId, signInNetworks.network],
+    set: { signedInAt: record.signedInAt },
+  });
+
+/** Forgets networks that were last signed in from before `before`. */
+export const deleteOldNetworks = (db: ControlDb, before: number) =>
+  db.delete(signInNetworks).where(lt(signInNetworks.signedInAt, before));

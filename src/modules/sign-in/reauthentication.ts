@@ -1,0 +1,75 @@
+import type { UserContext } from '../../context.ts';
+import type { Statement } from '../../db/client.ts';
+import { verifyPassword } from '../../platform/passwords.ts';
+import { selectUser, type User } from '../users/service.ts';
+import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './attempts.ts';
+import { proofOf, type SecondFactorCode } from './factor-codes.ts';
+import { signInAgain, wrongCredentials, wrongSecondFactor } from './failures.ts';
+import { type SecondFactor, useFreshSession, usePassword, useProof } from './second-factor-store.ts';
+
+/** How somebody who has a session shows again that it is they: with the password, or a code of the second factor. */
+export interface Again {
+  password?: string;
+  code?: SecondFactorCode;
+}
+
+/** How new the session must be of somebody who has neither. */
+const FRESH_MS = 10 * 60 * 1000;
+
+/**
+ * Runs `work` for the caller once they have shown again that it is they: an access token alone, which may be stolen,
+ * changes nothing about how they sign in.
+ * @param factor the caller's enabled authenticator, if there is one
+ * @param work stores the change. Its batch begins with the given statement, and the rest happens if that changed a row; it
+ *   answers undefined if nothing happened
+ * @throws Failure `sign_in.wrong_credentials`, `second_factor.wrong_code`, `sign_in.again`, `sign_in.too_many_attempts`
+ */
+export async function reauthenticated<T>(
+  ctx: UserContext,
+  factor: SecondFactor | null,
+  { password, code }: Again,
+  work: (proof: Statement) => Promise<T | undefined>,
+): Promise<T> {
+  const { companyId, id, sessionId } = ctx.actor;
+  if (code !== undefined) {
+    if (!factor) throw wrongSecondFactor();
+    return attempt(ctx, secondFactorOf(companyId, id), async () => {
+      const proof = await proofOf(ctx, factor, code);
+      return (await work(useProof(ctx.db, factor, proof))) ?? raise(wrongSecondFactor());
+    });
+  }
+  if (password !== undefined) {
+    return withPassword(ctx, password, async (user) => {
+      return (await work(usePassword(ctx.db, user, ctx.now()))) ?? raise(wrongCredentials());
+    });
+  }
+  const [user] = await selectUser(ctx.db, companyId, id);
+  if (!user || user.passwordHash !== null) throw wrongCredentials();
+  if (factor) throw wrongSecondFactor();
+  const now = ctx.now();
+  return (await work(useFreshSession(ctx.db, user, { sessionId, since: now - FRESH_MS, now }))) ?? raise(signInAgain());
+}
+
+/**
+ * Runs `work` if this is the caller's password. A wrong one counts as a failed sign-in.
+ * @throws Failure `sign_in.wrong_credentials`, `sign_in.too_many_attempts`, or what `work` throws
+ */
+export async function withPassword<T>(
+  ctx: UserContext,
+  password: string,
+  work: (user: User) => Promise<T>,
+): Promise<T> {
+  const { companyId, id, email } = ctx.actor;
+  const [[user], known] = await ctx.db.batch([
+    selectUser(ctx.db, companyId, id),
+    selectKnownHere(ctx, companyId, email),
+  ]);
+  return attemptPassword(ctx, { companyId, email, isKnownHere: known.length > 0 }, async () => {
+    if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) throw wrongCredentials();
+    return work(user);
+  });
+}
+
+function raise(error: Error): never {
+  throw error;
+}

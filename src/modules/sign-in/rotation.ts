@@ -1,0 +1,82 @@
+import type { Context } from '../../context.ts';
+import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
+import { rotateStatements, type Session } from './store.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** How long a refresh token works. */
+export const REFRESH_MS = 7 * DAY_MS;
+/** How long a session lasts, however often it is refreshed. */
+const SESSION_MS = 30 * DAY_MS;
+/** How long a refresh token is answered again after its first use, unless its successor was used. */
+const RETRY_MS = 10_000;
+
+/** A refresh token, before it is signed. Moments in milliseconds. */
+export interface RefreshToken {
+  sessionId: string;
+  jti: string;
+  issuedAt: number;
+  expiresAt: number;
+}
+
+/** What a session keeps of its newest refresh token. */
+export type Rotated = Pick<Session, 'previousUntil' | 'expiresAt'>;
+
+/**
+ * The exchange of a refresh token for its successor (RFC 9700 §4.14). After `statements` the session lives only if the
+ * token was the newest, or is the one before and its successor unused: somebody else has a copy of any other.
+ *
+ * The successor's id comes from the presented one: whoever asks again in time is answered the same token, which is stored
+ * nowhere. It is worth nothing without our signature.
+ * @returns `tokenOf` makes the successor from what the living session keeps
+ */
+export async function prepareRotation(ctx: Context, { company_id, sid, jti }: RotationClaims) {
+  const next = toHex(await hmacSha256(jti, `successor in session ${sid}`));
+  const now = ctx.now();
+  const statements = rotateStatements(
+    ctx.db,
+    { companyId: company_id, sessionId: sid },
+    { presented: await sha256Hex(jti), next: await sha256Hex(next) },
+    { now, retryUntil: now + RETRY_MS, refreshMs: REFRESH_MS, sessionMs: SESSION_MS },
+  );
+  return {
+    statements,
+    tokenOf: ({ previousUntil, expiresAt }: Rotated): RefreshToken => ({
+      sessionId: sid,
+      jti: next,
+      issuedAt: (previousUntil ?? now + RETRY_MS) - RETRY_MS,
+      expiresAt,
+    }),
+  };
+}
+
+interface RotationClaims {
+  company_id: string;
+  sid: string;
+  jti: string;
+}
+
+/** The first refresh token of a new session, and what the session keeps at its beginning. */
+export async function newSession(ctx: Context, { companyId, userId }: { companyId: string; userId: string }) {
+  const now = ctx.now();
+  const token: RefreshToken = {
+    sessionId: ctx.newId(),
+    jti: crypto.randomUUID(),
+    issuedAt: now,
+    expiresAt: now + REFRESH_MS,
+  };
+  const record: Session = {
+    id: token.sessionId,
+    companyId,
+    userId,
+    refreshDigest: await sha256Hex(token.jti),
+    previousDigest: null,
+    previousUntil: null,
+    ip: ctx.ip,
+    userAgent: ctx.caller().userAgent,
+    lastUsedAt: now,
+    createdAt: now,
+    expiresAt: token.expiresAt,
+    endedAt: null,
+  };
+  return { token, record };
+}

@@ -1,0 +1,213 @@
+import { env } from 'cloudflare:test';
+import { importJWK, SignJWT } from 'jose';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type Answer, bearer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+
+const PATH = '/v1/company/settings';
+const STANDARD = { require_2fa: false, sso_only: false, locale: 'en' };
+const NEW_PASSWORD = 'a-brand-new-passphrase';
+
+let company: Company;
+beforeEach(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+const put = (json: unknown, as = company.as) => as.put(PATH, { json });
+
+describe('settings', () => {
+  it('are changed one by one', async () => {
+    expect((await company.as.get(PATH)).body).toEqual(STANDARD);
+    expect((await put({ locale: 'pt-BR' })).body).toEqual({ ...STANDARD, locale: 'pt-BR' });
+    expect((await put({ require_2fa: true })).body).toEqual({ ...STANDARD, require_2fa: true, locale: 'pt-BR' });
+    expect((await put({})).status).toBe(200);
+    expect((await put({ require_2fa: false, sso_only: true, locale: 'es' })).body).toEqual({
+      require_2fa: false,
+      sso_only: true,
+      locale: 'es',
+    });
+    const other = await aCompany();
+    expect((await other.as.get(PATH)).body).toEqual(STANDARD);
+  });
+
+  it.each([{ locale: 'de' }, { require_2fa: 1 }, { sso_only: null }])('refuse %j', async (json) => {
+    expect(statusAndCode(await put(json))).toEqual([422, 'VALIDATION_ERROR']);
+  });
+
+  it('of signing in are for administrators and the owner', async () => {
+    const member = await aUser(company, { can: ['company:get', 'company:update'] });
+    const reader = await aUser(company, { can: ['company:get'] });
+    const administrator = await aUser(company, { can: ['*'] });
+    expect((await reader.as.get(PATH)).status).toBe(200);
+    expect((await put({ locale: 'es' }, reader.as)).status).toBe(403);
+    expect((await put({ locale: 'es' }, member.as)).status).toBe(200);
+    for (const json of [{ require_2fa: true }, { sso_only: true }, { locale: 'en', sso_only: false }]) {
+      expect(statusAndCode(await put(json, member.as))).toEqual([403, 'FORBIDDEN']);
+    }
+    expect((await company.as.get(PATH)).body).toEqual({ ...STANDARD, locale: 'es' });
+    expect((await put({ sso_only: true }, administrator.as)).status).toBe(200);
+  });
+});
+
+describe('a second factor for everybody', () => {
+  const setup = (json: unknown) => call('POST', '/v1/auth/2fa/setup', { json });
+  const enable = (json: unknown) => call('POST', '/v1/auth/2fa/enable', { json });
+
+  it('makes whoever has none set one up before they are in', async () => {
+    const { id, email, as } = await aUser(company);
+    await put({ require_2fa: true });
+    const { status, body } = await logIn(company.slug, email, PASSWORD);
+    expect([status, body]).toEqual([
+      200,
+      { requires_2fa_setup: true, pending_2fa_token: expect.any(String), expires_in: expect.any(Number) },
+    ]);
+    const { pending_2fa_token } = body;
+    expect((await bearer(pending_2fa_token).get('/v1/auth/me')).status).toBe(401);
+    const finish = { pending_2fa_token, totp_token: '123456' };
+    expect((await call('POST', '/v1/auth/2fa/login', { json: finish })).status).toBe(401);
+
+    const made = await setup({ pending_2fa_token });
+    expect([made.status, made.body.otpauth_url]).toEqual([200, expect.stringContaining(made.body.secret)]);
+    const wrong = await enable({ pending_2fa_token, totp_token: wrongCode(made.body.secret) });
+    expect(statusAndCode(wrong)).toEqual([400, 'INVALID_2FA_CODE']);
+    expect(statusAndCode(await enable({ pending_2fa_token }))).toEqual([422, 'VALIDATION_ERROR']);
+    const totp_token = codeOf(made.body.secret);
+    const done = await enable({ pending_2fa_token, totp_token });
+    expect(done.status).toBe(200);
+    expect(done.body).toMatchObject({ refresh_token: expect.any(String), user: { _id: id, email } });
+    expect(done.body.backup_codes).toHaveLength(10);
+    expect((await bearer(done.body.token).get('/v1/auth/me')).status).toBe(200);
+    // The session that was there before has ended; the token is spent.
+    expect((await as.get('/v1/auth/me')).status).toBe(401);
+    expect((await enable({ pending_2fa_token, totp_token })).status).toBe(401);
+    expect((await setup({ pending_2fa_token })).status).toBe(401);
+    expect(mailTo(email).subject).toMatch(/^Your second factor was enabled/);
+    expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
+  });
+
+  it('is asked for on every way in, and of the owner too', async () => {
+    await put({ require_2fa: true });
+    const { email } = company.owner;
+    await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
+    const json = { company_slug: company.slug, email, code: codeIn(mailTo(email)) };
+    const { body } = await call('POST', '/v1/auth/passwordless/verify', { json });
+    expect(body).toHaveProperty('requires_2fa_setup', true);
+  });
+
+  it('asks those who have one for it', async () => {
+    const { email, as } = await aUser(company);
+    await enrol(as);
+    await put({ require_2fa: true });
+    expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
+  });
+
+  it('takes five codes, then the token is dead; and it dies with its time', async () => {
+    const { email } = await aUser(company);
+    await put({ require_2fa: true });
+    const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;
+    const { secret } = (await setup({ pending_2fa_token })).body;
+    const guesses = await Promise.all(
+      Array.from({ length: 6 }, () => enable({ pending_2fa_token, totp_token: wrongCode(secret) })),
+    );
+    expect(guesses.map(({ status }) => status).sort()).toEqual([400, 400, 400, 400, 400, 401]);
+    expect((await enable({ pending_2fa_token, totp_token: codeOf(secret) })).status).toBe(401);
+    const next = (await logIn(company.slug, email, PASSWORD)).body;
+    later(next.expires_in * 1000 + 1000);
+    expect((await setup({ pending_2fa_token: next.pending_2fa_token })).status).toBe(401);
+  });
+
+  it('takes a token of this alone: one that waits for a code sets up nothing', async () => {
+    const { email, as } = await aUser(company);
+    await enrol(as);
+    const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;
+    expect((await setup({ pending_2fa_token })).status).toBe(401);
+    for (const token of ['x', 'x'.repeat(5000)]) {
+      expect((await setup({ pending_2fa_token: token })).status).toBe(401);
+      const json = { pending_2fa_token: token, totp_token: '123456' };
+      expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
+    }
+  });
+});
+
+describe('the identity provider alone', () => {
+  const SSO = [403, 'SSO_REQUIRED'];
+  const requestCode = (email: string) =>
+    call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
+  const requestReset = (email: string, company_slug?: string) =>
+    call('POST', '/v1/users/reset-password/request', { json: { email, company_slug } });
+  const confirmReset = (token: string | null) =>
+    call('POST', '/v1/users/reset-password/confirm', { json: { token, password: NEW_PASSWORD } });
+  const tokenOf = (email: string) => linkIn(mailTo(email)).searchParams.get('token');
+
+  it('leaves nobody but the owner a password, whether or not the email exists', async () => {
+    const { email } = await aUser(company);
+    await put({ sso_only: true });
+    for (const who of [email, 'nobody@nowhere.test']) {
+      expect(statusAndCode(await logIn(company.slug, who, PASSWORD))).toEqual(SSO);
+      expect(statusAndCode(await logIn(company.slug, who, 'wrong-password'))).toEqual(SSO);
+    }
+    expect((await logIn(company.slug, company.owner.email, PASSWORD)).status).toBe(200);
+    expect((await logIn(company.slug, company.owner.email, 'wrong-password')).status).toBe(400);
+  });
+
+  it('leaves nobody but the owner a mailed code', async () => {
+    const { email } = await aUser(company);
+    await requestCode(email);
+    const code = codeIn(mailTo(email));
+    await put({ sso_only: true });
+    for (const who of [email, 'nobody@nowhere.test']) {
+      expect(statusAndCode(await requestCode(who))).toEqual(SSO);
+      const json = { company_slug: company.slug, email: who, code };
+      expect(statusAndCode(await call('POST', '/v1/auth/passwordless/verify', { json }))).toEqual(SSO);
+    }
+    expect(mailsTo(email)).toHaveLength(1);
+    expect((await requestCode(company.owner.email)).status).toBe(200);
+    const json = { company_slug: company.slug, email: company.owner.email, code: codeIn(mailTo(company.owner.email)) };
+    expect((await call('POST', '/v1/auth/passwordless/verify', { json })).status).toBe(200);
+  });
+
+  it('leaves nobody but the owner a way around by a reset', async () => {
+    const { email } = await aUser(company);
+    await requestReset(email, company.slug);
+    const before = tokenOf(email);
+    await put({ sso_only: true });
+    expect(statusAndCode(await requestReset(email, company.slug))).toEqual(SSO);
+    expect(statusAndCode(await requestReset('nobody@nowhere.test', company.slug))).toEqual(SSO);
+    expect((await requestReset(email)).status).toBe(200);
+    expect(mailsTo(email)).toHaveLength(1);
+    expect(statusAndCode(await confirmReset(before))).toEqual(SSO);
+    expect((await requestReset(company.owner.email, company.slug)).status).toBe(200);
+    expect((await confirmReset(tokenOf(company.owner.email))).status).toBe(200);
+  });
+
+  it('leaves nobody but the owner a social token', async () => {
+    const { email } = await aUser(company);
+    const issuer = `${inject('forgerUrl')}/plain`;
+    await company.as.put('/v1/auth/social/config', { json: { providers: [{ issuer, audience: 'app' }] } });
+    await put({ sso_only: true });
+    const signIn = async (who: string, sub: string) => {
+      const now = Math.floor(Date.now() / 1000);
+      const claims = { iss: issuer, aud: 'app', sub, iat: now, exp: now + 300, email: who, email_verified: true };
+      const social_token = await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'RS256', kid: 'forger-1' })
+        .sign(await importJWK(inject('forgerKey'), 'RS256'));
+      return call('POST', '/v1/auth/social', { json: { company_slug: company.slug, social_token } });
+    };
+    expect(statusAndCode(await signIn(email, 'member'))).toEqual(SSO);
+    expect(statusAndCode(await signIn('nobody@nowhere.test', 'nobody'))).toEqual(SSO);
+    expect((await signIn(company.owner.email, 'owner')).status).toBe(200);
+  });
+
+  it('ends no session that is there', async () => {
+    const { as } = await aUser(company);
+    await put({ sso_only: true });
+    expect((await as.get('/v1/auth/me')).status).toBe(200);
+    const row = await env.CONTROL_DB.prepare('SELECT sso_only FROM companies WHERE id = ?').bind(company.id).first();
+    expect(row).toEqual({ sso_only: 1 });
+  });
+});

@@ -1,0 +1,159 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
+import { type Answer, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { failingAt } from '../support/outage.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+const WINDOW = 15 * 60 * 1000;
+const HOME = '203.0.113.7';
+const STRANGER = '198.51.100.1';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(() => {
+  resetClock();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const logInFrom = (ip: string, email: string, password: string, rest: { env?: Record<string, string> } = {}) =>
+  call('POST', '/v1/auth/login', {
+    json: { company_slug: company.slug, email, password },
+    headers: { 'cf-connecting-ip': ip },
+    ...rest,
+  });
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+const limiterOf = (name: string) => env.ATTEMPT_LIMITER.getByName(name) as DurableObjectStub<AttemptLimiter>;
+const passwordOf = (email: string) => `password:${company.id}:${email}`;
+
+/** Wrong guesses, as they are counted when a sign-in was wrong. */
+async function fail(name: string, times: number, limit: number): Promise<void> {
+  const limiter = limiterOf(name);
+  for (let count = 0; count < times; count += 1) {
+    const begun = await limiter.begin(limit, WINDOW);
+    if (begun.allowed) await limiter.settle(begun.attemptId, true, WINDOW);
+  }
+}
+
+describe('wrong passwords from one address', () => {
+  it('close that address for the email, and nobody else', async () => {
+    const { email } = await aUser(company);
+    const other = await aUser(company);
+    await fail(`${passwordOf(email)}:${STRANGER}`, 9, 10);
+    expect((await logInFrom(STRANGER, email, 'wrong-password')).status).toBe(400);
+    const refused = await logInFrom(STRANGER, email, PASSWORD);
+    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+    expect((await logInFrom(STRANGER, other.email, PASSWORD)).status).toBe(200);
+  });
+
+  it('close its /64 where it is an IPv6 address', async () => {
+    const { email } = await aUser(company);
+    const guesses = Array.from({ length: 10 }, (_, n) => logInFrom(`2001:db8:7:1::${n + 1}`, email, 'wrong-password'));
+    expect(statuses(await Promise.all(guesses))).toEqual(Array(10).fill(400));
+    expect((await logInFrom('2001:db8:7:1:ffff::1', email, PASSWORD)).status).toBe(429);
+    expect((await logInFrom('2001:db8:7:2::1', email, PASSWORD)).status).toBe(200);
+  });
+});
+
+describe('a hundred wrong passwords from everywhere', () => {
+  it.each(['somebody', 'nobody'])('leave only addresses that the person is known at: %s', async (who) => {
+    const email = who === 'nobody' ? 'nobody@nowhere.test' : (await aUser(company)).email;
+    if (who === 'somebody') expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+    await fail(passwordOf(email), 99, 100);
+    expect((await logInFrom(STRANGER, email, 'wrong-password')).status).toBe(400);
+    const refused = await logInFrom(STRANGER, email, PASSWORD);
+    expect([refused.status, refused.body.error]).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(who === 'nobody' ? 429 : 200);
+  });
+
+  it('leave an address thirty days after the last sign-in from there no more, nor that of others', async () => {
+    const { email } = await aUser(company);
+    const other = await aUser(company);
+    await logInFrom(HOME, email, PASSWORD);
+    await logInFrom('203.0.113.8', other.email, PASSWORD);
+    await fail(passwordOf(email), 100, 100);
+    expect((await logInFrom('203.0.113.8', email, PASSWORD)).status).toBe(429);
+    later(30 * DAY - 60_000);
+    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+    later(60 * DAY);
+    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(429);
+    await runScheduled();
+    const left = await env.CONTROL_DB.prepare('SELECT count(*) AS n FROM sign_in_networks').first();
+    expect(left).toEqual({ n: 0 });
+  });
+
+  it('still let ten in fifteen minutes through from a known address, no more', async () => {
+    const { email } = await aUser(company);
+    await logInFrom(HOME, email, PASSWORD);
+    await fail(passwordOf(email), 100, 100);
+    await fail(`${passwordOf(email)}:${HOME}`, 9, 10);
+    expect((await logInFrom(HOME, email, 'wrong-password')).status).toBe(400);
+    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(429);
+  });
+});
+
+it('an outage of the control database counts as no wrong password', async () => {
+  const { email } = await aUser(company);
+  const outage = { env: failingAt(/insert into "sessions"/) };
+  for (let count = 0; count < 10; count += 1) {
+    expect((await logInFrom(HOME, email, PASSWORD, outage)).status).toBe(500);
+  }
+  expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+});
+
+it('an outage does not make a good credential a missing one', async () => {
+  const { as } = await aUser(company);
+  expect((await as.post('/v1/auth/logout', { env: failingAt(/from "sessions"/) })).status).toBe(500);
+  expect((await as.get('/v1/auth/me')).status).toBe(200);
+});
+
+describe('what an attempt leaves behind', () => {
+  const sizeOf = (limiter: DurableObjectStub<AttemptLimiter>) =>
+    runInDurableObject(limiter, async (_object, { storage }) => ({
+      tables: [...storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '_cf_METADATA'")].length,
+      alarm: await storage.getAlarm(),
+    }));
+  const NOTHING = { tables: 0, alarm: null };
+
+  it('is nothing when it was right', async () => {
+    const limiter = limiterOf('right');
+    const begun = await limiter.begin(10, WINDOW);
+    if (begun.allowed) await limiter.settle(begun.attemptId, false, WINDOW);
+    expect(await sizeOf(limiter)).toEqual(NOTHING);
+  });
+
+  it('is nothing once its window is over, whoever made it up', async () => {
+    const limiter = limiterOf(`${passwordOf('invented@nowhere.test')}:${STRANGER}`);
+    await logInFrom(STRANGER, 'invented@nowhere.test', 'wrong-password');
+    expect(await sizeOf(limiter)).not.toEqual(NOTHING);
+    // Too early: the window is still open.
+    await runDurableObjectAlarm(limiter);
+    expect(await sizeOf(limiter)).not.toEqual(NOTHING);
+    const now = Date.now();
+    vi.spyOn(Date, 'now').mockReturnValue(now + WINDOW + 1000);
+    await runDurableObjectAlarm(limiter);
+    expect(await sizeOf(limiter)).toEqual(NOTHING);
+  });
+
+  it('is no failure when it took longer than its lease and was right', async () => {
+    const limiter = limiterOf('slow');
+    await runInDurableObject(limiter, async (object: AttemptLimiter) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const slow = await object.begin(1, WINDOW);
+      await vi.advanceTimersByTimeAsync(15_001);
+      // Nobody knows yet how it ended.
+      expect((await object.begin(1, WINDOW)).allowed).toBe(false);
+      if (slow.allowed) await object.settle(slow.attemptId, false, WINDOW);
+      expect((await object.begin(1, WINDOW)).allowed).toBe(true);
+    });
+  });
+});

@@ -1,0 +1,163 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { completeSignIn } from '../../src/modules/sign-in/service.ts';
+import { selectUser, type User } from '../../src/modules/users/service.ts';
+import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
+import { linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+
+const NEW_PASSWORD = 'a-brand-new-passphrase';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const isLive = async (as: Caller) => (await as.get('/v1/auth/me')).status === 200;
+const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+const again = async (email: string) => bearer((await logIn(company.slug, email, PASSWORD)).body.token);
+const userOf = (id: string) =>
+  inContext({ kind: 'anonymous' }, async (ctx) => (await selectUser(ctx.db, company.id, id))[0] as User);
+/** A sign-in that has read its user before. */
+const complete = (user: User) => inContext({ kind: 'anonymous' }, (ctx) => completeSignIn(ctx, user));
+
+/** A person who is signed in twice. */
+async function aRoamer(can: string[] = []) {
+  const user = await aUser(company, { can });
+  return { ...user, elsewhere: await again(user.email) };
+}
+
+describe('the list of sessions', () => {
+  it('shows where one is signed in, the newest first', async () => {
+    const { email, as } = await aUser(company);
+    const headers = { 'cf-connecting-ip': '203.0.113.7', 'user-agent': 'Browser of the tests' };
+    const json = { company_slug: company.slug, email, password: PASSWORD };
+    await call('POST', '/v1/auth/login', { json, headers });
+    const { status, body } = await as.get('/v1/auth/sessions');
+    expect([status, body.records.length]).toEqual([200, 2]);
+    expect(body.records[0]).toEqual({
+      _id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      created_at: expect.any(String),
+      last_used_at: expect.any(String),
+      ip: '203.0.113.7',
+      user_agent: 'Browser of the tests',
+      current: false,
+    });
+    expect(body.records[1].current).toBe(true);
+  });
+
+  it('tells to the minute when each was used, and leaves out what has ended', async () => {
+    const { as, elsewhere } = await aRoamer();
+    const before = (await as.get('/v1/auth/sessions')).body.records;
+    later(5 * 60_000);
+    await as.get('/v1/auth/me');
+    await elsewhere.post('/v1/auth/logout');
+    const after = (await as.get('/v1/auth/sessions')).body.records;
+    expect(after).toHaveLength(1);
+    const own = before.find(({ current }: { current: boolean }) => current);
+    expect(Date.parse(after[0].last_used_at) - Date.parse(own.last_used_at)).toBeGreaterThanOrEqual(5 * 60_000);
+    expect(after[0].created_at).toBe(own.created_at);
+  });
+});
+
+describe('ending sessions', () => {
+  it('ends one of one’s own', async () => {
+    const { as, elsewhere } = await aRoamer();
+    const { records } = (await as.get('/v1/auth/sessions')).body;
+    const [other] = records.filter(({ current }: { current: boolean }) => !current);
+    const { status, body } = await as.delete(`/v1/auth/sessions/${other._id}`);
+    expect([status, body]).toEqual([204, '']);
+    expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
+    expect(statusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
+  });
+
+  it('ends nobody else’s', async () => {
+    const [{ as }, other] = [await aUser(company), await aUser(company)];
+    const [theirs] = (await other.as.get('/v1/auth/sessions')).body.records;
+    expect((await as.delete(`/v1/auth/sessions/${theirs._id}`)).status).toBe(404);
+    expect(await isLive(other.as)).toBe(true);
+  });
+
+  it('ends all others, and a sign-in that is under way', async () => {
+    const { id, as, elsewhere } = await aRoamer();
+    const bystander = await aUser(company);
+    const user = await userOf(id);
+    expect((await as.delete('/v1/auth/sessions')).status).toBe(204);
+    expect([await isLive(as), await isLive(elsewhere), await isLive(bystander.as)]).toEqual([true, false, true]);
+    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+  });
+
+  it('of a user takes users:update, and ends all of them', async () => {
+    const { id, as, elsewhere } = await aRoamer();
+    const manager = await aUser(company, { can: ['users:update'] });
+    const user = await userOf(id);
+    expect((await elsewhere.delete(`/v1/users/${id}/sessions`)).status).toBe(403);
+    expect((await manager.as.delete(`/v1/users/${id}/sessions`)).status).toBe(204);
+    expect([await isLive(as), await isLive(elsewhere), await isLive(manager.as)]).toEqual([false, false, true]);
+    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+    expect(statusAndCode(await manager.as.delete(`/v1/users/${'0'.repeat(24)}/sessions`))).toEqual([
+      404,
+      'USER_NOT_FOUND',
+    ]);
+  });
+
+  it('of a user reaches no other company', async () => {
+    const { id, as } = await aUser(company);
+    const stranger = await aCompany();
+    expect((await stranger.as.delete(`/v1/users/${id}/sessions`)).status).toBe(404);
+    expect(await isLive(as)).toBe(true);
+  });
+});
+
+describe('changing the password', () => {
+  const change = (as: Caller, current_password: string, new_password = NEW_PASSWORD) =>
+    as.post('/v1/auth/password', { json: { current_password, new_password } });
+
+  it('takes the one before, ends all other sessions and tells the person', async () => {
+    const { id, email, as, elsewhere } = await aRoamer();
+    const user = await userOf(id);
+    const { status, body } = await change(as, PASSWORD);
+    expect([status, body]).toEqual([200, { success: true }]);
+    expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(400);
+    expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
+    expect(mailTo(email).subject).toMatch(/^Your password was changed/);
+    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+  });
+
+  it('makes links useless that were to set another', async () => {
+    const { email, as } = await aUser(company);
+    await call('POST', '/v1/users/reset-password/request', { json: { email } });
+    const token = linkIn(mailTo(email)).searchParams.get('token');
+    await change(as, PASSWORD);
+    const json = { token, password: 'of-whoever-has-the-link' };
+    expect((await call('POST', '/v1/users/reset-password/confirm', { json })).status).toBe(400);
+  });
+
+  it('changes nothing with a wrong one, which counts as a failed sign-in', async () => {
+    const { email, as, elsewhere } = await aRoamer();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => change(as, 'wrong-password')));
+    expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(
+      new Set(['400,INVALID_CREDENTIALS']),
+    );
+    expect((await change(as, PASSWORD)).status).toBe(429);
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(429);
+    expect(await isLive(elsewhere)).toBe(true);
+    expect(mailsTo(email)).toEqual([]);
+  });
+
+  it.each(['eleven-long', 'x'.repeat(129), 'gfhjkmgfhjkm'])('refuses %j', async (password) => {
+    const { as } = await aUser(company);
+    const { status, body } = await change(as, PASSWORD, password);
+    expect([status, body.details[0].field]).toEqual([422, 'new_password']);
+  });
+
+  it('is nothing for somebody without one', async () => {
+    const { id, as } = await aUser(company);
+    await env.CONTROL_DB.prepare('UPDATE users SET password_hash = NULL WHERE id = ?').bind(id).run();
+    expect(statusAndCode(await change(as, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);
+  });
+});

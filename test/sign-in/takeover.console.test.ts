@@ -1,0 +1,209 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, bearer, type Caller, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { mailsTo, mailTo } from '../support/mail.ts';
+import { codeOf, enrol, wrongCode } from '../support/second-factor.ts';
+import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const statusAndCode = ({ status, body }: Answer) => [status, body.error];
+const isLive = async (as: Caller) => (await as.get('/v1/auth/me')).status === 200;
+const factorOf = (as: Caller, what: string, json: unknown = {}) => as.post(`/v1/auth/2fa/${what}`, { json });
+const subjects = (email: string) => mailsTo(email).map(({ subject }) => subject.split(':')[0]);
+const set = (id: string, what: string) =>
+  env.CONTROL_DB.prepare(`UPDATE users SET ${what} WHERE id = ?`).bind(id).run();
+const pendingOf = async (email: string): Promise<string> =>
+  (await logIn(company.slug, email, PASSWORD)).body.pending_2fa_token;
+const NO_PASSWORD = [400, 'INVALID_CREDENTIALS'];
+const NO_CODE = [400, 'INVALID_2FA_CODE'];
+
+async function anEnrolledUser() {
+  const user = await aUser(company);
+  return { ...user, ...(await enrol(user.as)) };
+}
+
+/** Another session of somebody who has enrolled. */
+async function elsewhere(email: string, backupCode: string | undefined): Promise<Caller> {
+  const json = { pending_2fa_token: await pendingOf(email), backup_code: backupCode };
+  return bearer((await call('POST', '/v1/auth/2fa/login', { json })).body.token);
+}
+
+describe('an access token alone', () => {
+  it('sets up no second factor', async () => {
+    const { as, email } = await aUser(company);
+    for (const json of [{}, { password: 'wrong-password' }]) {
+      expect(statusAndCode(await factorOf(as, 'setup', json))).toEqual(NO_PASSWORD);
+    }
+    expect(statusAndCode(await as.post('/v1/auth/2fa/setup'))).toEqual(NO_PASSWORD);
+    expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
+  });
+
+  it('enables none that was set up', async () => {
+    const { as, email } = await aUser(company);
+    const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
+    const totp_token = codeOf(secret);
+    for (const json of [{ totp_token }, { totp_token, password: 'wrong-password' }]) {
+      expect(statusAndCode(await factorOf(as, 'enable', json))).toEqual(NO_PASSWORD);
+    }
+    expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
+    expect((await factorOf(as, 'enable', { totp_token, password: PASSWORD })).status).toBe(200);
+  });
+
+  it.each(['disable', 'backup-codes'])('does not %s', async (what) => {
+    const { as, email, secret, backupCodes } = await anEnrolledUser();
+    expect(statusAndCode(await factorOf(as, what))).toEqual(NO_PASSWORD);
+    expect(statusAndCode(await factorOf(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
+    expect(statusAndCode(await factorOf(as, what, { totp_token: wrongCode(secret) }))).toEqual(NO_CODE);
+    expect(statusAndCode(await factorOf(as, what, { backup_code: 'abcde-fghjk' }))).toEqual(NO_CODE);
+    expect(await isLive(await elsewhere(email, backupCodes[0]))).toBe(true);
+  });
+
+  it('does not reset the second factor of its own person either', async () => {
+    const { id, as, email } = await aUser(company, { can: ['users:update'] });
+    await enrol(as);
+    expect((await as.delete(`/v1/users/${id}/2fa`)).status).toBe(403);
+    expect(await pendingOf(email)).toEqual(expect.any(String));
+  });
+
+  it.each(['setup', 'enable'])('is needed all the same to %s', async (what) => {
+    for (const json of [{}, { password: PASSWORD }, { totp_token: '123456', password: PASSWORD }]) {
+      expect((await call('POST', `/v1/auth/2fa/${what}`, { json })).status).toBe(401);
+    }
+  });
+
+  it('guesses the password no more often than a sign-in', async () => {
+    const { as, email } = await aUser(company);
+    const answers = await Promise.all(
+      Array.from({ length: 11 }, () => factorOf(as, 'setup', { password: 'wrong-password' })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429]);
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(429);
+  });
+});
+
+describe('each change', () => {
+  it('is told by mail, and ends the other sessions: enabling', async () => {
+    const { email, as } = await aUser(company);
+    const other = bearer((await logIn(company.slug, email, PASSWORD)).body.token);
+    await factorOf(as, 'setup', { password: PASSWORD });
+    expect(subjects(email)).toEqual([]);
+    expect(await isLive(other)).toBe(true);
+    await enrol(as);
+    expect([await isLive(as), await isLive(other)]).toEqual([true, false]);
+    expect(subjects(email)).toEqual(['Your second factor was enabled']);
+    expect(mailTo(email).text).toContain('Was this not you?');
+  });
+
+  it.each([
+    ['disable', 'Your second factor was disabled'],
+    ['backup-codes', 'You have new backup codes'],
+  ])('is told by mail, and ends the other sessions: %s', async (what, subject) => {
+    const { as, email, backupCodes, code } = await anEnrolledUser();
+    const other = await elsewhere(email, backupCodes[0]);
+    const waiting = await pendingOf(email);
+    expect((await factorOf(as, what, { password: PASSWORD })).status).toBe(200);
+    expect([await isLive(as), await isLive(other)]).toEqual([true, false]);
+    expect(subjects(email)[0]).toBe(subject);
+    const json = { pending_2fa_token: waiting, totp_token: code() };
+    expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
+  });
+
+  it('is none when it was refused', async () => {
+    const { as, email, backupCodes, secret } = await anEnrolledUser();
+    const other = await elsewhere(email, backupCodes[0]);
+    await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
+    await factorOf(as, 'backup-codes', { backup_code: backupCodes[0] });
+    expect(await isLive(other)).toBe(true);
+    expect(subjects(email)).toEqual(['Your second factor was enabled']);
+  });
+
+  it('takes a code as well as the password: a new set of backup codes', async () => {
+    const { as, backupCodes, code } = await anEnrolledUser();
+    const first = await factorOf(as, 'backup-codes', { totp_token: code() });
+    expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
+    expect(statusAndCode(await factorOf(as, 'backup-codes', { totp_token: code() }))).toEqual(NO_CODE);
+    expect(statusAndCode(await factorOf(as, 'backup-codes', { backup_code: backupCodes[0] }))).toEqual(NO_CODE);
+    const second = await factorOf(as, 'backup-codes', { backup_code: first.body.backup_codes[0] });
+    expect(second.status).toBe(200);
+    expect(second.body.backup_codes).not.toContain(first.body.backup_codes[1]);
+  });
+});
+
+describe('somebody without a password', () => {
+  const AGAIN = [403, 'REAUTHENTICATION_REQUIRED'];
+
+  it('and without a factor sets one up within ten minutes of signing in', async () => {
+    const { id, as } = await aUser(company);
+    await set(id, 'password_hash = NULL');
+    const { status, body } = await factorOf(as, 'setup');
+    expect(status).toBe(200);
+    later(9 * 60_000);
+    expect((await factorOf(as, 'setup', { password: PASSWORD })).status).toBe(400);
+    await env.CONTROL_DB.prepare('UPDATE sessions SET created_at = created_at - 660000 WHERE user_id = ?')
+      .bind(id)
+      .run();
+    expect(statusAndCode(await factorOf(as, 'setup'))).toEqual(AGAIN);
+    expect(statusAndCode(await factorOf(as, 'enable', { totp_token: codeOf(body.secret) }))).toEqual(AGAIN);
+  });
+
+  it('but with a factor needs a code of it', async () => {
+    const { id, as, code } = await anEnrolledUser();
+    await set(id, 'password_hash = NULL');
+    expect(statusAndCode(await factorOf(as, 'disable'))).toEqual(NO_CODE);
+    expect((await factorOf(as, 'disable', { totp_token: code() })).status).toBe(200);
+  });
+});
+
+describe('an administrator’s reset', () => {
+  const reset = (as: Caller, id: string) => as.delete(`/v1/users/${id}/2fa`);
+
+  it('takes the factor away, ends the sessions and tells the person', async () => {
+    const { id, as, email } = await anEnrolledUser();
+    const manager = await aUser(company, { can: ['users:update'] });
+    const waiting = await pendingOf(email);
+    expect((await reset((await aUser(company)).as, id)).status).toBe(403);
+    const { status, body } = await reset(manager.as, id);
+    expect([status, body]).toEqual([204, '']);
+    expect(await isLive(as)).toBe(false);
+    expect(subjects(email)[0]).toBe('Your second factor was reset');
+    expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
+    const json = { pending_2fa_token: waiting, totp_token: '123456' };
+    expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
+    expect((await reset(manager.as, id)).status).toBe(404);
+    const left = await env.CONTROL_DB.prepare('SELECT * FROM second_factors WHERE user_id = ?').bind(id).all();
+    expect(left.results).toEqual([]);
+  });
+
+  it('is not for those who may do less than the person', async () => {
+    const powerful = await aUser(company, { can: ['users:update', 'dashboards:create'] });
+    await enrol(powerful.as);
+    const manager = await aUser(company, { can: ['users:update'] });
+    expect((await reset(manager.as, powerful.id)).status).toBe(403);
+    const equal = await aUser(company, { can: ['users:update', 'dashboards:create'] });
+    expect((await reset(equal.as, powerful.id)).status).toBe(204);
+  });
+
+  it('of the owner is for administrators, whatever groups the owner is in', async () => {
+    const there = await aCompany();
+    const { as, owner } = there;
+    const manager = await aUser(there, { can: ['users:update'] });
+    const administrator = await aUser(there, { can: ['*'] });
+    await enrol(as);
+    await env.CONTROL_DB.prepare('DELETE FROM group_bindings WHERE principal_id = ?').bind(owner.id).run();
+    expect((await reset(manager.as, owner.id)).status).toBe(403);
+    expect((await reset(administrator.as, owner.id)).status).toBe(204);
+  });
+
+  it('reaches no other company, and nobody who is not there', async () => {
+    const { id } = await anEnrolledUser();
+    const stranger = await aCompany();
+    expect((await reset(stranger.as, id)).status).toBe(404);
+    expect((await reset(company.as, '0'.repeat(24))).status).toBe(404);
+  });
+});
