@@ -3,6 +3,7 @@ import { anEmbed, embedOf } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import type { Answer } from '../support/api.ts';
+import { rivalBefore } from '../support/rival.ts';
 import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
 
@@ -144,5 +145,62 @@ describe('a dashboard', () => {
     expect(shown(await linkOf(made.body.token).execute())).toEqual([expect.arrayContaining([['north']]), [[6]]]);
     const token = await anEmbed({ ...company, as: sharer }, 'dashboards', dashboard._id);
     expect((await embedOf('d', token).execute()).body.results).toHaveLength(2);
+  });
+});
+
+describe('a dashboard that others see already', () => {
+  /** Who may change dashboards and execute what stands on them, but share none of it. */
+  const anEditor = async () => (await aUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
+  const add = (as: Company['as'], id: string) =>
+    as.put(`${DASHBOARDS}/${id}`, { json: { layout: place(open, secret) } });
+  const ways: [string, (id: string) => Promise<unknown>][] = [
+    ['a link', (id) => aShare(company, id)],
+    ['a context', (id) => aContext(company, [dashboardGrant(id)])],
+    ['an embed', (id) => anEmbed(company, 'dashboards', id)],
+  ];
+
+  it.each(ways)('by %s gets nothing more to show from those who may not share it', async (_what, show) => {
+    const { _id } = await aDashboard(company.as, [open]);
+    await show(_id);
+    const as = await anEditor();
+    expectForbidden(await add(as, _id));
+    expect((await as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(open), name: 'Moved' } })).status).toBe(200);
+    expect((await add(company.as, _id)).status).toBe(200);
+  });
+
+  it.each(ways)('by %s made at the same moment gets nothing more either', async (_what, show) => {
+    const { _id } = await aDashboard(company.as, [open]);
+    const as = await anEditor();
+    const rival = rivalBefore(/^update "dashboards"/i, () => show(_id));
+    expectForbidden(await as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }));
+    expect(rival.hasRun()).toBe(true);
+  });
+
+  it.each([
+    [
+      'a link',
+      /insert into "dashboard_shares"/i,
+      (as: Company['as'], id: string, env: Record<string, string>) =>
+        as.post(`/api/v1/dashboards/${id}/shares`, { json: { share_type: 'link' }, env }),
+    ],
+    [
+      'an embed',
+      /update "dashboards"/i,
+      (as: Company['as'], id: string, env: Record<string, string>) =>
+        as.post(`/api/v1/embed/dashboards/${id}`, { json: {}, env }),
+    ],
+  ] as const)('is shared by %s as it is at that moment', async (_what, pattern, share) => {
+    const { _id } = await aDashboard(company.as, [open]);
+    const { as } = await deniedSecret('visualizations:share');
+    const rival = rivalBefore(pattern, () => add(company.as, _id));
+    expectForbidden(await share(as, _id, rival.env));
+    expect(rival.hasRun()).toBe(true);
+  });
+
+  it('may be filled again when nobody sees it any more', async () => {
+    const { _id } = await aDashboard(company.as, [open]);
+    const share = await aShare(company, _id);
+    await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
+    expect((await add(await anEditor(), _id)).status).toBe(200);
   });
 });

@@ -10,7 +10,9 @@ import {
   denials,
   type Execution,
   execute,
+  mayShareAll,
   type Refusals,
+  requireSharingAll,
   selectVisualizations,
   type Visualization,
   visualizationNotFound,
@@ -26,6 +28,7 @@ import {
   relink,
   selectDashboard,
   selectDashboardVisualizations,
+  selectShown,
   unlink,
   updateDashboard,
 } from './store.ts';
@@ -34,7 +37,14 @@ export type { Filter, FilterOption, Widget } from './definition.ts';
 export { dashboardDimensions } from './dimensions.ts';
 export { dashboardNotFound } from './failures.ts';
 export { filterOptions, usedInOptions } from './options.ts';
-export { type Id, selectDashboard, selectDashboardVisualizations } from './store.ts';
+export {
+  dashboardsAre,
+  type Id,
+  noteEmbedded,
+  selectDashboard,
+  selectDashboardVisualizations,
+  type Versions,
+} from './store.ts';
 export type { Dashboard };
 
 const SLUG_IS_UNIQUE = { 'dashboards.slug': dashboardSlugTaken };
@@ -81,6 +91,7 @@ export async function createDashboard(ctx: UserContext, input: NewDashboard): Pr
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
     slug: input.slug ?? slugFrom(input.name, 'dashboard'),
+    embeddedUntil: null,
     version: 1,
     createdByUserId: ctx.actor.id,
     createdAt: now,
@@ -106,7 +117,8 @@ export async function changeDashboard(ctx: UserContext, id: string, changes: Das
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
     if (changes.layout || changes.filters) await requireSound(ctx, next, present);
-    const update = updateDashboard(ctx.db, next);
+    const unshownAt = await mustBeUnshown(ctx, next, present);
+    const update = updateDashboard(ctx.db, next, unshownAt);
     const [[changed]] = await commit(ctx.db, [update, ...relink(ctx.db, next.companyId, id)], SLUG_IS_UNIQUE);
     if (changed) return changed;
   }
@@ -174,6 +186,20 @@ async function requireSound(ctx: UserContext, next: Definition, present: Definit
   if (sqlOf(next).some((sql) => !written.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
   const problems = filterProblems(next.filters, found);
   if (problems.length > 0) throw invalid(problems);
+}
+
+/**
+ * What is placed on a dashboard that others see already is shared with it.
+ * @returns the moment at which nobody else may see it, for those who may not share what they place
+ * @throws Failure `access.denied`
+ */
+async function mustBeUnshown(ctx: UserContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
+  const placed = placedAnew(next, present);
+  if (mayShareAll(ctx, placed)) return undefined;
+  const now = ctx.now();
+  const [found] = await selectShown(ctx.db, next.companyId, next.id, now);
+  if (found?.shown) requireSharingAll(ctx, placed);
+  return now;
 }
 
 type Definition = Pick<Dashboard, 'layout' | 'filters'>;

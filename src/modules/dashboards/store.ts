@@ -27,13 +27,48 @@ export const insertDashboard = (db: ControlDb, record: Dashboard, suffix: string
   return insertWhen(db, dashboards, { ...record, slug: free }, widgetsExist(record)).returning();
 };
 
-/** Changes the dashboard, if it still is the version that the change was made for and its widgets exist. */
-export const updateDashboard = (db: ControlDb, record: Dashboard) => {
-  const { id, companyId, version, ...rest } = record;
+/** Holds while others see the dashboard: by a share, a context's grant or an embed token. */
+const isShown = (companyId: string, id: string, now: number): SQL => sql`(
+  exists (select 1 from dashboard_shares where dashboard_id = ${id} and company_id = ${companyId}
+    and revoked_at is null and (expires_at is null or expires_at > ${now}))
+  or exists (select 1 from share_grants where target_type = 'dashboard' and target_id = ${id} and company_id = ${companyId})
+  or exists (select 1 from dashboards as shown where shown.id = ${id} and shown.company_id = ${companyId} and shown.embedded_until > ${now}))`;
+
+/** Whether others see the dashboard. */
+export const selectShown = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db.all<{ shown: number }>(sql`select ${isShown(companyId, id, now)} as shown`);
+
+/** Dashboards as somebody looked at them. */
+export type Versions = readonly Pick<Dashboard, 'id' | 'version'>[];
+
+/** Holds while dashboards are as they were when somebody was allowed to share them. */
+export const dashboardsAre = (companyId: string, versions: Versions): SQL =>
+  sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join dashboards
+    on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
+
+/** Notes that a dashboard is shown by an embed token until then, if it still is that version. */
+export const noteEmbedded = (
+  db: ControlDb,
+  { companyId, id, version }: Pick<Dashboard, 'companyId' | 'id' | 'version'>,
+  until: number,
+) =>
+  db
+    .update(dashboards)
+    .set({ embeddedUntil: sql`max(coalesce(${dashboards.embeddedUntil}, 0), ${until})` })
+    .where(and(one(companyId, id), eq(dashboards.version, version)))
+    .returning({ id: dashboards.id });
+
+/**
+ * Changes the dashboard, if it still is the version that the change was made for and its widgets exist.
+ * @param unshownAt changes it only while nobody else sees it at that moment
+ */
+export const updateDashboard = (db: ControlDb, record: Dashboard, unshownAt?: number) => {
+  const { id, companyId, version, embeddedUntil: _kept, ...rest } = record;
+  const unseen = unshownAt === undefined ? undefined : sql`not ${isShown(companyId, id, unshownAt)}`;
   return db
     .update(dashboards)
     .set({ ...rest, version: version + 1 })
-    .where(and(one(companyId, id), eq(dashboards.version, version), widgetsExist(record)))
+    .where(and(one(companyId, id), eq(dashboards.version, version), widgetsExist(record), unseen))
     .returning();
 };
 

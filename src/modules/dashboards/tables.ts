@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, timestamps } from '../../db/columns.ts';
+import { companyId, id, json, moment, timestamps } from '../../db/columns.ts';
 import { visualizations } from '../visualizations/tables.ts';
 import type { Filter, Widget } from './definition.ts';
 
@@ -15,6 +15,8 @@ export const dashboards = sqliteTable(
     cacheSeconds: integer('cache_seconds').notNull(),
     layout: json<Widget[]>('layout').notNull(),
     filters: json<Filter[]>('filters').notNull(),
+    /** When the last of its embed tokens ends: until then it is shown to whoever holds one. */
+    embeddedUntil: moment('embedded_until'),
     /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
     version: integer('version').notNull().default(1),
     createdByUserId: text('created_by_user_id').notNull(),

@@ -1,4 +1,5 @@
 import type { UserContext } from '../../context.ts';
+import { unlessOvertaken } from '../../db/overtaken.ts';
 import { requireAction } from '../../http/guard.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -6,6 +7,7 @@ import { MAX_PARAMETERS } from '../../kernel/parameters.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
+import { noteEmbedded } from '../dashboards/service.ts';
 import { recordHappening } from '../share-activity/service.ts';
 import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
@@ -32,7 +34,17 @@ export interface Embed {
  * Makes a token that shows a dashboard or visualization to whoever holds it.
  * @throws Failure `access.denied`, `dashboard.not_found`, `visualization.not_found`, validation
  */
-export async function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
+export function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
+  return unlessOvertaken(() => tryGenerateEmbed(ctx, type, id, wanted));
+}
+
+/** Undefined when the dashboard has changed since it was looked at: something else may stand on it. */
+async function tryGenerateEmbed(
+  ctx: UserContext,
+  type: TargetType,
+  id: string,
+  wanted: NewEmbed,
+): Promise<Embed | undefined> {
   const { companyId } = ctx.actor;
   const exhibit = await loadExhibit(ctx, type, id);
   requireSharingOf(ctx, exhibit);
@@ -55,6 +67,10 @@ export async function generateEmbed(ctx: UserContext, type: TargetType, id: stri
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
     throw invalid([{ field: 'fixed_params', message: 'are too long to stand in an address' }]);
+  }
+  if (exhibit.type === 'dashboard') {
+    const [noted] = await noteEmbedded(ctx.db, exhibit.dashboard, claims.expiresAt);
+    if (!noted) return undefined;
   }
   recordHappening(ctx, {
     type: 'embed.generated',

@@ -4,6 +4,7 @@ import type { Page } from '../../http/surface.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/slug.ts';
+import type { Versions } from '../dashboards/service.ts';
 import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { happened } from './events.ts';
 import { changedMeanwhile, shareContextNotFound, slugTaken } from './failures.ts';
@@ -50,7 +51,7 @@ export async function createContext(
   input: { name: string; slug?: string; description: string; grants: Grant[] },
 ): Promise<ShareContext> {
   requireSharing(ctx, input.grants);
-  await requireSound(ctx, input.grants);
+  const shown = await requireSound(ctx, input.grants);
   const now = ctx.now();
   const record = {
     id: ctx.newId(),
@@ -65,9 +66,10 @@ export async function createContext(
   const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
   const [[made]] = await commit(
     ctx.db,
-    [insertContext(ctx.db, record, suffix), ...replaceGrants(ctx.db, record, input.grants)],
+    [insertContext(ctx.db, record, suffix, shown), ...replaceGrants(ctx.db, record, input.grants)],
     SLUG_IS_UNIQUE,
   );
+  if (!made) throw changedMeanwhile();
   const context: ShareContext = { ...record, ...made, grants: input.grants, memberCount: 0 };
   happened(ctx, 'context.created', context);
   return context;
@@ -94,10 +96,10 @@ export async function changeContext(
 export async function replaceContextGrants(ctx: UserContext, id: string, grants: Grant[]): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   if (grants.length > 0) requireSharing(ctx, grants);
-  await requireSound(ctx, grants);
+  const shown = await requireSound(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
   const [updated] = await commit(ctx.db, [
-    updateContext(ctx.db, context, next),
+    updateContext(ctx.db, context, next, shown),
     ...replaceGrants(ctx.db, { ...context, ...next }, grants),
   ]);
   if (updated.length === 0) throw changedMeanwhile();
@@ -118,8 +120,11 @@ export async function removeContext(ctx: UserContext, id: string): Promise<void>
 export const membershipsOfEmail = (db: Context['db'], companyId: string, email: string) =>
   selectMembershipsOfEmail(db, companyId, email);
 
-/** Targets must be the company's, and the caller's to share with all that stands on them; policies must fit them. */
-async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise<void> {
+/**
+ * Targets must be the company's, and the caller's to share with all that stands on them; policies must fit them.
+ * @returns the dashboards among them, as they were looked at
+ */
+async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise<Versions> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
     const key = `${target_type}/${target_id}`;
@@ -134,4 +139,5 @@ async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise
     problems.push(...policyProblems(dimensionsOf(exhibit), filter_policies, `grants.${index}.filter_policies`));
   }
   if (problems.length > 0) throw invalid(problems);
+  return exhibits.flatMap((exhibit) => (exhibit.type === 'dashboard' ? [exhibit.dashboard] : []));
 }

@@ -4,6 +4,7 @@ import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import { dashboardsAre, type Versions } from '../dashboards/service.ts';
 import { dashboardVisualizations } from '../dashboards/tables.ts';
 import { groups } from '../groups/tables.ts';
 import { dashboardShares } from '../shares/tables.ts';
@@ -65,25 +66,27 @@ export async function readContext(db: ControlDb, companyId: string, id: string):
   return records[0];
 }
 
-/** Stores a context; where `suffix` is given, its slug gets that when it is taken at that moment. */
-export const insertContext = (db: ControlDb, record: Row, suffix: string | undefined) => {
+/** Stores a context while the dashboards that it shows are as they were looked at; where `suffix` is given, its slug gets that when it is taken at that moment. */
+export const insertContext = (db: ControlDb, record: Row, suffix: string | undefined, shown: Versions) => {
   const { companyId, slug } = record;
-  if (suffix === undefined) return db.insert(shareContexts).values(record).returning();
+  const sound = dashboardsAre(companyId, shown);
+  if (suffix === undefined) return insertWhen(db, shareContexts, record, sound).returning();
   const taken = sql`exists (select 1 from share_contexts where company_id = ${companyId} and slug = ${slug})`;
   const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
-  return insertWhen(db, shareContexts, free, sql`true`).returning();
+  return insertWhen(db, shareContexts, free, sound).returning();
 };
 
-/** Changes a context, if its grants are still those that the change was allowed for. */
+/** Changes a context, if its grants are still those that the change was allowed for, and the dashboards it shows from now on are as they were looked at. */
 export const updateContext = (
   db: ControlDb,
   { companyId, id, version }: Row,
   changes: Partial<Pick<Row, 'name' | 'slug' | 'description' | 'version'>> & { updatedAt: number },
+  shown: Versions = [],
 ) =>
   db
     .update(shareContexts)
     .set(changes)
-    .where(and(one(companyId, id), eq(shareContexts.version, version)))
+    .where(and(one(companyId, id), eq(shareContexts.version, version), dashboardsAre(companyId, shown)))
     .returning({ id: shareContexts.id });
 
 /** Puts other grants in the place of a context's, if it has come to that version. */

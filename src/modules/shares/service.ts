@@ -1,4 +1,5 @@
 import type { UserContext } from '../../context.ts';
+import { unlessOvertaken } from '../../db/overtaken.ts';
 import { requireAction } from '../../http/guard.ts';
 import type { Page } from '../../http/surface.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
@@ -8,7 +9,7 @@ import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { recordHappening, viewsOf } from '../share-activity/service.ts';
-import { shareContextNotFound } from '../share-contexts/service.ts';
+import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
 import { dimensionsOf, type Exhibit, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import { type DashboardShare, insertShare, readShare, readShares, revokeShare, updateShare } from './store.ts';
@@ -64,11 +65,18 @@ async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]
  * Shares a dashboard, with all that stands on it. Its token is told only here.
  * @throws Failure `access.denied`, `dashboard.not_found`, `share_context.not_found`, validation
  */
-export async function createShare(
+export function createShare(
   ctx: UserContext,
   dashboardId: string,
-  terms: Omit<ShareTerms, 'name'> & { name?: string },
+  terms: NewShare,
 ): Promise<CountedShare & { token: string }> {
+  return unlessOvertaken(() => tryCreateShare(ctx, dashboardId, terms));
+}
+
+type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
+
+/** Undefined when the dashboard has changed since it was looked at: something else may stand on it. */
+async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewShare) {
   const exhibit = (await loadExhibit(ctx, 'dashboard', dashboardId)) as Exhibit & { type: 'dashboard' };
   requireSharingOf(ctx, exhibit);
   requireSound(ctx, exhibit, terms);
@@ -91,8 +99,13 @@ export async function createShare(
     revokedAt: null,
     dashboardExists: true,
   };
-  const [stored] = await insertShare(ctx.db, share);
-  if (!stored) throw shareContextNotFound();
+  const [stored] = await insertShare(ctx.db, share, exhibit.dashboard.version);
+  if (!stored) {
+    const { companyId, shareContextId } = share;
+    if (shareContextId !== null && !(await readContext(ctx.db, companyId, shareContextId)))
+      throw shareContextNotFound();
+    return undefined;
+  }
   happened(ctx, 'share.created', share, { share_type: share.shareType });
   return { share, token, viewCount: 0, lastAccessedAt: null };
 }

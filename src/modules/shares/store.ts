@@ -3,6 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
 import { companies } from '../companies/tables.ts';
+import { dashboardsAre } from '../dashboards/service.ts';
 import { dashboardShares } from './tables.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
@@ -40,13 +41,16 @@ export async function readShare(db: ControlDb, companyId: string, id: string): P
   return records[0];
 }
 
-/** Stores a share while its context, if it has one, is there. */
-export const insertShare = (db: ControlDb, record: Row) =>
+/** Stores a share while its dashboard is that version, and its context, if it has one, is there. */
+export const insertShare = (db: ControlDb, record: Row, version: number) =>
   insertWhen(
     db,
     dashboardShares,
     record,
-    record.shareContextId === null ? sql`true` : contextExists(record.companyId, record.shareContextId),
+    and(
+      dashboardsAre(record.companyId, [{ id: record.dashboardId, version }]),
+      record.shareContextId === null ? undefined : contextExists(record.companyId, record.shareContextId),
+    ) as SQL,
   ).returning({ id: dashboardShares.id });
 
 /** Changes a share that is not revoked, while the context it gets, if any, is there. */

@@ -37,6 +37,17 @@ export function requireSharingAll(ctx: UserContext, ids: readonly string[]): voi
   requireNotDenied(ctx, ids);
 }
 
+/** Whether the caller may do so. */
+export function mayShareAll(ctx: UserContext, ids: readonly string[]): boolean {
+  try {
+    requireSharingAll(ctx, ids);
+    return true;
+  } catch (error) {
+    if (error instanceof Failure) return false;
+    throw error;
+  }
+}
+
 /** For what widens the circle of those to whom something is shared already. @throws Failure `access.denied` */
 export function requireNotDenied(ctx: UserContext, ids: readonly string[]): void {
   const [first] = denials(ctx, ids, ['visualizations:share', 'visualizations:execute']).values();

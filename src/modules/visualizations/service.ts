@@ -25,7 +25,7 @@ import {
   type Visualization,
 } from './store.ts';
 
-export { denials, isAuthor, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
+export { denials, isAuthor, mayShareAll, type Refusals, requireNotDenied, requireSharingAll } from './access.ts';
 export {
   kindsOf,
   lengthOf,
