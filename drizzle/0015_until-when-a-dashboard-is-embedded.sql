@@ -1,0 +1,1 @@
+ALTER TABLE `dashboards` ADD `embedded_until` integer;
