@@ -113,28 +113,33 @@ async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewS
 const STANDARD_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
 
 /**
- * Changes what is sent.
+ * Changes what is sent, and nothing else: what others change meanwhile stays.
  * @throws Failure `access.denied`, `share.not_found`, `share.revoked`, `dashboard.not_found`, `share_context.not_found`,
- *   validation
+ *   `request.overtaken`, validation
  */
 export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<CountedShare> {
-  const share = await shareFor(ctx, id);
-  const exhibit = (await loadExhibit(ctx, 'dashboard', share.dashboardId)) as Exhibit & { type: 'dashboard' };
   const { name: _name, ...more } = changes;
-  // A new name shows nothing to anybody.
-  if (Object.keys(more).length > 0) requireSharingOf(ctx, exhibit);
-  requireSound(ctx, exhibit, changes);
-  const next: DashboardShare = {
-    ...share,
-    ...changes,
-    embedOptions: { ...share.embedOptions, ...changes.embedOptions },
-    updatedAt: ctx.now(),
-  };
-  const { dashboardExists: _found, ...row } = next;
-  const [stored] = await updateShare(ctx.db, row);
-  if (!stored) throw share.revokedAt === null ? shareContextNotFound() : shareRevoked();
-  happened(ctx, 'share.updated', next);
-  const [result] = await counted(ctx, [next]);
+  const stored = await unlessOvertaken(async () => {
+    const share = await shareFor(ctx, id);
+    if (share.revokedAt !== null) throw shareRevoked();
+    const exhibit = (await loadExhibit(ctx, 'dashboard', share.dashboardId)) as Exhibit & { type: 'dashboard' };
+    // A new name shows nothing to anybody.
+    if (Object.keys(more).length > 0) requireSharingOf(ctx, exhibit);
+    requireSound(ctx, exhibit, changes);
+    const { embedOptions, ...rest } = changes;
+    const set = {
+      ...rest,
+      ...(embedOptions && { embedOptions: { ...share.embedOptions, ...embedOptions } }),
+      updatedAt: ctx.now(),
+    };
+    const [changed] = await updateShare(ctx.db, share, set);
+    if (changed) return { ...changed, dashboardExists: true };
+    const contextId = changes.shareContextId ?? null;
+    if (contextId !== null && !(await readContext(ctx.db, share.companyId, contextId))) throw shareContextNotFound();
+    return undefined;
+  });
+  happened(ctx, 'share.updated', stored);
+  const [result] = await counted(ctx, [stored]);
   return result as CountedShare;
 }
 

@@ -53,20 +53,28 @@ export const insertShare = (db: ControlDb, record: Row, version: number) =>
     ) as SQL,
   ).returning({ id: dashboardShares.id });
 
-/** Changes a share that is not revoked, while the context it gets, if any, is there. */
-export const updateShare = (db: ControlDb, { id, companyId, ...changes }: Row) =>
+/**
+ * Changes the named members of a share that is not revoked, while its new context, if it gets one, is there. Options are
+ * written whole: only onto those that `before` had.
+ */
+export const updateShare = (
+  db: ControlDb,
+  before: Pick<Row, 'companyId' | 'id' | 'embedOptions'>,
+  set: Partial<Omit<Row, 'id' | 'companyId'>>,
+) =>
   db
     .update(dashboardShares)
-    .set(changes)
+    .set(set)
     .where(
       and(
-        eq(dashboardShares.companyId, companyId),
-        eq(dashboardShares.id, id),
+        eq(dashboardShares.companyId, before.companyId),
+        eq(dashboardShares.id, before.id),
         isNull(dashboardShares.revokedAt),
-        changes.shareContextId === null ? undefined : contextExists(companyId, changes.shareContextId),
+        set.embedOptions === undefined ? undefined : eq(dashboardShares.embedOptions, before.embedOptions),
+        set.shareContextId == null ? undefined : contextExists(before.companyId, set.shareContextId),
       ),
     )
-    .returning({ id: dashboardShares.id });
+    .returning();
 
 const contextExists = (companyId: string, id: string): SQL =>
   sql`exists (select 1 from share_contexts where share_contexts.id = ${id} and share_contexts.company_id = ${companyId})`;

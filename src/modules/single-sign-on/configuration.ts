@@ -1,5 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { unlessOvertaken } from '../../db/overtaken.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
@@ -56,6 +57,11 @@ export async function configurationOf(
  * @throws Failure invalid, naming the members at fault
  */
 export async function putCompanyConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration> {
+  return unlessOvertaken(() => storeConfiguration(ctx, input));
+}
+
+/** @returns undefined when the secret that was to stay has been replaced meanwhile */
+async function storeConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration | undefined> {
   const { companyId } = ctx.actor;
   const problems = problemsOf(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
   const clientSecret = await secretFor(ctx, input);
@@ -66,11 +72,14 @@ export async function putCompanyConfiguration(ctx: UserContext, input: Configura
   const now = ctx.now();
   const { provider, redirectUris, jitProvisioning } = input;
   const record = { companyId, provider, clientSecret, redirectUris, jitProvisioning, createdAt: now, updatedAt: now };
+  const change = [
+    putConfiguration(ctx.db, record, input.clientSecret === undefined),
+    ...endPending(ctx.db, companyId),
+  ] as const;
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_changed');
-  const change = [putConfiguration(ctx.db, record), ...endPending(ctx.db, companyId)] as const;
-  const [stored] = await commit(ctx.db, [...change, ...notices.statements]);
-  notices.send();
-  return configured(stored);
+  const [[stored]] = await commit(ctx.db, [...change, ...notices.statements]);
+  if (stored) notices.send();
+  return stored;
 }
 
 /** Ends single sign-on of the caller's company. @throws Failure `sso.not_configured` */

@@ -8,12 +8,20 @@ export type Configuration = typeof ssoConfigurations.$inferSelect;
 export const selectConfiguration = (db: ControlDb, companyId: string) =>
   db.select().from(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
 
-/** Stores the configuration of a company, in place of the one before. */
-export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Configuration) =>
+/**
+ * Stores the configuration of a company, in place of the one before.
+ * @param keeps whether its secret is that of the one before: then nothing is stored where that has another one by now
+ */
+export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Configuration, keeps: boolean) =>
   db
     .insert(ssoConfigurations)
     .values({ ...record, createdAt })
-    .onConflictDoUpdate({ target: ssoConfigurations.companyId, set: record })
+    .onConflictDoUpdate({
+      target: ssoConfigurations.companyId,
+      set: record,
+      ...(keeps &&
+        record.clientSecret !== null && { setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret) }),
+    })
     .returning();
 
 export const deleteConfiguration = (db: ControlDb, companyId: string) =>

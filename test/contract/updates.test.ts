@@ -1,0 +1,234 @@
+import { env as bindings } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { aConcept, aNode, anItem, aRelation, PREFIX as KNOWLEDGE } from '../knowledge/support.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { aSalesDashboard, aShare } from '../shares/support.ts';
+import type { Answer, Caller } from '../support/api.ts';
+import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
+import { rivalBefore } from '../support/rival.ts';
+import { allow, aUser, deny, must, signed } from '../support/signed.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aVisualization, someSales } from '../visualizations/support.ts';
+
+type Json = Record<string, unknown>;
+
+/** Two changes of one record that have no member in common. */
+interface Case {
+  as: Caller;
+  path: string;
+  /** What is changed, while a rival changes something else. */
+  change: Json;
+  rival: Json;
+  /** Where the record is read, and where in the answer it stands. */
+  read: string;
+  record?(body: Answer['body']): Json;
+  /** The table of the control database whose update the rival comes before; not said for the company's Postgres. */
+  table?: string;
+}
+
+let company: Company;
+let dashboardId: string;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  dashboardId = (await aSalesDashboard(company)).dashboard._id;
+});
+
+const console = (path: string, table: string, change: Json, rival: Json): Case => ({
+  as: company.as,
+  path,
+  change,
+  rival,
+  read: path,
+  table,
+});
+const organization = (path: string, table: string, change: Json, rival: Json): Case => ({
+  ...console(path, table, change, rival),
+  as: signed(company.apiKey),
+});
+const idOf = async (made: Promise<Answer>): Promise<string> => {
+  const { id, _id } = await must(made);
+  return id ?? _id;
+};
+
+const TEXTS = [{ name: 'Changed' }, { description: 'The rival was here.' }] as const;
+const METADATA = { metadata: { rival: true } };
+const KNOWLEDGE_CHANGES = [{ description: 'Changed.' }, { name: 'The rival' }] as const;
+
+/** Every route that changes a record: how to make one, and two changes of it. */
+const CASES: Record<string, () => Promise<Case>> = {
+  'PATCH /accounts/{id}': async () => {
+    const id = await idOf(signed(company.apiKey).post('/accounts', { json: { name: 'An account' } }));
+    return organization(`/accounts/${id}`, 'accounts', { name: 'Changed account' }, METADATA);
+  },
+  'PATCH /service-accounts/{id}': async () => {
+    const json = { name: 'A service account', account_id: company.accountId };
+    const id = await idOf(signed(company.apiKey).post('/service-accounts', { json }));
+    return organization(`/service-accounts/${id}`, 'service_accounts', { name: 'Changed' }, METADATA);
+  },
+  'PATCH /users/{id}': async () => {
+    const { id } = await aUser(company);
+    return organization(`/users/${id}`, 'users', { is_active: false }, METADATA);
+  },
+  'PATCH /groups/{id}': async () => {
+    const id = await idOf(signed(company.apiKey).post('/groups', { json: { name: 'A group' } }));
+    return organization(`/groups/${id}`, 'groups', ...TEXTS);
+  },
+  'PUT /v1/groups/{id}': async () => {
+    const { _id } = await aConsoleGroup(company);
+    return console(`/v1/groups/${_id}`, 'groups', { name: 'Changed group' }, TEXTS[1]);
+  },
+  'PUT /v1/permissions/{id}': async () => {
+    const path = `/v1/permissions/${await aPermission(company)}`;
+    return console(path, 'permissions', { name: 'Changed' }, { actions: ['read', 'create'] });
+  },
+  'PUT /v1/policies/{id}': async () => {
+    const id = await idOf(company.as.post('/v1/policies', { json: policyInput([allow('users:list')]) }));
+    const { document } = policyInput([allow('users:get'), deny('groups:delete')]);
+    return console(`/v1/policies/${id}`, 'policies', { description: 'Changed.' }, { document });
+  },
+  'PUT /v1/visualizations/{id}': async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1');
+    return console(`/v1/visualizations/${_id}`, 'visualizations', ...TEXTS);
+  },
+  'PUT /v1/dashboards/{id}': async () => {
+    const id = await idOf(company.as.post('/v1/dashboards', { json: { name: 'A dashboard', layout: [] } }));
+    return console(`/v1/dashboards/${id}`, 'dashboards', ...TEXTS);
+  },
+  'PUT /api/v1/dashboard-shares/{shareId}': async () => {
+    const { id } = await aShare(company, dashboardId, { name: 'A share' });
+    return {
+      ...console(
+        `/api/v1/dashboard-shares/${id}`,
+        'dashboard_shares',
+        { name: 'Changed', embed_options: { hide_header: true } },
+        { expires_at: '2100-01-01T00:00:00.000Z', embed_options: { hide_controls: true } },
+      ),
+      read: '/api/v1/dashboard-shares?per_page=100',
+      record: ({ records }) => records.find((share: Json) => share.id === id),
+    };
+  },
+  'PUT /api/v1/share-contexts/{id}': async () => {
+    const id = await idOf(company.as.post('/api/v1/share-contexts', { json: { name: 'A context' } }));
+    return console(`/api/v1/share-contexts/${id}`, 'share_contexts', ...TEXTS);
+  },
+  [`PATCH ${KNOWLEDGE}/concepts/{id}`]: async () => {
+    const id = await aConcept(company.as);
+    return console(`${KNOWLEDGE}/concepts/${id}`, 'knowledge_resources', ...KNOWLEDGE_CHANGES);
+  },
+  [`PATCH ${KNOWLEDGE}/semantic/{id}`]: async () => {
+    const id = await anItem(company.as);
+    return ofList('semantic', id, ...KNOWLEDGE_CHANGES);
+  },
+  [`PATCH ${KNOWLEDGE}/ontology/nodes/{id}`]: async () => {
+    const id = await aNode(company.as);
+    return ofList('ontology/nodes', id, ...KNOWLEDGE_CHANGES);
+  },
+  [`PATCH ${KNOWLEDGE}/ontology/relations/{id}`]: async () => {
+    const [subject, object] = [await aNode(company.as), await aNode(company.as)];
+    const id = await aRelation(company.as, subject, 'part_of', object);
+    return ofList('ontology/relations', id, { description: 'Changed.' }, { predicate: 'belongs_to' });
+  },
+  'PUT /v1/managed-tables/{id}': async () => {
+    const id = await aTable(company.as, 'raced', [column('a')]);
+    const path = `/v1/managed-tables/${id}`;
+    const columns = [column('a'), column('b', 'integer')];
+    return { as: company.as, path, read: path, change: { display_name: 'raced_and_named' }, rival: { columns } };
+  },
+  'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
+    const id = await aTable(company.as, 'raced_rows', [column('a'), column('b')]);
+    const path = `/v1/managed-tables/${id}/data`;
+    await must(company.as.post(path, { json: { rows: [{ a: 'one', b: 'two' }] } }));
+    const { records } = await must(company.as.get(path));
+    return {
+      as: company.as,
+      path: `${path}/${records[0].id}`,
+      read: path,
+      record: (body) => body.records[0],
+      change: { a: 'changed' },
+      rival: { b: 'by the rival' },
+    };
+  },
+};
+
+/** Something of the knowledge that is read in its list. */
+const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
+  ...console(`${KNOWLEDGE}/${kind}/${id}`, 'knowledge_resources', change, rival),
+  read: `${KNOWLEDGE}/${kind}?per_page=100`,
+  record: ({ records }) => records.find((item: Json) => item._id === id),
+});
+
+/** Routes that put one thing, sent whole, in the place of another: there is no other member that could be lost. */
+const WHOLE = new Set([
+  'PUT /v1/users/{id}/groups',
+  'PUT /v1/groups/{id}/permissions',
+  'PUT /api/v1/share-contexts/{id}/grants',
+  'PUT /v1/auth/social/config',
+  'PUT /v1/auth/sso/config',
+  `PUT ${KNOWLEDGE}/business-domains`,
+]);
+
+const ROUTES = SURFACES.flatMap(({ endpoints }) => endpoints)
+  .filter(({ contract: { method } }) => method === 'put' || method === 'patch')
+  .map(({ contract: { method, path } }) => `${method.toUpperCase()} ${path}`);
+
+const send = ({ as, path }: Case, route: string, json: Json, env?: Record<string, string>): Promise<Answer> =>
+  (route.startsWith('PATCH') ? as.patch : as.put)(path, { json, ...(env && { env }) });
+
+const shown = async ({ as, read, record = (body) => body }: Case): Promise<Json> => record(await must(as.get(read)));
+
+/** What was changed and answered with success is there. */
+function expectKept(record: Json, ...changes: [Answer, Json][]): void {
+  for (const [{ status }, change] of changes) {
+    expect([200, 409]).toContain(status);
+    if (status === 200) expect(record).toMatchObject(change);
+  }
+}
+
+describe('a change of one member of a record does not undo that of another', () => {
+  it.each(ROUTES.filter((route) => !WHOLE.has(route)))('%s', async (route) => {
+    const make = CASES[route];
+    if (!make) throw new Error(`How does a rival of ${route} fare? Add it to the cases.`);
+    const one = await make();
+    if (one.table === undefined) {
+      const [changed, rival] = await Promise.all([send(one, route, one.change), send(one, route, one.rival)]);
+      expect([changed.status, rival.status]).toContain(200);
+      return expectKept(await shown(one), [changed, one.change], [rival, one.rival]);
+    }
+    let rival: Answer | undefined;
+    const { env, hasRun } = rivalBefore(new RegExp(`^update "${one.table}"`, 'i'), async () => {
+      rival = await send(one, route, one.rival);
+    });
+    const changed = await send(one, route, one.change, env);
+    expect(hasRun()).toBe(true);
+    expect(rival?.status).toBe(200);
+    expectKept(await shown(one), [changed, one.change], [rival as Answer, one.rival]);
+  });
+});
+
+it('a configuration that keeps its client secret keeps the one that a rival has just put there', async () => {
+  const path = '/v1/auth/sso/config';
+  const provider = {
+    type: 'oidc',
+    issuer: 'https://issuer.example.com',
+    client_id: 'console',
+    jit_provisioning: false,
+  };
+  const json = { ...provider, redirect_uris: ['https://console.test/sso'] };
+  await must(company.as.put(path, { json: { ...json, client_secret: 'the first secret' } }));
+  const kept = () =>
+    bindings.CONTROL_DB.prepare('select client_secret from sso_configurations where company_id = ?')
+      .bind(company.id)
+      .first('client_secret');
+  let ofRival: unknown;
+  const { env, hasRun } = rivalBefore(/^insert into "sso_configurations"/, async () => {
+    await must(company.as.put(path, { json: { ...json, client_secret: 'the rival’s secret' } }));
+    ofRival = await kept();
+  });
+  const redirect_uris = ['https://console.test/another'];
+  const { status } = await company.as.put(path, { json: { ...json, redirect_uris }, env });
+  expect([hasRun(), status]).toEqual([true, 200]);
+  expect(await kept()).toBe(ofRival);
+  expect((await must(company.as.get(path))).redirect_uris).toEqual(redirect_uris);
+});
