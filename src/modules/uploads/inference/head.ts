@@ -38,13 +38,12 @@ export interface Head {
 
 /** What the head shows of its quotes. */
 export interface Quotes {
-  /**
-   * Fields between quotes: by the rules, or where the dialect knows none, as they stand there; half of some column are;
-   * some hold what only quotes make part of them.
-   */
+  /** Fields between quotes: by the rules, or where the dialect knows none, as they stand there. */
   proper: number;
-  needed: boolean;
+  /** They are half of some column's fields, or more. */
   usual: boolean;
+  /** Some hold what only quotes make part of them. */
+  needed: boolean;
   /** Records in which a quote opens a field and does not close it by the rules. */
   broken: number;
   /** Of records that quotes keep together over lines, the {@link widthOfLines}. */
@@ -64,7 +63,7 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   shared ??= newFields();
   const fields = shared;
   const records: HeadRecord[] = [];
-  const quotes: Quotes = { proper: 0, needed: false, usual: false, broken: 0, folded: [], stray: 0 };
+  const quotes: Quotes = { proper: 0, usual: false, needed: false, broken: 0, folded: [], stray: 0 };
   const quoted: number[] = [];
   const valued: number[] = [];
   let values = 0;
@@ -87,8 +86,8 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
       if (form !== 0 || kind === QUOTED) clean++;
       else clean += cleanText(bytes, from, to);
       valued[index] = (valued[index] ?? 0) + 1;
-      if (dialect.quote === null ? isEnclosed(bytes, from, to) : kind === QUOTED || kind === ESCAPED)
-        quoted[index] = (quoted[index] ?? 0) + 1;
+      const enclosed = dialect.quote === null ? isEnclosed(bytes, from, to) : kind === QUOTED || kind === ESCAPED;
+      if (enclosed) quoted[index] = (quoted[index] ?? 0) + 1;
     }
     if (filled === 0) return;
     if (fields.odd) odd++;
@@ -110,6 +109,7 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   };
 }
 
+/** Whether a field stands between two quotes as it is. */
 function isEnclosed(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start];
   return end - start > 1 && first === bytes[end - 1] && (first === 34 || first === 39);
