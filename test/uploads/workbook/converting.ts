@@ -5,11 +5,14 @@ import { readSegments } from '../../../src/modules/uploads/segments.ts';
 import { beginConversion, convertOn } from '../../../src/modules/uploads/workbook/convert.ts';
 import { convertOld } from '../../../src/modules/uploads/workbook/old.ts';
 
-/** Objects of R2, kept in memory. */
-function aBucket(): R2Bucket {
+/** Objects of R2, kept in memory, and the bytes that were put there. */
+function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   const objects = new Map<string, Uint8Array>();
   const bucket = {
-    put: async (key: string, bytes: Uint8Array) => void objects.set(key, bytes.slice()),
+    put: async (key: string, bytes: Uint8Array) => {
+      objects.set(key, bytes.slice());
+      onPut(bytes.length);
+    },
     get: async (key: string, { range }: { range: { offset: number; length: number } }) => {
       const bytes = objects.get(key)?.slice(range.offset, range.offset + range.length);
       return bytes ? { arrayBuffer: async () => bytes.buffer } : null;
@@ -27,8 +30,8 @@ export const zipOf = (bytes: Uint8Array): ZipSource => ({
 export const entriesOf = (bytes: Uint8Array) => readDirectory(zipOf(bytes).read, bytes.length);
 
 /** The text that a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
-export async function textOf(book: Uint8Array, budget = 1 << 20): Promise<string> {
-  const bucket = aBucket();
+export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes: number) => void): Promise<string> {
+  const bucket = aBucket(onPut);
   let keys = 0;
   const around = { bucket, zip: zipOf(book), newKey: () => `key${++keys}`, budget, block: budget };
   let state = beginConversion();
@@ -55,7 +58,7 @@ export async function oldText(book: Uint8Array): Promise<string> {
 export const problemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(textOf(book));
 export const oldProblemWith = (book: Uint8Array): Promise<string | undefined> => codeOf(oldText(book));
 
-const codeOf = (conversion: Promise<string>): Promise<string | undefined> =>
+export const codeOf = (conversion: Promise<string>): Promise<string | undefined> =>
   conversion.then(
     () => undefined,
     (error) => (error as { error?: { code: string } }).error?.code ?? String(error),

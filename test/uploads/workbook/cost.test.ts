@@ -1,0 +1,124 @@
+import { Session } from 'node:inspector/promises';
+import fc from 'fast-check';
+import { strFromU8, strToU8, type Zippable, zipSync } from 'fflate';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bookFiles } from '../workbooks.ts';
+
+/** Counts which blocks of code are run how often: work that does not depend on the machine. */
+const session = new Session();
+let converting: typeof import('./converting.ts');
+let limits: typeof import('../../../src/modules/uploads/workbook/limits.ts');
+beforeAll(async () => {
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+  // Only what is compiled from here on is counted block by block.
+  converting = await import('./converting.ts');
+  limits = await import('../../../src/modules/uploads/workbook/limits.ts');
+});
+afterAll(async () => {
+  await session.post('Profiler.stopPreciseCoverage');
+  session.disconnect();
+});
+
+/** Blocks of the readers that were run since it was last asked. */
+async function worked(): Promise<number> {
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  return result
+    .filter(({ url }) => /uploads\/(?:workbook|archive)\//.test(url))
+    .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges.map(({ count }) => count)))
+    .reduce((sum, count) => sum + count, 0);
+}
+
+/** Blocks for each byte that is unpacked or written, and beside them. */
+const BLOCKS_A_BYTE = 20;
+const BLOCKS_BESIDE = 1_000_000;
+
+/** Bytes that were written for a workbook, and blocks that were run. */
+async function costOf(book: Uint8Array): Promise<{ put: number; blocks: number }> {
+  let put = 0;
+  await worked();
+  const count = (bytes: number) => {
+    put += bytes;
+  };
+  await converting.codeOf(converting.textOf(book, 32 * 1024 * 1024, count));
+  return { put, blocks: await worked() };
+}
+
+const letters = (column: number): string =>
+  column < 26 ? String.fromCharCode(65 + column) : letters(Math.floor(column / 26) - 1) + letters(column % 26);
+
+const column = fc.oneof(fc.nat(5), fc.nat(16_383), fc.constant(16_383));
+const row = fc.oneof(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 1_048_576 }));
+const span = <T>(end: fc.Arbitrary<T>) => fc.tuple(end, end);
+
+/** Merged cells that lie apart, in one place, or anywhere. */
+const merges = fc.oneof(
+  fc.integer({ min: 1, max: 40 }).map((count) => Array.from({ length: count }, (_, n) => `A${n + 1}:XFD${n + 1}`)),
+  fc.integer({ min: 1, max: 40 }).map((count) => Array.from({ length: count }, () => 'A1:XFD1')),
+  fc
+    .integer({ min: 1, max: 400 })
+    .map((count) => Array.from({ length: count }, (_, n) => `${letters(n)}2:${letters(n)}1048576`)),
+  fc.array(
+    fc.tuple(span(column), span(row)).map(([[a, b], [c, d]]) => {
+      const [left, right, top, bottom] = [Math.min(a, b), Math.max(a, b), Math.min(c, d), Math.max(c, d)];
+      return `${letters(left)}${top}:${letters(right)}${bottom}`;
+    }),
+  ),
+);
+
+/** Attributes and inside of a cell: a number, nothing, a text, a text that many cells share. */
+const cell = fc.oneof(
+  fc.constant(['', '<v>1</v>']),
+  fc.constant(['', '']),
+  fc.integer({ min: 1, max: 300 }).map((length) => [' t="inlineStr"', `<is><t>${'x'.repeat(length)}</t></is>`]),
+  fc.constant([' t="s"', '<v>0</v>']),
+);
+
+/** Rows that hold values in far columns, or nothing at all, again and again. */
+const rows = fc
+  .tuple(
+    fc.array(fc.tuple(column, cell), { minLength: 1, maxLength: 8 }),
+    fc.integer({ min: 1, max: 2000 }),
+    fc.nat(300),
+  )
+  .map(([cells, times, gap]) => {
+    const places = [...new Map(cells.toSorted(([a], [b]) => a - b))];
+    return Array.from({ length: times }, (_, n) => {
+      const row = 1 + n * (1 + gap);
+      const inside = places.map(
+        ([place, [attributes, value]]) => `<c r="${letters(place)}${row}"${attributes}>${value}</c>`,
+      );
+      return `<row r="${row}">${inside.join('')}</row>`;
+    }).join('');
+  });
+
+/** A workbook that lists its only sheet many times, with a shared text so long. */
+function aBookOf(body: string, refs: string[], sheets: number, length: number): Zippable {
+  const merged = `<mergeCells>${refs.map((ref) => `<mergeCell ref="${ref}"/>`).join('')}</mergeCells>`;
+  const sheet = `<worksheet><sheetData>${body}</sheetData>${merged}</worksheet>`;
+  const files = bookFiles({
+    sheets: [{ rows: [] }],
+    strings: [`<t>${'y'.repeat(length)}</t>`],
+    files: { 'xl/worksheets/sheet1.xml': sheet },
+  });
+  const main = strFromU8(files['xl/workbook.xml'] as Uint8Array);
+  return { ...files, 'xl/workbook.xml': strToU8(main.replace(/<sheet [^>]*>/, (one) => one.repeat(sheets))) };
+}
+
+describe('what a workbook costs', () => {
+  it('is bounded by its size, whatever it holds', async () => {
+    const book = fc.tuple(rows, merges, fc.integer({ min: 1, max: 100 }), fc.constantFrom(3, 30_000));
+    await fc.assert(
+      fc.asyncProperty(book, async (parts) => {
+        const files = aBookOf(...parts);
+        const packed = zipSync(files);
+        const unpacked = Object.values(files).reduce((sum, file) => sum + (file as Uint8Array).length, 0);
+        const { put, blocks } = await costOf(packed);
+        expect(put).toBeLessThanOrEqual(limits.mostXml(packed.length) + limits.mostText(packed.length));
+        expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + unpacked));
+      }),
+      { numRuns: 25, endOnFailure: true },
+    );
+  });
+});
