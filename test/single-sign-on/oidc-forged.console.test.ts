@@ -102,6 +102,7 @@ describe('with a provider that answers what it should not', () => {
     ['of unknown standing', { without: ['email_verified'] }, 'email_not_verified'],
     ['that is none', { claims: { email: 'not an address' } }, 'email_missing'],
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
+    ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
   ])('refuses an address %s', async (_what, forged, error) => {
     expect(sentOn(await answer(forged)).error).toBe(error);
   });

@@ -149,6 +149,14 @@ describe('an ID token', () => {
     expect((await signIn(token, 'nobody')).body.error).toBe('COMPANY_NOT_FOUND');
   });
 
+  it('is not of a user whose address it only resembles', async () => {
+    const { id } = await aUser(company);
+    const email = `kim@${company.slug}.test`;
+    await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
+    const { status, body } = await signIn(await idToken({ claims: { email: email.replace('k', '\u212A') } }));
+    expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
+  });
+
   it('may be ten minutes old', async () => {
     const iat = Math.floor(Date.now() / 1000) - 570;
     expect((await signIn(await idToken({ claims: { iat } }))).status).toBe(200);

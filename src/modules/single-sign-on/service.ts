@@ -8,7 +8,14 @@ import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { Company } from '../companies/service.ts';
 import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
-import { noteVerified, prepareActiveUser, selectUser, selectUserByEmail, type User } from '../users/service.ts';
+import {
+  claimedEmail,
+  noteVerified,
+  prepareActiveUser,
+  selectUser,
+  selectUserByEmail,
+  type User,
+} from '../users/service.ts';
 import { type Configuration, configurationOf, protocolOf, saml, serviceProvider } from './configuration.ts';
 import { deadCode, notConfigured, redirectUriNotAllowed, refused, unknownState } from './failures.ts';
 import type { AnswerMethod, Identity } from './protocol.ts';
@@ -137,13 +144,13 @@ async function issueCode(
   identity: Identity,
   exchangeDigest: string | null,
 ): Promise<string> {
-  const email = emailAddress.safeParse(identity.email);
-  if (!email.success) throw refused('email_missing');
-  const [known] = await selectUserByEmail(ctx.db, company.id, email.data);
+  const email = claimedEmail(identity.email);
+  if (email === null) throw refused('email_missing');
+  const [known] = await selectUserByEmail(ctx.db, company.id, email);
   if (!known && !configuration.jitProvisioning) throw refused('user_not_found');
   if (known && !known.isActive) throw refused('user_not_active');
   const name = personName.safeParse(identity.name).data;
-  const made = known ? null : prepareActiveUser(ctx, company.id, { email: email.data, name, passwordHash: null });
+  const made = known ? null : prepareActiveUser(ctx, company.id, { email, name, passwordHash: null });
   const user = (known ?? made?.record) as User;
   ctx.belongsTo(company.id, { type: 'user', id: user.id });
 
@@ -183,7 +190,6 @@ const assertionOf = async (companyId: string, { id, until }: { id: string; until
   expiresAt: until,
 });
 
-const emailAddress = z.string().trim().toLowerCase().pipe(z.email().max(254));
 const personName = z.string().trim().min(1).max(200);
 
 const loginContext = (companyId: string, stateDigest: string) => `sso-login:${companyId}:${stateDigest}`;

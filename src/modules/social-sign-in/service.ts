@@ -7,7 +7,14 @@ import { companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/notices.ts';
 import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
 import { requireWayBesideSso } from '../sign-in/service.ts';
-import { noteVerified, selectUser, selectUserByEmail, type User, userNotFound } from '../users/service.ts';
+import {
+  claimedEmail,
+  noteVerified,
+  selectUser,
+  selectUserByEmail,
+  type User,
+  userNotFound,
+} from '../users/service.ts';
 import { anotherIdentity, invalidSocialToken } from './failures.ts';
 import { type IdTokenClaims, OLDEST_TOKEN_SECONDS, verifyIdToken } from './id-token.ts';
 import {
@@ -58,8 +65,9 @@ export async function signInWithIdToken(
   const company = await companyBySlug(ctx, input.companySlug);
   const claims = await verifyIdToken(ctx, await providersOf(ctx, company.id), input.idToken);
   const { email, isEmailVerified } = claims;
-  if (typeof email !== 'string' || !isEmailVerified) throw invalidSocialToken();
-  const [user] = await selectUserByEmail(ctx.db, company.id, email.trim().toLowerCase());
+  const address = claimedEmail(email);
+  if (address === null || !isEmailVerified) throw invalidSocialToken();
+  const [user] = await selectUserByEmail(ctx.db, company.id, address);
   requireWayBesideSso(company, user);
   if (!user?.isActive) throw mayNotSignIn();
   await takeToken(ctx, user, claims, input.idToken);

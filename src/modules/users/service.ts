@@ -2,6 +2,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { userNotFound } from './failures.ts';
 import { insertUser, selectGroupIds, selectUser, type User, type UserWithGroups } from './store.ts';
 
+export { claimedEmail } from './claimed-email.ts';
 export { emailTaken, userNotFound } from './failures.ts';
 export {
   endSignInsUnderWay,
