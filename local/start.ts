@@ -9,6 +9,7 @@ import { runDemo } from './demo.ts';
 import { LocalProblem } from './local-problem.ts';
 import { openMailbox } from './mailbox.ts';
 import { startNeonStandIn } from './neon/stand-in.ts';
+import { openOperatorsDoor } from './operators-door.ts';
 import { startPostgres } from './postgres.ts';
 import { openState } from './state.ts';
 import { startWorker } from './worker.ts';
@@ -87,6 +88,8 @@ async function start(): Promise<void> {
     deliver: mailbox.deliver,
   });
   keep(worker.stop);
+  const door = await openOperatorsDoor(state.path, worker.query);
+  keep(door.close);
   keepSchedule(worker.runScheduled);
 
   const demo = await runDemo({

@@ -14,6 +14,7 @@ import {
   type V4WorkerOptionsShape,
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
+import type { DoorQuery } from '../operations/local-door.ts';
 import { LocalProblem } from './local-problem.ts';
 import type { SentMail } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
@@ -40,6 +41,8 @@ export interface LocalWorker {
   logFile: string;
   /** The scheduled run, as the platform would trigger it once a minute. */
   runScheduled(): Promise<void>;
+  /** Runs one statement in one of its databases, in its own process. @returns its rows */
+  query(query: DoorQuery): Promise<unknown[]>;
   stop(): Promise<void>;
 }
 
@@ -132,6 +135,15 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     runScheduled: async () => {
       const worker = await miniflare.getWorker('api');
       await worker.scheduled({ cron: SCHEDULE });
+    },
+    query: async ({ binding, statement, values }) => {
+      const database = await miniflare.getD1Database(binding, 'api');
+      return (
+        await database
+          .prepare(statement)
+          .bind(...values)
+          .all()
+      ).results;
     },
     stop,
   };

@@ -2,32 +2,46 @@
  * Keeps what a company has in the control database, and puts it back: docs/operations.md, "Backup and restore".
  *
  *     npm run company -- export COMPANY_ID FILE [--env staging|production]
- *     npm run company -- import FILE [--tables dashboards,visualizations] [--env staging|production]
+ *     npm run company -- import FILE [--tables dashboards,visualizations] [--access] [--env staging|production]
  *
+ * An import puts back what people made; with `--access` also who may do and see what: users, groups, policies, shares.
  * Without `--env` it works on the local state (`LOCAL_STATE_DIR`). The file holds people's data: keep it like a database.
  */
 import { parseArgs } from 'node:util';
-import { exportCompany, importRows, RESTORABLE } from './company/rows.ts';
+import { exportCompany, importRows, type Skipped, tablesFor } from './company/rows.ts';
 import { openDatabase } from './database.ts';
 import { Problem, runCommand } from './problem.ts';
 
 const USAGE =
-  'Usage: npm run company -- export COMPANY_ID FILE | import FILE [--tables NAME,NAME]   [--env staging|production]';
+  'Usage: npm run company -- export COMPANY_ID FILE | import FILE [--tables NAME,NAME] [--access]' +
+  '   [--env staging|production]';
+
+/** What a row is known by, and what stands in its way. */
+const told = ({ table, row, reason }: Skipped): string =>
+  `  ${table} ${row.id ?? Object.values(row).join(' ')}: ${reason}`;
 
 await runCommand(async () => {
   const { values, positionals } = parseArgs({
-    options: { env: { type: 'string' }, tables: { type: 'string' } },
+    options: { env: { type: 'string' }, tables: { type: 'string' }, access: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
   const [command, ...names] = positionals;
   const [id, file] = command === 'export' ? names : [undefined, names[0]];
-  const isGood = command === 'export' ? names.length === 2 && values.tables === undefined : names.length === 1;
+  const isGood =
+    command === 'export' ? names.length === 2 && values.tables === undefined && !values.access : names.length === 1;
   if (!isGood || file === undefined || (command !== 'export' && command !== 'import')) throw new Problem(USAGE);
+  const tables = tablesFor(values.tables?.split(','), values.access);
   const database = await openDatabase('CONTROL_DB', values.env);
   try {
     if (id !== undefined) console.log(`${await exportCompany(database, id, file)} rows are in ${file}.`);
-    else
-      console.log(`${await importRows(database, file, values.tables?.split(',') ?? RESTORABLE)} rows were put back.`);
+    else {
+      const { written, skipped } = await importRows(database, file, tables);
+      console.log(`${written} rows were put back.`);
+      if (skipped.length > 0) {
+        console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
+        for (const row of skipped) console.log(told(row));
+      }
+    }
   } finally {
     await database.close();
   }

@@ -4,6 +4,7 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { unstable_readConfig as readConfig } from 'wrangler';
 import { accessFrom, CloudflareAccount } from './cloudflare.ts';
 import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
+import { openDoor } from './local-door.ts';
 import { Problem } from './problem.ts';
 
 type Binding = keyof Environment['databaseNames'];
@@ -32,8 +33,16 @@ export async function openRemote(binding: Binding, { name, databaseNames }: Envi
   return { query: (statement, ...values) => account.query(found.id, statement, values), close: async () => undefined };
 }
 
-/** That of the local state folder; a running start does not mind. @throws Problem when nothing was ever started there */
+/** That of the local state folder, through the start that runs on it, if one does. @throws Problem when none ever did */
 export async function openLocal(binding: Binding): Promise<Database> {
+  const door = await openDoor(localState());
+  if (door) {
+    return {
+      query: async <Row>(statement: string, ...values: string[]) =>
+        (await door({ binding, statement, values })) as Row[],
+      close: async () => undefined,
+    };
+  }
   const storage = join(localState(), 'worker', 'storage');
   if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
   const { d1_databases } = readConfig({ config: join(PROJECT, 'wrangler.toml') });

@@ -4,7 +4,7 @@
  *     npm run dead-letters -- list [--env staging|production]
  *     npm run dead-letters -- replay [--id ID] [--env staging|production]
  *
- * Without `--env` it looks into the local state (`LOCAL_STATE_DIR`), running or not. `replay` only writes down what is
+ * Without `--env` it looks into the local state (`LOCAL_STATE_DIR`), through the start that runs on it. `replay` only writes down what is
  * wanted: the Worker's scheduled run, once a minute, sends the messages.
  */
 import { parseArgs } from 'node:util';

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import type { Database } from '../database.ts';
 import { Problem } from '../problem.ts';
 
@@ -8,7 +7,18 @@ import { Problem } from '../problem.ts';
  * Tables of the control database with what a company makes and may want back, those that others refer to first. Sessions,
  * codes, keys and whatever else must not come to life again are not among them, nor what triggers derive.
  */
-export const RESTORABLE = [
+export const CONTENT = [
+  'visualizations',
+  'dashboards',
+  'dashboard_visualizations',
+  'knowledge_business_domains',
+  'knowledge_resources',
+  'knowledge_versions',
+  'knowledge_suggestions',
+] as const;
+
+/** Those that say who may do and see what. What was taken from somebody since then would be theirs again. */
+export const ACCESS = [
   'accounts',
   'service_accounts',
   'users',
@@ -18,27 +28,29 @@ export const RESTORABLE = [
   'group_policies',
   'group_permissions',
   'group_bindings',
-  'visualizations',
-  'dashboards',
-  'dashboard_visualizations',
   'share_contexts',
   'share_grants',
   'share_members',
   'dashboard_shares',
-  'knowledge_business_domains',
-  'knowledge_resources',
-  'knowledge_versions',
-  'knowledge_suggestions',
 ] as const;
+
+/** Columns that neither leave the database nor come back: an old password, or an account without its second factor. */
+const KEPT_BACK: Record<string, readonly string[]> = { users: ['password_hash', 'mfa_enabled', 'session_epoch'] };
 
 const ROWS_AT_ONCE = 500;
 /** Rows of one statement: their JSON is one bound value, which may have 2 MB. */
-const WRITTEN_AT_ONCE = 50;
+const WRITTEN_AT_ONCE = { rows: 50, characters: 500_000 };
 
-/** A line of the file. */
-interface Line {
+type Row = Record<string, unknown>;
+
+/** A line of the file: first whose it is, then rows, at the end how many there were. */
+type Line = { company_id: string; exported_at: string } | { table: string; row: Row } | { end: { rows: number } };
+
+/** A row that could not be put back, and why. */
+export interface Skipped {
   table: string;
-  row: Record<string, unknown>;
+  row: Row;
+  reason: string;
 }
 
 /** Writes all restorable rows of a company to a new file, one JSON a line, that only we may read. @returns how many */
@@ -49,24 +61,29 @@ export async function exportCompany(database: Database, companyId: string, file:
     throw new Problem(error.code === 'EEXIST' ? `${file} is there already: choose another name.` : error.message);
   });
   try {
-    let count = 0;
-    for (const table of RESTORABLE) count += await exportTable(database, table, companyId, output);
-    return count;
+    let rows = 0;
+    await write(output, { company_id: companyId, exported_at: new Date().toISOString() });
+    for (const table of [...ACCESS, ...CONTENT]) rows += await exportTable(database, table, companyId, output);
+    await write(output, { end: { rows } });
+    return rows;
   } finally {
     await output.close();
   }
 }
 
+const write = (output: FileHandle, line: Line) => output.write(`${JSON.stringify(line)}\n`);
+
 async function exportTable(database: Database, table: string, companyId: string, output: FileHandle): Promise<number> {
   let count = 0;
   for (let after = 0; ; ) {
-    const found = await database.query<Record<string, unknown> & { row_number: number }>(
+    const found = await database.query<Row & { row_number: number }>(
       `SELECT rowid AS row_number, * FROM ${table} WHERE company_id = ? AND rowid > ? ORDER BY rowid LIMIT ${ROWS_AT_ONCE}`,
       companyId,
       String(after),
     );
     for (const { row_number, ...row } of found) {
-      await output.write(`${JSON.stringify({ table, row } satisfies Line)}\n`);
+      for (const column of KEPT_BACK[table] ?? []) delete row[column];
+      await write(output, { table, row });
       after = row_number;
     }
     count += found.length;
@@ -74,53 +91,136 @@ async function exportTable(database: Database, table: string, companyId: string,
   }
 }
 
-/**
- * Puts rows of such a file back: those that are missing come again, those that differ become as they were, newer ones stay.
- * @param tables only of these
- * @returns how many rows of the file were written
- * @throws Problem where a row's name is taken by a newer one; what was written before stays
- */
-export async function importRows(database: Database, file: string, tables: readonly string[]): Promise<number> {
-  const unknown = tables.filter((table) => !RESTORABLE.some((known) => known === table));
-  if (unknown.length > 0)
-    throw new Problem(`Not among what can be restored: ${unknown.join(', ')}. ${RESTORABLE.join(', ')} are.`);
-  let count = 0;
-  let waiting: Line[] = [];
-  const flush = async () => {
-    const [first] = waiting;
-    if (first)
-      await write(
-        database,
-        first.table,
-        waiting.map(({ row }) => row),
-      );
-    count += waiting.length;
-    waiting = [];
-  };
-  for await (const text of createInterface({ input: createReadStream(file) })) {
-    const line = JSON.parse(text) as Line;
-    if (!tables.includes(line.table)) continue;
-    if (waiting.length === WRITTEN_AT_ONCE || waiting[0]?.table !== line.table) await flush();
-    waiting.push(line);
+/** The tables to put back: all content, or those asked for; who may do what only where it is asked for. @throws Problem */
+export function tablesFor(asked: readonly string[] | undefined, isAccessMeant: boolean): string[] {
+  const known: readonly string[] = [...ACCESS, ...CONTENT];
+  const tables = asked ?? (isAccessMeant ? known : CONTENT);
+  const unknown = tables.filter((table) => !known.includes(table));
+  if (unknown.length > 0) {
+    throw new Problem(`Not among what can be restored: ${unknown.join(', ')}. ${known.join(', ')} are.`);
   }
-  await flush();
-  return count;
+  const access = tables.filter((table) => ACCESS.some((one) => one === table));
+  if (access.length > 0 && !isAccessMeant) {
+    throw new Problem(
+      `${access.join(', ')} say who may do and see what: what was taken from somebody since then would be theirs again. ` +
+        'Say --access if that is meant.',
+    );
+  }
+  return [...tables];
 }
 
-async function write(database: Database, table: string, rows: Record<string, unknown>[]): Promise<void> {
+/**
+ * Puts rows of such a file back: those that are missing come again, those that differ become as they were, newer ones stay. A
+ * row whose name, address or place another one has taken is skipped. May be given again.
+ * @param tables only of these
+ * @returns how many rows were written, and which were skipped
+ * @throws Problem before anything is written, where the file is not whole
+ */
+export async function importRows(
+  database: Database,
+  file: string,
+  tables: readonly string[],
+): Promise<{ written: number; skipped: Skipped[] }> {
+  const companyId = await companyOf(file);
+  const skipped: Skipped[] = [];
+  let written = 0;
+  let waiting: { table: string; rows: Row[]; characters: number } | undefined;
+  const flush = async () => {
+    if (!waiting) return;
+    const { table, rows } = waiting;
+    const left = await writeRows(database, table, rows);
+    written += rows.length - left.length;
+    skipped.push(...left);
+    waiting = undefined;
+  };
+  for await (const text of linesOf(file)) {
+    const line = JSON.parse(text) as Line;
+    if (!('table' in line) || !tables.includes(line.table)) continue;
+    const { table, row } = line;
+    if (row.company_id !== companyId)
+      throw new Problem(`${file} holds a row of another company: it was changed by hand.`);
+    for (const column of KEPT_BACK[table] ?? []) delete row[column];
+    const isFull =
+      waiting && (waiting.rows.length === WRITTEN_AT_ONCE.rows || waiting.characters > WRITTEN_AT_ONCE.characters);
+    if (isFull || waiting?.table !== table) await flush();
+    waiting ??= { table, rows: [], characters: 0 };
+    waiting.rows.push(row);
+    waiting.characters += text.length;
+  }
+  await flush();
+  // What stood in a row's way may have been moved by a later one: the default account, two names that were exchanged.
+  for (let before = Number.POSITIVE_INFINITY; skipped.length > 0 && skipped.length < before; ) {
+    before = skipped.length;
+    for (const { table, row } of skipped.splice(0)) skipped.push(...(await writeRows(database, table, [row])));
+    written += before - skipped.length;
+  }
+  return { written, skipped };
+}
+
+/** Whose rows a file holds. @throws Problem unless it holds all that were written to it */
+async function companyOf(file: string): Promise<string> {
+  let first: Line | undefined;
+  let last: Line | undefined;
+  let rows = 0;
+  for await (const text of linesOf(file)) {
+    last = parsed(text, file);
+    first ??= last;
+    if ('table' in last) rows += 1;
+  }
+  const isWhole = last && 'end' in last && last.end.rows === rows;
+  if (!first || !('company_id' in first) || !isWhole) {
+    throw new Problem(
+      `${file} is not a whole export: it must begin with the company and end with the number of its rows.`,
+    );
+  }
+  return first.company_id;
+}
+
+function parsed(text: string, file: string): Line {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    throw new Problem(`${file} is not a whole export: a line of it is no JSON.`);
+  }
+}
+
+/** Lines that end in LF alone: `node:readline` also ends them at U+2028, which JSON may hold. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+/** Writes rows in one statement; where one of them is in conflict, each in its own. @returns those that cannot be */
+async function writeRows(database: Database, table: string, rows: Row[]): Promise<Skipped[]> {
+  try {
+    await upsert(database, table, rows);
+    return [];
+  } catch (error) {
+    const reason = (error as Error).message;
+    if (!/constraint failed/i.test(reason)) throw new Problem(`Rows of ${table} cannot be put back: ${reason}`);
+    const [row, ...others] = rows;
+    if (row && others.length === 0) return [{ table, row, reason }];
+  }
+  const skipped: Skipped[] = [];
+  for (const row of rows) skipped.push(...(await writeRows(database, table, [row])));
+  return skipped;
+}
+
+async function upsert(database: Database, table: string, rows: Row[]): Promise<void> {
   const columns = await database.query<{ name: string; pk: number }>(`PRAGMA table_info(${table})`);
   // Columns that the file does not know came with a later migration: they keep what they have, or their default.
   const names = columns.map(({ name }) => name).filter((name) => rows.some((row) => name in row));
   const key = columns.filter(({ pk }) => pk > 0).map(({ name }) => name);
   const changes = names.map((name) => `${name} = excluded.${name}`);
-  await database
-    .query(
-      `INSERT INTO ${table} (${names.join(', ')})
-       SELECT ${names.map((name) => `value ->> '${name}'`).join(', ')} FROM json_each(?) WHERE true
-       ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${changes.join(', ')}`,
-      JSON.stringify(rows),
-    )
-    .catch((error: Error) => {
-      throw new Problem(`Rows of ${table} cannot be put back: ${error.message}`);
-    });
+  await database.query(
+    `INSERT INTO ${table} (${names.join(', ')})
+     SELECT ${names.map((name) => `value ->> '${name}'`).join(', ')} FROM json_each(?) WHERE true
+     ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${changes.join(', ')} WHERE ${table}.company_id = excluded.company_id`,
+    JSON.stringify(rows),
+  );
 }

@@ -1,19 +1,27 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RESTORABLE } from '../../operations/company/rows.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ACCESS, CONTENT } from '../../operations/company/rows.ts';
 import { PROJECT } from '../../operations/environments.ts';
 import { aLocalState, inDatabase } from './local-state.ts';
+
+// Each command and each look into the database starts a runtime.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 let folder: string;
 let remove: () => Promise<void>;
 const query = <Row>(statement: string) => inDatabase('CONTROL_DB', (database) => database.query<Row>(statement));
+/** Several at once: opening the database takes a second. */
+const change = (...statements: string[]) =>
+  inDatabase('CONTROL_DB', async (database) => {
+    for (const statement of statements) await database.query(statement);
+  });
 
 const user = (company: string, id: string) =>
-  `INSERT INTO users (id, company_id, email, name, is_active, teams, metadata, created_at, updated_at)
-   VALUES ('${id}', '${company}', '${id}@x.test', 'Ana "A" D''Ávila', 1, '["t"]', '{}', 5, 5)`;
+  `INSERT INTO users (id, company_id, email, name, password_hash, is_active, teams, metadata, created_at, updated_at)
+   VALUES ('${id}', '${company}', '${id}@x.test', 'Ana "A" D''Ávila', 'hash-of-${id}', 1, '["t"]', '{}', 5, 5)`;
 const visualizations = (company: string, ids: string[], name: string) => {
   const rest = (id: string) => `'${id}', '${name}', '', 'select ''1''', '{"x":1}', '[]', 'u', 1, 1`;
   return `INSERT INTO visualizations
@@ -47,60 +55,143 @@ const company = (...options: string[]) => {
   );
 };
 
-it('keeps a company’s rows, and brings them back as they were, without touching anything else', async () => {
+it('keeps a company’s rows, and brings back what it made as it was, without touching anything else', async () => {
   const file = join(folder, 'then.ndjson');
+  // readline would take U+2028 for the end of a line.
+  await query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
   expect(await company('export', 'a', file)).toEqual({ code: 0, output: `61 rows are in ${file}.\n` });
   const text = await readFile(file, 'utf8');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(text).not.toMatch(/user-b|session-/);
+  expect(text).not.toMatch(/user-b|session-|hash-of/);
   const everything = async () => ({
     users: await query('SELECT * FROM users ORDER BY id'),
-    counts: await query('SELECT * FROM user_counts ORDER BY company_id'),
     visualizations: await query<{ id: string }>('SELECT * FROM visualizations ORDER BY id'),
   });
   const before = await everything();
 
-  await query("DELETE FROM users WHERE company_id = 'a'");
-  await query("DELETE FROM visualizations WHERE company_id = 'a' AND id <> 'v-a-7'");
-  await query("UPDATE visualizations SET name = 'Changed'");
-  await query(visualizations('a', ['newer'], 'Newer'));
-  const others = () => query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id");
+  await change(
+    "DELETE FROM visualizations WHERE company_id = 'a' AND id <> 'v-a-7'",
+    "UPDATE visualizations SET name = 'Changed'",
+    "UPDATE users SET name = 'Changed'",
+    visualizations('a', ['newer'], 'Newer'),
+  );
+  const others = async () => [
+    await query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
+    await query('SELECT * FROM users ORDER BY id'),
+  ];
   const untouched = await others();
-  expect(await company('import', file)).toEqual({ code: 0, output: '61 rows were put back.\n' });
+  expect(await company('import', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
 
-  const after = await everything();
-  expect([after.users, after.counts]).toEqual([before.users, before.counts]);
   const own = ({ visualizations }: typeof before) => visualizations.filter(({ id }) => id.startsWith('v-a-'));
-  expect(own(after)).toEqual(own(before));
+  expect(own(await everything())).toEqual(own(before));
   expect(await others()).toEqual(untouched);
 });
 
-it('puts back only what was asked for, and says when a name is taken', async () => {
-  const file = join(folder, 'again.ndjson');
-  await company('export', 'b', file);
-  await query("UPDATE users SET name = 'Changed' WHERE company_id = 'b'");
-  await query("DELETE FROM visualizations WHERE id = 'v-b-0'");
-  expect((await company('import', file, '--tables', 'visualizations')).output).toBe('60 rows were put back.\n');
-  expect(await query("SELECT name FROM users WHERE company_id = 'b'")).toEqual([{ name: 'Changed' }]);
+it('puts back who may do what only where that is meant, and never a password', async () => {
+  const file = join(folder, 'access.ndjson');
+  await change(user('a', 'administrator'), user('a', 'gone'));
+  await company('export', 'a', file);
+  await change(
+    "UPDATE users SET is_active = 0, password_hash = 'new', mfa_enabled = 1 WHERE id = 'administrator'",
+    "DELETE FROM users WHERE id = 'gone'",
+  );
+  const people = () =>
+    query(
+      `SELECT id, is_active, password_hash, mfa_enabled FROM users
+       WHERE id IN ('administrator', 'gone') ORDER BY id`,
+    );
+  const now = await people();
+  expect((await company('import', file)).code).toBe(0);
+  expect(await people()).toEqual(now);
+  const refused = await company('import', file, '--tables', 'users,dashboards');
+  expect(refused).toEqual({ code: 1, output: expect.stringMatching(/^users say who may do .* Say --access/) });
+  expect(await people()).toEqual(now);
 
-  await query("UPDATE visualizations SET slug = 'moved' WHERE id = 'v-b-0'");
-  await query(visualizations('b', ['thief'], 'Thief'));
-  await query("UPDATE visualizations SET slug = 'v-b-0' WHERE id = 'thief'");
-  const refused = await company('import', file);
-  expect(refused).toEqual({ code: 1, output: expect.stringContaining('visualizations cannot be put back') });
+  expect((await company('import', file, '--tables', 'users', '--access')).code).toBe(0);
+  expect(await people()).toEqual([
+    { id: 'administrator', is_active: 1, password_hash: 'new', mfa_enabled: 1 },
+    { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
+  ]);
+  // What triggers count is right.
+  expect(await query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
+});
+
+it('skips and names rows that others stand in the way of, and puts back all the rest', async () => {
+  const file = join(folder, 'conflicts.ndjson');
+  const account = (id: string, isDefault: number) =>
+    `INSERT INTO accounts (id, company_id, name, is_default, is_active, metadata, created_at, updated_at)
+     VALUES ('${id}', 'b', '${id}', ${isDefault}, 1, '{}', 1, 1)`;
+  const binding = (id: string) =>
+    `INSERT INTO group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
+     VALUES ('${id}', 'b', 'g', 'user', 'user-b', 'old', 1)`;
+  await change(account('old', 1), account('other', 0), binding('before'));
+  await company('export', 'b', file);
+  // The default account moved, a membership was made anew, and somebody took a name.
+  await change(
+    "UPDATE accounts SET is_default = 0, name = 'renamed' WHERE id = 'old'",
+    account('newest', 1),
+    "DELETE FROM group_bindings WHERE id = 'before'",
+    binding('after'),
+    "DELETE FROM visualizations WHERE id IN ('v-b-0', 'v-b-1')",
+    visualizations('b', ['thief'], 'Thief'),
+    "UPDATE visualizations SET slug = 'v-b-0' WHERE id = 'thief'",
+  );
+
+  const { code, output } = await company('import', file, '--access');
+  expect(code).toBe(0);
+  expect(output).toMatch(/^61 rows were put back\.\n3 were skipped/);
+  for (const skipped of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
+    expect(output).toMatch(new RegExp(`^ {2}${skipped}.*UNIQUE constraint failed`, 'm'));
+  }
+  expect(await query('SELECT id FROM group_bindings')).toEqual([{ id: 'after' }]);
+  expect(await query("SELECT id FROM visualizations WHERE id IN ('v-b-0', 'v-b-1', 'thief') ORDER BY id")).toEqual([
+    { id: 'thief' },
+    { id: 'v-b-1' },
+  ]);
+  expect((await company('import', file, '--access')).output).toBe(output);
+
+  // Moved to one that the file knows, the default account moves back.
+  await change(
+    "UPDATE accounts SET is_default = 0 WHERE id = 'newest'",
+    "UPDATE accounts SET is_default = 1 WHERE id = 'other'",
+  );
+  expect((await company('import', file, '--access')).output).toContain('2 were skipped');
+  expect(await query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
+});
+
+it('writes nothing from a file that is not whole, or holds rows of another company', async () => {
+  const file = join(folder, 'whole.ndjson');
+  await company('export', 'a', file);
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  await query("DELETE FROM visualizations WHERE company_id = 'a'");
+  const broken = join(folder, 'broken.ndjson');
+  const foreign = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
+  for (const [text, message] of [
+    [lines.slice(0, -1).join('\n'), 'is not a whole export'],
+    [lines.toSpliced(5, 1).join('\n'), 'is not a whole export'],
+    [lines.join('\n').slice(0, -4), 'is not a whole export'],
+    [[lines[0], ...foreign.slice(1)].join('\n'), 'holds a row of another company'],
+  ] as const) {
+    await writeFile(broken, text);
+    expect(await company('import', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
+  }
 });
 
 it.each([
   [['export', 'nobody', '/tmp/never-written'], 'There is no company nobody'],
   [['export', 'a'], 'Usage'],
+  [['export', 'a', 'x', '--access'], 'Usage'],
   [['import', 'x', '--tables', 'sessions'], 'Not among what can be restored: sessions'],
 ])('with %j says what is wrong', async (options, message) => {
   expect(await company(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
 });
 
 it('knows tables that are there and belong to companies', async () => {
-  for (const table of RESTORABLE) {
-    const columns = await query<{ name: string }>(`PRAGMA table_info(${table})`);
-    expect(columns.map(({ name }) => name)).toContain('company_id');
-  }
+  await inDatabase('CONTROL_DB', async (database) => {
+    for (const table of [...ACCESS, ...CONTENT]) {
+      const columns = await database.query<{ name: string }>(`PRAGMA table_info(${table})`);
+      expect(columns.map(({ name }) => name)).toContain('company_id');
+    }
+  });
 });

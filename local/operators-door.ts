@@ -1,0 +1,55 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { type DoorQuery, doorFile } from '../operations/local-door.ts';
+import { writeSecretFile } from '../operations/secret-file.ts';
+
+/**
+ * Lets operators' commands ask the databases of a running start, through it: two processes that write to one SQLite file
+ * get in each other's way. Where and with which word is in a file that only we may read.
+ */
+export async function openOperatorsDoor(
+  stateDir: string,
+  ask: (query: DoorQuery) => Promise<unknown[]>,
+): Promise<{ close(): Promise<void> }> {
+  const token = randomBytes(32).toString('base64url');
+  const server = createServer((request, response) => {
+    answer(request, token, ask).then(
+      ([status, body]) => send(response, status, body),
+      (error: Error) => send(response, 400, { error: error.message }),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as { port: number };
+  const file = join(stateDir, doorFile);
+  await writeSecretFile(file, `${JSON.stringify({ url: `http://127.0.0.1:${port}/`, token })}\n`);
+  return {
+    async close() {
+      await rm(file, { force: true });
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(
+  request: IncomingMessage,
+  token: string,
+  ask: (query: DoorQuery) => Promise<unknown[]>,
+): Promise<[number, object]> {
+  const sent = Buffer.from(request.headers.authorization ?? '');
+  const expected = Buffer.from(`Bearer ${token}`);
+  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return [401, { error: 'not for you' }];
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return [200, { rows: await ask(JSON.parse(Buffer.concat(chunks).toString()) as DoorQuery) }];
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}

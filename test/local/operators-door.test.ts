@@ -1,0 +1,59 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openOperatorsDoor } from '../../local/operators-door.ts';
+import { type DoorQuery, doorFile, openDoor } from '../../operations/local-door.ts';
+import { runCommand } from '../operations/command.ts';
+
+let folder: string;
+let asked: DoorQuery[];
+let door: { close(): Promise<void> };
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'door-'));
+  asked = [];
+  door = await openOperatorsDoor(folder, async (query) => {
+    asked.push(query);
+    if (query.statement === 'broken') throw new Error('near "broken": syntax error');
+    return [];
+  });
+});
+afterEach(async () => {
+  await door.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('is what an operator’s command goes through while a start runs', { timeout: 60_000 }, async () => {
+  // There is no database in the folder: whoever would open its files finds none.
+  const run = (name: string, ...options: string[]) => runCommand(name, options, { LOCAL_STATE_DIR: folder });
+  expect(await run('dead-letters', 'list')).toEqual({ code: 0, output: 'There are no dead letters.\n' });
+  expect(await run('company', 'export', 'nobody', join(folder, 'x'))).toEqual({
+    code: 1,
+    output: 'There is no company nobody.\n',
+  });
+  expect(asked.filter(({ statement }) => statement !== 'SELECT 1')).toEqual([
+    { binding: 'AUDIT_DB', statement: expect.stringContaining('FROM dead_letters'), values: [] },
+    { binding: 'CONTROL_DB', statement: expect.stringContaining('FROM companies'), values: ['nobody'] },
+  ]);
+});
+
+it('opens to those alone who can read its word', async () => {
+  const file = join(folder, doorFile);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const { url, token } = JSON.parse(await readFile(file, 'utf8'));
+  for (const authorization of ['', 'Bearer ', `Bearer ${token.replace(/./g, 'x')}`]) {
+    expect((await fetch(url, { method: 'POST', headers: { authorization }, body: '{}' })).status).toBe(401);
+  }
+  expect(asked).toEqual([]);
+});
+
+it('says what is wrong with a statement, and is no door once nobody answers', async () => {
+  const ask = await openDoor(folder);
+  await expect(ask?.({ binding: 'CONTROL_DB', statement: 'broken', values: [] })).rejects.toThrow('syntax error');
+  const left = await readFile(join(folder, doorFile), 'utf8');
+  await door.close();
+  expect(await openDoor(folder)).toBeUndefined();
+  // What a start that was killed leaves behind.
+  await writeFile(join(folder, doorFile), left);
+  expect(await openDoor(folder)).toBeUndefined();
+});
