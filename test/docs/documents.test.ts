@@ -29,6 +29,28 @@ it('the threat model names a test that is there for each asset', () => {
   for (const row of rows) expect(pathsIn(row).some((path) => path.startsWith('test/'))).toBe(true);
 });
 
+it('the table of ASVS holds each requirement once, in order, and names a test for what it calls met', () => {
+  const rows = read('docs/asvs.md')
+    .split('\n')
+    .filter((line) => /^\| \d/.test(line))
+    .map((line) => line.split(' | '));
+  const numbers = rows.map(([number = '']) =>
+    number
+      .replace(/^\| | \(L[12]\)$/g, '')
+      .split('.')
+      .map(Number),
+  );
+  const places = numbers.map(([chapter = 0, section = 0, place = 0]) => chapter * 10_000 + section * 100 + place);
+  // Levels 1 and 2 of version 5.0.0.
+  expect(places).toHaveLength(253);
+  expect(places).toEqual([...new Set(places)].toSorted((one, other) => one - other));
+  for (const [number, , state = '', how = '', tests = ''] of rows) {
+    expect(['met', 'in part', 'not met', 'not applicable', 'by the platform'], number).toContain(state);
+    expect(how, number).not.toBe('');
+    if (state === 'met') expect(pathsIn(tests).length, number).toBeGreaterThan(0);
+  }
+});
+
 it('the alerts ask for events that the Worker logs', () => {
   const source = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))

@@ -25,7 +25,9 @@ export async function aSalesDashboard(company: Company, more: Record<string, unk
         slug: 'regions',
         label: 'Regions',
         kind: 'multi_select',
-        options: { sql: 'SELECT DISTINCT region, upper(region) FROM sales ORDER BY 1' },
+        options: {
+          sql: 'SELECT DISTINCT region, upper(region) FROM sales [[WHERE region = ANY({{region}})]] ORDER BY 1',
+        },
       },
       {
         slug: 'region',
