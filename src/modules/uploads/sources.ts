@@ -1,18 +1,18 @@
 import type { CompanyContext } from '../../context.ts';
+import { contentOf } from '../../formats/workbook/content.ts';
+import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
+import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
+import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
 import { chooseEntries } from './archive/choose.ts';
-import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from './archive/directory.ts';
 import * as archiveProblems from './archive/problems.ts';
-import { unpack, type ZipSource } from './archive/unpack.ts';
 import { blockBytes } from './blocks.ts';
 import { fileName } from './file-name.ts';
 import type { Source } from './job.ts';
 import { fileMissing, JobProblem } from './problems.ts';
 import { filesOf, type StoredFile, segmentsOf } from './receive.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
-import { contentOf } from './workbook/content.ts';
 import { beginConversion, type ConversionState, convertOn } from './workbook/convert.ts';
-import { MAX_BYTES as MAX_WORKBOOK_BYTES } from './workbook/limits.ts';
-import { convertOld } from './workbook/old.ts';
+import { convertOldWorkbook } from './workbook/old.ts';
 import * as workbookProblems from './workbook/problems.ts';
 
 /** What lies in R2, under a name that people know. */
@@ -114,7 +114,7 @@ async function lookInto(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (extension === '.zip') return { become: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
   const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
   if (content === 'zip') return { become: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'old') return convertOldWorkbook(ctx, jobId, stored);
+  if (content === 'old') return convertOld(ctx, jobId, stored);
   if (content === 'text' && extension === '.xls') return { become: [text], bytes: 0 };
   throw new JobProblem(workbookProblems.unreadable(name));
 }
@@ -165,10 +165,9 @@ async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & 
   return { become: [sheetText(item.name, conversion.text)], bytes: budget };
 }
 
-async function convertOldWorkbook(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Step> {
+async function convertOld(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Step> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
-  await convertOld({
-    name: stored.name,
+  await convertOldWorkbook(stored.name, {
     size: stored.size_bytes,
     read: readerOf(ctx, stored),
     write: (text) => writer.write(text),

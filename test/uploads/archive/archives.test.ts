@@ -1,8 +1,8 @@
 import { type Zippable, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
+import { ZipDamaged, type ZipEntry } from '../../../src/formats/zip/directory.ts';
+import { unpack } from '../../../src/formats/zip/unpack.ts';
 import { chooseEntries } from '../../../src/modules/uploads/archive/choose.ts';
-import { ZipDamaged, type ZipEntry } from '../../../src/modules/uploads/archive/directory.ts';
-import { unpack } from '../../../src/modules/uploads/archive/unpack.ts';
 import { entriesOf, zipOf } from '../workbook/converting.ts';
 
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { numberText, shownText, unescapeText } from '../../../src/modules/uploads/workbook/cells.ts';
-import { builtinFormat, customFormat } from '../../../src/modules/uploads/workbook/number-format.ts';
+import { numberText, shownText, unescapeText } from '../../../src/formats/workbook/cells.ts';
+import { builtinFormat, customFormat } from '../../../src/formats/workbook/number-format.ts';
 
 describe('a number format', () => {
   it.each([

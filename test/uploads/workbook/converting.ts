@@ -1,9 +1,9 @@
-import { readDirectory } from '../../../src/modules/uploads/archive/directory.ts';
-import type { ZipSource } from '../../../src/modules/uploads/archive/unpack.ts';
+import { readDirectory } from '../../../src/formats/zip/directory.ts';
+import type { ZipSource } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { readSegments } from '../../../src/modules/uploads/segments.ts';
 import { beginConversion, convertOn } from '../../../src/modules/uploads/workbook/convert.ts';
-import { convertOld } from '../../../src/modules/uploads/workbook/old.ts';
+import { convertOldWorkbook } from '../../../src/modules/uploads/workbook/old.ts';
 
 /** Objects of R2, kept in memory, and the bytes that were put there. */
 function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
@@ -45,8 +45,7 @@ export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes:
 /** The text that a workbook of Excel 2 to 2003 becomes. */
 export async function oldText(book: Uint8Array): Promise<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  await convertOld({
-    name: 'livro.xls',
+  await convertOldWorkbook('livro.xls', {
     size: book.length,
     read: zipOf(book).read,
     write: async (text) => void pieces.push(text.slice()),

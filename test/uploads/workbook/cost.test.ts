@@ -7,14 +7,14 @@ import { bookFiles } from '../workbooks.ts';
 /** Counts which blocks of code are run how often: work that does not depend on the machine. */
 const session = new Session();
 let converting: typeof import('./converting.ts');
-let limits: typeof import('../../../src/modules/uploads/workbook/limits.ts');
+let limits: typeof import('../../../src/formats/workbook/limits.ts');
 beforeAll(async () => {
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   // Only what is compiled from here on is counted block by block.
   converting = await import('./converting.ts');
-  limits = await import('../../../src/modules/uploads/workbook/limits.ts');
+  limits = await import('../../../src/formats/workbook/limits.ts');
 });
 afterAll(async () => {
   await session.post('Profiler.stopPreciseCoverage');
@@ -25,7 +25,7 @@ afterAll(async () => {
 async function worked(): Promise<number> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
-    .filter(({ url }) => /uploads\/(?:workbook|archive)\//.test(url))
+    .filter(({ url }) => /src\/(?:formats|modules\/uploads)\//.test(url))
     .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges.map(({ count }) => count)))
     .reduce((sum, count) => sum + count, 0);
 }
@@ -120,5 +120,23 @@ describe('what a workbook costs', () => {
       }),
       { numRuns: 25, endOnFailure: true },
     );
+  });
+
+  it.each([
+    ['a whole row, again and again', (_: number) => 'A1:XFD1'],
+    ['whole rows', (n: number) => `A${n + 1}:XFD${n + 1}`],
+    ['two whole rows each', (n: number) => `A${2 * n + 1}:XFD${2 * n + 2}`],
+  ])('does not grow with merged cells of %s', async (_, refOf) => {
+    const body = Array.from({ length: 100 }, (_, n) => `<row r="${n + 1}"><c><v>1</v></c><c><v>2</v></c></row>`).join(
+      '',
+    );
+    const files = aBookOf(
+      body,
+      Array.from({ length: 300 }, (_, n) => refOf(n)),
+      1,
+      3,
+    );
+    const { blocks } = await costOf(zipSync(files));
+    expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE);
   });
 });

@@ -12,7 +12,7 @@ async function loaded(cells: Cell[], type?: 'decimal' | 'text') {
   );
   const inference = inferSheet(text);
   const [file] = inference.files as [(typeof inference.files)[number]];
-  const types = type ? { valor: type } : {};
+  const types: Record<string, 'decimal' | 'text'> = type ? { valor: type } : {};
   const { text: rows } = copyData(planLoad(file, loadColumns(inference, types)), new TextEncoder().encode(text));
   const [, column] = inference.schema.columns;
   const separator = rows.includes('\t') ? parseCopyText(rows).map(([, value]) => value) : null;

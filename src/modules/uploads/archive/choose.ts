@@ -1,5 +1,5 @@
+import type { ZipEntry } from '../../../formats/zip/directory.ts';
 import { JobProblem } from '../problems.ts';
-import type { ZipEntry } from './directory.ts';
 import * as problems from './problems.ts';
 
 /** Files in an archive are at most so many. */

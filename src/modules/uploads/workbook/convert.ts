@@ -1,15 +1,15 @@
-import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../archive/directory.ts';
-import { unpack, type ZipSource } from '../archive/unpack.ts';
+import { withHeaders } from '../../../formats/workbook/first-rows.ts';
+import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
+import { BeginsFurtherLeft } from '../../../formats/workbook/merged-rows.ts';
+import { type Merges, readMerges } from '../../../formats/workbook/merges.ts';
+import { openWorkbook, type Workbook } from '../../../formats/workbook/parts.ts';
+import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../../formats/workbook/sheet.ts';
+import { type Namespaces, XmlUnreadable } from '../../../formats/xml.ts';
+import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../../formats/zip/directory.ts';
+import { unpack, type ZipSource } from '../../../formats/zip/unpack.ts';
 import { JobProblem } from '../problems.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from '../segments.ts';
-import { withHeaders } from './first-rows.ts';
-import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from './limits.ts';
-import { BeginsFurtherLeft } from './merged-rows.ts';
-import { type Merges, readMerges } from './merges.ts';
-import { openWorkbook, type Workbook } from './parts.ts';
 import * as problems from './problems.ts';
-import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from './sheet.ts';
-import { type Namespaces, XmlUnreadable } from './xml.ts';
 
 /** Where the conversion of an Excel workbook stands: plain data. */
 export interface ConversionState {

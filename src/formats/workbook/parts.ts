@@ -1,10 +1,10 @@
-import { readDirectory, ZipDamaged, type ZipEntry } from '../archive/directory.ts';
-import { unpack, unpackWhole, type ZipSource } from '../archive/unpack.ts';
+import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from '../xml.ts';
+import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
+import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { mostXml, WorkbookTooLarge } from './limits.ts';
 import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
 import type { Texts } from './texts.ts';
-import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from './xml.ts';
 
 /** A workbook without its sheets' rows. */
 export interface Workbook {

@@ -1,6 +1,6 @@
+import { CUT, EMPTY, indexOf, type Namespaces, OPEN, XmlReader } from '../xml.ts';
 import { columnAt } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
-import { CUT, EMPTY, indexOf, type Namespaces, OPEN, XmlReader } from './xml.ts';
 
 /** Cells that are shown as one: rows from 1, columns from 0, both ends included. */
 export interface Merge {

@@ -1,11 +1,3 @@
-import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
-import { columnAt, integerAt, shownText, unescapeText } from './cells.ts';
-import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
-import { MergedRows } from './merged-rows.ts';
-import type { Fill, Merges } from './merges.ts';
-import { NUMBER } from './number-format.ts';
-import type { Workbook } from './parts.ts';
-import { RowWriter } from './row-writer.ts';
 import {
   CDATA,
   CLOSE,
@@ -18,7 +10,15 @@ import {
   TEXT,
   XmlReader,
   XmlUnreadable,
-} from './xml.ts';
+} from '../xml.ts';
+import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
+import { columnAt, integerAt, shownText, unescapeText } from './cells.ts';
+import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
+import { MergedRows } from './merged-rows.ts';
+import type { Fill, Merges } from './merges.ts';
+import { NUMBER } from './number-format.ts';
+import type { Workbook } from './parts.ts';
+import { RowWriter } from './row-writer.ts';
 
 /** Where the conversion of a sheet stands: plain data. */
 export interface SheetState {

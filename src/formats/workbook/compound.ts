@@ -1,4 +1,4 @@
-import type { ReadRange } from '../archive/directory.ts';
+import type { ReadRange } from '../zip/directory.ts';
 import { WorkbookTooLarge } from './limits.ts';
 
 /** The bytes are no OLE container, or one that was cut off or damaged. */

@@ -1,7 +1,7 @@
+import { CDATA, CLOSE, CUT, decodeText, EMPTY, hasReference, type Namespaces, OPEN, TEXT, XmlReader } from '../xml.ts';
 import { unescapeText } from './cells.ts';
 import { WorkbookTooLarge } from './limits.ts';
 import { Texts } from './texts.ts';
-import { CDATA, CLOSE, CUT, decodeText, EMPTY, hasReference, type Namespaces, OPEN, TEXT, XmlReader } from './xml.ts';
 
 /** One text, markup included, is at most this long. */
 const MAX_ITEM_BYTES = 4 * 1024 * 1024;
