@@ -1,4 +1,5 @@
 import type { Failure } from '../kernel/failure.ts';
+import { wellFormed } from '../kernel/text.ts';
 import type { Surface } from './surface.ts';
 
 /** The answer to a failure in the wording of its surface. */
@@ -6,9 +7,13 @@ export function failureResponse(surface: Surface, failure: Failure): Response {
   if (failure.kind === 'too_many') return tooManyRequests(failure);
   const { status, body } = surface.word(failure);
   const { retryAfter } = failure.detail;
-  return Response.json(body, {
+  // A refusal names what was sent, whatever that is.
+  return new Response(JSON.stringify(body, wellFormed), {
     status,
-    headers: retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) },
+    headers: {
+      'Content-Type': 'application/json',
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    },
   });
 }
 

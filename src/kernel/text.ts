@@ -23,3 +23,7 @@ export function illFormedPath(value: unknown): string[] | null {
   }
   return null;
 }
+
+/** A text for `JSON.parse` and `JSON.stringify` to give on: half of a surrogate pair becomes the sign for what is no character. */
+export const wellFormed = (_key: string, value: unknown): unknown =>
+  typeof value === 'string' ? value.toWellFormed() : value;

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { z } from 'zod';
 import { Failure } from '../kernel/failure.ts';
-import { cut } from '../kernel/text.ts';
+import { cut, wellFormed } from '../kernel/text.ts';
 import { readBounded } from './bounded.ts';
 
 /** How to reach a model: any endpoint that speaks OpenAI's chat completions with JSON schemas. */
@@ -104,13 +104,10 @@ const tokens = (count: unknown): number =>
 const nameOf = (name: unknown): string | undefined =>
   typeof name === 'string' && name !== '' ? cut(name, 200) : undefined;
 
-/** Half of a surrogate pair is nothing that can be kept; models write them where they break off an emoji. */
-const wellFormed = (_key: string, value: unknown): unknown =>
-  typeof value === 'string' ? value.toWellFormed() : value;
-
 function parsed(choice: OpenAI.Chat.Completions.ChatCompletion.Choice | undefined): unknown {
   const content = choice?.message?.content;
   if (typeof content !== 'string' || choice?.finish_reason === 'length') throw new BadAnswer();
+  // Models break off emoji in the middle.
   return JSON.parse(content, wellFormed);
 }
 

@@ -108,6 +108,16 @@ describe('inserting rows', () => {
     expect(noText.status).toBe(422);
   });
 
+  it('names what was sent in whole characters', async () => {
+    const table = await freshTable(column('t'));
+    const refused = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
+    expect(refused.status).toBe(422);
+    expect(refused.body.details).toMatchObject([
+      { row: 0, field: 'half \ufffd' },
+      { row: 0, field: 't' },
+    ]);
+  });
+
   it('names what does not fit, row by row, and inserts nothing', async () => {
     const table = await freshTable(column('a', 'integer', false), column('b', 'date'));
     const refused = await table.insert([
