@@ -1,6 +1,7 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
-import type { Failure } from '../kernel/failure.ts';
+import { Failure } from '../kernel/failure.ts';
+import { POLICY_LIMITS } from '../kernel/policy-document.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
@@ -23,6 +24,16 @@ export type Statement = BatchItem<'sqlite'>;
 /** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Failure>;
 
+const tooManyPolicies = (message: string) => () => new Failure('conflict', 'policy.limit_exceeded', { message });
+
+/** Limits that triggers of the database hold, whoever writes: a request's work is bounded by the documents it reads. */
+const LIMITS: ConstraintFailures = {
+  policies_of_group: tooManyPolicies(`At most ${POLICY_LIMITS.attached} policies can be attached to a group.`),
+  documents_of_principal: tooManyPolicies(
+    `The documents of all policies that reach one user or service account can have at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
+  ),
+};
+
 /**
  * Runs the statements as one unit: all are applied or none.
  *
@@ -39,7 +50,7 @@ export async function commit<S extends readonly [Statement, ...Statement[]]>(
   try {
     return await db.batch(statements);
   } catch (error) {
-    throw constraintFailure(error, failures) ?? error;
+    throw constraintFailure(error, { ...LIMITS, ...failures }) ?? error;
   }
 }
 

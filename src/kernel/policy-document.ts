@@ -26,8 +26,11 @@ export interface PolicyDocument {
  * request, so it is the length as a whole that counts.
  */
 export const POLICY_LIMITS = {
-  /** Characters of the document as compact JSON. */
-  length: 32_768,
+  /** Bytes of the document as compact JSON. */
+  bytes: 20 * 1024,
+  /** Policies attached to one group, and bytes of the documents that reach one principal. Triggers hold them. */
+  attached: 50,
+  reaching: 256 * 1024,
   statements: 256,
   /** Actions, and resources, of one statement. */
   patterns: 256,
@@ -54,9 +57,6 @@ export function validateDocument(document: unknown, path = 'document'): FieldPro
   };
 
   if (!isRecord(document)) return [{ field: path, message: 'must be an object with version and statements' }];
-  if (tooLong(document)) {
-    return [{ field: path, message: `must be at most ${POLICY_LIMITS.length} characters of JSON` }];
-  }
   refuseOthers(document, ['version', 'statements'], path, wrong);
   if (document.version !== POLICY_VERSION) wrong(`${path}.version`, `must be "${POLICY_VERSION}"`);
 
@@ -132,10 +132,10 @@ function refuseOthers(value: Record<string, unknown>, known: readonly string[], 
   }
 }
 
-function tooLong(document: Record<string, unknown>): boolean {
-  return JSON.stringify(document).length > POLICY_LIMITS.length;
-}
-
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Whether a valid document is small enough to be read on every request. */
+export const isSmallEnough = (document: PolicyDocument): boolean =>
+  new TextEncoder().encode(JSON.stringify(document)).length <= POLICY_LIMITS.bytes;

@@ -69,6 +69,7 @@ const REASONS: Record<string, Wording> = {
   'policy.name_taken': [409, 'POLICY_NAME_DUPLICATE'],
   'policy.not_modifiable': [400, 'POLICY_NOT_MODIFIABLE'],
   'policy.in_use': [409, 'POLICY_IN_USE'],
+  'policy.limit_exceeded': [409, 'POLICY_LIMIT_EXCEEDED'],
 };
 
 export const surface: Surface = {

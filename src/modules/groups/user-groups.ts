@@ -85,9 +85,10 @@ function change(
     requireWithinReach(ctx.actor, only(sources, joined));
     requireWithinReach(ctx.actor, gainOfLifting(only(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
+    // Leaving comes first: what reaches one principal is bounded at every step.
     const [, , after] = await commit(ctx.db, [
-      enterStatement(ctx, userId, enter, current),
       leaveGroups(ctx.db, companyId, userId, leave),
+      enterStatement(ctx, userId, enter, current),
       selectGroupsOfUser(ctx.db, companyId, userId),
     ]);
     const groupIds = after.map(({ groupId }) => groupId);

@@ -3,9 +3,9 @@ import { commit } from '../../db/client.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
 import type { LocateResource } from '../../http/endpoint.ts';
 import { resourceArn } from '../../kernel/arn.ts';
-import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
 import { requireWritable } from './ceiling.ts';
-import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable } from './failures.ts';
+import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
 import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
 import {
   countAttachments,
@@ -55,13 +55,14 @@ export const everyPolicy: LocateResource = async (ctx) => resourceArn('policies:
 /**
  * Makes a policy of the company's own, attached to nothing.
  * @param input its document has passed `validateDocument`
- * @throws Failure `policy.name_taken`, `access.grant_exceeds`
+ * @throws Failure `policy.name_taken`, `policy.limit_exceeded`, `access.grant_exceeds`
  */
 export async function createPolicy(
   ctx: PrincipalContext,
   input: { name: string; description: string; document: PolicyDocument },
 ): Promise<Policy> {
   requireWritable(ctx.actor, input.document);
+  if (!isSmallEnough(input.document)) throw policyTooLarge();
   if (isSystemName(input.name)) throw policyNameTaken();
   const now = ctx.now();
   const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
@@ -84,11 +85,12 @@ export async function clonePolicy(
 
 /**
  * Changes what is sent, wherever the policy is attached.
- * @throws Failure `policy.not_found`, `policy.not_modifiable`, `policy.name_taken`, `access.grant_exceeds`
+ * @throws Failure `policy.not_found`, `policy.not_modifiable`, `policy.name_taken`, `policy.limit_exceeded`, `access.grant_exceeds`
  */
 export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
   if (systemPolicy(id)) throw policyNotModifiable();
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
+  if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
   return unlessOvertaken(async () => {
     const { document: before } = await ownRecord(ctx, id);
     if (changes.document) requireWritable(ctx.actor, changes.document, before);

@@ -1,4 +1,5 @@
 import { Failure } from '../../kernel/failure.ts';
+import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
 
 /** @param field the member that names it */
 export const policyNotFound = (field: 'id' | 'policy_id' = 'id') =>
@@ -9,6 +10,13 @@ export const policyNameTaken = () =>
     message: 'A policy of this name exists already.',
     field: 'name',
     reason: 'taken',
+  });
+
+export const policyTooLarge = () =>
+  new Failure('conflict', 'policy.limit_exceeded', {
+    message: `A policy's document can have at most ${POLICY_LIMITS.bytes / 1024} KiB as JSON.`,
+    field: 'document',
+    reason: 'limit_exceeded',
   });
 
 export const policyNotModifiable = () =>

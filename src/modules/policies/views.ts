@@ -28,7 +28,7 @@ export const policyDocumentInput = z
     }
   })
   .meta({
-    description: `Version ${POLICY_VERSION}; at most ${POLICY_LIMITS.length} characters of JSON and ${POLICY_LIMITS.statements} statements. Actions are patterns over the catalogue: unknown ones are refused.`,
+    description: `Version ${POLICY_VERSION}; at most ${POLICY_LIMITS.bytes / 1024} KiB of JSON and ${POLICY_LIMITS.statements} statements. Actions are patterns over the catalogue: unknown ones are refused.`,
     override: { $ref: '#/components/schemas/PolicyDocument' },
   }) as z.ZodType<PolicyDocument>;
 
