@@ -87,6 +87,16 @@ describe('an access token alone', () => {
   });
 });
 
+it('a wrong code is no wrong password', async () => {
+  const { as, email } = await aUser(company);
+  const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
+  const json = { totp_token: wrongCode(secret), password: PASSWORD };
+  const answers = await Promise.all(Array.from({ length: 10 }, () => factorOf(as, 'enable', json)));
+  expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
+  expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
+  expect((await factorOf(as, 'enable', json)).status).toBe(429);
+});
+
 describe('each change', () => {
   it('is told by mail, and ends the other sessions: enabling', async () => {
     const { email, as } = await aUser(company);

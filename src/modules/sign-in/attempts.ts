@@ -11,29 +11,28 @@ const FAILURES_FROM_EVERYWHERE = 100;
 const WINDOW_MS = 15 * 60 * 1000;
 const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** What a wrong guess is thrown as. Any other failure, of ours too, says nothing about the guess. */
-const WRONG = new Set(['sign_in.wrong_credentials', 'second_factor.wrong_code']);
+/** What can be guessed, under which name its tries are counted, and how many of them may be wrong. */
+interface Guess {
+  name: string;
+  /** What a wrong one is thrown as. Any other failure, of ours too, says nothing about the guess. */
+  wrong: 'sign_in.wrong_credentials' | 'second_factor.wrong_code';
+  failures: number;
+}
 
 /**
  * Runs one try at something that can be guessed: after so many wrong ones in 15 minutes further tries are refused until
  * the window ends, also when they are made at the same time.
- * @param guessed what is being guessed, e.g. `second-factor:{company}:{user}`
  * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
  */
-export async function attempt<T>(
-  ctx: Context,
-  guessed: string,
-  work: () => Promise<T>,
-  failures = FAILURES,
-): Promise<T> {
-  const limiter = ctx.bindings.ATTEMPT_LIMITER.getByName(guessed);
-  const begun = await limiter.begin(failures, WINDOW_MS);
+export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise<T>): Promise<T> {
+  const limiter = ctx.bindings.ATTEMPT_LIMITER.getByName(guess.name);
+  const begun = await limiter.begin(guess.failures, WINDOW_MS);
   if (!begun.allowed) throw tooManyAttempts(Math.ceil(begun.retryAfterMs / 1000));
   let wrong = false;
   try {
     return await work();
   } catch (error) {
-    wrong = error instanceof Failure && WRONG.has(error.reason);
+    wrong = error instanceof Failure && error.reason === guess.wrong;
     throw error;
   } finally {
     await limiter.settle(begun.attemptId, wrong, WINDOW_MS);
@@ -55,10 +54,10 @@ export interface Tried {
  * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
  */
 export function attemptPassword<T>(ctx: Context, { companyId, email, isKnownHere }: Tried, work: () => Promise<T>) {
-  const password = `password:${companyId}:${email}`;
-  return attempt(ctx, `${password}:${networkHere(ctx)}`, () =>
-    isKnownHere ? work() : attempt(ctx, password, work, FAILURES_FROM_EVERYWHERE),
-  );
+  const password = { name: `password:${companyId}:${email}`, wrong: 'sign_in.wrong_credentials' } as const;
+  const fromHere = { ...password, name: `${password.name}:${networkHere(ctx)}`, failures: FAILURES };
+  const fromEverywhere = { ...password, failures: FAILURES_FROM_EVERYWHERE };
+  return attempt(ctx, fromHere, () => (isKnownHere ? work() : attempt(ctx, fromEverywhere, work)));
 }
 
 /** The read that finds a row if the person of an email has signed in from the caller's network within 30 days. */
@@ -71,5 +70,9 @@ export const networkHere = (ctx: Context): string => networkOf(ctx.ip ?? 'unknow
 /** When a network must have been signed in from last to be forgotten now. */
 export const forgottenNetworks = (ctx: Context): number => ctx.now() - KNOWN_MS;
 
-/** What tries at a user's second factor are counted under. */
-export const secondFactorOf = (companyId: string, userId: string): string => `second-factor:${companyId}:${userId}`;
+/** A user's second factor. */
+export const secondFactorOf = (companyId: string, userId: string): Guess => ({
+  name: `second-factor:${companyId}:${userId}`,
+  wrong: 'second_factor.wrong_code',
+  failures: FAILURES,
+});
