@@ -3,6 +3,7 @@ import { zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/jobs/messages.ts';
 import { column, aTable as makeTable } from '../managed-tables/support.ts';
+import { disturb } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
@@ -13,6 +14,7 @@ import {
   deliverAll,
   inDatabase,
   jobOf,
+  postFiles,
   rowsOf,
   sweep,
   tablesOf,
@@ -149,5 +151,19 @@ describe('a load whose database is down', () => {
     expect(failures).toBeGreaterThan(3);
     await deliverAll(queue);
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'waiting_confirm', error: null });
+  });
+});
+
+describe('an upload whose answer from the database is lost', () => {
+  it('says that nobody knows, keeps its files, and its job is taken up', async () => {
+    const queue = aHeldQueue();
+    await disturb(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
+    const answer = await postFiles(company, [aFile('dados.csv', aTable(3))], queue);
+    expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
+    const { body } = await company.as.get('/v1/managed-tables/upload-jobs/active');
+    const [job] = body.records.filter(({ status }: { status: string }) => status === 'queued');
+    await sweep(queue, 2 * MINUTE);
+    await deliverAll(queue);
+    expect(await jobOf(company, job._id)).toMatchObject({ status: 'waiting_confirm', error: null });
   });
 });
