@@ -100,7 +100,7 @@ describe('a file to generate concepts from', () => {
         ],
         More: [['BEGIN', 'END']],
       }),
-      'Values\nText\tI am text\nNumber\t3.14\nDate\t2016-05-17T00:00:00.000Z\nFormula\tI am text\n\nMore\nBEGIN\tEND',
+      'Values\nText\tI am text\nNumber\t3.14\nDate\t2016-05-17\nFormula\tI am text\n\nMore\nBEGIN\tEND',
     ],
   ])('may be made as office programs make it: %s', async (name, content, text) => {
     expect(await shownOf(name, content)).toContain(text);

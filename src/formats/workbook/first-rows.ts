@@ -25,8 +25,8 @@ export function withHeaders(text: Uint8Array, merges: Merge[], first: number): U
 const quoted = (cell: string): string => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
 
 /** The first rows' fields without their quotes, and where the rows end. */
-function readRows(text: string): { rows: string[][]; end: number } {
-  const ends = endsOf(text, MAX_ROWS);
+export function readRows(text: string, limit = MAX_ROWS): { rows: string[][]; end: number } {
+  const ends = endsOf(text, limit);
   const rows = ends.map((end, index) => {
     const line = text.slice(ends[index - 1] ?? 0, end - 1);
     if (line === '') return [];

@@ -14,7 +14,13 @@ export interface Workbook {
   formats: Shown[];
   strings: Texts;
   /** The worksheets in their order, those that are hidden last. */
-  sheets: ZipEntry[];
+  sheets: Sheet[];
+}
+
+/** A worksheet that is still packed. */
+export interface Sheet {
+  name: string;
+  entry: ZipEntry;
 }
 
 /** Workbook, relations and styles: kilobytes, in honest files. */
@@ -46,10 +52,10 @@ export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbo
     epoch1904,
     formats: readFormats((await part(target('styles')))?.bytes),
     strings: strings.texts,
-    sheets: sheets.flatMap(({ relation }) => {
+    sheets: sheets.flatMap(({ name, relation }) => {
       const found = relations.get(relation);
       const entry = found?.type === 'worksheet' ? entries.get(normalized(found.target)) : undefined;
-      return entry ? [entry] : [];
+      return entry ? [{ name, entry }] : [];
     }),
   };
 }
@@ -90,14 +96,22 @@ function resolved(path: string): string {
   return parts.join('/');
 }
 
-function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: { relation: string; hidden: boolean }[] } {
+/** A sheet as the workbook lists it. */
+interface SheetEntry {
+  name: string;
+  relation: string;
+  hidden: boolean;
+}
+
+function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEntry[] } {
   let epoch1904 = false;
-  const sheets: { relation: string; hidden: boolean }[] = [];
+  const sheets: SheetEntry[] = [];
   eachTag(bytes, (reader) => {
     if (reader.is('workbookPr')) epoch1904 = /^(?:1|true|on)$/.test(reader.value('date1904') ?? '');
     if (reader.is('sheet')) {
       const relation = reader.valueOf('/relationships', 'id');
-      if (relation !== undefined) sheets.push({ relation, hidden: (reader.value('state') ?? 'visible') !== 'visible' });
+      const hidden = (reader.value('state') ?? 'visible') !== 'visible';
+      if (relation !== undefined) sheets.push({ name: reader.value('name') ?? '', relation, hidden });
     }
   });
   return { epoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };

@@ -1,9 +1,10 @@
 import { type Zippable, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { ZipDamaged, type ZipEntry } from '../../../src/formats/zip/directory.ts';
+import { zipOf } from '../../../src/formats/zip/memory.ts';
 import { unpack } from '../../../src/formats/zip/unpack.ts';
 import { chooseEntries } from '../../../src/modules/uploads/archive/choose.ts';
-import { entriesOf, zipOf } from '../workbook/converting.ts';
+import { entriesOf } from '../workbook/converting.ts';
 
 const text = (content: string): Uint8Array => new TextEncoder().encode(content);
 const CSV = text('a,b\n1,2\n'.repeat(500));

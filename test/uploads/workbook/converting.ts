@@ -1,5 +1,5 @@
 import { readDirectory } from '../../../src/formats/zip/directory.ts';
-import type { ZipSource } from '../../../src/formats/zip/unpack.ts';
+import { zipOf } from '../../../src/formats/zip/memory.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { readSegments } from '../../../src/modules/uploads/segments.ts';
 import { beginConversion, convertOn } from '../../../src/modules/uploads/workbook/convert.ts';
@@ -20,12 +20,6 @@ function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   };
   return bucket as unknown as R2Bucket;
 }
-
-/** A zip file that lies in memory. */
-export const zipOf = (bytes: Uint8Array): ZipSource => ({
-  read: async (offset, length) => bytes.subarray(offset, offset + length),
-  stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
-});
 
 export const entriesOf = (bytes: Uint8Array) => readDirectory(zipOf(bytes).read, bytes.length);
 

@@ -1,6 +1,9 @@
-import { strFromU8, unzipSync, zipSync } from 'fflate';
-import readWorkbook from 'read-excel-file/node';
-import { Parser } from 'saxen';
+import { WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
+import { readSmallWorkbook } from '../../../formats/workbook/small.ts';
+import { CDATA, CLOSE, CUT, decodeText, EMPTY, OPEN, TEXT, XmlReader, XmlUnreadable } from '../../../formats/xml.ts';
+import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/directory.ts';
+import { zipOf } from '../../../formats/zip/memory.ts';
+import { unpackWhole } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 
 /** Most that the parts of an Office file may hold when unpacked: a small archive can claim to hold a lot. */
@@ -50,75 +53,67 @@ function decoded(bytes: Uint8Array, encoding: string): string | undefined {
   }
 }
 
-/** The parts of an Office file that are XML. Their sizes are those that the archive claims, and nothing more is unpacked. */
-function unpacked(bytes: Uint8Array, wanted: (name: string) => boolean): Record<string, Uint8Array<ArrayBuffer>> {
-  let size = 0;
-  let parts: ReturnType<typeof unzipSync>;
+/** Reads an Office file. @throws Failure for one that is damaged, something else, or large when unpacked */
+async function ofOffice<T>(read: Promise<T>): Promise<T> {
   try {
-    parts = unzipSync(bytes, {
-      filter: ({ name, originalSize }) => {
-        if (!wanted(name)) return false;
-        size += originalSize;
-        return size <= MAX_UNPACKED_BYTES;
-      },
-    });
-  } catch {
-    throw badFile('is damaged, or not what its name says');
+    return await read;
+  } catch (error) {
+    if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge) {
+      throw badFile(`holds more than ${MAX_UNPACKED_BYTES} bytes when unpacked`);
+    }
+    if (error instanceof ZipDamaged || error instanceof XmlUnreadable) {
+      throw badFile('is damaged, or not what its name says');
+    }
+    throw error;
   }
-  if (size > MAX_UNPACKED_BYTES) throw badFile(`holds more than ${MAX_UNPACKED_BYTES} bytes when unpacked`);
-  return parts as Record<string, Uint8Array<ArrayBuffer>>;
 }
 
 /** Paragraphs, cells and notes of a Word document, a line each. */
-function textOfWord(bytes: Uint8Array): string {
-  const parts = unpacked(bytes, (name) => WORD_PARTS.some((part) => part === name));
-  if (!parts[WORD_PARTS[0]]) throw badFile('is not a Word document');
-  return WORD_PARTS.map((part) => (parts[part] ? textOfWordPart(strFromU8(parts[part])) : ''))
-    .join('')
-    .replaceAll(/\n{3,}/g, '\n\n');
+async function textOfWord(bytes: Uint8Array): Promise<string> {
+  const texts = await ofOffice(wordParts(bytes));
+  if (texts[0] === undefined) throw badFile('is not a Word document');
+  return texts.join('').replaceAll(/\n{3,}/g, '\n\n');
 }
 
-function textOfWordPart(xml: string): string {
+/** The texts of the document's parts; undefined for one that it has not. */
+async function wordParts(bytes: Uint8Array): Promise<(string | undefined)[]> {
+  const zip = zipOf(bytes);
+  const entries = new Map((await readDirectory(zip.read, bytes.length)).map((entry) => [entry.name, entry]));
+  const texts: (string | undefined)[] = [];
+  let left = MAX_UNPACKED_BYTES;
+  for (const part of WORD_PARTS) {
+    const entry = entries.get(part);
+    left -= entry?.size ?? 0;
+    if (left < 0) throw new ZipTooLarge();
+    texts.push(entry && textOfWordPart(await unpackWhole(zip, entry, MAX_UNPACKED_BYTES)));
+  }
+  return texts;
+}
+
+function textOfWordPart(xml: Uint8Array): string {
   const pieces: string[] = [];
   let inText = false;
   // What older programs show of a drawing is there a second time.
-  let fallbacks = 0;
-  const parser = new Parser();
-  parser.on('openTag', (element) => {
-    if (element === 'mc:Fallback') fallbacks += 1;
-    if (fallbacks > 0) return;
-    if (element === 'w:t') inText = true;
-    else if (element === 'w:tab') pieces.push('\t');
-    else if (element === 'w:br' || element === 'w:cr') pieces.push('\n');
-  });
-  parser.on('closeTag', (element) => {
-    if (element === 'mc:Fallback') fallbacks -= 1;
-    else if (element === 'w:t') inText = false;
-    else if (element === 'w:p' && fallbacks === 0) pieces.push('\n');
-  });
-  parser.on('text', (text, decodeEntities) => {
-    if (inText) pieces.push(decodeEntities(text));
-  });
-  parser.on('error', () => {
-    throw badFile('is damaged, or not what its name says');
-  });
-  parser.parse(xml);
+  const reader = new XmlReader(xml, { alternative: 'Choice' });
+  for (let token = reader.next(); token !== CUT; token = reader.next()) {
+    if (token === TEXT || token === CDATA) {
+      if (inText)
+        pieces.push(
+          token === TEXT
+            ? decodeText(xml, reader.start, reader.end)
+            : plainText(xml.subarray(reader.start, reader.end)),
+        );
+    } else if (reader.is('t')) inText = token === OPEN;
+    else if (token !== CLOSE && reader.is('tab')) pieces.push('\t');
+    else if (token !== CLOSE && (reader.is('br') || reader.is('cr'))) pieces.push('\n');
+    else if ((token === CLOSE || token === EMPTY) && reader.is('p')) pieces.push('\n');
+  }
+  if (xml.indexOf(60, reader.at) >= 0) throw new XmlUnreadable('a part that is cut off');
   return pieces.join('');
 }
 
 /** Every sheet of a workbook: its name, then a line for each row. */
 async function textOfWorkbook(bytes: Uint8Array): Promise<string> {
-  // Packed anew, without compression, so that what the reader unpacks is known to be no larger.
-  const parts = unpacked(bytes, (name) => name.endsWith('.xml') || name.endsWith('.rels'));
-  const sheets = await readWorkbook(Buffer.from(zipSync(parts, { level: 0 }))).catch(() => {
-    throw badFile('is damaged, or not what its name says');
-  });
-  return sheets
-    .map(({ sheet, data }) => [sheet, ...data.map((row) => row.map(cellText).join('\t'))].join('\n'))
-    .join('\n\n');
+  const sheets = await ofOffice(readSmallWorkbook(zipOf(bytes), bytes.length, MAX_UNPACKED_BYTES));
+  return sheets.map(({ name, rows }) => [name, ...rows.map((row) => row.join('\t'))].join('\n')).join('\n\n');
 }
-
-const cellText = (cell: unknown): string => {
-  if (cell === null || cell === undefined) return '';
-  return cell instanceof Date ? cell.toISOString() : String(cell);
-};

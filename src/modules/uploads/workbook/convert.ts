@@ -70,7 +70,7 @@ export async function convertOn(around: Surroundings, file: File, from: Conversi
     let state = from;
     for (let left = around.budget; !state.done && left > 0; ) {
       const { sheet, xml } = state;
-      const entry = workbook.sheets[sheet];
+      const entry = workbook.sheets[sheet]?.entry;
       if (!entry) throw new JobProblem(problems.empty(file.name));
       if (xml) state = await convertSheet({ ...around, budget: left }, file, workbook, state, xml);
       else state = await unpackSheet(around, file, entry, state);

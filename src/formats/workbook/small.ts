@@ -1,0 +1,44 @@
+import { unpackWhole, type ZipSource } from '../zip/unpack.ts';
+import { readRows } from './first-rows.ts';
+import { WorkbookTooLarge } from './limits.ts';
+import { openWorkbook } from './parts.ts';
+import { beginSheet, convertRows } from './sheet.ts';
+
+/** A sheet of a small workbook: the texts of its fields, row by row. */
+export interface SmallSheet {
+  name: string;
+  rows: string[][];
+}
+
+/**
+ * Every sheet of a workbook that is small, in memory, as the person sees it.
+ * @param limit bytes of all sheets unpacked, and of all their text
+ * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
+ */
+export async function readSmallWorkbook(zip: ZipSource, size: number, limit: number): Promise<SmallSheet[]> {
+  const workbook = await openWorkbook(zip, size);
+  const decoder = new TextDecoder();
+  const sheets: SmallSheet[] = [];
+  let left = limit;
+  for (const { name, entry } of workbook.sheets) {
+    left -= entry.size;
+    if (left < 0) throw new WorkbookTooLarge();
+    const xml = await unpackWhole(zip, entry, limit);
+    let text = '';
+    for (let state = beginSheet(0); !state.done; ) {
+      const converted = convertRows(
+        workbook,
+        { headers: [], down: new Map() },
+        state,
+        xml.subarray(state.offset),
+        true,
+      );
+      state = converted.state;
+      left -= converted.text.length;
+      if (left < 0) throw new WorkbookTooLarge();
+      text += decoder.decode(converted.text);
+    }
+    sheets.push({ name, rows: readRows(text, Number.POSITIVE_INFINITY).rows });
+  }
+  return sheets;
+}
