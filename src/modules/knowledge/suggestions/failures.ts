@@ -44,3 +44,8 @@ export const nothingProposed = () =>
 
 /** There is no key for a provider. */
 export const aiNotConfigured = () => new Failure('unavailable', 'ai.not_configured');
+
+export const acceptanceBrokeOff = () =>
+  new Failure('unavailable', 'suggestion.acceptance_broke_off', {
+    message: 'Something went wrong on our side before this was certain. Look at it again.',
+  });

@@ -1,5 +1,6 @@
 import type { UserContext } from '../../../context.ts';
 import { Failure, invalid } from '../../../kernel/failure.ts';
+import { logError } from '../../../platform/log.ts';
 import {
   type Acceptance,
   type Content,
@@ -9,7 +10,14 @@ import {
   type Resource,
   replaceVersion,
 } from '../resources/service.ts';
-import { type Difference, dependencyPending, notPending, stale, suggestionNotFound } from './failures.ts';
+import {
+  acceptanceBrokeOff,
+  type Difference,
+  dependencyPending,
+  notPending,
+  stale,
+  suggestionNotFound,
+} from './failures.ts';
 import * as store from './store.ts';
 import { aimOf, type Payload, relationEnds, requireTarget, type SuggestionStatus } from './suggestion.ts';
 
@@ -64,7 +72,8 @@ export async function acceptSuggestion(ctx: UserContext, id: string, override: P
 }
 
 /**
- * Accepts several, what others depend on first. What cannot be accepted does not hold up the rest.
+ * Accepts several, what others depend on first. What cannot be accepted does not hold up the rest; where something of ours
+ * breaks, the rest is not tried.
  * @returns both in the order in which they were tried
  */
 export async function acceptSuggestions(
@@ -76,12 +85,19 @@ export async function acceptSuggestions(
   const orderOf = (id: string): number => (known.get(id)?.targetType.endsWith('_relation_create') ? 1 : 0);
   const accepted: Accepted[] = [];
   const failed: NotAccepted[] = [];
-  for (const id of [...new Set(ids)].toSorted((a, b) => orderOf(a) - orderOf(b))) {
+  const order = [...new Set(ids)].toSorted((a, b) => orderOf(a) - orderOf(b));
+  for (const [place, id] of order.entries()) {
     try {
       accepted.push(await acceptSuggestion(ctx, id));
     } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      failed.push({ id, failure: error });
+      if (error instanceof Failure) failed.push({ id, failure: error });
+      else if (accepted.length === 0) throw error;
+      else {
+        // What was accepted stays so, and must be told.
+        logError('acceptance_broke_off', error, { suggestion_id: id });
+        failed.push(...order.slice(place).map((rest) => ({ id: rest, failure: acceptanceBrokeOff() })));
+        break;
+      }
     }
   }
   return { accepted, failed };
