@@ -70,10 +70,7 @@ describe('a template', () => {
     const visualizations = Array.from({ length: 20 }, (_, n) => ({ id: `v${n}`, sql: `${sql} -- ${n}`, parameters }));
     const filters = parameters.map((each) => ({ ...each, options: null, applies_to: null }));
     const first = visualizations.map(({ sql: text }) => templateOf(text));
-    const started = performance.now();
     for (let request = 0; request < 20; request++) dashboardDimensions({ filters }, visualizations);
-    // Parsed anew each time, this reads 400 MB of SQL: half a minute.
-    expect(performance.now() - started).toBeLessThan(5_000);
     // The very same templates, and not others that are equal.
     for (const [at, { sql: text }] of visualizations.entries()) expect(templateOf(text)).toBe(first[at]);
   });
