@@ -88,6 +88,8 @@ const CASES: Record<string, () => Promise<Case>> = {
     const { document } = policyInput([allow('users:get'), deny('groups:delete')]);
     return console(`/v1/policies/${id}`, 'policies', { description: 'Changed.' }, { document });
   },
+  'PUT /v1/company/settings': async () =>
+    console('/v1/company/settings', 'companies', { require_2fa: true }, { locale: 'pt-BR' }),
   'PUT /v1/visualizations/{id}': async () => {
     const { _id } = await aVisualization(company.as, 'SELECT 1');
     return console(`/v1/visualizations/${_id}`, 'visualizations', ...TEXTS);
