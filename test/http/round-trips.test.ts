@@ -1,6 +1,7 @@
-import { env } from 'cloudflare:test';
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { bearer } from '../support/api.ts';
+import worker from '../../src/index.ts';
+import { BASE_URL } from '../support/api.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 /** The environment with every way out of the isolate counted. */
@@ -59,9 +60,26 @@ describe('an authenticated request, before its handler', () => {
     },
   );
 
-  it('asks no gate when the token is not good', async () => {
+  it('asks no gate when the token is not good, and is answered before it is written down', async () => {
     const { counts, bindings } = counted();
-    expect((await bearer('garbage').get('/v1/managed-tables', { env: bindings })).status).toBe(401);
+    const written = Promise.withResolvers<void>();
+    const limiter = (name: string) => ({
+      take: (limit: number) => {
+        counts.ip += 1;
+        return env.IP_LIMITER.getByName(name).take(limit);
+      },
+      countStranger: () => written.promise,
+    });
+    const execution = createExecutionContext();
+    const request = new Request(`${BASE_URL}/v1/managed-tables`, { headers: { authorization: 'Bearer garbage' } });
+    const answer = await worker.fetch(
+      request,
+      { ...env, ...bindings, IP_LIMITER: { getByName: limiter } as unknown as typeof env.IP_LIMITER },
+      execution,
+    );
+    expect(answer.status).toBe(401);
     expect(counts).toEqual({ d1: 0, gate: 0, ip: 1 });
+    written.resolve();
+    await waitOnExecutionContext(execution);
   });
 });
