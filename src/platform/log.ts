@@ -46,6 +46,10 @@ function partsOf(error: unknown): Parts {
   if (error instanceof Error) return error as Parts;
   const { type, message, error: inner } = Object(error);
   if (inner instanceof Error) return inner as Parts;
+  // What libraries hang on their errors may be tokens and answers: which members there are, not what they hold.
+  if (typeof error === 'object' && error !== null && message === undefined && type === undefined) {
+    return { name: 'Object', message: `with ${Object.keys(error).slice(0, 10).join(', ')}` };
+  }
   return new Error(String(message ?? type ?? error)) as Parts;
 }
 

@@ -24,3 +24,10 @@ it('says which query failed and where, without the values that were bound', asyn
   expect(told.stack).toMatch(/\n {4}at /);
   expect(line).not.toMatch(/a secret|over lines|nowhere/);
 });
+
+it('names the members of what a library hangs on its error, not what they hold', () => {
+  const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  logError('something_failed', new Error('wrong issuer', { cause: { claims: { sub: 'somebody' }, expected: 'x' } }));
+  const [line] = written.mock.calls[0] as [string];
+  expect(JSON.parse(line).error.cause).toEqual({ name: 'Object', message: 'with claims, expected' });
+});
