@@ -23,7 +23,9 @@ const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
 /** 007 is a code and not the number 7: leading zeros are digits that would be lost. */
 const NUMBER_START = '^[+-]?(?!0[0-9])';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
-const MOMENT = `^${DAY}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
+/** Postgres also takes 24:00 and second 60, which are other times written so; rows and files do not. */
+const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
+const MOMENT = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
 const textToDatetime = fromText('datetime', MOMENT);
 

@@ -108,6 +108,8 @@ describe('changing the columns', () => {
     ['text', 'date', '2024-02-30'],
     ['text', 'date', '31/01/2024'],
     ['text', 'datetime', 'now'],
+    ['text', 'datetime', '2024-01-31T24:00:00Z'],
+    ['text', 'datetime', '2024-06-30 23:59:60'],
     ['text', 'datetime', '2024-01-31T10:00:00.1234567Z'],
     ['text', 'datetime', '9999-12-31T23:59:59-05:00'],
     ['integer', 'boolean', 2],

@@ -5,13 +5,20 @@ import { blockBytes, readBlock } from './blocks.ts';
 import { beginInference, feed, finish, type InferenceState, type TableColumn, tableName } from './inference/index.ts';
 import type { JobProgress, Source, WorkedJob } from './job.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
-import { bytesOf } from './receive.ts';
+import { bytesOf, type StoredFile } from './receive.ts';
 import { type Item, itemsOf, nextUnprepared, prepareOn, textsOf } from './sources.ts';
 import * as store from './store.ts';
 import { nowOf, record, type Turn, takeTurn } from './work.ts';
 
+/**
+ * Which analysis a state belongs to: to be counted up whenever members of the state, or of what it holds, change. An
+ * analysis that an earlier version of the program began starts over: its state means nothing to this one.
+ */
+const ANALYSIS = 2;
+
 /** Where an analysis stands: what there is to read, the texts read to their end, and the one being read. */
 interface AnalysisState {
+  analysis: typeof ANALYSIS;
   items: Item[];
   finished: InferenceState[];
   reading: InferenceState | null;
@@ -27,7 +34,7 @@ export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise
 
 async function analyse(turn: Turn<AnalysisState>): Promise<boolean> {
   const { ctx, job } = turn;
-  let state = job.state ?? { items: itemsOf(job.files), finished: [], reading: null };
+  let state = job.state?.analysis === ANALYSIS ? job.state : beginningOf(job.files);
   for (let worked = 0; !isRead(state); ) {
     if (worked >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
     const next = await (nextUnprepared(state.items) < 0 ? readOn(ctx, state) : prepare(ctx, job.id, state));
@@ -39,6 +46,13 @@ async function analyse(turn: Turn<AnalysisState>): Promise<boolean> {
   await settle(turn, state);
   return false;
 }
+
+const beginningOf = (files: StoredFile[]): AnalysisState => ({
+  analysis: ANALYSIS,
+  items: itemsOf(files),
+  finished: [],
+  reading: null,
+});
 
 const isRead = ({ items, finished }: AnalysisState): boolean =>
   nextUnprepared(items) < 0 && finished.length === items.length;
@@ -53,14 +67,15 @@ async function prepare(ctx: CompanyContext, jobId: string, state: AnalysisState)
   return { state: { ...state, items }, bytes };
 }
 
-async function readOn(ctx: CompanyContext, { items, finished, reading }: AnalysisState): Promise<Worked> {
+async function readOn(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
+  const { items, finished, reading } = before;
   const source = textsOf(items)[finished.length] as Source;
-  const before = reading ?? beginInference({ fileName: source.name, sheet: source.sheet });
-  const block = await readBlock(ctx.files, source, before.offset, Math.max(blockBytes(ctx.config), before.wants));
-  const after = feed(before, block.bytes, block.last);
+  const from = reading ?? beginInference({ fileName: source.name, sheet: source.sheet });
+  const block = await readBlock(ctx.files, source, from.offset, Math.max(blockBytes(ctx.config), from.wants));
+  const after = feed(from, block.bytes, block.last);
   const state = after.done
-    ? { items, finished: [...finished, after], reading: null }
-    : { items, finished, reading: after };
+    ? { ...before, finished: [...finished, after], reading: null }
+    : { ...before, reading: after };
   return { state, bytes: block.bytes.length };
 }
 
