@@ -5,9 +5,9 @@ import { DurableObject } from 'cloudflare:workers';
  * the company's reader, who has forty: what viewers leave is the company's own, whatever they do.
  */
 const AT_ONCE = { company: 6, viewer: 3 };
-/** How long one waits for its turn, and how many do. */
+/** How long one waits for its turn, and how many do: of a company, and of one viewer, who must not fill the line. */
 const PATIENCE_MS = 8_000;
-const MOST_WAITING = 100;
+const MOST_WAITING = { company: 500, viewer: 250 };
 /** One that was never given back ends by itself: beyond what an execution may take. */
 const LONGEST_TURN_MS = 45_000;
 
@@ -30,7 +30,8 @@ export class ViewerGate extends DurableObject {
 
   /** Waits for a turn. @returns false when it did not come in time; with true it is to be given back by `leave` */
   async enter(turn: Turn): Promise<boolean> {
-    if (this.#waiting.length >= MOST_WAITING) return false;
+    const ofViewer = this.#waiting.filter(({ viewer }) => viewer === turn.viewer).length;
+    if (this.#waiting.length >= MOST_WAITING.company || ofViewer >= MOST_WAITING.viewer) return false;
     const admitted = new Promise<boolean>((begin) => this.#waiting.push({ ...turn, begin }));
     this.#admit();
     const timer = setTimeout(() => {

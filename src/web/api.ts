@@ -51,5 +51,6 @@ function problemOf({ status, headers }: Response, answer: unknown): ApiProblem {
   if (code === 'TOKEN_INVALID') return new ApiProblem(status, code, TEXTS.tokenInvalid);
   if (code === 'ORIGIN_NOT_ALLOWED') return new ApiProblem(status, code, TEXTS.originRefused);
   if (status === 404) return new ApiProblem(status, code, TEXTS.notFound);
-  return new ApiProblem(status, code, status >= 500 && code === 'UNKNOWN' ? TEXTS.broken : own);
+  const retryAfter = Number(headers.get('Retry-After')) || null;
+  return new ApiProblem(status, code, status >= 500 && code === 'UNKNOWN' ? TEXTS.broken : own, retryAfter);
 }

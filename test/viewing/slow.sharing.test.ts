@@ -4,7 +4,7 @@ import { aProvisionedCompany } from '../support/worlds.ts';
 import { aDashboard, aVisualization } from '../visualizations/support.ts';
 
 /** Each takes four connections of the reader's forty. */
-const REQUESTS = 15;
+const REQUESTS = 40;
 const SECONDS = 2;
 
 it('one viewer of a slow dashboard takes no connection of the company, and not all of the other viewers', async () => {
@@ -31,10 +31,32 @@ it('one viewer of a slow dashboard takes no connection of the company, and not a
   const seen = answers.filter(({ status }) => status === 200);
   expect(seen.length).toBeGreaterThanOrEqual(3);
   for (const { body } of seen) for (const result of body.results) expect(result).toMatchObject({ row_count: 1 });
-  for (const answer of answers.filter(({ status }) => status !== 200)) {
-    expect(answer).toMatchObject({ status: 429, body: { error: 'RateLimitExceeded' } });
+  const sentAway = answers.filter(({ status }) => status !== 200);
+  expect(sentAway.length).toBeGreaterThan(0);
+  for (const answer of sentAway) {
+    expect(answer).toMatchObject({ status: 503, body: { error_code: 'SERVICE_UNAVAILABLE' } });
     expect(answer.headers.get('retry-after')).toBe('5');
   }
   // Every turn was given back.
   expect((await viewer.execute()).status).toBe(200);
+});
+
+it('answers everybody of a crowd that opens one dashboard at once, and runs it a few times', async () => {
+  const company = await aProvisionedCompany();
+  await someSales(company);
+  const quick = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((n) =>
+      aVisualization(company.as, `SELECT region, count(*) FROM sales GROUP BY 1 LIMIT ${n}`, { name: `Quick ${n}` }),
+    ),
+  );
+  const { _id } = await aDashboard(company.as, quick);
+  const viewer = linkOf((await aShare(company, _id)).token);
+
+  const answers = await Promise.all(Array.from({ length: 60 }, () => viewer.execute()));
+  for (const { status, body } of answers) {
+    expect(status).toBe(200);
+    for (const result of body.results) expect(result.error).toBeUndefined();
+  }
+  const computed = answers.filter(({ body }) => body.results.some(({ cached }: { cached: boolean }) => !cached));
+  expect(computed.length).toBeLessThanOrEqual(6);
 });

@@ -7,6 +7,7 @@ import {
   policyViolation,
   type ViewerRules,
 } from '../../kernel/sharing-rules.ts';
+import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { executeLoaded, filterOptions, usedInOptions } from '../dashboards/service.ts';
 import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
@@ -58,20 +59,27 @@ export async function executeFor(
 
   const cache = await caches.open('results');
   const key = await cacheKey(ctx, exhibit, values, limits);
-  const known = await cache.match(key);
-  if (known) return new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
-  const executions = await inTurn(ctx, () => run(ctx, exhibit, values, limits));
-  const text = written(exhibit, executions);
-  // A failure may be gone by the next request; and two copies of a large result are more than an isolate should hold.
-  const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
-  if (text.length <= MOST_KEPT && isLasting) {
-    const kept = written(
-      exhibit,
-      executions.map((execution) => ({ ...execution, cached: true })),
-    );
-    ctx.defer(cache.put(key, new Response(kept, { headers: { 'Cache-Control': `max-age=${seconds}` } })));
-  }
-  return json(text);
+  const lookUp = async () => {
+    const known = await cache.match(key);
+    return known && new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
+  };
+  const compute = async () => {
+    const executions = await run(ctx, exhibit, values, limits);
+    const text = written(exhibit, executions);
+    // A failure may be gone by the next request; and two copies of a large result are more than an isolate should hold.
+    const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
+    if (text.length <= MOST_KEPT && isLasting) {
+      const kept = written(
+        exhibit,
+        executions.map((execution) => ({ ...execution, cached: true })),
+      );
+      const response = new Response(kept, { headers: { 'Cache-Control': `max-age=${seconds}` } });
+      await cache.put(key, response).catch((error) => logError('result_not_kept', error));
+    }
+    return json(text);
+  };
+  // Whose turn comes later finds what those before computed: a crowd that opens one dashboard runs it a few times.
+  return (await lookUp()) ?? inTurn(ctx, async () => (await lookUp()) ?? compute());
 }
 
 /** What a viewer is not shown, and the slugs that they are held to. */

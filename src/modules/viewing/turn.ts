@@ -3,19 +3,22 @@ import { Failure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { askObject } from '../../platform/objects.ts';
 
+/** How long who was sent away waits before asking once more: not all of them at the same moment. Milliseconds. */
+const PAUSE = { least: 250, spread: 1_000 };
+
 /**
  * Runs `work`, which asks the company's database, when it is the viewer's turn: one viewer of something slow must not
  * take all connections, and all of them together must not take the company's own.
- * @throws Failure `viewing.busy` when the turn does not come
+ * @throws Failure `viewing.busy` when the turn does not come, asked for twice
  */
 export async function inTurn<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
   const { VIEWER_GATE } = ctx.bindings;
   const { companyId } = ctx.actor;
   const turn = { id: newSecretToken(), viewer: viewerOf(ctx) };
-  // Asked twice, it is the same turn.
-  const admitted = await askObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(turn));
-  if (!admitted) {
-    throw new Failure('too_many', 'viewing.busy', {
+  // However often it is asked for, it is the same turn.
+  const enter = () => askObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(turn));
+  if (!(await enter()) && !(await pause().then(enter))) {
+    throw new Failure('unavailable', 'viewing.busy', {
       message: 'Too many people look at this at the moment.',
       retryAfter: 5,
     });
@@ -32,3 +35,6 @@ const viewerOf = ({ actor }: CompanyContext): string => {
   if (actor.kind === 'viewer') return actor.tokenId;
   return actor.kind === 'system' ? actor.kind : actor.id;
 };
+
+const pause = (): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, PAUSE.least + Math.random() * PAUSE.spread));
