@@ -11,7 +11,7 @@ interface Window {
   endsAt: number;
 }
 
-export type Attempt = { allowed: true; attemptId: string } | { allowed: false; retryAfterMs: number };
+export type Attempt = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 /**
  * One per thing that can be guessed (an email's password, a code): lets in only as many attempts as may still fail.
@@ -26,27 +26,31 @@ export class AttemptLimiter extends DurableObject {
   readonly #overdue = new Set<string>();
   #waiting: (() => void)[] = [];
 
-  /** Asks to try once. `limit` failures are allowed within `windowMs` of the first of them. */
-  async begin(limit: number, windowMs: number): Promise<Attempt> {
-    for (;;) {
+  /**
+   * Asks to try once. `limit` failures are allowed within `windowMs` of the first of them.
+   * @param attemptId the caller's: asked again, because an answer got lost, it is the same attempt
+   */
+  async begin(attemptId: string, limit: number, windowMs: number): Promise<Attempt> {
+    while (!this.#inFlight.has(attemptId)) {
       const { failures, endsAt } = this.#window(Date.now());
       if (failures >= limit) return { allowed: false, retryAfterMs: endsAt - Date.now() };
-      if (failures + this.#inFlight.size < limit) break;
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      if (failures + this.#inFlight.size < limit) {
+        const lease = setTimeout(() => void this.#expire(attemptId, windowMs), LEASE_MS);
+        this.#inFlight.set(attemptId, lease);
+      } else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    const attemptId = crypto.randomUUID();
-    const lease = setTimeout(() => void this.#expire(attemptId, windowMs), LEASE_MS);
-    this.#inFlight.set(attemptId, lease);
-    return { allowed: true, attemptId };
+    return { allowed: true };
   }
 
-  /** Tells how an attempt that was let in ended. */
+  /** Tells how an attempt that was let in ended. One that a restart forgot counts if it failed. */
   async settle(attemptId: string, failed: boolean, windowMs: number): Promise<void> {
     clearTimeout(this.#inFlight.get(attemptId));
     if (this.#inFlight.delete(attemptId)) {
       if (failed) await this.#count(1, windowMs);
-    } else if (this.#overdue.delete(attemptId) && !failed) {
-      await this.#count(-1, windowMs);
+    } else if (this.#overdue.delete(attemptId)) {
+      if (!failed) await this.#count(-1, windowMs);
+    } else if (failed) {
+      await this.#count(1, windowMs);
     }
     for (const wake of this.#waiting.splice(0)) wake();
   }

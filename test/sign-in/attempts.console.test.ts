@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
+import type { Attempt, AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
 import { type Answer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
@@ -36,8 +36,9 @@ const passwordOf = (email: string) => `password:${company.id}:${email}`;
 async function fail(name: string, times: number, limit: number): Promise<void> {
   const limiter = limiterOf(name);
   for (let count = 0; count < times; count += 1) {
-    const begun = await limiter.begin(limit, WINDOW);
-    if (begun.allowed) await limiter.settle(begun.attemptId, true, WINDOW);
+    const id = crypto.randomUUID();
+    const { allowed } = await limiter.begin(id, limit, WINDOW);
+    if (allowed) await limiter.settle(id, true, WINDOW);
   }
 }
 
@@ -126,8 +127,8 @@ describe('what an attempt leaves behind', () => {
 
   it('is nothing when it was right', async () => {
     const limiter = limiterOf('right');
-    const begun = await limiter.begin(10, WINDOW);
-    if (begun.allowed) await limiter.settle(begun.attemptId, false, WINDOW);
+    await limiter.begin('first', 10, WINDOW);
+    await limiter.settle('first', false, WINDOW);
     expect(await sizeOf(limiter)).toEqual(NOTHING);
   });
 
@@ -148,12 +149,42 @@ describe('what an attempt leaves behind', () => {
     const limiter = limiterOf('slow');
     await runInDurableObject(limiter, async (object: AttemptLimiter) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      const slow = await object.begin(1, WINDOW);
+      await object.begin('slow', 1, WINDOW);
       await vi.advanceTimersByTimeAsync(15_001);
       // Nobody knows yet how it ended.
-      expect((await object.begin(1, WINDOW)).allowed).toBe(false);
-      if (slow.allowed) await object.settle(slow.attemptId, false, WINDOW);
-      expect((await object.begin(1, WINDOW)).allowed).toBe(true);
+      expect((await object.begin('second', 1, WINDOW)).allowed).toBe(false);
+      await object.settle('slow', false, WINDOW);
+      expect((await object.begin('third', 1, WINDOW)).allowed).toBe(true);
     });
   });
+
+  it('is a failure when it was wrong, also where a restart forgot that it began', async () => {
+    const restarted = limiterOf('restarted');
+    await restarted.settle('begun before', true, WINDOW);
+    expect((await restarted.begin('next', 1, WINDOW)).allowed).toBe(false);
+  });
+});
+
+it('asks once more where the platform lost an answer, and counts one attempt', async () => {
+  const person = await aUser(company);
+  let calls = 0;
+  const getByName = (name: string) => {
+    const limiter = limiterOf(name);
+    const losing = async <T>(done: Promise<T>): Promise<T> => {
+      const result = await done;
+      calls += 1;
+      if (calls % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
+      return result;
+    };
+    return {
+      begin: (...given: Parameters<AttemptLimiter['begin']>) =>
+        losing<Attempt>(limiter.begin(...given) as Promise<Attempt>),
+      settle: (...given: Parameters<AttemptLimiter['settle']>) => losing(limiter.settle(...given)),
+    };
+  };
+  const losing = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
+  expect((await logInFrom(HOME, person.email, PASSWORD, losing)).status).toBe(200);
+  // Ten may be wrong, and begun twice each would be twenty.
+  for (let count = 0; count < 9; count += 1) await logInFrom(HOME, person.email, PASSWORD, losing);
+  expect((await logInFrom(HOME, person.email, PASSWORD)).status).toBe(200);
 });

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { networkOf } from '../../kernel/networks.ts';
+import { askObject } from '../../platform/objects.ts';
 import { tooManyAttempts } from './failures.ts';
 import { selectKnownNetwork } from './network-store.ts';
 
@@ -25,8 +26,13 @@ interface Guess {
  * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
  */
 export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise<T>): Promise<T> {
-  const limiter = ctx.bindings.ATTEMPT_LIMITER.getByName(guess.name);
-  const begun = await limiter.begin(guess.failures, WINDOW_MS);
+  const { ATTEMPT_LIMITER } = ctx.bindings;
+  const id = ctx.newId();
+  const begun = await askObject(
+    ATTEMPT_LIMITER,
+    guess.name,
+    async (limiter) => await limiter.begin(id, guess.failures, WINDOW_MS),
+  );
   if (!begun.allowed) throw tooManyAttempts(Math.ceil(begun.retryAfterMs / 1000));
   let wrong = false;
   try {
@@ -35,7 +41,7 @@ export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise
     wrong = error instanceof Failure && error.reason === guess.wrong;
     throw error;
   } finally {
-    await limiter.settle(begun.attemptId, wrong, WINDOW_MS);
+    await askObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, wrong, WINDOW_MS));
   }
 }
 
