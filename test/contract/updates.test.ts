@@ -8,6 +8,7 @@ import type { Answer, Caller } from '../support/api.ts';
 import { aConsoleGroup, aPermission, policyInput } from '../support/console.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { allow, aUser, deny, must, signed } from '../support/signed.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aVisualization, someSales } from '../visualizations/support.ts';
 
@@ -23,8 +24,8 @@ interface Case {
   /** Where the record is read, and where in the answer it stands. */
   read: string;
   record?(body: Answer['body']): Json;
-  /** The table of the control database whose update the rival comes before; not said for the company's Postgres. */
-  table?: string;
+  /** What the rival comes before: the update of a table of the control database, or a statement of the company's Postgres. */
+  before: { table: string } | { statement: RegExp };
 }
 
 let company: Company;
@@ -41,7 +42,7 @@ const console = (path: string, table: string, change: Json, rival: Json): Case =
   change,
   rival,
   read: path,
-  table,
+  before: { table },
 });
 const organization = (path: string, table: string, change: Json, rival: Json): Case => ({
   ...console(path, table, change, rival),
@@ -136,7 +137,8 @@ const CASES: Record<string, () => Promise<Case>> = {
     const id = await aTable(company.as, 'raced', [column('a')]);
     const path = `/v1/managed-tables/${id}`;
     const columns = [column('a'), column('b', 'integer')];
-    return { as: company.as, path, read: path, change: { display_name: 'raced_and_named' }, rival: { columns } };
+    const change = { display_name: 'raced_and_named' };
+    return { as: company.as, path, read: path, change, rival: { columns }, before: { statement: /FOR UPDATE/ } };
   },
   'PUT /v1/managed-tables/{id}/data/{rowId}': async () => {
     const id = await aTable(company.as, 'raced_rows', [column('a'), column('b')]);
@@ -150,6 +152,7 @@ const CASES: Record<string, () => Promise<Case>> = {
       record: (body) => body.records[0],
       change: { a: 'changed' },
       rival: { b: 'by the rival' },
+      before: { statement: /UPDATE "public"/ },
     };
   },
 };
@@ -188,24 +191,32 @@ function expectKept(record: Json, ...changes: [Answer, Json][]): void {
   }
 }
 
+async function raceInControlDb(one: Case, route: string, table: string): Promise<[Answer, Answer]> {
+  let rival: Answer | undefined;
+  const { env, hasRun } = rivalBefore(new RegExp(`^update "${table}"`, 'i'), async () => {
+    rival = await send(one, route, one.rival);
+  });
+  const changed = await send(one, route, one.change, env);
+  expect(hasRun()).toBe(true);
+  return [changed, rival as Answer];
+}
+
+async function raceInPostgres(one: Case, route: string, statement: RegExp): Promise<[Answer, Answer]> {
+  const { outcome } = await rivalBeforeStatement(company.id, statement, () => send(one, route, one.rival));
+  const changed = await send(one, route, one.change);
+  return [changed, await outcome];
+}
+
 describe('a change of one member of a record does not undo that of another', () => {
   it.each(ROUTES.filter((route) => !WHOLE.has(route)))('%s', async (route) => {
     const make = CASES[route];
     if (!make) throw new Error(`How does a rival of ${route} fare? Add it to the cases.`);
     const one = await make();
-    if (one.table === undefined) {
-      const [changed, rival] = await Promise.all([send(one, route, one.change), send(one, route, one.rival)]);
-      expect([changed.status, rival.status]).toContain(200);
-      return expectKept(await shown(one), [changed, one.change], [rival, one.rival]);
-    }
-    let rival: Answer | undefined;
-    const { env, hasRun } = rivalBefore(new RegExp(`^update "${one.table}"`, 'i'), async () => {
-      rival = await send(one, route, one.rival);
-    });
-    const changed = await send(one, route, one.change, env);
-    expect(hasRun()).toBe(true);
-    expect(rival?.status).toBe(200);
-    expectKept(await shown(one), [changed, one.change], [rival as Answer, one.rival]);
+    const [changed, rival] = await ('table' in one.before
+      ? raceInControlDb(one, route, one.before.table)
+      : raceInPostgres(one, route, one.before.statement));
+    expect(rival.status).toBe(200);
+    expectKept(await shown(one), [changed, one.change], [rival, one.rival]);
   });
 });
 
