@@ -37,12 +37,15 @@ export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes:
 }
 
 /** The text that a workbook of Excel 2 to 2003 becomes. */
-export async function oldText(book: Uint8Array): Promise<string> {
+export async function oldText(book: Uint8Array, onPut: (bytes: number) => void = () => {}): Promise<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   await convertOldWorkbook('livro.xls', {
     size: book.length,
     read: zipOf(book).read,
-    write: async (text) => void pieces.push(text.slice()),
+    write: async (text) => {
+      pieces.push(text.slice());
+      onPut(text.length);
+    },
   });
   return new Blob(pieces).text();
 }

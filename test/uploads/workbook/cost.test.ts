@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { strFromU8, strToU8, type Zippable, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bookFiles } from '../workbooks.ts';
+import { aBookOfRecords, merged, number, oneSharedText, shared } from './records.ts';
 
 /** Counts which blocks of code are run how often: work that does not depend on the machine. */
 const session = new Session();
@@ -34,16 +35,20 @@ async function worked(): Promise<number> {
 const BLOCKS_A_BYTE = 20;
 const BLOCKS_BESIDE = 1_000_000;
 
-/** Bytes that were written for a workbook, and blocks that were run. */
-async function costOf(book: Uint8Array): Promise<{ put: number; blocks: number }> {
+/** Bytes that a conversion writes, and blocks that are run for it. */
+async function costOf(convert: (count: (bytes: number) => void) => Promise<string>) {
   let put = 0;
   await worked();
-  const count = (bytes: number) => {
-    put += bytes;
-  };
-  await converting.codeOf(converting.textOf(book, 32 * 1024 * 1024, count));
-  return { put, blocks: await worked() };
+  const code = await converting.codeOf(
+    convert((bytes) => {
+      put += bytes;
+    }),
+  );
+  return { put, blocks: await worked(), code };
 }
+
+const costOfBook = (book: Uint8Array) => costOf((count) => converting.textOf(book, 32 * 1024 * 1024, count));
+const costOfOldBook = (book: Uint8Array) => costOf((count) => converting.oldText(book, count));
 
 const letters = (column: number): string =>
   column < 26 ? String.fromCharCode(65 + column) : letters(Math.floor(column / 26) - 1) + letters(column % 26);
@@ -114,7 +119,7 @@ describe('what a workbook costs', () => {
         const files = aBookOf(...parts);
         const packed = zipSync(files);
         const unpacked = Object.values(files).reduce((sum, file) => sum + (file as Uint8Array).length, 0);
-        const { put, blocks } = await costOf(packed);
+        const { put, blocks } = await costOfBook(packed);
         expect(put).toBeLessThanOrEqual(limits.mostXml(packed.length) + limits.mostText(packed.length));
         expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + unpacked));
       }),
@@ -136,7 +141,46 @@ describe('what a workbook costs', () => {
       1,
       3,
     );
-    const { blocks } = await costOf(zipSync(files));
+    const { blocks } = await costOfBook(zipSync(files));
     expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE);
+  });
+});
+
+describe('what an old workbook costs', () => {
+  const place = fc.nat(255);
+  const line = fc.oneof(fc.nat(70), fc.nat(65_535));
+  const area = fc
+    .tuple(span(line), span(place))
+    .map(([rows, columns]) => [...rows.toSorted((a, b) => a - b), ...columns.toSorted((a, b) => a - b)])
+    .map((ends) => ends as [number, number, number, number]);
+  const areas = fc.oneof(
+    fc.integer({ min: 1, max: 5_000 }).map((count) => Array.from({ length: count }, () => [0, 0, 0, 255] as const)),
+    fc.integer({ min: 1, max: 5_000 }).map((count) => Array.from({ length: count }, (_, n) => [n, n, 0, 255] as const)),
+    fc.array(area, { maxLength: 400 }),
+  );
+  const one = fc.record({ row: line, column: place, isText: fc.boolean() });
+
+  it('is bounded by its size, whatever it holds', async () => {
+    const book = fc.tuple(fc.array(one, { minLength: 1, maxLength: 3_000 }), areas, fc.constantFrom(3, 30_000));
+    await fc.assert(
+      fc.asyncProperty(book, async ([cells, places, length]) => {
+        const records = cells.map(({ row, column, isText }) =>
+          isText ? shared(row, column, 0) : number(row, column, 7),
+        );
+        const bytes = aBookOfRecords([...records, ...merged(places)], oneSharedText(length));
+        const { put, blocks } = await costOfOldBook(bytes);
+        expect(put).toBeLessThanOrEqual(limits.mostText(bytes.length));
+        expect(blocks).toBeLessThanOrEqual(BLOCKS_BESIDE + BLOCKS_A_BYTE * (put + bytes.length));
+      }),
+      { numRuns: 25, endOnFailure: true },
+    );
+  });
+
+  it('is refused where few bytes make much text', async () => {
+    const cells = Array.from({ length: 3_000 }, (_, row) => shared(row, 0, 0));
+    const bytes = aBookOfRecords(cells, oneSharedText(30_000));
+    const { put, code } = await costOfOldBook(bytes);
+    expect(code).toBe('WORKBOOK_TOO_LARGE');
+    expect(put).toBeLessThanOrEqual(limits.mostText(bytes.length));
   });
 });

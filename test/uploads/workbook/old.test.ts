@@ -2,6 +2,7 @@ import { type BookType, CFB, utils, type WorkSheet, write } from '@e965/xlsx';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { oldProblemWith, oldText } from './converting.ts';
+import { aBookOfRecords, four, number, recordOf, two } from './records.ts';
 
 const ROWS = [
   ['Nome', 'Dia', 'Pago', 'Valor'],
@@ -42,30 +43,6 @@ function withRecords(book: Uint8Array, change: (records: Uint8Array) => Uint8Arr
   return new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
 }
 
-const recordOf = (kind: number, ...content: number[]): number[] => [
-  kind & 255,
-  kind >> 8,
-  content.length & 255,
-  content.length >> 8,
-  ...content,
-];
-const two = (number: number): number[] => [number & 255, number >> 8];
-const four = (number: number): number[] => [...two(number & 0xffff), ...two(number >>> 16)];
-
-/** A workbook of these records of a sheet, and of these shared texts' records. */
-function aBookOfRecords(cells: number[][], texts: number[][] = []): Uint8Array {
-  const begin = (kind: number) => recordOf(0x809, ...two(0x600), ...two(kind), ...new Array(12).fill(0));
-  const globals = (offset: number) => [
-    begin(5),
-    recordOf(0xe0, ...new Array(20).fill(0)),
-    recordOf(0x85, ...four(offset), 0, 0, 1, 0, 65),
-    ...texts,
-    recordOf(0x0a),
-  ];
-  const before = globals(0).flat().length;
-  return new Uint8Array([...globals(before), begin(16), ...cells, recordOf(0x0a)].flat());
-}
-
 /** The records of texts that cells share, with formatting behind each, cut after at most so many bytes. */
 function sharedTexts(texts: string[], room: number): number[][] {
   const records: number[][] = [[...four(texts.length), ...four(texts.length)]];
@@ -89,9 +66,6 @@ function sharedTexts(texts: string[], room: number): number[][] {
   }
   return records.map((content, index) => recordOf(index === 0 ? 0xfc : 0x3c, ...content));
 }
-
-const number = (row: number, column: number, value: number): number[] =>
-  recordOf(0x27e, ...two(row), ...two(column), 0, 0, ...four((value << 2) | 2));
 
 describe('an old workbook', () => {
   it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])('of the edition %s is one line a row', async (edition) => {
