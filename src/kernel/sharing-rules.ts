@@ -86,6 +86,8 @@ export interface ViewerRules {
   held: ReadonlyMap<string, BoundValue | undefined>;
   /** Ids of visualizations that what the viewer is held to does not reach, though it is about them: they are not shown. */
   refused: ReadonlySet<string>;
+  /** What an embed does not allow is a violation, whether there is such a thing or not: names are not for guessing. */
+  allowedOnly: boolean;
   /** Terms that cannot be kept, because what they speak of is gone or has changed: nothing may be shown then. */
   unkept: readonly string[];
 }
@@ -116,7 +118,7 @@ export function viewerRules(dimensions: readonly Dimension[], terms: Terms = {})
     for (const id of left) refused.add(id);
     if (!bound && left.length === 0) unkept.push(slug);
   }
-  return { rules, held, refused, unkept };
+  return { rules, held, refused, allowedOnly: terms.embed !== undefined, unkept };
 }
 
 function initialRule(dimension: Dimension, { embed, parametersOpen }: Terms): Rule {
@@ -149,13 +151,13 @@ function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
  *   visualization has its own default
  * @throws Failure `sharing.policy_violation`, or one of validation naming every parameter at fault
  */
-export function boundValues({ rules, unkept }: ViewerRules, sent: Readonly<Record<string, unknown>>): BoundValues {
+export function boundValues({ rules, allowedOnly, unkept }: ViewerRules, sent: Readonly<Record<string, unknown>>): BoundValues {
   if (unkept.length > 0) throw policyViolation();
   const slugs = Object.keys(sent);
   if (slugs.length > MAX_PARAMETERS) {
     throw invalid([{ field: 'parameters', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
   }
-  const closed = slugs.find((slug) => rules.get(slug)?.access === 'closed');
+  const closed = slugs.find((slug) => (rules.has(slug) ? rules.get(slug)?.access === 'closed' : allowedOnly));
   if (closed !== undefined) throw policyViolation(closed);
 
   const problems: FieldProblem[] = slugs

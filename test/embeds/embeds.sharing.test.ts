@@ -122,11 +122,11 @@ describe('an embedded dashboard', () => {
       { regions: null },
       { days: {} },
       { region: 'x' },
+      { unknown: 1 },
     ]) {
       const { status, body } = await embed.execute(parameters);
       expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
     }
-    expect((await embed.execute({ unknown: 1 })).status).toBe(422);
   });
 
   it('asks for what is required', async () => {

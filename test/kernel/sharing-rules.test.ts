@@ -40,6 +40,7 @@ describe('what a request is bound to', () => {
     ['without terms: a required default stays', {}, { region: [] }, list('c'), { ...withDefault, required: true }],
     ['without terms: a required value is missing', {}, {}, INVALID, dimension('region', { required: true })],
     ['without terms: an unknown parameter', {}, { other: 1 }, INVALID],
+    ['an embed: an unknown parameter', { embed: { fixed: {}, allowed: [], required: [] } }, { other: 1 }, VIOLATION],
     ['without terms: a wrong kind', {}, { region: { a: 1 } }, INVALID],
 
     ['selectable: one of the allowed', selectableAB, { region: ['b'] }, list('b')],
