@@ -6,13 +6,14 @@ import type { Surface } from './surface.ts';
 export function failureResponse(surface: Surface, failure: Failure): Response {
   if (failure.kind === 'too_many') return tooManyRequests(failure);
   const { status, body } = surface.word(failure);
-  const { retryAfter } = failure.detail;
+  const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
   return new Response(JSON.stringify(body, wellFormed), {
     status,
     headers: {
       'Content-Type': 'application/json',
       ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+      ...(status === 405 && Array.isArray(allowed) && { Allow: allowed.join(', ') }),
     },
   });
 }

@@ -21,8 +21,10 @@ describe('a request that no endpoint takes', () => {
   });
 
   it('tells which methods there are', async () => {
-    const { status, body } = await call('DELETE', '/v1/auth/login');
+    const { status, headers, body } = await call('DELETE', '/v1/auth/login');
     expect([status, body.error, body.details]).toEqual([405, 'METHOD_NOT_ALLOWED', { allowed: ['POST'] }]);
+    expect(headers.get('allow')).toBe('POST');
+    expect((await call('PUT', '/accounts')).headers.get('allow')).toBe('GET, POST');
   });
 });
 
