@@ -11,7 +11,7 @@ export type Header = readonly [name: string, value: string];
 /** Headers of ours that pages of other origins may read. */
 export const EXPOSED: Header = [
   'Access-Control-Expose-Headers',
-  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After',
+  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location',
 ];
 
 /** What a preflight is told, whoever asks; a browser may remember it for ten minutes. */

@@ -122,8 +122,10 @@ export interface Contract {
   form?: ZodType;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
-  /** The member of the body that names what is attached to the resource of the path: an id or a list of them, for the audit trail. */
+  /** The member of the body that names what is attached to the resource of the path, or to what is made: an id or a list of them, for the audit trail. */
   attaches?: string;
+  /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */
+  madeUnder?: string;
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;

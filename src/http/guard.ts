@@ -35,7 +35,7 @@ export interface Seen {
   actor: Actor | null;
   /** Whose it is, where it came without a credential. */
   owner: RequestOwner | null;
-  /** The ids of its path, in order, and those of its body that it attaches; what it made, where it names none. */
+  /** The ids of its path, in order, or what it made where it names none; then those of its body that it attaches. */
   resourceIds: string[];
 }
 

@@ -32,10 +32,19 @@ export function mount(app: Hono<HttpEnv>, surface: Surface, endpoints: Endpoint[
     specificity(b.contract.path).localeCompare(specificity(a.contract.path)),
   )) {
     const { contract } = endpoint;
+    const isRead = isReadBeneath(contract, endpoints);
     app.on(contract.method.toUpperCase(), [honoPath(contract.path)], ...middlewares(contract, surface, doors), (c) =>
-      answer(c, endpoint),
+      answer(c, endpoint, isRead),
     );
   }
+}
+
+/** Whether what a route makes is read at its own path, followed by the id. */
+function isReadBeneath({ path }: Contract, endpoints: Endpoint[]): boolean {
+  return endpoints.some(
+    ({ contract }) =>
+      contract.method === 'get' && contract.path.replace(/\/\{\w+\}$/, '') === path && contract.path !== path,
+  );
 }
 
 /** `/a/{id}` as Hono writes it: `/a/:id`. */
@@ -87,9 +96,11 @@ function entrance(contract: Contract, surface: Surface, doors: Doors): Middlewar
   };
 }
 
-async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): Promise<Response> {
-  const { resourceIds } = c.get('seen');
-  if (contract.attaches) resourceIds.push(...idsOf(Object(c.get('body'))[contract.attaches]));
+async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint, isRead: boolean): Promise<Response> {
+  const seen = c.get('seen');
+  const named = seen.resourceIds;
+  const attached = contract.attaches ? idsOf(Object(c.get('body'))[contract.attaches]) : [];
+  seen.resourceIds = [...named, ...attached];
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const result = await handle({
     ctx: c.get('context'),
@@ -100,14 +111,17 @@ async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint): 
   });
   if (result instanceof Response) return result;
   if (contract.returns.status === 204) return c.body(null, 204);
-  if (resourceIds.length === 0) resourceIds.push(...madeId(result));
+  const made = madeId(result);
+  if (named.length === 0) seen.resourceIds = [...made, ...attached];
+  const under = contract.madeUnder ?? (isRead ? c.req.path : undefined);
+  if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
   return c.json(result as object, contract.returns.status as 200);
 }
 
 /** The id of what an answer shows, under the name its surface gives it. */
 function madeId(result: unknown): string[] {
-  const { id, _id } = Object(result);
-  return idsOf(id ?? _id);
+  const { id, _id, job_id } = Object(result);
+  return idsOf(id ?? _id ?? job_id);
 }
 
 /** Where a request comes from, for the context. */

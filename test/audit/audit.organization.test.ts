@@ -116,6 +116,25 @@ describe('the record of a request', () => {
     const bound = await admin.post(`/groups/${group.id}/bindings`, {
       json: { principal_type: 'user', principal_id: userId, account_id },
     });
+    const join = (to: string) => company.as.post('/v1/users/invite', { json: { email: to, group_ids: [group.id] } });
+    const invited = await join('invited-into@example.test');
+    const refused = await join(company.owner.email);
+    const permission = await company.as.post('/v1/permissions', {
+      json: {
+        name: 'reads',
+        description: 'Reads all there is.',
+        target: { company_id: company.id },
+        actions: ['read'],
+      },
+    });
+    const made = await company.as.post('/v1/groups', {
+      json: {
+        name: 'Made with permissions',
+        slug: 'made-with-permissions',
+        description: 'Made with permissions.',
+        permissionIds: [permission.body._id],
+      },
+    });
     const answers = [
       [bound, `${group.id}/${userId}`],
       [await admin.delete(`/groups/${group.id}/bindings/${bound.body.id}`), `${group.id}/${bound.body.id}`],
@@ -126,9 +145,12 @@ describe('the record of a request', () => {
         `${userId}/${group.id}`,
       ],
       [await company.as.put(`/v1/users/${userId}/groups`, { json: { group_ids: [] } }), userId],
+      [invited, `${invited.body._id}/${group.id}`],
+      [made, `${made.body._id}/${permission.body._id}`],
+      [refused, group.id],
     ] as const;
     for (const [answer, resourceId] of answers) {
-      expect(answer.status).toBeLessThan(300);
+      expect(answer.status).toBeLessThan(answer === refused ? 401 : 300);
       expect(await recordOf(answer)).toMatchObject({ resource_id: resourceId });
     }
   });

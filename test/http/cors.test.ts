@@ -8,7 +8,14 @@ const CONSOLE = 'https://console.example.com';
 const PRODUCTION = { ALLOWED_ORIGINS: `${CONSOLE}, https://admin.example.com` };
 const DEVELOPMENT = { ALLOWED_ORIGINS: '*', DEVELOPMENT: 'true' };
 
-const EXPOSED = ['x-correlation-id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'];
+const EXPOSED = [
+  'x-correlation-id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'Retry-After',
+  'Location',
+];
 
 const from = (origin: string, variables: Record<string, string> = PRODUCTION, sending: Sending = {}): Sending => ({
   ...sending,

@@ -81,6 +81,7 @@ export const consoleGroupEndpoints = [
       summary: 'Create a group',
       description: '403 when its roles or permissions allow more than the caller may.',
       body: groupInput,
+      attaches: 'permissionIds',
       returns: created(consoleGroupView),
     },
     async ({ ctx, body }) => viewConsoleGroup(await createGroupWithPermissions(ctx, body)),

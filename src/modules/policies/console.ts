@@ -134,6 +134,7 @@ export const policyEndpoints = [
       summary: 'Copy any policy, managed ones included, into a new one of the company’s own',
       description: '403 when it allows more than the caller may.',
       body: cloneInput,
+      madeUnder: '/v1/policies',
       returns: created(policyView),
     },
     async ({ ctx, params, body }) => viewPolicy(await clonePolicy(ctx, params.id, body)),

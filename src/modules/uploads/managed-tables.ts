@@ -133,6 +133,7 @@ export const uploadEndpoints = [
       description:
         'Stores the files and queues a job that infers their schema. All files feed one table. Poll the job until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
       form: uploadForm,
+      madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
     },
     async ({ ctx, request }) => ({ job_id: await startUpload(ctx, request), status: 'queued' as const }),
@@ -152,6 +153,7 @@ export const uploadEndpoints = [
           .optional()
           .meta({ description: 'Anywhere in the form; `append` when not sent.' }),
       }),
+      madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
     },
     async ({ ctx, params, request }) => ({

@@ -62,6 +62,8 @@ export const consoleUserEndpoints = [
         'The link works for seven days. Inviting somebody who has not accepted yet renews it: the earlier link stops working, the groups come on top. ' +
         '400 USER_EMAIL_DUPLICATE for anybody else of the company; 403 when a group may do more than the caller.',
       body: invitation,
+      attaches: 'groupIds',
+      madeUnder: '/v1/users',
       returns: created(invitedUserView),
     },
     async ({ ctx, body }) => {

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { signed } from '../support/signed.ts';
+import { aCompany } from '../support/worlds.ts';
+
+describe('what a 201 made', () => {
+  it('is read at its Location, also where it was made elsewhere', async () => {
+    const company = await aCompany();
+    const organization = signed(company.apiKey);
+    const description = 'Long enough to be one.';
+    const document = {
+      version: '2024-01-01',
+      statements: [{ effect: 'Allow', actions: ['users:list'], resources: ['*'] }],
+    };
+    const policy = await company.as.post('/v1/policies', { json: { name: 'Located', document } });
+    const made = [
+      [await organization.post('/accounts', { json: { name: 'Located' } }), organization],
+      [policy, company.as],
+      [await company.as.post(`/v1/policies/${policy.body._id}/clone`, { json: { name: 'Copy' } }), company.as],
+      [await company.as.post('/v1/users/invite', { json: { email: 'located@example.test' } }), company.as],
+      [await company.as.post('/v1/groups', { json: { name: 'Located', slug: 'located', description } }), company.as],
+    ] as const;
+    for (const [{ status, headers, body }, reader] of made) {
+      expect(status).toBe(201);
+      const read = await reader.get(headers.get('location') as string);
+      expect(read.status).toBe(200);
+      expect(read.body._id ?? read.body.id).toBe(body._id ?? body.id);
+    }
+  });
+
+  it('has none where it cannot be read by itself', async () => {
+    const company = await aCompany();
+    const organization = signed(company.apiKey);
+    const { body: list } = await organization.get('/service-accounts');
+    const key = await organization.post(`/service-accounts/${list.results[0].id}/keys`, { json: {} });
+    expect([key.status, key.headers.get('location')]).toEqual([201, null]);
+  });
+});
