@@ -151,7 +151,10 @@ function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
  *   visualization has its own default
  * @throws Failure `sharing.policy_violation`, or one of validation naming every parameter at fault
  */
-export function boundValues({ rules, allowedOnly, unkept }: ViewerRules, sent: Readonly<Record<string, unknown>>): BoundValues {
+export function boundValues(
+  { rules, allowedOnly, unkept }: ViewerRules,
+  sent: Readonly<Record<string, unknown>>,
+): BoundValues {
   if (unkept.length > 0) throw policyViolation();
   const slugs = Object.keys(sent);
   if (slugs.length > MAX_PARAMETERS) {
