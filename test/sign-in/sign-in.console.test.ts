@@ -91,6 +91,11 @@ describe('login', () => {
     expect(body.details.map(({ field }: { field: string }) => field)).toEqual(fields);
   });
 
+  it.each(['\u0000', '\u0007', 'x'])('takes the one character %j for a wrong password', async (password) => {
+    const { status, body } = await logIn(company.slug, company.owner.email, password);
+    expect([status, body.error]).toEqual([400, 'INVALID_CREDENTIALS']);
+  });
+
   it('refuses an inactive user with the right password only', async () => {
     const { id, slug, owner } = await aCompany();
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
