@@ -117,7 +117,7 @@ const variables = z
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
     /** Days that audit records and share events can be read; then they are moved to R2, below `archive/`. */
     AUDIT_RETENTION_DAYS: limit(90),
-    /** Lets identity providers be on plain http and private addresses: for development on one machine. */
+    /** Lets identity providers be on this machine, by plain http too, and under names kept for examples: for development. */
     ALLOW_PRIVATE_ISSUERS: flag,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */
     AI_API_KEY: optionalText,

@@ -3,8 +3,13 @@ import { embeddedIpv4, isPublicIpv4, isPublicIpv6 } from './public-networks.ts';
 /** Names that mean something inside a network only, or nothing at all (RFC 6761 and the IANA registry that continues it). */
 const PRIVATE_SUFFIXES = [
   ...['localhost', 'local', 'localdomain', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'arpa'],
-  ...['test', 'example', 'invalid', 'onion', 'alt'],
+  ...['onion', 'alt'],
 ];
+
+/** Names that are kept for examples and tests. */
+const EXAMPLE_SUFFIXES = ['test', 'example', 'invalid'];
+
+const THIS_MACHINE = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Public names that stand for whatever private address one writes before them, or for one's own machine. */
 const REBINDING_DOMAINS = [
@@ -30,32 +35,39 @@ const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * It must be https on a public host. The host is judged as the URL standard reads it, so `127.1`, `0x7f000001` and
  * `2130706433` are 127.0.0.1 here as they are for fetch. A name is judged by its text and not resolved: in production the
  * Worker runs outside of any private network.
- * @param allowPrivate for development: plain http and any host are good too
+ * @param allowPrivate for development: this machine is good too, also by plain http, and so are names that are kept for
+ *   examples
  */
 export function addressProblem(address: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(address)) return 'must be an absolute URL';
   const url = new URL(address);
-  if (url.protocol !== 'https:' && !(allowPrivate && url.protocol === 'http:')) return 'must be an https URL';
+  const isNear = allowPrivate && isThisMachine(url.hostname);
+  if (url.protocol !== 'https:' && !(isNear && url.protocol === 'http:')) return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password';
-  if (allowPrivate) return null;
-  if (!isPublicHost(url.hostname)) return 'must be on a public host';
+  if (isNear) return null;
+  if (!isPublicHost(url.hostname, allowPrivate)) return 'must be on a public host';
   const port = url.port === '' ? 443 : Number(url.port);
   return port === 443 || port >= 1024 ? null : 'must be on port 443 or on an unprivileged one';
 }
 
+/** Whether a host, as `URL.hostname` gives it, is the machine that asks. */
+export const isThisMachine = (hostname: string): boolean => THIS_MACHINE.includes(hostname);
+
 /** @param hostname as `URL.hostname` gives it: IPv4 in dotted decimal, IPv6 in brackets, names in ASCII and lower case */
-function isPublicHost(hostname: string): boolean {
+function isPublicHost(hostname: string, allowExamples: boolean): boolean {
   if (hostname.startsWith('[')) return isPublicIpv6(hostname.slice(1, -1));
   if (/^\d+\.\d+\.\d+\.\d+$/.test(hostname)) return isPublicIpv4(hostname);
-  return isPublicName(hostname.replace(/\.$/, ''));
+  return isPublicName(hostname.replace(/\.$/, ''), allowExamples);
 }
 
-function isPublicName(name: string): boolean {
+function isPublicName(name: string, allowExamples: boolean): boolean {
   const labels = name.split('.');
+  const topLevel = labels.at(-1) as string;
   return (
     labels.length > 1 &&
     labels.every((label) => HOST_LABEL.test(label)) &&
-    !PRIVATE_SUFFIXES.includes(labels.at(-1) as string) &&
+    !PRIVATE_SUFFIXES.includes(topLevel) &&
+    (allowExamples || !EXAMPLE_SUFFIXES.includes(topLevel)) &&
     !REBINDING_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`)) &&
     embeddedIpv4(name).every(isPublicIpv4)
   );

@@ -9,7 +9,7 @@ const LARGEST_ANSWER = 512 * 1024;
 /**
  * A fetch for addresses that customers name: it reaches public https hosts only, follows no redirect, and gives up on an
  * answer that is slow or large.
- * @param allowPrivate for development: plain http and private hosts are good too
+ * @param allowPrivate for development: plain http on this machine is good too
  * @returns a function like `fetch`, whose answer has been read whole
  * @throws (from that function) Failure `outbound.refused` or `outbound.failed`
  */

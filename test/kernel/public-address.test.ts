@@ -137,9 +137,27 @@ describe('an address that this service is told to fetch from', () => {
     );
   });
 
-  it('may be plain http and private in development, but nothing else', () => {
-    expect(addressProblem('http://127.0.0.1:9000', true)).toBeNull();
-    expect(addressProblem('file:///etc/passwd', true)).not.toBeNull();
-    expect(addressProblem('http://user@127.0.0.1', true)).not.toBeNull();
+  it.each([
+    'http://127.0.0.1:9000',
+    'http://localhost:9000',
+    'http://[::1]:9000/keys',
+    'https://idp.example/sso',
+    'https://idp.example.org',
+  ])('may be %s in development', (address) => {
+    expect(addressProblem(address, true)).toBeNull();
+  });
+
+  it.each([
+    'http://idp.example.org',
+    'https://10.0.0.1',
+    'http://169.254.169.254/latest',
+    'https://localhost..',
+    'https://127.0.0.1.nip.io',
+    'https://[3ffe::1]',
+    'https://idp.internal',
+    'file:///etc/passwd',
+    'http://user@127.0.0.1',
+  ])('may not be %s, in development either', (address) => {
+    expect(addressProblem(address, true)).not.toBeNull();
   });
 });

@@ -89,7 +89,9 @@ describe('a sign-in with a second factor', () => {
     const [one, other] = [await anEnrolledUser(), await anEnrolledUser()];
     const pending = await pendingOf(one.email);
     expect(statusAndCode(await finish(pending, { totp_token: other.code() }))).toEqual(WRONG);
-    expect(statusAndCode(await finish(pending, { backup_code: other.backupCodes[0] }))).toEqual(WRONG);
+    for (const code of [other.backupCodes[0], 'x'.repeat(2000)]) {
+      expect(statusAndCode(await finish(pending, { backup_code: code }))).toEqual(WRONG);
+    }
   });
 
   it.each([
@@ -98,7 +100,6 @@ describe('a sign-in with a second factor', () => {
     [{ totp_token: '12345' }],
     [{ totp_token: 123456 as never }],
     [{ backup_code: '' }],
-    [{ backup_code: 'x'.repeat(65) }],
   ])('refuses %j', async (code) => {
     expect(statusAndCode(await finish('token', code))).toEqual([422, 'VALIDATION_ERROR']);
   });

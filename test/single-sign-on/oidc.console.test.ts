@@ -82,6 +82,7 @@ describe('with a complete OpenID Provider', () => {
       const { status, body } = await tryExchange(code as string, secret);
       expect([status, body.error]).toEqual([400, 'INVALID_SSO_CODE']);
     }
+    expect((await tryExchange('x'.repeat(2000), secretOf(code as string))).body.error).toBe('INVALID_SSO_CODE');
     expect((await exchange(code as string)).status).toBe(200);
     expect((await exchange(another)).status).toBe(200);
   });

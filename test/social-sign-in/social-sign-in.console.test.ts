@@ -123,6 +123,7 @@ describe('an ID token', () => {
       `${header}.${tampered}.${signature}`,
       `${header}.${payload}`,
       'garbage',
+      'x'.repeat(20_000),
     ]) {
       const { status, body } = await signIn(token);
       expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
@@ -203,15 +204,13 @@ describe('an ID token', () => {
     expect(body).not.toHaveProperty('token');
   });
 
-  it.each([
-    [{}],
-    [{ company_slug: 'a' }],
-    [{ company_slug: 'a', social_token: 7 }],
-    [{ company_slug: 'a', social_token: 'x'.repeat(20_000) }],
-  ])('must be sent: %#', async (json) => {
-    const { status, body } = await call('POST', '/v1/auth/social', { json });
-    expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
-  });
+  it.each([[{}], [{ company_slug: 'a' }], [{ company_slug: 'a', social_token: 7 }]])(
+    'must be sent: %#',
+    async (json) => {
+      const { status, body } = await call('POST', '/v1/auth/social', { json });
+      expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
+    },
+  );
 });
 
 describe('the identity of a user', () => {

@@ -17,7 +17,7 @@ import { loginResultView, viewSignedIn } from './views.ts';
 
 const pendingToken = z.string().min(1);
 const totpToken = z.string().regex(/^\d{6}$/, 'must be six digits');
-const backupCode = z.string().min(1).max(64);
+const backupCode = z.string().min(1);
 
 const loginInput = z
   .object({

@@ -2,7 +2,7 @@ import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import { addressProblem } from '../../kernel/public-address.ts';
+import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
 import { type Company, companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/notices.ts';
@@ -165,8 +165,7 @@ function problemsOf({ provider, redirectUris }: ConfigurationInput, allowPrivate
 function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);
-  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  if (protocol !== 'https:' && !(protocol === 'http:' && (isLoopback || allowPrivate))) {
+  if (protocol !== 'https:' && !(protocol === 'http:' && (isThisMachine(hostname) || allowPrivate))) {
     return 'must be an https URL, or http on the same machine';
   }
   return hash !== '' || username !== '' || password !== '' ? 'must have no fragment, user name or password' : null;

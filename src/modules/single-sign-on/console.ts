@@ -87,7 +87,7 @@ export const singleSignOnEndpoints = [
       summary: 'Exchange the code of a finished sign-in for a session',
       body: z
         .object({
-          code: z.string().min(1).max(512),
+          code: z.string().min(1),
           exchange_secret: z.string().optional().meta({
             description: 'As the start of this sign-in answered it: without it, or with another, the code is no good.',
           }),

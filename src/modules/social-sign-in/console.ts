@@ -11,7 +11,6 @@ import {
 } from './service.ts';
 
 const MOST_PROVIDERS = 20;
-const LONGEST_TOKEN = 16 * 1024;
 
 const address = z.url().max(2048);
 
@@ -42,7 +41,7 @@ const viewConfiguration = (providers: SocialProvider[]): z.input<typeof socialCo
 });
 
 const tokenInput = z
-  .object({ company_slug: z.string().min(1).max(63), social_token: z.string().min(1).max(LONGEST_TOKEN) })
+  .object({ company_slug: z.string().min(1).max(63), social_token: z.string().min(1) })
   .transform(({ company_slug, social_token }) => ({ companySlug: company_slug, idToken: social_token }));
 
 export const socialSignInEndpoints = [
