@@ -80,6 +80,19 @@ describe('where the table is in the file', () => {
     expect(shape(infer(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
   });
 
+  test('notes may be many more than rows', () => {
+    const table = 'cod,nome,valor\n1,ana,2\n2,bia,3\n';
+    const { schema } = infer(`${'Uma nota\n'.repeat(50)}${table}Fonte: IBGE\n`);
+    expect(schema.columns.map(({ name }) => name)).toEqual(['cod', 'nome', 'valor']);
+    expect(schema.total_row_count_estimate).toBe(2);
+    expect(schema.dialect.skipped_lines).toBe(51);
+  });
+
+  test('commas in the last lines of a text make no table of it', () => {
+    const names = 'Ana Souza\nBia Lima\nCaio Dias\nDavi Reis\nEva Melo\n';
+    expect(shape(infer(`nome\n${names}Silva, Fabio\nSilva, Gil\nSilva, Hugo\n`))).toBe('nome:text');
+  });
+
   test('a long tail of single values is no footnote', () => {
     const { schema } = infer(`a,b\n1,2\n${'3\n'.repeat(60)}`);
     expect(schema.total_row_count_estimate).toBe(61);

@@ -1,5 +1,6 @@
 import { BLANK } from './forms.ts';
 import type { HeadRecord } from './head.ts';
+import { MAX_FOOTNOTES } from './state.ts';
 
 /** Where a file's body begins. */
 export interface Layout {
@@ -31,7 +32,7 @@ export function findLayout(records: HeadRecord[]): Layout {
     const score = fitting - over - start * 0.5;
     // One record alone, more than one field wider than what stands above it, is a mistake, not a body.
     const alone = start > 0 && records.length - start === 1 && (records[start - 1] as HeadRecord).width !== width - 1;
-    if (alone || score <= best.score) continue;
+    if (alone || (score <= best.score && !isTableBelowNotes(records, start, width))) continue;
     const body = records.length - start;
     best = { width, start, score, consistency: Math.max(0, fitting + short * 0.5 - over) / body };
   }
@@ -40,6 +41,18 @@ export function findLayout(records: HeadRecord[]): Layout {
   const rowNames = above !== undefined && above.width === width - 1 && above.filled === above.width;
   const titles = start === 0 || !rowNames ? sparseTitles(records, start, width) : 0;
   return { width, preamble: start + titles, rowNames: rowNames && titles === 0, consistency };
+}
+
+/** So many columns and records of the same width are no accident of the commas in a text. */
+const MIN_TABLE = 3;
+
+/** Whether a table stands below lines of a single field, and nothing behind it but such: however short, it is the body. */
+function isTableBelowNotes(records: HeadRecord[], start: number, width: number): boolean {
+  const isNote = (record: HeadRecord) => record.width === 1;
+  const end = records.findLastIndex((record) => !isNote(record)) + 1;
+  const isEven = records.slice(start, end).every((record) => record.width === width);
+  const isBody = end - start >= MIN_TABLE && records.length - end <= MAX_FOOTNOTES;
+  return width >= MIN_TABLE && isBody && isEven && records.slice(0, start).every(isNote);
 }
 
 function countWidths(records: HeadRecord[], start: number, width: number) {
