@@ -203,6 +203,7 @@ describe('tokens', () => {
     expect(console.status).toBe(401);
     expect((await refresh(company.refreshToken)).status).toBe(401);
     expect((await refresh(tokens.access_token)).status).toBe(401);
+    expect((await refresh('x'.repeat(5000))).status).toBe(401);
     expect((await contextsWith(tokens.refresh_token)).status).toBe(401);
   });
 });

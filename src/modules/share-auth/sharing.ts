@@ -94,7 +94,7 @@ export const shareAuthEndpoints = [
       summary: 'Exchange a refresh token of the portal for new tokens',
       description:
         'A refresh token is used once. Should the answer get lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
-      body: z.object({ refresh_token: z.string().min(1).max(4096) }),
+      body: z.object({ refresh_token: z.string().min(1) }),
       returns: ok(tokensView),
     },
     async ({ ctx, body }) => viewTokens(await refreshPortalSession(ctx, body.refresh_token)),
