@@ -144,12 +144,15 @@ describe.skipIf(!installed)('a page with nothing, little or too much to show', (
       instead: (called) => {
         if (!called.endsWith('/execute')) return undefined;
         calls++;
-        if (calls === 1) return { status: 429, headers: { 'Retry-After': '1' }, body: { error: 'RateLimitExceeded' } };
-        const body = { error_code: 'SERVICE_UNAVAILABLE', message: 'Not now.' };
-        return calls === 2 ? { status: 503, body } : undefined;
+        const headers = { 'Retry-After': '1' };
+        if (calls === 1) return { status: 429, headers, body: { error: 'RateLimitExceeded' } };
+        const body = (message: string) => ({ error_code: 'SERVICE_UNAVAILABLE', message });
+        if (calls === 2) return { status: 503, headers, body: body('Too many people.') };
+        return calls === 3 ? { status: 503, body: body('Not now.') } : undefined;
       },
     });
     await page.getByText('Too many requests at the moment.').waitFor();
+    await page.getByText('Too many people.').waitFor();
     await page.getByText('Not now.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
