@@ -34,8 +34,13 @@ export const slug = z
   .max(63)
   .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens');
 
-/** A name that people give to a thing: not blank, bounded. */
-export const displayName = z.string().trim().min(1).max(200);
+/** A name that people give to a thing: one line, not blank, bounded. It stands in mails, headers of files and lists. */
+export const displayName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u, 'must hold no control characters');
 
 /** What people say about a thing: bounded, may be empty. */
 export const description = z.string().max(2000);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call, type Sending } from '../support/api.ts';
+import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
 /** One path of each surface that nobody has, and how that surface says so. */
@@ -70,6 +71,15 @@ describe('a body', () => {
       body: '{',
     });
     expect([answer.status, answer.body]).toEqual([400, { error: 'O corpo da requisição não é um JSON válido.' }]);
+  });
+});
+
+describe('a name', () => {
+  it.each(['a\u0000b', 'a\r\nBcc: b@c.test', '\u001b[31mred'])('is one line of text: not %j', async (name) => {
+    const { apiKey } = await aCompany();
+    const { status, body } = await signed(apiKey).post('/groups', { json: { name } });
+    expect([status, body.details]).toEqual([422, [{ field: 'name', message: 'must hold no control characters' }]]);
+    expect((await signed(apiKey).post('/groups', { json: { name: 'Ação e reação 🙂' } })).status).toBe(201);
   });
 });
 
