@@ -7,6 +7,9 @@ import type { TunnelFaults } from './tunnel-faults.ts';
 /** Unsent bytes towards the driver at which reading from PostgreSQL pauses. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 
+/** PostgreSQL's message that a command was carried out, with what it was: `INSERT 0 1`, `COMMIT`. */
+const COMMAND_COMPLETE = /C\0\0..[A-Z]+[ \0]/s;
+
 /** What stands behind a host name of Neon's. */
 export interface Endpoint {
   host: string;
@@ -76,7 +79,11 @@ function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, fault
   postgres.on('drain', () => webSocket.resume());
   postgres.on('data', (chunk) => {
     if (isSilent) return;
-    if (losesAnswer) return webSocket.terminate();
+    if (losesAnswer) {
+      // Before the answer may come what else is under way: the driver sends its first query along with the password.
+      if (COMMAND_COMPLETE.test(chunk.toString('latin1'))) webSocket.terminate();
+      return;
+    }
     webSocket.send(chunk, () => {
       if (postgres.isPaused() && webSocket.bufferedAmount < HIGH_WATER_BYTES) postgres.resume();
     });

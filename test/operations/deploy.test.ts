@@ -110,7 +110,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const bound = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
     expect(bound('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
     expect(bound('d1')).toHaveLength(2);
-    expect(bound('durable_object_namespace')).toHaveLength(4);
+    expect(bound('durable_object_namespace')).toHaveLength(5);
     expect(bound('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: VERSION });
     expect(bound('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
     expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });

@@ -13,7 +13,10 @@ export const FILTERS = [
     slug: 'phase',
     label: 'Phase of flight',
     kind: 'select',
-    options: { sql: 'SELECT DISTINCT phase_of_flight FROM birdstrikes ORDER BY 1' },
+    // Bound to the states that a viewer is held to: otherwise it would be closed to them.
+    options: {
+      sql: 'SELECT DISTINCT phase_of_flight FROM birdstrikes WHERE true [[AND origin_state = ANY({{state}})]] ORDER BY 1',
+    },
   },
   { slug: 'period', label: 'Period', kind: 'date_range' },
   { slug: 'aircraft', label: 'Aircraft', kind: 'text' },

@@ -160,8 +160,13 @@ describe('an upload whose answer from the database is lost', () => {
     await disturb(company.id, { statement: 'INSERT INTO console.upload_jobs', effect: 'lose_answer' });
     const answer = await postFiles(company, [aFile('dados.csv', aTable(3))], queue);
     expect(answer).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
-    const { body } = await company.as.get('/v1/managed-tables/upload-jobs/active');
-    const [job] = body.records.filter(({ status }: { status: string }) => status === 'queued');
+    // PostgreSQL does what it was told, and may come to it after we have answered.
+    const queued = async () => {
+      const { body } = await company.as.get('/v1/managed-tables/upload-jobs/active');
+      return body.records.filter(({ status }: { status: string }) => status === 'queued');
+    };
+    await expect.poll(queued, { timeout: 10_000 }).toHaveLength(1);
+    const [job] = await queued();
     await sweep(queue, 2 * MINUTE);
     await deliverAll(queue);
     expect(await jobOf(company, job._id)).toMatchObject({ status: 'waiting_confirm', error: null });
