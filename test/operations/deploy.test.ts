@@ -116,7 +116,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
     expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
     expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
-    expect([schedules, migrationTag]).toEqual([[{ cron: '* * * * *' }], 'v1']);
+    expect([schedules, migrationTag]).toEqual([[{ cron: '* * * * *' }], 'v2']);
     for (const [name, { consumers }] of cloudflare.queues) {
       expect(consumers).toEqual([
         expect.objectContaining({
