@@ -33,7 +33,9 @@ beforeAll(async () => {
   ({ folder, remove } = await aLocalState('CONTROL_DB'));
   await inDatabase('CONTROL_DB', async (database) => {
     for (const id of ['a', 'b']) {
-      await database.query(`INSERT INTO companies (id, slug, name, created_at, updated_at) VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`);
+      await database.query(
+        `INSERT INTO companies (id, slug, name, created_at, updated_at) VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`,
+      );
       await database.query(user(id, `user-${id}`));
       // More than one statement takes.
       const ids = Array.from({ length: 60 }, (_, at) => `v-${id}-${at}`);
