@@ -92,11 +92,7 @@ it.each([
   ],
   ['what another service answers', Object.assign(new Error('401 bad key hidden'), { status: 401 }), 'status 401'],
   ['text that is no JSON', new SyntaxError('Unexpected token h, "hidden" is not valid JSON'), 'could not be parsed'],
-  [
-    'who signs in',
-    new Error('cannot open postgres://owner:hidden@host.test/db'),
-    'cannot open postgres://…@host.test/db',
-  ],
+  ['who signs in', new Error('cannot open wss://owner:hidden@host.test/db'), 'cannot open wss://…@host.test/db'],
 ])('leaves out %s, however deep it lies', (_what, error, shown) => {
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   logError('something_failed', new Error('outside', { cause: new Error('between', { cause: error }) }));
