@@ -1,5 +1,5 @@
-import { momentText, spanText, timeText } from './moments.ts';
 import type { Shown } from './number-format.ts';
+import { momentText, spanText, timeText } from './timestamps.ts';
 
 /** A number as the person sees it: dates, times and codes by their format; null where Excel shows nothing but `####`. */
 export function shownText(text: string, shown: Shown, epoch1904: boolean): string | null {

@@ -9,6 +9,12 @@ export interface ZipSource {
   stream(offset: number, length: number): ReadableStream<Uint8Array>;
 }
 
+/** A zip file that lies in memory. */
+export const zipOf = (bytes: Uint8Array): ZipSource => ({
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+  stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
+});
+
 const STORED = 0;
 /** Unpacked bytes that are handed on at a time. `DecompressionStream` gives 4 KB, and takes three times as long. */
 const PIECE_BYTES = 256 * 1024;

@@ -14,7 +14,7 @@ import { nowOf, record, type Turn, takeTurn } from './work.ts';
  * Which analysis a state belongs to: to be counted up whenever members of the state, or of what it holds, change. An
  * analysis that an earlier version of the program began starts over: its state means nothing to this one.
  */
-const ANALYSIS = 2;
+const ANALYSIS = 3;
 
 /** Where an analysis stands: what there is to read, the texts read to their end, and the one being read. */
 interface AnalysisState {

@@ -15,6 +15,9 @@ export const notMultipart = () =>
     message: 'Send the files as multipart/form-data, in the field "files".',
   });
 
+/** The body is no whole form; `message` says why. */
+export const malformedForm = (message: string) => new Failure('malformed', 'multipart.malformed', { message });
+
 export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append or replace' }]);
 
 export const noFiles = () => new Failure('invalid', 'upload.no_files');

@@ -66,3 +66,55 @@ export const rowsDiffer = (loaded: number, expected: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,
 });
+
+const inFile = (code: string, file: string, message: string): JobError => ({ code, message, file });
+
+export const workbookUnreadable = (file: string) =>
+  inFile('WORKBOOK_UNREADABLE', file, `A planilha "${file}" está corrompida ou não é um arquivo do Excel.`);
+
+export const workbookEncrypted = (file: string) =>
+  inFile('WORKBOOK_ENCRYPTED', file, `A planilha "${file}" é protegida por senha. Envie-a sem senha.`);
+
+export const workbookEmpty = (file: string) =>
+  inFile('NO_ROWS', file, `A planilha "${file}" não tem nenhuma linha de dados.`);
+
+export const workbookTooLarge = (file: string) =>
+  inFile(
+    'WORKBOOK_TOO_LARGE',
+    file,
+    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .csv e envie novamente.`,
+  );
+
+export const oldWorkbookTooLarge = (file: string) =>
+  inFile(
+    'WORKBOOK_TOO_LARGE',
+    file,
+    `A planilha "${file}" é grande demais para ser convertida. Salve-a como .xlsx e envie novamente.`,
+  );
+
+export const archiveDamaged = (file: string) =>
+  inFile('ZIP_CORRUPT', file, `O arquivo "${file}" está corrompido ou incompleto e não pôde ser descompactado.`);
+
+export const archiveEncrypted = (file: string) =>
+  inFile('ZIP_ENCRYPTED', file, `O arquivo "${file}" é protegido por senha. Envie-o sem senha.`);
+
+export const archiveNested = (file: string) =>
+  inFile('ZIP_NESTED', file, `O arquivo "${file}" contém outro .zip. Envie os arquivos em um único nível.`);
+
+export const archiveWithoutFiles = (file: string) =>
+  inFile('ZIP_NO_FILES', file, `O arquivo "${file}" não contém nenhum .csv, .xlsx ou .xls.`);
+
+export const archiveOfTooManyFiles = (file: string, limit: number) =>
+  inFile('ZIP_TOO_MANY_FILES', file, `O arquivo "${file}" contém mais de ${limit} arquivos.`);
+
+export const archiveTooLarge = (file: string) =>
+  inFile('ZIP_TOO_LARGE', file, `O conteúdo de "${file}" passa de 1 GB depois de descompactado.`);
+
+export const archiveOverRatio = (file: string) =>
+  inFile('ZIP_RATIO', file, `O conteúdo de "${file}" é grande demais para o tamanho do arquivo e foi recusado.`);
+
+export const archiveWithUnsafeName = (file: string) =>
+  inFile('ZIP_UNSAFE_NAME', file, `O arquivo "${file}" contém um caminho inválido ("..") e foi recusado.`);
+
+export const archiveMethodUnknown = (file: string) =>
+  inFile('ZIP_METHOD', file, `O arquivo "${file}" usa uma compressão que não é aceita. Compacte-o como .zip comum.`);

@@ -1,14 +1,15 @@
+import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
+import { MultipartReader } from '../../formats/multipart/reader.ts';
 import {
   MAX_FILES,
   MAX_UPLOAD_BYTES,
+  malformedForm,
   noFiles,
   notMultipart,
   tooLarge,
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
-import { fileName } from './file-name.ts';
-import { boundaryOf, MultipartReader, type PartHead } from './multipart.ts';
 import type { Segment } from './segments.ts';
 
 /** A file as it lies in R2, in the words of an upload job's record. */
@@ -67,7 +68,7 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
   } catch (error) {
     await forget(bucket, form.files);
     await reader.drain(DRAIN_BYTES);
-    throw error;
+    throw error instanceof MultipartMalformed ? malformedForm(error.message) : error;
   }
 }
 
@@ -104,14 +105,14 @@ export const filesOf = (companyId: string, jobId?: string): string =>
 export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
 
 /** Both ways to repeat a field in a form are in use. */
-const isFile = (head: PartHead): boolean => head.name === 'files' || head.name === 'files[]';
+const isFile = (head: PartHeaders): boolean => head.name === 'files' || head.name === 'files[]';
 
 /** Bytes of files together. */
 export const bytesOf = (files: { size_bytes: number }[]): number =>
   files.reduce((sum, file) => sum + file.size_bytes, 0);
 
 async function receiveFile(
-  head: PartHead,
+  head: PartHeaders,
   reader: MultipartReader,
   bucket: R2Bucket,
   prefix: string,
@@ -152,4 +153,24 @@ async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile
 async function fieldText(reader: MultipartReader): Promise<string> {
   const { bytes } = await reader.block(MAX_FIELD_BYTES);
   return Buffer.from(bytes).toString('utf8');
+}
+
+/** Characters of a file's name. */
+const MAX_NAME_LENGTH = 255;
+
+/**
+ * The name a sender gave a file, made fit to be stored and shown: the base name only, without control characters and
+ * invisible ones that change the direction of text, in one Unicode form, at most 255 characters with its extension kept.
+ */
+export function fileName(given: string): string {
+  const base = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);
+  const visible = base
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '')
+    .normalize('NFC')
+    .trim();
+  const characters = Array.from(visible);
+  if (characters.length <= MAX_NAME_LENGTH) return visible;
+  const dot = visible.lastIndexOf('.');
+  const extension = dot > 0 ? Array.from(visible.slice(dot)).slice(0, 16) : [];
+  return [...characters.slice(0, MAX_NAME_LENGTH - extension.length), ...extension].join('');
 }

@@ -3,17 +3,21 @@ import { contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
-import { chooseEntries } from './archive/choose.ts';
-import * as archiveProblems from './archive/problems.ts';
+import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
-import { fileName } from './file-name.ts';
 import type { Source } from './job.ts';
-import { fileMissing, JobProblem } from './problems.ts';
-import { filesOf, type StoredFile, segmentsOf } from './receive.ts';
+import {
+  archiveDamaged,
+  archiveOfTooManyFiles,
+  archiveTooLarge,
+  fileMissing,
+  JobProblem,
+  workbookTooLarge,
+  workbookUnreadable,
+} from './problems.ts';
+import { fileName, filesOf, type StoredFile, segmentsOf } from './receive.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
-import { beginConversion, type ConversionState, convertOn } from './workbook/convert.ts';
-import { convertOldWorkbook } from './workbook/old.ts';
-import * as workbookProblems from './workbook/problems.ts';
+import { beginConversion, type ConversionState, convertOldWorkbook, convertOn } from './workbook.ts';
 
 /** What lies in R2, under a name that people know. */
 interface Stored {
@@ -70,9 +74,9 @@ export async function prepareOn(
   const { become, bytes } = await step(ctx, jobId, items[index] as Item);
   const all = items.toSpliced(index, 1, ...become);
   if (all.reduce((sum, item) => sum + madeOf(item), 0) > MAX_WORKBOOK_BYTES) {
-    throw new JobProblem(workbookProblems.tooLarge(nameOf(items[index])));
+    throw new JobProblem(workbookTooLarge(nameOf(items[index])));
   }
-  if (all.length > MAX_ITEMS) throw new JobProblem(archiveProblems.tooManyEntries(nameOf(items[index]), MAX_ITEMS));
+  if (all.length > MAX_ITEMS) throw new JobProblem(archiveOfTooManyFiles(nameOf(items[index]), MAX_ITEMS));
   return { items: all, bytes };
 }
 
@@ -116,7 +120,7 @@ async function lookInto(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (content === 'zip') return { become: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
   if (content === 'old') return convertOld(ctx, jobId, stored);
   if (content === 'text' && extension === '.xls') return { become: [text], bytes: 0 };
-  throw new JobProblem(workbookProblems.unreadable(name));
+  throw new JobProblem(workbookUnreadable(name));
 }
 
 async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> {
@@ -147,8 +151,8 @@ async function unpackEntry(ctx: CompanyContext, jobId: string, item: Item & { ki
 }
 
 function archiveProblem(error: unknown, archive: string): unknown {
-  if (error instanceof ZipTooLarge) return new JobProblem(archiveProblems.tooLarge(archive));
-  return error instanceof ZipDamaged ? new JobProblem(archiveProblems.damaged(archive)) : error;
+  if (error instanceof ZipTooLarge) return new JobProblem(archiveTooLarge(archive));
+  return error instanceof ZipDamaged ? new JobProblem(archiveDamaged(archive)) : error;
 }
 
 async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & { kind: 'workbook' }): Promise<Step> {

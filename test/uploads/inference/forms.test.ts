@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ColumnType, finish, type Inference, planLoad } from '../../../src/modules/uploads/inference/index.ts';
-import { bytesOf, copyData, loadColumns, parseCopyText, readFile } from './reading.ts';
+import { parseCopyText } from '../../formats/copy/parsing.ts';
+import { bytesOf, copyData, loadColumns, readFile } from './reading.ts';
 
 /** What each file's values of column `v` are loaded as, converted or as they stand, and what was proposed. */
 function loadAll(texts: string[], type?: ColumnType, block?: number) {

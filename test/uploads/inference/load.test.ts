@@ -6,7 +6,8 @@ import {
   type LoadPlan,
   planLoad,
 } from '../../../src/modules/uploads/inference/index.ts';
-import { bytesOf, copyData, inferBytes, loadColumns, parseCopyText, readFile, refusal } from './reading.ts';
+import { parseCopyText } from '../../formats/copy/parsing.ts';
+import { bytesOf, copyData, inferBytes, loadColumns, readFile, refusal } from './reading.ts';
 
 function planOf(text: string | Uint8Array, types: Record<string, ColumnType> = {}): LoadPlan {
   const inference = inferBytes(typeof text === 'string' ? bytesOf(text) : text);

@@ -11,6 +11,8 @@ import {
   planLoad,
 } from '../../../src/modules/uploads/inference/index.ts';
 
+import { parseCopyText } from '../../formats/copy/parsing.ts';
+
 const encoder = new TextEncoder();
 
 /** Text as the bytes of a file. */
@@ -80,22 +82,6 @@ export function copyData(plan: LoadPlan, bytes: Uint8Array, block = 1 << 16): { 
     text: pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(piece)).join(''),
     rows,
   };
-}
-
-const LETTERS: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
-
-/** COPY's text form as rows of values. */
-export function parseCopyText(text: string): (string | null)[][] {
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) =>
-      line
-        .split('\t')
-        .map((cell) =>
-          cell === '\\N' ? null : cell.replace(/\\(.)/g, (_, letter: string) => LETTERS[letter] ?? letter),
-        ),
-    );
 }
 
 /** Every row of a file as it is loaded when all columns are text. */

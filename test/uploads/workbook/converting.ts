@@ -1,9 +1,7 @@
-import { readDirectory } from '../../../src/formats/zip/directory.ts';
-import { zipOf } from '../../../src/formats/zip/memory.ts';
+import { zipOf } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { readSegments } from '../../../src/modules/uploads/segments.ts';
-import { beginConversion, convertOn } from '../../../src/modules/uploads/workbook/convert.ts';
-import { convertOldWorkbook } from '../../../src/modules/uploads/workbook/old.ts';
+import { beginConversion, convertOldWorkbook, convertOn } from '../../../src/modules/uploads/workbook.ts';
 
 /** Objects of R2, kept in memory, and the bytes that were put there. */
 function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
@@ -20,8 +18,6 @@ function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
   };
   return bucket as unknown as R2Bucket;
 }
-
-export const entriesOf = (bytes: Uint8Array) => readDirectory(zipOf(bytes).read, bytes.length);
 
 /** The text that a workbook becomes, converted in messages of `budget` bytes, its state going through JSON in between. */
 export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes: number) => void): Promise<string> {

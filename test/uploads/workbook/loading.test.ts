@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { planLoad } from '../../../src/modules/uploads/inference/index.ts';
-import { copyData, loadColumns, parseCopyText } from '../inference/reading.ts';
+import { parseCopyText } from '../../formats/copy/parsing.ts';
+import { copyData, loadColumns } from '../inference/reading.ts';
 import { aSheet, type Cell } from '../workbooks.ts';
 import { inferSheet, textOf } from './converting.ts';
 

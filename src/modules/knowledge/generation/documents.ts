@@ -1,9 +1,9 @@
+import { decodeWhole } from '../../../formats/text/detect.ts';
 import { WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
 import { readSmallWorkbook } from '../../../formats/workbook/small.ts';
 import { CDATA, CLOSE, CUT, decodeText, EMPTY, OPEN, TEXT, XmlReader, XmlUnreadable } from '../../../formats/xml.ts';
 import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/directory.ts';
-import { zipOf } from '../../../formats/zip/memory.ts';
-import { unpackWhole } from '../../../formats/zip/unpack.ts';
+import { unpackWhole, zipOf } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';
 
 /** Most that the parts of an Office file may hold when unpacked: a small archive can claim to hold a lot. */
@@ -31,26 +31,10 @@ function reader(name: string): (bytes: Uint8Array<ArrayBuffer>) => string | Prom
   return /\.xlsx$/i.test(name) ? textOfWorkbook : plainText;
 }
 
-const BOMS = [
-  { bytes: [0xef, 0xbb, 0xbf], encoding: 'utf-8' },
-  { bytes: [0xff, 0xfe], encoding: 'utf-16le' },
-  { bytes: [0xfe, 0xff], encoding: 'utf-16be' },
-];
-
-/** Text in the encoding that its first bytes name, else UTF-8, else what Windows writes in the West. */
 function plainText(bytes: Uint8Array): string {
-  const bom = BOMS.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte));
-  const text = decoded(bytes, bom?.encoding ?? 'utf-8') ?? decoded(bytes, 'windows-1252') ?? '';
+  const text = decodeWhole(bytes);
   if (text.includes('\0')) throw badFile('is no text');
   return text;
-}
-
-function decoded(bytes: Uint8Array, encoding: string): string | undefined {
-  try {
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Reads an Office file. @throws Failure for one that is damaged, something else, or large when unpacked */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { boundaryOf, MultipartMalformed } from '../../../formats/multipart/headers.ts';
+import { type Part, readSmallForm } from '../../../formats/multipart/reader.ts';
 import { invalid } from '../../../kernel/failure.ts';
-import { readBounded } from '../../../platform/bounded.ts';
 import { isAccepted } from './documents.ts';
 import { ACCEPTED_FILE_TYPES, badFile, fileTooLarge, malformedForm } from './failures.ts';
 import type { ConceptGeneration } from './service.ts';
@@ -38,27 +39,28 @@ export const conceptGenerationForm = z.object({
  * @throws Failure invalid, naming the fields at fault; `request.too_large`; `multipart.malformed`
  */
 export async function readConceptForm(request: Request): Promise<ConceptGeneration> {
-  const bytes = await readBounded(request.body, MAX_FILE_BYTES + MAX_FORM_BYTES);
-  if (bytes === null) throw fileTooLarge(MAX_FILE_BYTES);
-  const form = await parse(request, bytes);
-  const files = [...form.values()].filter((value) => typeof value !== 'string').filter(wasChosen);
+  const parts = await readParts(request);
+  const files = parts.filter(isFile).filter(wasChosen);
   if (files.length > 1) throw badFile('must be one file at most');
-  if (form.getAll('file').some((value) => typeof value === 'string' && value !== '')) throw badFile('must be a file');
+  if (parts.some((part) => part.name === 'file' && !isFile(part) && part.bytes.length > 0)) {
+    throw badFile('must be a file');
+  }
   const [file] = files;
-  if (file && !isAccepted(file.name)) throw badFile(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
-  if (file && file.size > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
-  if (file?.size === 0) throw badFile('is empty');
-  const domains = [...form.getAll('business_domains'), ...form.getAll('business_domains[]')];
+  if (file && !isAccepted(file.filename)) throw badFile(`must be one of ${ACCEPTED_FILE_TYPES.join(', ')}`);
+  if (file && file.bytes.length > MAX_FILE_BYTES) throw fileTooLarge(MAX_FILE_BYTES);
+  if (file?.bytes.length === 0) throw badFile('is empty');
+  const domains = valuesOf(parts, ['business_domains', 'business_domains[]']);
+  const [text] = valuesOf(parts, ['text']);
   const parsed = conceptGeneration.safeParse({
     ...(domains.length > 0 && { business_domains: domains }),
-    ...(form.has('text') && { text: form.get('text') }),
+    ...(text !== undefined && { text }),
   });
   if (!parsed.success) {
     throw invalid(parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
   }
   return {
     ...generationOf(parsed.data),
-    ...(file && { file: { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) } }),
+    ...(file && { file: { name: file.filename, bytes: file.bytes } }),
   };
 }
 
@@ -68,14 +70,24 @@ export const generationOf = ({ business_domains, text }: z.output<typeof concept
   ...(text !== undefined && { text }),
 });
 
-/** A browser's "no file chosen" has neither a name nor content. */
-const wasChosen = (file: File): boolean => file.name !== '' || file.size > 0;
+const isFile = (part: Part): part is Part & { filename: string } => part.filename !== null;
 
-async function parse(request: Request, bytes: Uint8Array<ArrayBuffer>): Promise<FormData> {
-  try {
-    const headers = { 'content-type': request.headers.get('content-type') ?? '' };
-    return await new Response(bytes, { headers }).formData();
-  } catch {
-    throw malformedForm();
-  }
+/** A browser's "no file chosen" has neither a name nor content. */
+const wasChosen = (file: Part): boolean => file.filename !== '' || file.bytes.length > 0;
+
+const decoder = new TextDecoder();
+
+/** The values of fields; a file where a text is due stays one, for the validation to find. */
+const valuesOf = (parts: Part[], names: string[]): unknown[] =>
+  names.flatMap((name) =>
+    parts.filter((part) => part.name === name).map((part) => (isFile(part) ? part : decoder.decode(part.bytes))),
+  );
+
+async function readParts(request: Request): Promise<Part[]> {
+  const boundary = boundaryOf(request.headers.get('content-type'));
+  if (!boundary || !request.body) throw malformedForm();
+  const bounds = { maxBytes: MAX_FILE_BYTES + MAX_FORM_BYTES, tooLarge: () => fileTooLarge(MAX_FILE_BYTES) };
+  return readSmallForm(request.body, boundary, bounds).catch((error: unknown) => {
+    throw error instanceof MultipartMalformed ? malformedForm() : error;
+  });
 }

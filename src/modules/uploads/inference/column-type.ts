@@ -1,4 +1,3 @@
-import type { ColumnState } from './columns.ts';
 import {
   BOOLEANS,
   COMMAED,
@@ -15,7 +14,8 @@ import {
   SAW_TIME,
   SAW_TRUE,
   WORDS,
-} from './forms.ts';
+} from '../../../formats/values/forms.ts';
+import type { ColumnState } from './columns.ts';
 import { asksYesOrNo } from './header.ts';
 import type { ColumnType } from './schema.ts';
 

@@ -1,4 +1,15 @@
-import { ANY, BLANK, COMMAED, DATES, DECIMALS, DMY, INTEGER, MDY, POINTED, SAW_TIME } from './forms.ts';
+import {
+  ANY,
+  BLANK,
+  COMMAED,
+  DATES,
+  DECIMALS,
+  DMY,
+  INTEGER,
+  MDY,
+  POINTED,
+  SAW_TIME,
+} from '../../../formats/values/forms.ts';
 
 /** A value of a record that is kept: its field, text (cut when very long), forms and `SAW_…`. */
 export type KeptCell = [field: number, text: string, forms: number, saw: number];

@@ -1,12 +1,14 @@
-import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from './conversion.ts';
-import { conversionTo, convert } from './convert.ts';
-import { decoderOf, utf8Of1252 } from './encoding.ts';
+import { CopyText } from '../../../formats/copy/text.ts';
+import { BARE, ESCAPED, QUOTED } from '../../../formats/csv/field.ts';
+import { type Fields, fieldText } from '../../../formats/csv/records.ts';
+import { type Decode, decoderOf } from '../../../formats/text/decode.ts';
+import { isBlank } from '../../../formats/values/classify.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
+import { convert } from '../../../formats/values/convert.ts';
+import { POINT } from '../../../formats/values/forms.ts';
 import { InferenceError, shown } from './errors.ts';
-import { POINT } from './forms.ts';
-import { type Fields, fieldText } from './records.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
-import { BARE, ESCAPED, QUOTED } from './special-field.ts';
-import { type Decode, isBlank } from './types.ts';
+import { conversionTo } from './values.ts';
 
 /** A column as it is written for COPY. */
 export interface WrittenColumn {
@@ -26,24 +28,7 @@ interface Around {
   zone: ZoneEdges | null;
 }
 
-const TAB = 9;
-const LINE_FEED = 10;
-const CARRIAGE_RETURN = 13;
-const BACKSLASH = 92;
-
-/** The letter after the backslash for bytes that COPY's text form escapes; 0 for all others. */
-const ESCAPES = new Uint8Array(256);
-ESCAPES[TAB] = 116;
-ESCAPES[LINE_FEED] = 110;
-ESCAPES[CARRIAGE_RETURN] = 114;
-ESCAPES[BACKSLASH] = BACKSLASH;
-
-const encoder = new TextEncoder();
-
-/**
- * Writes records as COPY's text form in UTF-8 (tabs, `\N` for null). Bytes are copied where nothing changes. Not as
- * CSV: before version 18 Postgres ends the data at a line `\.`, also within quotes.
- */
+/** Writes the records of a file as rows for COPY: their bytes are copied where nothing changes. */
 export class CopyWriter {
   rows = 0;
   readonly #file: FileReading;
@@ -53,12 +38,11 @@ export class CopyWriter {
   readonly #decode: Decode;
   /** Quotes that stand doubled inside quotes, -1 where they are escaped otherwise. */
   readonly #doubled: number;
-  readonly #latin: boolean;
+  readonly #is1252: boolean;
   readonly #conversions: (Conversion | null)[];
   /** Those of a workbook's numbers, which have a point however the texts beside them are written; else the same. */
   readonly #ofNumbers: (Conversion | null)[];
-  #out: Uint8Array;
-  #at = 0;
+  readonly #out: CopyText;
 
   constructor({ file, zone }: Around, columns: WrittenColumn[], bytes: Uint8Array, fields: Fields) {
     this.#file = file;
@@ -68,7 +52,7 @@ export class CopyWriter {
     this.#decode = decoderOf(file.encoding);
     const { quote, escape: escaping } = file.dialect;
     this.#doubled = quote !== null && escaping === 'doubled' ? quote.charCodeAt(0) : -1;
-    this.#latin = file.encoding === 'windows-1252';
+    this.#is1252 = file.encoding === 'windows-1252';
     this.#conversions = columns.map(({ type, formats }) =>
       type === 'text' ? null : conversionTo(type, formats, zone),
     );
@@ -76,12 +60,12 @@ export class CopyWriter {
       file.dialect.sheet === true
         ? this.#conversions.map((conversion) => conversion && { ...conversion, decimal: POINT })
         : this.#conversions;
-    this.#out = new Uint8Array(bytes.length + (bytes.length >> 2) + 1024);
+    this.#out = new CopyText(bytes.length + (bytes.length >> 2) + 1024);
   }
 
   /** What was written so far. */
   data(): Uint8Array {
-    return this.#out.subarray(0, this.#at);
+    return this.#out.data();
   }
 
   /** Writes the record that the fields hold; nothing when none has a value. */
@@ -95,27 +79,28 @@ export class CopyWriter {
       const conversion = (isBare ? this.#ofNumbers : this.#conversions)[index] as Conversion | null;
       const start = starts[field] as number;
       const end = ends[field] as number;
-      this.#reserve((end - start) * 3 + CONVERSION_ROOM);
-      if (index > 0) this.#out[this.#at++] = TAB;
+      if (index > 0) this.#out.endValue();
       if (field >= count || start === end) this.#null(column, line);
       else if (conversion === null) this.#text(field, start, end);
-      else if (column.asIs) this.#copy(start, end);
+      else if (column.asIs) this.#out.copy(this.#bytes, start, end);
       else this.#convert(column, conversion, start, end, line);
     }
-    this.#out[this.#at++] = LINE_FEED;
+    this.#out.endRow();
     this.rows++;
   }
 
   #null(column: WrittenColumn, line: number): void {
     if (!column.nullable) throw doesNotFit(this.#file, column, line, '');
-    this.#out[this.#at++] = BACKSLASH;
-    this.#out[this.#at++] = 78;
+    this.#out.writeNull();
   }
 
   #convert(column: WrittenColumn, conversion: Conversion, start: number, end: number, line: number): void {
-    const written = convert(this.#out, this.#at, this.#bytes, start, end, conversion, this.#decode);
-    if (written === NULL) this.#null(column, line);
-    else if (written !== MISFIT) this.#at = written;
+    const out = this.#out;
+    // Letters of Windows-1252 take up to three bytes in UTF-8.
+    out.reserve((end - start) * 3 + CONVERSION_ROOM);
+    const length = convert(out.bytes, out.length, this.#bytes, start, end, conversion, this.#decode);
+    if (length === NULL) this.#null(column, line);
+    else if (length !== MISFIT) out.length = length;
     else {
       const value = fieldText(this.#bytes, this.#fields, column.field, this.#file.dialect, this.#decode);
       throw doesNotFit(this.#file, column, line, value);
@@ -124,41 +109,10 @@ export class CopyWriter {
 
   #text(field: number, start: number, end: number): void {
     const kind = this.#fields.kinds[field];
-    if (kind === BARE || kind === QUOTED) this.#escape(this.#bytes, start, end, -1, this.#latin);
-    else if (kind === ESCAPED && this.#doubled >= 0) this.#escape(this.#bytes, start, end, this.#doubled, this.#latin);
-    else {
-      const value = fieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode);
-      const bytes = encoder.encode(value);
-      this.#reserve(bytes.length * 2 + CONVERSION_ROOM);
-      this.#escape(bytes, 0, bytes.length, -1, false);
-    }
-  }
-
-  #escape(bytes: Uint8Array, start: number, end: number, doubled: number, latin: boolean): void {
-    const out = this.#out;
-    let at = this.#at;
-    for (let index = start; index < end; index++) {
-      const byte = bytes[index] as number;
-      const letter = ESCAPES[byte] as number;
-      if (letter !== 0) {
-        out[at++] = BACKSLASH;
-        out[at++] = letter;
-      } else if (latin && byte >= 128) {
-        for (const piece of utf8Of1252(byte)) out[at++] = piece;
-      } else {
-        out[at++] = byte;
-        if (byte === doubled && bytes[index + 1] === byte) index++;
-      }
-    }
-    this.#at = at;
-  }
-
-  #copy(start: number, end: number): void {
-    const out = this.#out;
-    const bytes = this.#bytes;
-    let at = this.#at;
-    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
-    this.#at = at;
+    if (kind === BARE || kind === QUOTED) this.#out.escape(this.#bytes, start, end, -1, this.#is1252);
+    else if (kind === ESCAPED && this.#doubled >= 0) {
+      this.#out.escape(this.#bytes, start, end, this.#doubled, this.#is1252);
+    } else this.#out.writeText(fieldText(this.#bytes, this.#fields, field, this.#file.dialect, this.#decode));
   }
 
   #hasValue(): boolean {
@@ -167,13 +121,6 @@ export class CopyWriter {
       if (!isBlank(this.#bytes, starts[field] as number, ends[field] as number, this.#decode)) return true;
     }
     return false;
-  }
-
-  #reserve(length: number): void {
-    if (this.#at + length <= this.#out.length) return;
-    const larger = new Uint8Array(this.#out.length * 2 + length);
-    larger.set(this.data());
-    this.#out = larger;
   }
 }
 

@@ -1,3 +1,4 @@
+import { MAX_FIELDS, TooManyFields } from '../../../formats/csv/records.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
@@ -50,4 +51,38 @@ export function shown(value: string): string {
 export function tooManyColumns(file: string, width: number): InferenceError {
   const message = `O arquivo ${file} tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`;
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
+}
+
+/** The error of bytes that are no text in the encoding that the file claims. */
+export function unreadable(line: number, encoding: string): InferenceError {
+  const message = `O arquivo não pôde ser lido como texto ${encoding}: há bytes inválidos a partir da linha ${line}.`;
+  return new InferenceError('UNREADABLE_BYTES', message, { line });
+}
+
+export function nulByte(line: number): InferenceError {
+  const message = `A linha ${line} contém um byte nulo: o arquivo não é um texto válido.`;
+  return new InferenceError('NUL_BYTE', message, { line });
+}
+
+export function unclosedQuote(line: number): InferenceError {
+  const message = `As aspas abertas no registro da linha ${line} nunca são fechadas.`;
+  return new InferenceError('UNCLOSED_QUOTE', message, { line });
+}
+
+export function recordTooLarge(line: number): InferenceError {
+  const message = `O registro que começa na linha ${line} passa de 16 MiB; talvez falte fechar aspas.`;
+  return new InferenceError('RECORD_TOO_LARGE', message, { line });
+}
+
+/** What scanning a file threw, worded. */
+export function wordScanError(error: unknown): unknown {
+  if (!(error instanceof TooManyFields)) return error;
+  const { line } = error;
+  return new InferenceError('TOO_MANY_FIELDS', `A linha ${line} tem mais de ${MAX_FIELDS} campos.`, { line });
+}
+
+/** The error of a row with more fields than its table has columns; `value` is the first that has none. */
+export function tooManyValues(line: number, width: number, count: number, value: string): InferenceError {
+  const message = `A linha ${line} tem ${count} campos, mas a tabela tem ${width} colunas.`;
+  return new InferenceError('TOO_MANY_FIELDS', message, { line, value: shown(value) });
 }

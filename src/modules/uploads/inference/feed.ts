@@ -1,24 +1,32 @@
-import { newColumn } from './columns.ts';
-import { sniff, sniffSheet } from './dialect.ts';
+import { hasEndOfData, NEVER_QUOTE } from '../../../formats/copy/csv.ts';
+import type { Dialect } from '../../../formats/csv/dialect.ts';
+import { HEAD_BYTES } from '../../../formats/csv/head.ts';
+import type { Quoting } from '../../../formats/csv/quoting.ts';
+import { scan } from '../../../formats/csv/records.ts';
+import { sniff, sniffSheet } from '../../../formats/csv/sniff.ts';
+import { type Decode, decoderOf, encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
 import {
-  beginningEncoding,
-  controlCharacter,
-  decoderOf,
+  countLineEnds,
+  countUtf8Lines,
+  guessEncoding,
   hasHighBytes,
+  hasUndefined1252,
+  indexOfControl,
   isUtf8,
-  sourceLength,
+} from '../../../formats/text/detect.ts';
+import { newColumn } from './columns.ts';
+import {
+  InferenceError,
+  nulByte,
+  recordTooLarge,
+  tooManyColumns,
+  unclosedQuote,
   unreadable,
-  workingBytes,
-} from './encoding.ts';
-import { InferenceError, tooManyColumns } from './errors.ts';
-import { HEAD_BYTES } from './head.ts';
-import { NEVER_QUOTE } from './quoting.ts';
-import { scan } from './records.ts';
+  wordScanError,
+} from './errors.ts';
 import { QuotesBroken, RecordFold } from './rows.ts';
-import type { Dialect } from './schema.ts';
 import { linesBefore } from './skipped.ts';
-import { type InferenceState, MAX_RECORD_BYTES, MAX_WIDTH, type Quoting } from './state.ts';
-import type { Decode } from './types.ts';
+import { type InferenceState, MAX_RECORD_BYTES, MAX_WIDTH } from './state.ts';
 
 /** The state before a text's first block. @param hint its name, and whether it was made of a workbook's sheet */
 export function beginInference({ fileName, sheet = false }: { fileName: string; sheet?: boolean }): InferenceState {
@@ -34,7 +42,7 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
     beyondAscii: false,
     undefinedBytes: false,
     dialect: null,
-    quoting: sheet ? 'kept' : 'open',
+    quoting: sheet ? 'quoted' : 'undecided',
     width: 0,
     preambleLeft: 0,
     rowNames: false,
@@ -69,7 +77,8 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
 export function feed(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
     return take(state, block, isLast);
-  } catch (error) {
+  } catch (caught) {
+    const error = wordScanError(caught);
     const quoting = otherQuoting(state, error);
     if (quoting !== null) return startOver(state, quoting);
     if (!(error instanceof InferenceError)) throw error;
@@ -80,13 +89,14 @@ export function feed(state: InferenceState, block: Uint8Array, isLast: boolean):
 function take(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   let bytes = block;
   if (state.encoding === null) {
-    const { encoding, mark } = beginningEncoding(block);
+    const { encoding, markLength } = guessEncoding(block);
     state.encoding = encoding;
-    state.encodingCertain = mark > 0 || encoding !== 'utf-8';
-    state.offset += mark;
-    bytes = block.subarray(mark);
+    state.encodingCertain = markLength > 0 || encoding !== 'utf-8';
+    state.offset += markLength;
+    bytes = block.subarray(markLength);
   }
-  const working = workingBytes(bytes, state.encoding, isLast, state.line);
+  const working = scannableBytes(bytes, state.encoding, isLast);
+  if (working === null) throw unreadable(state.line, 'UTF-16');
   const restart = checkBytes(state, working, isLast);
   if (restart !== null) return restart;
 
@@ -113,7 +123,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     state.columns = Array.from({ length: layout.width }, newColumn);
   }
   const taken = takeRecords(state, working, isLast, state.dialect, decode);
-  state.offset += sourceLength(working, taken, state.encoding);
+  state.offset += encodedLength(working, taken, state.encoding);
   if (isLast) state.done = true;
   else if (taken === 0) {
     if (block.length >= MAX_RECORD_BYTES) throw recordTooLarge(state.line);
@@ -128,11 +138,11 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
  * that has too many fields without them decides for quotes, whatever else is wrong with them.
  */
 function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
-  if (state.quoting === 'kept' || state.dialect === null) return null;
-  if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'kept' : null;
+  if (state.quoting === 'quoted' || state.dialect === null) return null;
+  if (state.dialect.quote === null) return isError(error, 'TOO_MANY_FIELDS') ? 'quoted' : null;
   const broken =
     error instanceof QuotesBroken || isError(error, 'UNCLOSED_QUOTE') || isError(error, 'RECORD_TOO_LARGE');
-  return broken ? 'without' : null;
+  return broken ? 'unquoted' : null;
 }
 
 const isError = (error: unknown, code: InferenceError['code']): boolean =>
@@ -152,13 +162,13 @@ function atLeast(state: InferenceState, bytes: number): InferenceState {
 /** Refuses bytes that are no text; answers a fresh start where the bytes contradict UTF-8 after letters of it were read. */
 function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): InferenceState | null {
   const nul = bytes.indexOf(0);
-  if (nul >= 0) throw nulByte(state.line + lineEnds(bytes, nul));
+  if (nul >= 0) throw nulByte(state.line + countLineEnds(bytes, nul));
   if (!hasHighBytes(bytes)) {
     if (state.encoding === 'windows-1252') checkControls(state, bytes);
     return null;
   }
   if (state.encoding === 'utf-8' && !isUtf8(bytes, isLast)) {
-    if (state.encodingCertain) throw unreadable(state.line + linesOfUtf8(bytes), 'UTF-8');
+    if (state.encodingCertain) throw unreadable(state.line + countUtf8Lines(bytes), 'UTF-8');
     if (state.beyondAscii) {
       return startOver({ ...state, encoding: 'windows-1252' }, state.quoting);
     }
@@ -170,31 +180,10 @@ function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): 
   return null;
 }
 
-const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
-
 function checkControls(state: InferenceState, bytes: Uint8Array): void {
-  const control = controlCharacter(bytes);
-  if (control >= 0) throw unreadable(state.line + lineEnds(bytes, control), 'UTF-8 ou Windows-1252');
-  state.undefinedBytes ||= UNDEFINED_1252.some((byte) => bytes.includes(byte));
-}
-
-/** Lines at the beginning that are UTF-8. */
-function linesOfUtf8(bytes: Uint8Array): number {
-  let lines = 0;
-  for (let at = 0; ; lines++) {
-    const end = bytes.indexOf(10, at) + 1;
-    if (end === 0 || !isUtf8(bytes.subarray(at, end), true)) return lines;
-    at = end;
-  }
-}
-
-/** Line ends before `end`: each LF, CRLF and CR. */
-function lineEnds(bytes: Uint8Array, end: number): number {
-  let count = 0;
-  for (let index = 0; index < end; index++) {
-    if (bytes[index] === 10 || (bytes[index] === 13 && bytes[index + 1] !== 10)) count++;
-  }
-  return count;
+  const control = indexOfControl(bytes);
+  if (control >= 0) throw unreadable(state.line + countLineEnds(bytes, control), 'UTF-8 ou Windows-1252');
+  state.undefinedBytes ||= hasUndefined1252(bytes);
 }
 
 /** Folds the block's whole records into the state; answers how many bytes they are. */
@@ -205,7 +194,7 @@ function takeRecords(
   dialect: Dialect,
   decode: Decode,
 ): number {
-  if (hasEndMarker(bytes) || (dialect.quote === null && bytes.includes(NEVER_QUOTE))) state.irregular = true;
+  if (hasEndOfData(bytes) || (dialect.quote === null && bytes.includes(NEVER_QUOTE))) state.irregular = true;
   const fold = new RecordFold(state, bytes, dialect, decode);
   const { end, line, unclosed } = scan(bytes, 0, isLast, dialect, state.line, fold.fields, (start, stop, at) =>
     fold.take(start, stop, at),
@@ -213,33 +202,4 @@ function takeRecords(
   if (unclosed) throw unclosedQuote(line);
   state.line = line;
   return end;
-}
-
-/** Whether a line is `\.` alone: the end of the data to older versions of Postgres's COPY. */
-function hasEndMarker(bytes: Uint8Array): boolean {
-  const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
-  for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {
-    if (bytes[at + 1] === 46 && isEdge(bytes[at - 1]) && isEdge(bytes[at + 2])) return true;
-  }
-  return false;
-}
-
-function nulByte(line: number): InferenceError {
-  return new InferenceError('NUL_BYTE', `A linha ${line} contém um byte nulo: o arquivo não é um texto válido.`, {
-    line,
-  });
-}
-
-function unclosedQuote(line: number): InferenceError {
-  return new InferenceError('UNCLOSED_QUOTE', `As aspas abertas no registro da linha ${line} nunca são fechadas.`, {
-    line,
-  });
-}
-
-function recordTooLarge(line: number): InferenceError {
-  return new InferenceError(
-    'RECORD_TOO_LARGE',
-    `O registro que começa na linha ${line} passa de 16 MiB; talvez falte fechar aspas.`,
-    { line },
-  );
 }

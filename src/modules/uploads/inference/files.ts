@@ -1,7 +1,7 @@
+import { BLANK } from '../../../formats/values/forms.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import type { ColumnState } from './columns.ts';
 import { InferenceError, tooManyColumns } from './errors.ts';
-import { BLANK } from './forms.ts';
 import { decideHeader, type HeaderDecision, headerCells, typedForms, usedWidth } from './header.ts';
 import { columnNames } from './names.ts';
 import { takeTrailing } from './rows.ts';

@@ -1,15 +1,15 @@
+import { formName, SAW_EDGE, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
 import { dateForms, decimalForms, formsOf, typeOf } from './column-type.ts';
 import { type ColumnState, foldCell, hintsOf, mergeColumns, newColumn, type Witness } from './columns.ts';
-import { sampleValue } from './convert.ts';
 import { type DecidedFile, decideFiles, placesIn, rowsOf } from './files.ts';
-import { formName, SAW_EDGE, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS } from './forms.ts';
 import { matchTable, namesOf, type TableColumn } from './into-table.ts';
 import { tableName } from './names.ts';
 import { isReadByPostgres, readingOf } from './reading.ts';
 import type { ColumnFormats, ColumnType, FoundColumn, Inference, InferredColumn, RowValue } from './schema.ts';
 import { skippedLines } from './skipped.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
+import { sampleValue } from './values.ts';
 
 /** A column's friendly name has at most so many UTF-16 units. */
 const MAX_DISPLAY_NAME = 255;

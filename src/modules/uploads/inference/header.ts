@@ -1,5 +1,16 @@
+import {
+  BLANK,
+  BOOLEANS,
+  DATES,
+  DECIMALS,
+  INTEGER,
+  LETTERS,
+  ONE_ZERO,
+  SAW_FALSE,
+  SAW_TRUE,
+  WORDS,
+} from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
-import { BLANK, BOOLEANS, DATES, DECIMALS, INTEGER, LETTERS, ONE_ZERO, SAW_FALSE, SAW_TRUE, WORDS } from './forms.ts';
 import { columnName } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 

@@ -19,7 +19,7 @@
  * Sessions that load have `SET LOCAL DateStyle = <plan.dateStyle>` and `SET LOCAL TimeZone` (confirm's, or UTC).
  * All failures are `InferenceError` (code, Portuguese message, where: file, line, column, value).
  */
-export type { ZoneEdges } from './conversion.ts';
+export type { ZoneEdges } from '../../../formats/values/conversion.ts';
 export { InferenceError, type InferenceErrorCode, shown, type Whereabouts } from './errors.ts';
 export { beginInference, feed } from './feed.ts';
 export { finish } from './finish.ts';
@@ -29,7 +29,6 @@ export { columnName, columnNames, tableName } from './names.ts';
 export type {
   ColumnEvidence,
   ColumnType,
-  Dialect,
   FileReading,
   FoundColumn,
   Inference,

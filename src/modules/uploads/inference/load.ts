@@ -1,9 +1,11 @@
-import type { ZoneEdges } from './conversion.ts';
+import { csvOptions } from '../../../formats/copy/csv.ts';
+import { TEXT_OPTIONS } from '../../../formats/copy/text.ts';
+import { type Fields, newFields, scan } from '../../../formats/csv/records.ts';
+import { encodedLength, scannableBytes } from '../../../formats/text/decode.ts';
+import type { ZoneEdges } from '../../../formats/values/conversion.ts';
+import { DMY, formOf, MDY, YMD } from '../../../formats/values/forms.ts';
 import { CopyWriter, type WrittenColumn } from './copy-writer.ts';
-import { sourceLength, workingBytes } from './encoding.ts';
-import { DMY, formOf, MDY, YMD } from './forms.ts';
-import { NEVER_QUOTE } from './quoting.ts';
-import { type Fields, newFields, scan } from './records.ts';
+import { unreadable } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
 
 /** A column of the table to load. */
@@ -64,7 +66,7 @@ export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdg
   return {
     mode: raw ? 'raw' : 'convert',
     copyColumns: names,
-    copyOptions: raw ? rawOptions(file, names) : "FORMAT text, ENCODING 'UTF8'",
+    copyOptions: raw ? csvOptions(file.dialect, file.encoding, names) : TEXT_OPTIONS,
     dateStyle: style ?? 'ISO, DMY',
     start: file.start,
     end: file.end,
@@ -114,21 +116,6 @@ function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyl
   return (forms & MDY) !== 0 ? 'ISO, MDY' : 'ISO, DMY';
 }
 
-function rawOptions(file: FileReading, names: string[]): string {
-  const { delimiter } = file.dialect;
-  const quote = file.dialect.quote ?? String.fromCharCode(NEVER_QUOTE);
-  const literal = (text: string) => (text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`);
-  const nulls = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ');
-  return [
-    'FORMAT csv',
-    `DELIMITER ${literal(delimiter)}`,
-    `QUOTE ${literal(quote)}`,
-    `ESCAPE ${file.dialect.escape === 'backslash' ? "'\\'" : literal(quote)}`,
-    `FORCE_NULL (${nulls})`,
-    `ENCODING '${file.encoding === 'windows-1252' ? 'WIN1252' : 'UTF8'}'`,
-  ].join(', ');
-}
-
 let shared: Fields | null = null;
 
 /**
@@ -141,7 +128,8 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   const left = plan.end - position.offset;
   const bytes = block.length > left ? block.subarray(0, left) : block;
   const whole = isLast || block.length >= left;
-  const working = workingBytes(bytes, file.encoding, whole, position.line);
+  const working = scannableBytes(bytes, file.encoding, whole);
+  if (working === null) throw unreadable(position.line, 'UTF-16');
   shared ??= newFields();
   const fields = shared;
   const writer = plan.mode === 'convert' ? new CopyWriter(plan, written(plan), working, fields) : null;
@@ -154,7 +142,7 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
     data: writer?.data() ?? working.subarray(0, end),
     // Sent as they are, all records are rows: a file with blank lines is not plain.
     rows: writer?.rows ?? records,
-    position: { offset: position.offset + sourceLength(working, end, file.encoding), line },
+    position: { offset: position.offset + encodedLength(working, end, file.encoding), line },
     wants: end === 0 && !whole ? block.length * 2 : 1,
   };
 }

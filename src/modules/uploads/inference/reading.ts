@@ -1,5 +1,5 @@
-import type { ColumnState } from './columns.ts';
-import type { DecidedFile } from './files.ts';
+import { EOL_CR, EOL_CRLF, EOL_LF } from '../../../formats/csv/field.ts';
+import type { Encoding } from '../../../formats/text/decode.ts';
 import {
   DATES,
   INTEGER,
@@ -13,9 +13,10 @@ import {
   Y_N,
   YES_NO,
   YMD,
-} from './forms.ts';
-import type { ColumnFormats, ColumnType, Encoding, FileReading } from './schema.ts';
-import { EOL_CR, EOL_CRLF, EOL_LF } from './special-field.ts';
+} from '../../../formats/values/forms.ts';
+import type { ColumnState } from './columns.ts';
+import type { DecidedFile } from './files.ts';
+import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 
 const READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
 

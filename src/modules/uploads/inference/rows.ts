@@ -1,23 +1,16 @@
+import type { Dialect } from '../../../formats/csv/dialect.ts';
+import { BARE, ESCAPED } from '../../../formats/csv/field.ts';
+import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
+import { widthOfLines } from '../../../formats/csv/quoting.ts';
+import { type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
+import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
+import { classify, isBlank, saw } from '../../../formats/values/classify.ts';
+import { BLANK, DECIMALS, INTEGER, POINT } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { foldCell, hint, isOpen, type KeptCell, narrow } from './columns.ts';
-import { sourceLength } from './encoding.ts';
-import { InferenceError, shown } from './errors.ts';
-import { BLANK, DECIMALS, INTEGER, POINT } from './forms.ts';
-import { widthOfLines } from './quoting.ts';
-import { type Fields, fieldText, newFields, unescaped } from './records.ts';
-import type { Dialect } from './schema.ts';
+import { tooManyValues } from './errors.ts';
 import { lineText } from './skipped.ts';
-import { BARE, ESCAPED } from './special-field.ts';
-import {
-  type Bounds,
-  boundsOf,
-  type InferenceState,
-  type KeptRow,
-  MAX_FOOTNOTES,
-  SAMPLE_ROWS,
-  SAMPLE_SIZE,
-} from './state.ts';
-import { classify, type Decode, isBlank, saw } from './types.ts';
+import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
 
 /** One for all scans: they do not overlap, and it is large. */
 let shared: Fields | null = null;
@@ -58,7 +51,7 @@ export class RecordFold {
     const state = this.#state;
     const { fields } = this;
     const { width } = state;
-    if (state.quoting === 'open' && (fields.broken || fields.lines > 1)) this.#checkQuotes(start, end);
+    if (state.quoting === 'undecided' && (fields.broken || fields.lines > 1)) this.#checkQuotes(start, end);
     const filled = this.#countValues();
     if (filled === 0) {
       state.blank = true;
@@ -82,7 +75,7 @@ export class RecordFold {
     const { width } = this.#state;
     const areRows = () => width > 1 && widthOfLines(this.#bytes, start, end, this.#dialect.delimiter) === width;
     if (this.fields.broken || areRows()) throw new QuotesBroken();
-    this.#state.quoting = 'kept';
+    this.#state.quoting = 'quoted';
   }
 
   #takeRow(start: number, end: number, line: number, filled: number): void {
@@ -172,7 +165,7 @@ export class RecordFold {
     const { width } = this.#state;
     let last = this.fields.count - 1;
     while (last >= width && this.#isBlank(last)) last--;
-    if (last >= width) throw tooManyFields(line, width, last + 1, this.#text(width));
+    if (last >= width) throw tooManyValues(line, width, last + 1, this.#text(width));
     this.#state.irregular = true;
   }
 
@@ -211,7 +204,7 @@ export class RecordFold {
       this.#measuredBytes = 0;
     }
     const piece = this.#bytes.subarray(this.#measured, place);
-    this.#measuredBytes += sourceLength(piece, piece.length, 'utf-16le');
+    this.#measuredBytes += encodedLength(piece, piece.length, 'utf-16le');
     this.#measured = place;
     return this.#base + this.#measuredBytes;
   }
@@ -258,12 +251,4 @@ function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
     foldCell(state.columns[cell[0]] as InferenceState['columns'][number], cell, row.line, samples);
   }
   for (const [index, column] of state.columns.entries()) if (!filled.has(index)) column.nulls++;
-}
-
-function tooManyFields(line: number, width: number, count: number, value: string): InferenceError {
-  return new InferenceError(
-    'TOO_MANY_FIELDS',
-    `A linha ${line} tem ${count} campos, mas a tabela tem ${width} colunas.`,
-    { line, value: shown(value) },
-  );
 }

@@ -1,3 +1,6 @@
+import type { Delimiter, Dialect } from '../../../formats/csv/dialect.ts';
+import type { Encoding } from '../../../formats/text/decode.ts';
+
 /** The six column types of a managed table (document 3). */
 export type ColumnType = 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
 
@@ -58,25 +61,6 @@ export interface InferredSchema {
 export interface SkippedLine {
   line: number;
   text: string;
-}
-
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
-export type Delimiter = ',' | ';' | '\t' | '|';
-
-/** How the bytes of one file become records and fields. */
-export interface Dialect {
-  delimiter: Delimiter;
-  /** Null where quotes are characters like any other. */
-  quote: '"' | "'" | null;
-  /** How a quote stands inside a quoted field: doubled, or after a backslash. */
-  escape: 'doubled' | 'backslash';
-  /** Spaces may stand between a delimiter and an opening quote. */
-  spaceBeforeQuote: boolean;
-  /**
-   * The text was made of a workbook's sheet: each record is a row and counts as one line, whatever stands in it; values
-   * without quotes were typed there, so that a number among them has a decimal point.
-   */
-  sheet?: true;
 }
 
 /** A place between two records of a file. */

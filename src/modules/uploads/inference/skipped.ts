@@ -1,7 +1,7 @@
+import type { Decode } from '../../../formats/text/decode.ts';
 import { shorten } from '../../../kernel/text.ts';
 import type { DecidedFile } from './files.ts';
 import type { SkippedLine } from './schema.ts';
-import type { Decode } from './types.ts';
 
 /** So many skipped lines are shown, each cut to so many characters. */
 const SHOWN_LINES = 20;

@@ -1,5 +1,8 @@
+import type { Dialect } from '../../../formats/csv/dialect.ts';
+import type { Quoting } from '../../../formats/csv/quoting.ts';
+import type { Encoding } from '../../../formats/text/decode.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
-import type { Dialect, Encoding, Position, SkippedLine } from './schema.ts';
+import type { Position, SkippedLine } from './schema.ts';
 
 /** A record that is kept until more of the file tells what it is: header, first row, or footnote. */
 export interface KeptRow {
@@ -16,12 +19,6 @@ export interface KeptRow {
   /** Lines without any value stand before it. */
   blankBefore: boolean;
 }
-
-/**
- * What is known of a file's quotes: `open` while a later one may still show that they are characters like any other,
- * `without` once one has, `kept` when it is certain that they quote, or that the file cannot be read without them.
- */
-export type Quoting = 'open' | 'without' | 'kept';
 
 /** What is known of a file after some of its blocks: plain data that survives JSON, about 1 MB at the very most. */
 export interface InferenceState {
@@ -105,8 +102,6 @@ export function boundsOf(width: number): Bounds {
 /** Characters of all sample rows together. */
 export const SAMPLE_SIZE = 256 * 1024;
 export const SAMPLE_ROWS = 20;
-/** Footnotes are at most this many. */
-export const MAX_FOOTNOTES = 50;
 /** A record is at most this long. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 /** A record may have so many fields more than a table has columns: some exports end all lines with empty ones. */

@@ -1,20 +1,9 @@
-import { toJsonValue } from '../../../tenant-sql/values.ts';
-import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from './conversion.ts';
-import { decoderOf } from './encoding.ts';
-import { formOf } from './forms.ts';
-import { writeMoment } from './moments.ts';
-import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
-import { booleanAt, type Decode, isSpace } from './types.ts';
+import { type Decode, decoderOf } from '../text/decode.ts';
+import { booleanAt } from './booleans.ts';
+import { isSpace } from './classify.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
 import { writeDecimal, writeInteger } from './write-numbers.ts';
-
-/** The conversion to a type by the formats of a column. */
-export function conversionTo(
-  type: Conversion['type'],
-  formats: Pick<ColumnFormats, 'decimal' | 'date'>,
-  zone: ZoneEdges | null = null,
-): Conversion {
-  return { type, decimal: formOf(formats.decimal), date: formOf(formats.date), zone };
-}
+import { writeMoment } from './write-timestamps.ts';
 
 const encoder = new TextEncoder();
 
@@ -70,22 +59,4 @@ function writeBoolean(
   const says = digit === 0 || digit === 1 ? digit === 1 : booleanAt(bytes, from, to, decode)?.[1];
   if (says === undefined) return MISFIT;
   return at + encoder.encodeInto(says ? 'true' : 'false', out.subarray(at)).written;
-}
-
-const ascii = new TextDecoder();
-
-/** The value, of which the end may be cut off, as a row's JSON shows it; null also where it does not fit. A datetime without an offset is UTC here. */
-export function sampleValue(
-  value: string,
-  type: ColumnType,
-  formats: Pick<ColumnFormats, 'decimal' | 'date'>,
-): RowValue {
-  if (value === '' || type === 'text') return value === '' ? null : value;
-  const bytes = encoder.encode(value);
-  const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
-  const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), decoderOf('utf-8'));
-  // What is too long to be shown whole is no value of its type any more.
-  if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
-  const text = ascii.decode(out.subarray(0, end));
-  return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
 }

@@ -1,8 +1,11 @@
+import { QUOTED } from './field.ts';
 import type { Fields } from './records.ts';
-import { QUOTED } from './special-field.ts';
 
-/** The byte that Postgres is told to take for a quote where there are none. */
-export const NEVER_QUOTE = 1;
+/**
+ * What is known of a file's quotes: `undecided` while a later one may still show that they are characters like any other,
+ * `unquoted` once one has, `quoted` when it is certain that they quote, or that the file cannot be read without them.
+ */
+export type Quoting = 'undecided' | 'unquoted' | 'quoted';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;

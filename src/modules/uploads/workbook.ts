@@ -1,15 +1,16 @@
-import { withHeaders } from '../../../formats/workbook/first-rows.ts';
-import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
-import { BeginsFurtherLeft } from '../../../formats/workbook/merged-rows.ts';
-import { type Merges, readMerges } from '../../../formats/workbook/merges.ts';
-import { openWorkbook, type Workbook } from '../../../formats/workbook/parts.ts';
-import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../../formats/workbook/sheet.ts';
-import { type Namespaces, XmlUnreadable } from '../../../formats/xml.ts';
-import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../../formats/zip/directory.ts';
-import { unpack, type ZipSource } from '../../../formats/zip/unpack.ts';
-import { JobProblem } from '../problems.ts';
-import { bytesIn, readSegments, type Segment, SegmentWriter } from '../segments.ts';
+import { withHeaders } from '../../formats/workbook/first-rows.ts';
+import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
+import { BeginsFurtherLeft } from '../../formats/workbook/merged-rows.ts';
+import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
+import { convertOld, type OldFile, OldWorkbookDamaged } from '../../formats/workbook/old.ts';
+import { WorkbookEncrypted } from '../../formats/workbook/old-book.ts';
+import { openWorkbook, type Workbook } from '../../formats/workbook/parts.ts';
+import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../formats/workbook/sheet.ts';
+import { type Namespaces, XmlUnreadable } from '../../formats/xml.ts';
+import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
+import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
 import * as problems from './problems.ts';
+import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
 
 /** Where the conversion of an Excel workbook stands: plain data. */
 export interface ConversionState {
@@ -71,7 +72,7 @@ export async function convertOn(around: Surroundings, file: File, from: Conversi
     for (let left = around.budget; !state.done && left > 0; ) {
       const { sheet, xml } = state;
       const entry = workbook.sheets[sheet]?.entry;
-      if (!entry) throw new JobProblem(problems.empty(file.name));
+      if (!entry) throw new problems.JobProblem(problems.workbookEmpty(file.name));
       if (xml) state = await convertSheet({ ...around, budget: left }, file, workbook, state, xml);
       else state = await unpackSheet(around, file, entry, state);
       // After a sheet without rows comes the next.
@@ -165,7 +166,25 @@ async function segmentBytes(bucket: R2Bucket, xml: Segment[], offset: number, le
 }
 
 function problemOf(error: unknown, file: string): unknown {
-  if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge) return new JobProblem(problems.tooLarge(file));
-  if (error instanceof ZipDamaged || error instanceof XmlUnreadable) return new JobProblem(problems.unreadable(file));
+  if (error instanceof WorkbookTooLarge || error instanceof ZipTooLarge)
+    return new problems.JobProblem(problems.workbookTooLarge(file));
+  if (error instanceof ZipDamaged || error instanceof XmlUnreadable)
+    return new problems.JobProblem(problems.workbookUnreadable(file));
   return error;
+}
+
+/**
+ * Converts a workbook of Excel 2 to 2003.
+ * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
+ */
+export async function convertOldWorkbook(name: string, file: OldFile): Promise<void> {
+  let hasRows: boolean;
+  try {
+    hasRows = await convertOld(file);
+  } catch (error) {
+    if (error instanceof WorkbookEncrypted) throw new problems.JobProblem(problems.workbookEncrypted(name));
+    if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(problems.oldWorkbookTooLarge(name));
+    throw error instanceof OldWorkbookDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
+  }
+  if (!hasRows) throw new problems.JobProblem(problems.workbookEmpty(name));
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../src/kernel/failure.ts';
-import { fileName } from '../../src/modules/uploads/file-name.ts';
-import { boundaryOf, MultipartReader, type PartHead } from '../../src/modules/uploads/multipart.ts';
+import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../../src/formats/multipart/headers.ts';
+import { MultipartReader, readSmallForm } from '../../../src/formats/multipart/reader.ts';
 
 const BOUNDARY = 'x-boundary';
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -39,11 +38,11 @@ function arriving(bytes: Uint8Array, sizes: number[]): ReadableStream<Uint8Array
 const bounds = (blockBytes: number, maxBytes = 1e6) => ({
   blockBytes,
   maxBytes,
-  tooLarge: () => new Failure('too_large', 'test.too_large'),
+  tooLarge: () => new RangeError('too large'),
 });
 
 interface Part {
-  head: PartHead;
+  head: PartHeaders;
   content: Uint8Array;
 }
 
@@ -148,12 +147,25 @@ describe('a multipart body', () => {
         .concat(`\r\n--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n`.repeat(1001)),
     ],
   ])('refuses %s', async (_, body) => {
-    await expect(readAll(encode(body), { sizes: [50] })).rejects.toMatchObject({ reason: 'multipart.malformed' });
+    await expect(readAll(encode(body), { sizes: [50] })).rejects.toThrow(MultipartMalformed);
   });
 
   it('stops at its bound, whatever part the bytes belong to', async () => {
     const body = form([['Content-Disposition: form-data; name="other"', new Uint8Array(50_000)]]);
-    await expect(readAll(body, { max: 20_000, sizes: [1000] })).rejects.toMatchObject({ reason: 'test.too_large' });
+    await expect(readAll(body, { max: 20_000, sizes: [1000] })).rejects.toThrow(RangeError);
+  });
+
+  it('is read into memory where it is small, up to a bound', async () => {
+    const body = form([
+      ['Content-Disposition: form-data; name="text"', encode('one')],
+      [file('a.csv'), encode('1,2'.repeat(50_000))],
+    ]);
+    const read = (maxBytes: number) =>
+      readSmallForm(arriving(body, [7000]), BOUNDARY, { maxBytes, tooLarge: () => new RangeError('too large') });
+    const [text, csv] = await read(1e6);
+    expect(text).toEqual({ name: 'text', filename: null, mediaType: '', bytes: encode('one') });
+    expect(new TextDecoder().decode(csv?.bytes)).toBe('1,2'.repeat(50_000));
+    await expect(read(100_000)).rejects.toThrow(RangeError);
   });
 
   it.each([
@@ -181,26 +193,5 @@ describe('a multipart body', () => {
     [null, null],
   ])('finds the boundary of %s', (contentType, expected) => {
     expect(boundaryOf(contentType)).toBe(expected);
-  });
-});
-
-describe('a file name', () => {
-  it.each([
-    ['vendas.csv', 'vendas.csv'],
-    ['../../etc/passwd.csv', 'passwd.csv'],
-    ['C:\\Users\\eu\\vendas.csv', 'vendas.csv'],
-    ['a\u0000b\r\n.csv', 'ab.csv'],
-    ['evil\u202Evsc.exe.csv', 'evilvsc.exe.csv'],
-    ['数据.csv', '数据.csv'],
-    ['cafe\u0301.csv', 'café.csv'],
-    ['pasta/', ''],
-  ])('%j is kept as %j', (given, expected) => {
-    expect(fileName(given)).toBe(expected);
-  });
-
-  it('is cut to 255 characters with its extension', () => {
-    const name = fileName(`${'😀'.repeat(1000)}.csv`);
-    expect(Array.from(name)).toHaveLength(255);
-    expect(name.endsWith('😀.csv')).toBe(true);
   });
 });

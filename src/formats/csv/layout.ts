@@ -1,6 +1,5 @@
-import { BLANK } from './forms.ts';
+import { BLANK } from '../values/forms.ts';
 import type { HeadRecord } from './head.ts';
-import { MAX_FOOTNOTES } from './state.ts';
 
 /** Where a file's body begins. */
 export interface Layout {
@@ -14,8 +13,11 @@ export interface Layout {
   consistency: number;
 }
 
+/** Notes below a table are at most this many. */
+export const MAX_FOOTNOTES = 50;
+
 /** Titles and notes above a table are at most this many. */
-export const MAX_PREAMBLE = 50;
+const MAX_PREAMBLE = 50;
 
 /**
  * Finds the body's width and first record. A width is possible where some record is wider than all before it: what

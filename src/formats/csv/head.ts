@@ -1,9 +1,10 @@
-import { BLANK } from './forms.ts';
+import type { Decode } from '../text/decode.ts';
+import { classify } from '../values/classify.ts';
+import { BLANK } from '../values/forms.ts';
+import type { Dialect } from './dialect.ts';
+import { ESCAPED, QUOTED } from './field.ts';
 import { needsQuotes, widthOfLines } from './quoting.ts';
 import { type Fields, newFields, scan } from './records.ts';
-import type { Dialect } from './schema.ts';
-import { ESCAPED, QUOTED } from './special-field.ts';
-import { classify, type Decode } from './types.ts';
 
 /** How much of a file's beginning decides its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;

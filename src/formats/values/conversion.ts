@@ -1,5 +1,3 @@
-import type { ColumnType } from './schema.ts';
-
 /** Instead of a place: the value is null. */
 export const NULL = -1;
 /** Instead of a place: the value does not fit the type. */
@@ -9,7 +7,7 @@ export const CONVERSION_ROOM = 32;
 
 /** What a value that is not text is converted to, and how it reads. */
 export interface Conversion {
-  type: Exclude<ColumnType, 'text'>;
+  type: 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
   /** The forms (forms.ts) by which the column's numbers and dates read. */
   decimal: number;
   date: number;

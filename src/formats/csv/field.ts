@@ -1,4 +1,4 @@
-import type { Dialect } from './schema.ts';
+import type { Dialect } from './dialect.ts';
 
 /** Not quoted. */
 export const BARE = 0;
@@ -27,7 +27,7 @@ export const END = 5;
 const UNKNOWN = -2;
 
 /** Reads a field that is not just bytes up to a delimiter or LF: quoted, holding quotes, or ended by CR or the file's end. */
-export class SpecialField {
+export class FieldReader {
   /** The field's content, and where the next field or record starts. */
   start = 0;
   end = 0;

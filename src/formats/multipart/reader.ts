@@ -1,14 +1,4 @@
-import { Failure } from '../../kernel/failure.ts';
-
-/** What the header of a part says. Names are as the sender wrote them: treat them as hostile. */
-export interface PartHead {
-  /** The form field. */
-  name: string;
-  /** The file's name, null for a part that is no file. */
-  filename: string | null;
-  /** The media type the sender claims, lower-cased, without parameters. */
-  mediaType: string;
-}
+import { MultipartMalformed, type PartHeaders, readPartHeaders } from './headers.ts';
 
 /** A run of bytes of a part. The view is only valid until the reader is asked for more. */
 export interface Block {
@@ -19,28 +9,19 @@ export interface Block {
 
 /** What a reader holds and reads at most. */
 export interface Bounds {
+  /** The largest block that will be asked for. */
   blockBytes: number;
+  /** The largest body that is read, and what is thrown for a larger one. */
   maxBytes: number;
-  tooLarge: () => Failure;
+  tooLarge: () => Error;
 }
 
 /** Bytes asked of the network at a time. */
 const READ_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_PARTS = 1000;
-/** RFC 2046 allows 70 characters. */
-const MAX_BOUNDARY = 70;
 const CRLF = Buffer.from('\r\n');
 const END_OF_HEADERS = Buffer.from('\r\n\r\n');
-
-const malformed = (message: string) => new Failure('malformed', 'multipart.malformed', { message });
-
-/** The boundary that a `Content-Type` names, or null when it is not `multipart/form-data` with a usable one. */
-export function boundaryOf(contentType: string | null): string | null {
-  if (!contentType || !/^multipart\/form-data\s*;/i.test(contentType)) return null;
-  const boundary = parameters(contentType).get('boundary');
-  return boundary && boundary.length <= MAX_BOUNDARY ? boundary : null;
-}
 
 /**
  * Reads a multipart/form-data body (RFC 7578) part by part, block by block, in one buffer of fixed size: the network
@@ -48,7 +29,7 @@ export function boundaryOf(contentType: string | null): string | null {
  * (Parsers built on Node streams hold about 90 MB more at the peak of a 100 MB form.)
  *
  * Call `next()` for a part, then `block()` until it says `last`; the next `next()` skips what was not read.
- * Every method throws `multipart.malformed` for a body that is cut off or not multipart at all.
+ * Every method throws {@link MultipartMalformed} for a body that is cut off or not multipart at all.
  */
 export class MultipartReader {
   readonly #reader: ReadableStreamBYOBReader;
@@ -65,11 +46,7 @@ export class MultipartReader {
   #received = 0;
   #parts = 0;
 
-  /**
-   * @param body the request's body, a byte stream
-   * @param boundary see {@link boundaryOf}
-   * @param bounds the largest block that will be asked for, the largest body that is read, and what more than that is
-   */
+  /** @param body the request's body, a byte stream; `boundary` see `boundaryOf` */
   constructor(body: ReadableStream<Uint8Array>, boundary: string, bounds: Bounds) {
     this.#reader = body.getReader({ mode: 'byob' });
     this.#bounds = bounds;
@@ -81,8 +58,8 @@ export class MultipartReader {
     this.#inPart = true;
   }
 
-  /** The head of the next part, or null when the form is complete. */
-  async next(): Promise<PartHead | null> {
+  /** The headers of the next part, or null when the form is complete. */
+  async next(): Promise<PartHeaders | null> {
     while (this.#inPart) await this.block(READ_BYTES);
     if (this.#closed) return null;
     await this.#have(2);
@@ -91,18 +68,18 @@ export class MultipartReader {
       return null;
     }
     this.#parts += 1;
-    if (this.#parts > MAX_PARTS) throw malformed('The form has too many parts.');
+    if (this.#parts > MAX_PARTS) throw new MultipartMalformed('The form has too many parts.');
     const lineEnd = await this.#find(CRLF);
     if (this.#buffer.toString('latin1', this.#start, lineEnd).trim() !== '')
-      throw malformed('A boundary is followed by text.');
+      throw new MultipartMalformed('A boundary is followed by text.');
     // The line end stays: with it, a part without any header ends its headers like all others.
     this.#start = lineEnd;
     const headersEnd = await this.#find(END_OF_HEADERS);
-    const head = partHead(this.#buffer.subarray(this.#start, headersEnd));
+    const headers = readPartHeaders(this.#buffer.subarray(this.#start, headersEnd));
     this.#start = headersEnd + END_OF_HEADERS.length;
     this.#searched = this.#start;
     this.#inPart = true;
-    return head;
+    return headers;
   }
 
   /** Up to `size` bytes of the present part: exactly as many, except when it ends before. */
@@ -151,13 +128,13 @@ export class MultipartReader {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(bytes, this.#start);
       if (at >= 0) return at;
-      if (this.#end - this.#start > MAX_HEADER_BYTES) throw malformed('The header of a part is too long.');
+      if (this.#end - this.#start > MAX_HEADER_BYTES) throw new MultipartMalformed('The header of a part is too long.');
       await this.#fill();
     }
   }
 
   async #fill(): Promise<void> {
-    if (this.#ended) throw malformed('The body ended before the form was complete.');
+    if (this.#ended) throw new MultipartMalformed('The body ended before the form was complete.');
     await this.#read();
     if (this.#received > this.#bounds.maxBytes) throw this.#bounds.tooLarge();
   }
@@ -171,7 +148,7 @@ export class MultipartReader {
     }
     const room = Math.min(READ_BYTES, this.#buffer.length - this.#end);
     const result = await this.#reader.read(new Uint8Array(this.#buffer.buffer, this.#end, room)).catch(() => {
-      throw malformed('The body was cut off.');
+      throw new MultipartMalformed('The body was cut off.');
     });
     if (result.value) {
       // The stream takes the memory for the time of the read and hands it back under a new name.
@@ -183,55 +160,41 @@ export class MultipartReader {
   }
 }
 
-function partHead(block: Buffer): PartHead {
-  let disposition = '';
-  let mediaType = '';
-  for (const line of text(block).split('\r\n')) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, colon).trim().toLowerCase();
-    if (name === 'content-disposition') disposition = line.slice(colon + 1).trim();
-    if (name === 'content-type') mediaType = line.slice(colon + 1).trim();
-  }
-  const given = parameters(disposition);
-  const name = given.get('name');
-  if (!/^form-data\s*;/i.test(disposition) || name === undefined)
-    throw malformed('A part does not say which field it is.');
-  return {
-    name,
-    filename: given.get('filename') ?? extended(given.get('filename*')),
-    mediaType: mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '',
-  };
+/** A part of a small form, in memory. */
+export interface Part extends PartHeaders {
+  bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Header text is UTF-8 from every present sender, Latin-1 from old ones. */
-function text(bytes: Buffer): string {
-  const utf8 = bytes.toString('utf8');
-  return utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
-}
+const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /**
- * The parameters of a header value, names lower-cased. In quoted values `\"` and `\\` are escapes and other backslashes
- * are themselves (Windows paths); `%22`, `%0D`, `%0A` are how browsers escape, so only these are decoded.
+ * All parts of a form that is small enough to be held in memory.
+ * @throws MultipartMalformed, or what `tooLarge` makes, when the body is larger than `maxBytes`
  */
-function parameters(header: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const [, name = '', quoted, plain] of header.matchAll(
-    /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\[\s\S]|[^"\\])*)"|([^\s;"]*))/g,
-  )) {
-    const value = quoted?.replace(/\\(["\\])/g, '$1') ?? plain ?? '';
-    const decoded = value.replace(/%(22|0D|0A)/gi, (encoded) => decodeURIComponent(encoded));
-    if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), decoded);
+export async function readSmallForm(
+  body: ReadableStream<Uint8Array>,
+  boundary: string,
+  bounds: Omit<Bounds, 'blockBytes'>,
+): Promise<Part[]> {
+  const reader = new MultipartReader(body, boundary, { ...bounds, blockBytes: SMALL_BLOCK_BYTES });
+  const parts: Part[] = [];
+  try {
+    for (let headers = await reader.next(); headers; headers = await reader.next()) {
+      parts.push({ ...headers, bytes: await wholePart(reader) });
+    }
+    return parts;
+  } catch (error) {
+    await reader.drain(2 * bounds.maxBytes);
+    throw error;
   }
-  return found;
 }
 
-/** The value of a `filename*=UTF-8''…` parameter (RFC 5987), which some senders use for names that are not ASCII. */
-function extended(value: string | undefined): string | null {
-  const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
-  if (!match) return null;
-  try {
-    return decodeURIComponent(match[1] ?? '');
-  } catch {
-    return null;
+async function wholePart(reader: MultipartReader): Promise<Uint8Array<ArrayBuffer>> {
+  const blocks: Buffer[] = [];
+  for (let last = false; !last; ) {
+    const block = await reader.block(SMALL_BLOCK_BYTES);
+    blocks.push(Buffer.from(block.bytes));
+    last = block.last;
   }
+  return new Uint8Array(Buffer.concat(blocks));
 }

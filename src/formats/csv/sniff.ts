@@ -1,20 +1,11 @@
+import type { Decode } from '../text/decode.ts';
+import { type Delimiter, type Dialect, SHEET } from './dialect.ts';
 import { type Head, readHead } from './head.ts';
-import { findLayout, type Layout } from './preamble.ts';
-import type { Delimiter, Dialect } from './schema.ts';
-import type { Quoting } from './state.ts';
-import type { Decode } from './types.ts';
+import { findLayout, type Layout } from './layout.ts';
+import type { Quoting } from './quoting.ts';
 
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
-
-/** How the text of a workbook's sheet is written. */
-export const SHEET: Dialect = {
-  delimiter: ',',
-  quote: '"',
-  escape: 'doubled',
-  spaceBeforeQuote: false,
-  sheet: true,
-};
 
 /** A dialect, and the table it makes of the head. */
 export interface Sniffed {
@@ -38,22 +29,22 @@ export interface Sniffed {
  */
 export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, quoting: Quoting): Sniffed {
   const read = (dialect: Dialect) => tryDialect(head, isLast, decode, dialect);
-  if (quoting === 'without') return sniffed(best(withoutQuotes().map(read)), quoting);
+  if (quoting === 'unquoted') return sniffed(best(withoutQuotes().map(read)), quoting);
   const quoted = best(candidates(head).map(read));
   const { quotes, unclosed } = quoted.head;
-  if (quoting === 'kept') return sniffed(quoted, quoting);
+  if (quoting === 'quoted') return sniffed(quoted, quoting);
   const rows = quotes.folded.filter((width) => width > 1 && width === quoted.layout.width).length;
   const doubtful = quotes.broken + rows > 0 || unclosed || (quotes.stray > 0 && quotes.proper === 0);
   const useful = quotes.usual || quotes.needed || quotes.folded.length > 0;
-  if (!doubtful) return sniffed(quoted, useful ? 'kept' : 'open');
+  if (!doubtful) return sniffed(quoted, useful ? 'quoted' : 'undecided');
   const bare = best(withoutQuotes().map(read));
   const quotesNothing = !bare.head.quotes.usual && makesTable(bare, quoted);
-  return quotesNothing ? sniffed(bare, 'open') : sniffed(quoted, 'kept');
+  return quotesNothing ? sniffed(bare, 'undecided') : sniffed(quoted, 'quoted');
 }
 
 /** Where the table is in the head of a sheet's text. */
 export const sniffSheet = (head: Uint8Array, isLast: boolean, decode: Decode): Sniffed =>
-  sniffed(tryDialect(head, isLast, decode, SHEET), 'kept');
+  sniffed(tryDialect(head, isLast, decode, SHEET), 'quoted');
 
 /** The head in one dialect. */
 interface Trial {

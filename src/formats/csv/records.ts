@@ -1,7 +1,6 @@
-import { InferenceError } from './errors.ts';
-import type { Dialect } from './schema.ts';
-import { BARE, CR, DELIMITER, END, EOL_LF, LF, LOOSE, QUOTE, QUOTED, SpecialField } from './special-field.ts';
-import type { Decode } from './types.ts';
+import type { Decode } from '../text/decode.ts';
+import type { Dialect } from './dialect.ts';
+import { BARE, CR, DELIMITER, END, EOL_LF, FieldReader, LF, LOOSE, QUOTE, QUOTED } from './field.ts';
 
 /**
  * Splits bytes into records and fields without making strings of them. Not papaparse: it needs decoded text (a whole
@@ -28,6 +27,17 @@ export interface Fields {
 
 /** More fields than this in one record are no table. */
 export const MAX_FIELDS = 16_384;
+
+/** A record has more than {@link MAX_FIELDS}. */
+export class TooManyFields extends Error {
+  /** The line that it begins on, from 1. */
+  readonly line: number;
+
+  constructor(line: number) {
+    super(`line ${line} has more than ${MAX_FIELDS} fields`);
+    this.line = line;
+  }
+}
 
 /** Room for the fields of any record. */
 export function newFields(): Fields {
@@ -75,7 +85,7 @@ export function scan(
   const meaning = meaningOf(dialect);
   const oneLine = dialect.sheet === true;
   const length = bytes.length;
-  const field = new SpecialField(bytes, isLast, dialect, meaning);
+  const field = new FieldReader(bytes, isLast, dialect, meaning);
   let at = from;
   let nextLine = line;
   while (at < length) {
@@ -91,7 +101,7 @@ export function scan(
       // Nearly every byte of a file passes here and nowhere else.
       while (at < length && meaning[bytes[at] as number] === 0) at++;
       const what = at < length ? (meaning[bytes[at] as number] as number) : END;
-      if (count === MAX_FIELDS) throw tooManyFields(nextLine);
+      if (count === MAX_FIELDS) throw new TooManyFields(nextLine);
       if (what === DELIMITER || what === LF) {
         starts[count] = start;
         ends[count] = at++;
@@ -155,8 +165,4 @@ export function unescaped(text: string, kind: number, { quote, escape: escaping 
     if (after === undefined) return pair[0] === quote ? quote : pair;
     return after === quote || after === '\\' ? after : pair;
   });
-}
-
-function tooManyFields(line: number): InferenceError {
-  return new InferenceError('TOO_MANY_FIELDS', `A linha ${line} tem mais de ${MAX_FIELDS} campos.`, { line });
 }

@@ -1,5 +1,4 @@
-import type { ZipEntry } from '../../../formats/zip/directory.ts';
-import { JobProblem } from '../problems.ts';
+import type { ZipEntry } from '../../formats/zip/directory.ts';
 import * as problems from './problems.ts';
 
 /** Files in an archive are at most so many. */
@@ -20,16 +19,19 @@ const READABLE = ['.csv', '.xlsx', '.xls'];
 export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {
   const files = entries.filter(({ name }) => !isPassedOver(name));
   const escaping = files.find(({ name }) => name.split('/').includes('..'));
-  if (escaping) throw new JobProblem(problems.escapingName(archive));
-  if (files.some(({ name }) => hasExtension(name, ['.zip']))) throw new JobProblem(problems.nested(archive));
+  if (escaping) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
+  if (files.some(({ name }) => hasExtension(name, ['.zip'])))
+    throw new problems.JobProblem(problems.archiveNested(archive));
   const chosen = files.filter(({ name }) => hasExtension(name, READABLE));
-  if (chosen.length === 0) throw new JobProblem(problems.nothingToLoad(archive));
-  if (chosen.length > MAX_ENTRIES) throw new JobProblem(problems.tooManyEntries(archive, MAX_ENTRIES));
-  if (chosen.some(({ encrypted }) => encrypted)) throw new JobProblem(problems.encrypted(archive));
-  if (chosen.some(({ method }) => method !== 0 && method !== 8)) throw new JobProblem(problems.unknownMethod(archive));
+  if (chosen.length === 0) throw new problems.JobProblem(problems.archiveWithoutFiles(archive));
+  if (chosen.length > MAX_ENTRIES) throw new problems.JobProblem(problems.archiveOfTooManyFiles(archive, MAX_ENTRIES));
+  if (chosen.some(({ encrypted }) => encrypted)) throw new problems.JobProblem(problems.archiveEncrypted(archive));
+  if (chosen.some(({ method }) => method !== 0 && method !== 8))
+    throw new problems.JobProblem(problems.archiveMethodUnknown(archive));
   const unpacked = chosen.reduce((sum, entry) => sum + entry.size, 0);
-  if (unpacked > MAX_UNPACKED_BYTES) throw new JobProblem(problems.tooLarge(archive));
-  if (unpacked > RATIO_FROM_BYTES && unpacked > size * MAX_RATIO) throw new JobProblem(problems.bomb(archive));
+  if (unpacked > MAX_UNPACKED_BYTES) throw new problems.JobProblem(problems.archiveTooLarge(archive));
+  if (unpacked > RATIO_FROM_BYTES && unpacked > size * MAX_RATIO)
+    throw new problems.JobProblem(problems.archiveOverRatio(archive));
   return chosen;
 }
 

@@ -1,0 +1,34 @@
+import type { Dialect } from '../csv/dialect.ts';
+import type { Encoding } from '../text/decode.ts';
+
+/** The byte that COPY is told to take for a quote where there are none: a control character that no text has. */
+export const NEVER_QUOTE = 1;
+
+/**
+ * The options, inside of `WITH (…)`, with which COPY reads a CSV as it is. An empty value is null in every column.
+ * @param columns names of the table's columns, in the order of the fields
+ */
+export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
+  const quote = literal(dialect.quote ?? String.fromCharCode(NEVER_QUOTE));
+  const nulls = columns.map((name) => `"${name.replaceAll('"', '""')}"`).join(', ');
+  return [
+    'FORMAT csv',
+    `DELIMITER ${literal(dialect.delimiter)}`,
+    `QUOTE ${quote}`,
+    `ESCAPE ${dialect.escape === 'backslash' ? "'\\'" : quote}`,
+    `FORCE_NULL (${nulls})`,
+    `ENCODING '${encoding === 'windows-1252' ? 'WIN1252' : 'UTF8'}'`,
+  ].join(', ');
+}
+
+const literal = (text: string): string =>
+  text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`;
+
+/** Whether a line is `\.` alone: the end of the data to COPY before version 18, also within quotes. */
+export function hasEndOfData(bytes: Uint8Array): boolean {
+  const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
+  for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {
+    if (bytes[at + 1] === 46 && isEdge(bytes[at - 1]) && isEdge(bytes[at + 2])) return true;
+  }
+  return false;
+}

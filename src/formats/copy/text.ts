@@ -1,0 +1,103 @@
+import { utf8Of1252 } from '../text/decode.ts';
+
+const TAB = 9;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const BACKSLASH = 92;
+const N = 78;
+
+/** The letter after the backslash for bytes that COPY's text form escapes; 0 for all others. */
+const ESCAPES = new Uint8Array(256);
+ESCAPES[TAB] = 116;
+ESCAPES[LINE_FEED] = 110;
+ESCAPES[CARRIAGE_RETURN] = 114;
+ESCAPES[BACKSLASH] = BACKSLASH;
+
+const encoder = new TextEncoder();
+
+/** The options, inside of `WITH (…)`, with which COPY reads what {@link CopyText} writes. */
+export const TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
+
+/**
+ * Writes rows in COPY's text form, in UTF-8. Not as CSV: before version 18 Postgres ends the data at a line `\.`, also
+ * within quotes.
+ */
+export class CopyText {
+  /** What is written is the first `length` bytes; who writes more by himself reserves the room first. */
+  bytes: Uint8Array;
+  length = 0;
+
+  /** @param room bytes that are expected */
+  constructor(room: number) {
+    this.bytes = new Uint8Array(room);
+  }
+
+  /** What is written so far. */
+  data(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  /** Makes sure that so many more bytes have room. */
+  reserve(room: number): void {
+    if (this.length + room <= this.bytes.length) return;
+    const larger = new Uint8Array(this.bytes.length * 2 + room);
+    larger.set(this.data());
+    this.bytes = larger;
+  }
+
+  /** Ends a value, of which there is another in the row. */
+  endValue(): void {
+    this.reserve(1);
+    this.bytes[this.length++] = TAB;
+  }
+
+  endRow(): void {
+    this.reserve(1);
+    this.bytes[this.length++] = LINE_FEED;
+  }
+
+  writeNull(): void {
+    this.reserve(2);
+    this.bytes[this.length++] = BACKSLASH;
+    this.bytes[this.length++] = N;
+  }
+
+  /** Copies bytes of which none is to be escaped: a number or a date. */
+  copy(bytes: Uint8Array, start: number, end: number): void {
+    this.reserve(end - start);
+    const out = this.bytes;
+    let at = this.length;
+    for (let index = start; index < end; index++) out[at++] = bytes[index] as number;
+    this.length = at;
+  }
+
+  writeText(text: string): void {
+    const bytes = encoder.encode(text);
+    this.escape(bytes, 0, bytes.length);
+  }
+
+  /**
+   * Writes a text in UTF-8.
+   * @param doubled a byte that stands there twice where it is meant once; -1 for none
+   * @param is1252 the text is in Windows-1252 instead
+   */
+  escape(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
+    this.reserve((end - start) * 3);
+    const out = this.bytes;
+    let at = this.length;
+    for (let index = start; index < end; index++) {
+      const byte = bytes[index] as number;
+      const letter = ESCAPES[byte] as number;
+      if (letter !== 0) {
+        out[at++] = BACKSLASH;
+        out[at++] = letter;
+      } else if (is1252 && byte >= 128) {
+        for (const piece of utf8Of1252(byte)) out[at++] = piece;
+      } else {
+        out[at++] = byte;
+        if (byte === doubled && bytes[index + 1] === byte) index++;
+      }
+    }
+    this.length = at;
+  }
+}

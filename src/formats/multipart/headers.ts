@@ -1,0 +1,76 @@
+/** The body is cut off, or no multipart/form-data at all. `message` says what is wrong with it. */
+export class MultipartMalformed extends Error {}
+
+/** What the headers of a part say. Names are as the sender wrote them: treat them as hostile. */
+export interface PartHeaders {
+  /** The form field. */
+  name: string;
+  /** The file's name, null for a part that is no file. */
+  filename: string | null;
+  /** The media type the sender claims, lower-cased, without parameters. */
+  mediaType: string;
+}
+
+/** RFC 2046 allows 70 characters. */
+const MAX_BOUNDARY = 70;
+
+/** The boundary that a `Content-Type` names, or null when it is not `multipart/form-data` with a usable one. */
+export function boundaryOf(contentType: string | null): string | null {
+  if (!contentType || !/^multipart\/form-data\s*;/i.test(contentType)) return null;
+  const boundary = parameters(contentType).get('boundary');
+  return boundary && boundary.length <= MAX_BOUNDARY ? boundary : null;
+}
+
+/** @throws MultipartMalformed for a part that does not say which field it is */
+export function readPartHeaders(block: Buffer): PartHeaders {
+  let disposition = '';
+  let mediaType = '';
+  for (const line of text(block).split('\r\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).trim().toLowerCase();
+    if (name === 'content-disposition') disposition = line.slice(colon + 1).trim();
+    if (name === 'content-type') mediaType = line.slice(colon + 1).trim();
+  }
+  const given = parameters(disposition);
+  const name = given.get('name');
+  if (!/^form-data\s*;/i.test(disposition) || name === undefined)
+    throw new MultipartMalformed('A part does not say which field it is.');
+  return {
+    name,
+    filename: given.get('filename') ?? extended(given.get('filename*')),
+    mediaType: mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '',
+  };
+}
+
+/** Header text is UTF-8 from every present sender, Latin-1 from old ones. */
+function text(bytes: Buffer): string {
+  const utf8 = bytes.toString('utf8');
+  return utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
+}
+
+/**
+ * The parameters of a header value, names lower-cased. In quoted values `\"` and `\\` are escapes and other backslashes
+ * are themselves (Windows paths); `%22`, `%0D`, `%0A` are how browsers escape, so only these are decoded.
+ */
+function parameters(header: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [, name = '', quoted, plain] of header.matchAll(
+    /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\[\s\S]|[^"\\])*)"|([^\s;"]*))/g,
+  )) {
+    const value = quoted?.replace(/\\(["\\])/g, '$1') ?? plain ?? '';
+    const decoded = value.replace(/%(22|0D|0A)/gi, (encoded) => decodeURIComponent(encoded));
+    if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), decoded);
+  }
+  return found;
+}
+
+/** The value of a `filename*=UTF-8''…` parameter (RFC 5987), which some senders use for names that are not ASCII. */
+function extended(value: string | undefined): string | null {
+  const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
+  if (!match) return null;
+  try {
+    return decodeURIComponent(match[1] ?? '');
+  } catch {
+    return null;
+  }
+}

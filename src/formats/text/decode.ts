@@ -1,0 +1,78 @@
+/** The encodings that a text is read in. */
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+/** Turns the bytes between two places into a string. */
+export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
+
+/** Windows-1252's printable characters between 0x80 and 0x9F; its five holes stay control characters (WHATWG). */
+const HIGH_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: false });
+const strictUtf16 = new TextDecoder('utf-16le', { ignoreBOM: true, fatal: true });
+const encoder = new TextEncoder();
+
+const decodeUtf8: Decode = (bytes, start, end) => {
+  const length = end - start;
+  if (length > 24) return utf8.decode(bytes.subarray(start, end));
+  // Short ASCII values are most of what is decoded; a decoder's call costs more than they do.
+  let text = '';
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index] as number;
+    if (byte >= 128) return utf8.decode(bytes.subarray(start, end));
+    text += String.fromCharCode(byte);
+  }
+  return text;
+};
+
+/** Not TextDecoder: not every runtime has Windows-1252, and some read it as Latin-1. */
+const decode1252: Decode = (bytes, start, end) => {
+  let text = '';
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index] as number;
+    text += byte >= 0x80 && byte < 0xa0 ? HIGH_1252[byte - 0x80] : String.fromCharCode(byte);
+  }
+  return text;
+};
+
+const UTF8_OF_1252 = Array.from({ length: 256 }, (_, byte) => encoder.encode(decode1252(Uint8Array.of(byte), 0, 1)));
+
+/** The UTF-8 bytes of a byte of Windows-1252. */
+export function utf8Of1252(byte: number): Uint8Array {
+  return UTF8_OF_1252[byte] as Uint8Array;
+}
+
+/** Decodes {@link scannableBytes} of an encoding. */
+export function decoderOf(encoding: Encoding): Decode {
+  return encoding === 'windows-1252' ? decode1252 : decodeUtf8;
+}
+
+/**
+ * A block of a text in bytes of which each ASCII character is one, for those who look for commas and digits: UTF-8 and
+ * Windows-1252 as they are, UTF-16 as UTF-8, up to a whole character unless the block is the text's last.
+ * @returns null when the block is no text of the encoding
+ */
+export function scannableBytes(block: Uint8Array, encoding: Encoding, isLast: boolean): Uint8Array | null {
+  if (encoding === 'utf-8' || encoding === 'windows-1252') return block;
+  let length = block.length & ~1;
+  const units = block.slice(0, length);
+  if (encoding === 'utf-16be') {
+    for (let index = 0; index < length; index += 2) {
+      const high = units[index] as number;
+      units[index] = units[index + 1] as number;
+      units[index + 1] = high;
+    }
+  }
+  if (!isLast && length >= 2 && ((units[length - 1] as number) & 0xfc) === 0xd8) length -= 2;
+  if (isLast && block.length % 2 === 1) return null;
+  try {
+    return encoder.encode(strictUtf16.decode(units.subarray(0, length)));
+  } catch {
+    return null;
+  }
+}
+
+/** How many bytes of the text the first `length` of its {@link scannableBytes} are. */
+export function encodedLength(scannable: Uint8Array, length: number, encoding: Encoding): number {
+  if (encoding === 'utf-8' || encoding === 'windows-1252') return length;
+  return utf8.decode(scannable.subarray(0, length)).length * 2;
+}

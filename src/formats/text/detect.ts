@@ -1,0 +1,120 @@
+import { decoderOf, type Encoding } from './decode.ts';
+
+const strictUtf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
+
+/** The encoding and length of the byte order mark, if the text begins with one. */
+function byteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number } | null {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: 'utf-8', length: 3 };
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: 'utf-16le', length: 2 };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: 'utf-16be', length: 2 };
+  return null;
+}
+
+/** UTF-16 without a mark: nearly every second byte of Western text is zero. */
+function utf16ByZeros(bytes: Uint8Array): Encoding | null {
+  const length = Math.min(bytes.length & ~1, 1024);
+  const zeros = [0, 0];
+  for (let index = 0; index < length; index++) {
+    if (bytes[index] === 0) zeros[index & 1] = (zeros[index & 1] as number) + 1;
+  }
+  const [even, odd] = zeros as [number, number];
+  if (length < 4) return null;
+  if (odd > length * 0.35 && even < length * 0.05) return 'utf-16le';
+  if (even > length * 0.35 && odd < length * 0.05) return 'utf-16be';
+  return null;
+}
+
+/**
+ * The encoding that a text's first bytes show, and the length of its byte order mark. UTF-8 is a guess: it holds until a
+ * byte contradicts it (see {@link isUtf8}), which may be a hundred megabytes later.
+ */
+export function guessEncoding(bytes: Uint8Array): { encoding: Encoding; markLength: number } {
+  const mark = byteOrderMark(bytes);
+  if (mark !== null) return { encoding: mark.encoding, markLength: mark.length };
+  return { encoding: utf16ByZeros(bytes) ?? 'utf-8', markLength: 0 };
+}
+
+/** Whether any byte is not ASCII. Reads four bytes at a time. */
+export function hasHighBytes(bytes: Uint8Array): boolean {
+  let index = 0;
+  while (index < bytes.length && ((bytes.byteOffset + index) & 3) !== 0) {
+    if ((bytes[index++] as number) >= 128) return true;
+  }
+  if (index === bytes.length) return false;
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + index, (bytes.length - index) >> 2);
+  for (let word = 0; word < words.length; word++) {
+    if (((words[word] as number) & 0x80808080) !== 0) return true;
+  }
+  for (index += words.length * 4; index < bytes.length; index++) {
+    if ((bytes[index] as number) >= 128) return true;
+  }
+  return false;
+}
+
+/** Whether the bytes are UTF-8. Unless they are the text's last, a character may be cut off at their end. */
+export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
+  let end = bytes.length;
+  if (!isLast) {
+    const from = Math.max(0, end - 3);
+    for (let index = end - 1; index >= from; index--) {
+      const byte = bytes[index] as number;
+      if (byte < 0x80) break;
+      if (byte >= 0xc0) {
+        const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+        if (index + length > end) end = index;
+        break;
+      }
+    }
+  }
+  try {
+    strictUtf8.decode(bytes.subarray(0, end));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The place of the first control character that no text has, or -1. Bytes that are not UTF-8 and have one are no text. */
+export function indexOfControl(bytes: Uint8Array): number {
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index] as number;
+    if (byte < 32 && byte !== 27 && byte !== 26 && (byte < 9 || byte > 13)) return index;
+  }
+  return -1;
+}
+
+const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
+
+/** Whether there are bytes that Windows-1252 leaves undefined. */
+export function hasUndefined1252(bytes: Uint8Array): boolean {
+  return UNDEFINED_1252.some((byte) => bytes.includes(byte));
+}
+
+/** Lines at the beginning that are UTF-8. */
+export function countUtf8Lines(bytes: Uint8Array): number {
+  let lines = 0;
+  for (let at = 0; ; lines++) {
+    const end = bytes.indexOf(10, at) + 1;
+    if (end === 0 || !isUtf8(bytes.subarray(at, end), true)) return lines;
+    at = end;
+  }
+}
+
+/** Line ends before `end`: each LF, CRLF and CR. */
+export function countLineEnds(bytes: Uint8Array, end: number): number {
+  let count = 0;
+  for (let index = 0; index < end; index++) {
+    if (bytes[index] === 10 || (bytes[index] === 13 && bytes[index + 1] !== 10)) count++;
+  }
+  return count;
+}
+
+/** A whole text: in the encoding of its byte order mark, else UTF-8, else what Windows writes in the West. */
+export function decodeWhole(bytes: Uint8Array): string {
+  try {
+    const { encoding } = byteOrderMark(bytes) ?? { encoding: 'utf-8' };
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch {
+    return decoderOf('windows-1252')(bytes, 0, bytes.length);
+  }
+}

@@ -1,0 +1,34 @@
+import { decoderOf } from '../../../formats/text/decode.ts';
+import { CONVERSION_ROOM, type Conversion, MISFIT, type ZoneEdges } from '../../../formats/values/conversion.ts';
+import { convert } from '../../../formats/values/convert.ts';
+import { formOf } from '../../../formats/values/forms.ts';
+import { toJsonValue } from '../../../tenant-sql/values.ts';
+import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
+
+/** The conversion to a type by the formats of a column. */
+export function conversionTo(
+  type: Conversion['type'],
+  formats: Pick<ColumnFormats, 'decimal' | 'date'>,
+  zone: ZoneEdges | null = null,
+): Conversion {
+  return { type, decimal: formOf(formats.decimal), date: formOf(formats.date), zone };
+}
+
+const encoder = new TextEncoder();
+const ascii = new TextDecoder();
+
+/** The value, of which the end may be cut off, as a row's JSON shows it; null also where it does not fit. A datetime without an offset is UTC here. */
+export function sampleValue(
+  value: string,
+  type: ColumnType,
+  formats: Pick<ColumnFormats, 'decimal' | 'date'>,
+): RowValue {
+  if (value === '' || type === 'text') return value === '' ? null : value;
+  const bytes = encoder.encode(value);
+  const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
+  const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), decoderOf('utf-8'));
+  // What is too long to be shown whole is no value of its type any more.
+  if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
+  const text = ascii.decode(out.subarray(0, end));
+  return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { csvOptions, hasEndOfData } from '../../../src/formats/copy/csv.ts';
+import { CopyText } from '../../../src/formats/copy/text.ts';
+import { parseCopyText } from './parsing.ts';
+
+const encoder = new TextEncoder();
+
+describe("COPY's text form", () => {
+  it('holds any values, with room for none at first', () => {
+    const value = fc.option(fc.string({ unit: fc.constantFrom('\\', '\t', '\n', '\r', 'N', 'n', 'é', '"', '.') }));
+    const rows = fc.array(fc.array(value, { minLength: 2, maxLength: 2 }));
+    fc.assert(
+      fc.property(rows, (table) => {
+        const text = new CopyText(0);
+        for (const row of table) {
+          for (const [index, cell] of row.entries()) {
+            if (index > 0) text.endValue();
+            if (cell === null) text.writeNull();
+            else text.writeText(cell);
+          }
+          text.endRow();
+        }
+        expect(parseCopyText(new TextDecoder().decode(text.data()))).toEqual(table);
+      }),
+    );
+  });
+
+  it('is written from Windows-1252, and from quotes that stand doubled', () => {
+    const text = new CopyText(0);
+    text.escape(Uint8Array.of(0x80, 0xe9), 0, 2, -1, true);
+    text.escape(encoder.encode('say ""no""'), 0, 10, 34);
+    expect(new TextDecoder().decode(text.data())).toBe('€ésay "no"');
+  });
+});
+
+describe('a CSV that goes to COPY as it is', () => {
+  it('is told to Postgres by its dialect', () => {
+    const dialect = { delimiter: ';', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
+    expect(csvOptions(dialect, 'utf-8', ['a"b'])).toBe(
+      `FORMAT csv, DELIMITER ';', QUOTE '"', ESCAPE '"', FORCE_NULL ("a""b"), ENCODING 'UTF8'`,
+    );
+    expect(csvOptions({ ...dialect, delimiter: '\t', quote: null }, 'windows-1252', ['a'])).toBe(
+      `FORMAT csv, DELIMITER E'\\x09', QUOTE E'\\x01', ESCAPE E'\\x01', FORCE_NULL ("a"), ENCODING 'WIN1252'`,
+    );
+  });
+
+  it.each([
+    ['\\.', true],
+    ['a\n\\.\r\nb', true],
+    ['a\n\\.b\n', false],
+    ['a\\.\n', false],
+  ])('ends early in %j: %s', (text, ends) => {
+    expect(hasEndOfData(encoder.encode(text))).toBe(ends);
+  });
+});

@@ -1,0 +1,15 @@
+const LETTERS: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
+
+/** COPY's text form as rows of values. */
+export function parseCopyText(text: string): (string | null)[][] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) =>
+      line
+        .split('\t')
+        .map((cell) =>
+          cell === '\\N' ? null : cell.replace(/\\(.)/g, (_, letter: string) => LETTERS[letter] ?? letter),
+        ),
+    );
+}

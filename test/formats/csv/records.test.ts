@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import Papa from 'papaparse';
+import { describe, expect, it } from 'vitest';
+import type { Dialect } from '../../../src/formats/csv/dialect.ts';
+import { fieldText, MAX_FIELDS, newFields, scan, TooManyFields } from '../../../src/formats/csv/records.ts';
+import { decoderOf } from '../../../src/formats/text/decode.ts';
+
+const encoder = new TextEncoder();
+const fields = newFields();
+const decode = decoderOf('utf-8');
+
+/** The records of a text that arrives in blocks of a size, or more where a record needs it. */
+function recordsOf(text: string, dialect: Dialect, block: number): string[][] {
+  const bytes = encoder.encode(text);
+  const records: string[][] = [];
+  for (let at = 0, size = block; at < bytes.length; ) {
+    const piece = bytes.subarray(at, at + size);
+    const { end } = scan(piece, 0, at + size >= bytes.length, dialect, 1, fields, () => {
+      records.push(
+        Array.from({ length: fields.count }, (_, index) => fieldText(piece, fields, index, dialect, decode)),
+      );
+    });
+    size = end === 0 ? size * 2 : block;
+    at += end;
+  }
+  return records;
+}
+
+const dialect: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false };
+
+describe('the records of a CSV', () => {
+  it('are those that papaparse wrote, in any dialect and wherever blocks are cut', () => {
+    const cell = fc
+      .array(fc.constantFrom('a', 'é', '1', '"', "'", ',', ';', '\t', '|', '\n', '\r\n', ' '))
+      .map((all) => all.join(''));
+    const rows = fc
+      .integer({ min: 1, max: 4 })
+      .chain((width) =>
+        fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 6 }),
+      );
+    const dialects = fc.record({
+      delimiter: fc.constantFrom<Dialect['delimiter']>(',', ';', '\t', '|'),
+      quote: fc.constantFrom<'"' | "'">('"', "'"),
+      newline: fc.constantFrom('\n', '\r\n', '\r'),
+      quotes: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(
+        rows,
+        dialects,
+        fc.integer({ min: 1, max: 40 }),
+        (table, { delimiter, quote, newline, quotes }, block) => {
+          const text = Papa.unparse(table, { delimiter, quoteChar: quote, newline, quotes }) + newline;
+          expect(recordsOf(text, { ...dialect, delimiter, quote }, block)).toEqual(table);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('may escape quotes by backslashes', () => {
+    const text = String.raw`"a\"b","c\\","d\e"` + '\n';
+    expect(recordsOf(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
+  });
+
+  it('have a number of fields that some table could have', () => {
+    const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
+    const read = (bytes: Uint8Array) => scan(bytes, 0, true, dialect, 1, fields, () => {});
+    expect(read(line(MAX_FIELDS)).line).toBe(3);
+    expect(() => read(line(MAX_FIELDS + 1))).toThrow(new TooManyFields(2));
+  });
+});

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decoderOf, encodedLength, scannableBytes } from '../../../src/formats/text/decode.ts';
+import { decodeWhole, guessEncoding, isUtf8 } from '../../../src/formats/text/detect.ts';
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const text = fc.string({ unit: fc.constantFrom('a', ',', '\n', 'é', '€', '数', '😀'), minLength: 4 });
+
+function utf16(value: string, isLittle: boolean): Uint8Array {
+  const bytes = new Uint8Array(value.length * 2);
+  const view = new DataView(bytes.buffer);
+  for (let index = 0; index < value.length; index++) view.setUint16(index * 2, value.charCodeAt(index), isLittle);
+  return bytes;
+}
+
+describe('a text in UTF-16', () => {
+  it('becomes bytes for the scanner, block by block, that know their length in the file', () => {
+    fc.assert(
+      fc.property(text, fc.boolean(), fc.integer({ min: 4, max: 9 }), (value, isLittle, block) => {
+        const bytes = utf16(value, isLittle);
+        const encoding = isLittle ? 'utf-16le' : 'utf-16be';
+        let read = '';
+        for (let at = 0; at < bytes.length; ) {
+          const isLast = at + block >= bytes.length;
+          const scannable = scannableBytes(bytes.subarray(at, at + block), encoding, isLast) as Uint8Array;
+          read += decoderOf(encoding)(scannable, 0, scannable.length);
+          at += encodedLength(scannable, scannable.length, encoding);
+        }
+        expect(read).toBe(value);
+      }),
+    );
+  });
+
+  it('is none where half of a character stands alone, or a byte is missing', () => {
+    expect(scannableBytes(utf16('a\ud83d!', true), 'utf-16le', true)).toBeNull();
+    expect(scannableBytes(utf16('ab', true).subarray(0, 3), 'utf-16le', true)).toBeNull();
+  });
+});
+
+describe('the encoding of a text', () => {
+  it.each([
+    ['a mark', Uint8Array.of(0xef, 0xbb, 0xbf, 97), { encoding: 'utf-8', markLength: 3 }],
+    ['a mark of UTF-16', Uint8Array.of(0xfe, 0xff, 0, 97), { encoding: 'utf-16be', markLength: 2 }],
+    ['zeros at every second place', utf16('data,valor', true), { encoding: 'utf-16le', markLength: 0 }],
+    ['nothing', utf8('data,valor'), { encoding: 'utf-8', markLength: 0 }],
+  ])('is guessed by %s', (_, bytes, expected) => {
+    expect(guessEncoding(bytes)).toEqual(expected);
+  });
+
+  it('is UTF-8 also where a block cuts a character off', () => {
+    const bytes = utf8('a😀');
+    for (let end = 1; end < bytes.length; end++) {
+      expect(isUtf8(bytes.subarray(0, end), false)).toBe(true);
+      expect(isUtf8(bytes.subarray(0, end), true)).toBe(end === 1);
+    }
+  });
+
+  it.each([
+    [utf8('ação'), 'ação'],
+    [Uint8Array.of(0xef, 0xbb, 0xbf, 97), 'a'],
+    [Uint8Array.of(0xff, 0xfe, ...utf16('ação', true)), 'ação'],
+    [Uint8Array.of(0x80, 0xe7), '€ç'],
+  ])('decodes %j as a whole', (bytes, expected) => {
+    expect(decodeWhole(bytes)).toBe(expected);
+  });
+});

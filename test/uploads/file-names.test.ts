@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { fileName } from '../../src/modules/uploads/receive.ts';
+
+describe('a file name', () => {
+  it.each([
+    ['vendas.csv', 'vendas.csv'],
+    ['../../etc/passwd.csv', 'passwd.csv'],
+    ['C:\\Users\\eu\\vendas.csv', 'vendas.csv'],
+    ['a\u0000b\r\n.csv', 'ab.csv'],
+    ['evil\u202Evsc.exe.csv', 'evilvsc.exe.csv'],
+    ['数据.csv', '数据.csv'],
+    ['cafe\u0301.csv', 'café.csv'],
+    ['pasta/', ''],
+  ])('%j is kept as %j', (given, expected) => {
+    expect(fileName(given)).toBe(expected);
+  });
+
+  it('is cut to 255 characters with its extension', () => {
+    const name = fileName(`${'😀'.repeat(1000)}.csv`);
+    expect(Array.from(name)).toHaveLength(255);
+    expect(name.endsWith('😀.csv')).toBe(true);
+  });
+});
