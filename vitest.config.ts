@@ -6,6 +6,8 @@ import { buildPages } from './src/web/build.ts';
 
 /** Pure things and the offline stand-ins run in Node; everything else runs in workerd, against real bindings. */
 const IN_NODE = [
+  'test/access/**/*.test.ts',
+  'test/architecture/**/*.test.ts',
   'test/kernel/**/*.test.ts',
   // But the reader of forms: streams are the runtime's.
   'test/formats/!(multipart)/**/*.test.ts',

@@ -17,54 +17,55 @@ import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
 import { surfaceOf, unmatched } from './http/unmatched.ts';
 import { queueAuditRecord } from './jobs/audit-queue.ts';
-import { accountEndpoints } from './modules/accounts/organization.ts';
-import { auditEndpoints } from './modules/audit/organization.ts';
-import { companySettingsEndpoints } from './modules/companies/console.ts';
-import { authenticateOperator } from './modules/companies/operator.ts';
-import { companyEndpoints } from './modules/companies/organization.ts';
-import { dashboardEndpoints } from './modules/dashboards/console.ts';
-import { publicEmbedEndpoints } from './modules/embeds/public.sharing.ts';
+import { accountEndpoints } from './modules/accounts/routes.organization.ts';
+import { auditEndpoints } from './modules/audit/routes.organization.ts';
+import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
+import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
+import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
+import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
 import { frameAncestorsOf as embedFrames } from './modules/embeds/service.ts';
-import { embedEndpoints } from './modules/embeds/sharing.ts';
 import { openEmbedToken } from './modules/embeds/token.ts';
-import { consoleGroupEndpoints } from './modules/groups/console.ts';
-import { groupMemberEndpoints } from './modules/groups/members.organization.ts';
-import { organizationGroupEndpoints } from './modules/groups/organization.ts';
-import { invitationEndpoints } from './modules/invitations/console.ts';
-import { businessDomainEndpoints } from './modules/knowledge/business-domains/console.ts';
-import { conceptEndpoints } from './modules/knowledge/concepts/console.ts';
-import { generationEndpoints } from './modules/knowledge/generation/console.ts';
-import { ontologyNodeEndpoints } from './modules/knowledge/ontology/nodes.console.ts';
-import { ontologyRelationEndpoints } from './modules/knowledge/ontology/relations.console.ts';
-import { semanticEndpoints } from './modules/knowledge/semantic/console.ts';
-import { suggestionEndpoints } from './modules/knowledge/suggestions/console.ts';
-import { permissionEndpoints } from './modules/legacy-permissions/console.ts';
-import { managedTablesEndpoints } from './modules/managed-tables/managed-tables.ts';
-import { pageEndpoints } from './modules/pages/sharing.ts';
-import { passwordResetEndpoints } from './modules/password-reset/console.ts';
-import { policyEndpoints } from './modules/policies/console.ts';
-import { apiKeyEndpoints } from './modules/service-accounts/keys.organization.ts';
-import { serviceAccountEndpoints } from './modules/service-accounts/organization.ts';
+import { consoleGroupEndpoints } from './modules/groups/routes.console.ts';
+import { groupMemberEndpoints } from './modules/groups/routes.members.organization.ts';
+import { userGroupEndpoints } from './modules/groups/routes.of-users.console.ts';
+import { organizationGroupEndpoints } from './modules/groups/routes.organization.ts';
+import { invitationEndpoints } from './modules/invitations/routes.console.ts';
+import { businessDomainEndpoints } from './modules/knowledge/business-domains/routes.console.ts';
+import { conceptEndpoints } from './modules/knowledge/concepts/routes.console.ts';
+import { generationEndpoints } from './modules/knowledge/generation/routes.console.ts';
+import { ontologyNodeEndpoints } from './modules/knowledge/ontology/routes.nodes.console.ts';
+import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.relations.console.ts';
+import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.ts';
+import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.console.ts';
+import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
+import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
+import { authenticateOperator } from './modules/organizations/operator.ts';
+import { companyEndpoints } from './modules/organizations/routes.organization.ts';
+import { pageEndpoints } from './modules/pages/routes.sharing.ts';
+import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
+import { policyEndpoints } from './modules/policies/routes.console.ts';
+import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
+import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
-import { shareActivityEndpoints } from './modules/share-activity/sharing.ts';
+import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
+import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
 import { authenticateExternal } from './modules/share-auth/service.ts';
-import { shareAuthEndpoints } from './modules/share-auth/sharing.ts';
-import { shareContextEndpoints } from './modules/share-contexts/sharing.ts';
-import { sharePortalEndpoints } from './modules/share-portal/sharing.ts';
-import { publicShareEndpoints } from './modules/shares/public.sharing.ts';
-import { shareEndpoints } from './modules/shares/sharing.ts';
+import { shareContextEndpoints } from './modules/share-contexts/routes.sharing.ts';
+import { sharePortalEndpoints } from './modules/share-portal/routes.sharing.ts';
+import { publicShareEndpoints } from './modules/shares/routes.public.sharing.ts';
+import { shareEndpoints } from './modules/shares/routes.sharing.ts';
 import { openShareToken, frameAncestorsOf as shareFrames } from './modules/shares/token.ts';
-import { signInEndpoints } from './modules/sign-in/console.ts';
-import { passwordlessEndpoints } from './modules/sign-in/passwordless.console.ts';
-import { secondFactorEndpoints } from './modules/sign-in/second-factor.console.ts';
+import { signInEndpoints } from './modules/sign-in/routes.console.ts';
+import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
+import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
+import { sessionEndpoints } from './modules/sign-in/routes.sessions.console.ts';
 import { authenticateBearer } from './modules/sign-in/service.ts';
-import { sessionEndpoints } from './modules/sign-in/sessions.console.ts';
-import { singleSignOnEndpoints } from './modules/single-sign-on/console.ts';
-import { socialSignInEndpoints } from './modules/social-sign-in/console.ts';
-import { uploadEndpoints } from './modules/uploads/managed-tables.ts';
-import { consoleUserEndpoints } from './modules/users/console.ts';
-import { organizationUserEndpoints } from './modules/users/organization.ts';
-import { visualizationEndpoints } from './modules/visualizations/console.ts';
+import { singleSignOnEndpoints } from './modules/single-sign-on/routes.console.ts';
+import { socialSignInEndpoints } from './modules/social-sign-in/routes.console.ts';
+import { uploadEndpoints } from './modules/uploads/routes.managed-tables.ts';
+import { consoleUserEndpoints } from './modules/users/routes.console.ts';
+import { organizationUserEndpoints } from './modules/users/routes.organization.ts';
+import { visualizationEndpoints } from './modules/visualizations/routes.console.ts';
 import { correlated, logError } from './platform/log.ts';
 
 /** Every surface with its endpoints. */
@@ -98,6 +99,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...visualizationEndpoints,
       ...dashboardEndpoints,
       ...consoleUserEndpoints,
+      ...userGroupEndpoints,
       ...consoleGroupEndpoints,
       ...permissionEndpoints,
       ...policyEndpoints,

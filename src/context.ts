@@ -1,76 +1,23 @@
+import type {
+  Actor,
+  AnonymousActor,
+  OutsiderActor,
+  Principal,
+  SystemActor,
+  UserActor,
+  ViewerActor,
+} from './access/actors.ts';
 import { type Bindings, type Config, configOf } from './config.ts';
 import { type ControlDb, openControlDb, openNearestControlDb } from './db/client.ts';
-import { type JobQueue, jobQueue } from './jobs/messages.ts';
+import { clock } from './kernel/clock.ts';
 import { newId } from './kernel/ids.ts';
-import type { Access } from './kernel/policy.ts';
 import { withinJurisdiction } from './objects/jurisdiction.ts';
+import type { Admission } from './objects/organization-gate.ts';
+import { type JobQueue, jobQueue } from './platform/job-messages.ts';
 import { logError } from './platform/log.ts';
 import { type Mailer, senderOf } from './platform/mail.ts';
 import { cloudflareMailer } from './platform/mail-cloudflare.ts';
 import { resendMailer } from './platform/mail-resend.ts';
-
-/** A person with a session token. */
-export interface UserActor {
-  kind: 'user';
-  id: string;
-  companyId: string;
-  companySlug: string;
-  email: string;
-  name: string;
-  isOwner: boolean;
-  sessionId: string;
-  access: Access;
-}
-
-/** A program with a signing key. */
-export interface ServiceAccountActor {
-  kind: 'service_account';
-  id: string;
-  companyId: string;
-  companySlug: string;
-  accountId: string;
-  keyId: string;
-  access: Access;
-}
-
-/** Somebody from outside the company, known by an email address that a code was sent to. */
-export interface OutsiderActor {
-  kind: 'outsider';
-  id: string;
-  companyId: string;
-  companySlug: string;
-  email: string;
-  sessionId: string;
-}
-
-/** Whoever holds the token of a share or of an embed. `Shown` is what the module that checked the token found behind it. */
-export interface ViewerActor<Shown = unknown> {
-  kind: 'viewer';
-  companyId: string;
-  /** What requests are counted under; never the token itself. */
-  tokenId: string;
-  /** Origins whose pages may use the token; none are named where all may. */
-  allowedOrigins: readonly string[];
-  shown: Shown;
-}
-
-/** The platform's operator, who creates organizations and belongs to none. */
-export interface OperatorActor {
-  kind: 'operator';
-}
-
-export interface AnonymousActor {
-  kind: 'anonymous';
-}
-
-/** Background work on behalf of a company: queue messages and scheduled runs. */
-export interface SystemActor {
-  kind: 'system';
-  companyId: string;
-}
-
-export type Principal = UserActor | ServiceAccountActor;
-export type Actor = Principal | OutsiderActor | ViewerActor | OperatorActor | AnonymousActor | SystemActor;
 
 /** What a request tells about where it comes from. Anybody may send anything here. */
 export interface Caller {
@@ -132,6 +79,39 @@ export type CompanyContext = Context<Principal | OutsiderActor | ViewerActor | S
 export type PrincipalContext = Context<Principal>;
 export type UserContext = Context<UserActor>;
 
+/** What a credential is read from: the request, whose body may be read once more. */
+export interface IncomingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly raw: Request;
+  header(name: string): string | undefined;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** Who a credential proved to be, and the nonce that must not come again. */
+export interface Authenticated {
+  actor: Principal | OutsiderActor;
+  nonce?: Admission['nonce'];
+}
+
+/** Finds out who is calling from the credential the request carries. One batch to the control database. */
+export type Authenticate = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<Authenticated>;
+
+/** Passes when the request carries the operator's token. */
+export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;
+
+/**
+ * Finds out what the token of a path opens.
+ * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it
+ *   throws when there were too many. Null for what is not counted, and leaves no trace: a preflight
+ * @throws Failure of kind unauthenticated or forbidden
+ */
+export type OpenToken = (
+  ctx: Context<AnonymousActor>,
+  token: string,
+  count: ((tokenId: string) => Promise<void>) | null,
+) => Promise<ViewerActor>;
+
 /** Cloudflare sends mails, unless another service is configured. */
 function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
   const { MAIL_FROM, MAIL_PROVIDER, MAIL_API_URL: baseUrl, MAIL_API_KEY: apiKey = '' } = config;
@@ -150,9 +130,6 @@ export interface Origin {
   /** Takes what `belongsTo` says. */
   noteOwner?(owner: RequestOwner): void;
 }
-
-/** One per isolate, so that a test can move the clock. Milliseconds since the epoch. */
-export const clock = { now: (): number => Date.now() };
 
 /**
  * A context and the way to end it: `close` runs the cleanups, whatever happened.

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import type { Bindings } from '../config.ts';
-import { clock } from '../context.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
+import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { log, logError } from '../platform/log.ts';
 import { actionOf, type Contract } from './endpoint.ts';

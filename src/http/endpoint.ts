@@ -1,13 +1,6 @@
 import type { ZodType, z } from 'zod';
-import type {
-  AnonymousActor,
-  Context,
-  OperatorActor,
-  OutsiderActor,
-  Principal,
-  PrincipalContext,
-  ViewerActor,
-} from '../context.ts';
+import type { AnonymousActor, OperatorActor, OutsiderActor, Principal, ViewerActor } from '../access/actors.ts';
+import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { Credential } from './surface.ts';
 

@@ -1,29 +1,22 @@
 import type { HonoRequest } from 'hono';
+import type { Actor, AnonymousActor, Principal } from '../access/actors.ts';
+import { dependsOnResource } from '../access/evaluation.ts';
+import { requireAction, requireActionOn, requireAdministrator, requireAnyOf } from '../access/requirements.ts';
 import type {
-  Actor,
-  AnonymousActor,
+  Authenticate,
+  AuthenticateOperator,
   Context,
-  OutsiderActor,
-  Principal,
+  OpenToken,
   PrincipalContext,
   RequestOwner,
-  ViewerActor,
 } from '../context.ts';
-import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
-import { decide, dependsOnResource, isAdministrator, rulesFor } from '../kernel/policy.ts';
 import type { Admission } from '../objects/organization-gate.ts';
 import { type Access, actionOf, type Contract, type TokenKind } from './endpoint.ts';
 import { countByIp, countByPrincipal, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
-
-/** Who a credential proved to be, and the nonce that must not come again. */
-export interface Authenticated {
-  actor: Principal | OutsiderActor;
-  nonce?: Admission['nonce'];
-}
 
 /** What has become known of a request, wherever it ends. */
 export interface Seen {
@@ -39,26 +32,8 @@ export interface Seen {
   resourceIds: string[];
 }
 
-/** Finds out who is calling from the credential the request carries. One batch to the control database. */
-export type Authenticate = (ctx: Context<AnonymousActor>, request: HonoRequest) => Promise<Authenticated>;
-
 /** How each credential is checked; given by the modules that own them. */
 export type Authenticators = Record<Credential, Authenticate>;
-
-/** Passes when the request carries the operator's token. */
-export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: HonoRequest) => Promise<void>;
-
-/**
- * Finds out what the token of a path opens.
- * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it
- *   throws when there were too many. Null for what is not counted, and leaves no trace: a preflight
- * @throws Failure of kind unauthenticated or forbidden
- */
-export type OpenToken = (
-  ctx: Context<AnonymousActor>,
-  token: string,
-  count: ((tokenId: string) => Promise<void>) | null,
-) => Promise<ViewerActor>;
 
 export interface Doors {
   authenticators: Authenticators;
@@ -162,40 +137,6 @@ async function authorizeAccess(
   // Most access is the same for all resources: then there is nothing to look up.
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
-}
-
-/** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
-function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
-  if (actor.access.isOwner) return;
-  const [first] = actions;
-  const rules = actions.map((action) => rulesFor(actor.access, action));
-  if (first && rules.every(({ allow, legacy }) => allow.length + legacy.length === 0)) requireAction(actor, first, '*');
-}
-
-/** @throws Failure `access.administrators_only` */
-export function requireAdministrator(actor: Principal): void {
-  if (isAdministrator(actor.access)) return;
-  throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
-}
-
-/**
- * The check behind every route that names an action, for services whose requirement depends on the data.
- * @param resourceId id of the resource, or `*` for listing and creating
- * @param type where the service has several types of resources and its first is not meant
- * @throws Failure `access.denied` that names the missing action
- */
-export function requireAction(actor: Principal, action: Action, resourceId: string, type?: ResourceType): void {
-  requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
-}
-
-/** The same for a resource whose ARN is known. @throws Failure `access.denied` */
-export function requireActionOn(actor: Principal, action: Action, resource: string): void {
-  if (decide(actor.access, action, resource).allowed) return;
-  throw new Failure('forbidden', 'access.denied', {
-    message: `This needs the permission ${action}.`,
-    action,
-    resource,
-  });
 }
 
 function isPrincipal(actor: Actor): actor is Principal {

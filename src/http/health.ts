@@ -1,5 +1,5 @@
 import type { Bindings } from '../config.ts';
-import { clock } from '../context.ts';
+import { clock } from '../kernel/clock.ts';
 import { logError } from '../platform/log.ts';
 
 /** How long an answer is good for: whoever asks more often costs nothing. */

@@ -1,7 +1,24 @@
 import { z } from 'zod';
-import type { Principal } from '../context.ts';
-import { pageQuery } from './fields.ts';
-import { requireAdministrator } from './guard.ts';
+import type { Principal } from '../access/actors.ts';
+import { requireAdministrator } from '../access/requirements.ts';
+
+/** A whole number in a query string: digits only, so that `1e3`, `0x10`, blanks and fractions are refused. */
+const wholeNumber = (standard: number, minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^-?\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(minimum).max(maximum))
+    .default(standard);
+
+/** Deepest page that can be asked for. */
+const LAST_PAGE = 1_000_000_000;
+
+/** `page` and the size of a page, under the name its surface gives it. */
+export const pageQuery = <Name extends string>(sizeName: Name, size = { standard: 20, maximum: 100 }) =>
+  z.object({ page: wholeNumber(1, 1, LAST_PAGE), [sizeName]: wholeNumber(size.standard, 1, size.maximum) } as {
+    page: ReturnType<typeof wholeNumber>;
+  } & Record<Name, ReturnType<typeof wholeNumber>>);
 
 /** An ordering as a list takes it: `field`, or `-field` for descending. */
 export interface Ordering<Field extends string = string> {

@@ -1,7 +1,8 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
+import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, configOf } from '../config.ts';
-import { type AnonymousActor, type Caller, type Origin, openContext } from '../context.ts';
+import { type Caller, type Origin, openContext } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';

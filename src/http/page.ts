@@ -1,8 +1,7 @@
+import type { FrameAncestors } from '../kernel/viewing.ts';
+
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'docs';
-
-/** Which origins may show a page inside theirs: any, or those of a list. Nobody may where it is empty. */
-export type FrameAncestors = 'anywhere' | readonly string[];
 
 /**
  * A built page, with the headers that make it safe to open: nothing runs or loads on it but what this API itself serves,

@@ -1,4 +1,5 @@
-import type { Context, Principal } from '../context.ts';
+import type { Principal } from '../access/actors.ts';
+import type { Context } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';

@@ -56,14 +56,6 @@ export const REQUEST_REASONS: Record<string, Wording> = {
   'request.wrong_method': [405, 'METHOD_NOT_ALLOWED', 'This method is not available on this route.'],
 };
 
-/** A page of records with the exact number of all that match. */
-export interface Page<T> {
-  total: number;
-  page: number;
-  perPage: number;
-  records: T[];
-}
-
 /** What the answer's `details` hold: the fields at fault, or the failure's further members; undefined when none. */
 export function detailsOf(failure: Failure): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;

@@ -1,8 +1,10 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
-import { openContext, type ViewerActor } from '../context.ts';
+import type { ViewerActor } from '../access/actors.ts';
+import type { OpenToken } from '../context.ts';
+import { openContext } from '../context.ts';
 import { answerPreflight, cors, EXPOSED, type Header } from './cors.ts';
 import type { TokenKind } from './endpoint.ts';
-import type { Doors, OpenToken } from './guard.ts';
+import type { Doors } from './guard.ts';
 import { setHeaders } from './headers.ts';
 import { failureOf, type HttpEnv, originOf } from './mount.ts';
 

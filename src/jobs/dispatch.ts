@@ -1,10 +1,12 @@
+import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
-import { clock, openContext, type SystemActor } from '../context.ts';
+import { openContext } from '../context.ts';
+import { clock } from '../kernel/clock.ts';
 import { workOn } from '../modules/knowledge/generation/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
+import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
 import { correlated, log, logError } from '../platform/log.ts';
-import { type JobMessage, queuedJob } from './messages.ts';
 
 const RETRY_SECONDS = 2;
 const LONGEST_RETRY_SECONDS = 300;

@@ -1,5 +1,5 @@
 import type { Bindings } from '../config.ts';
-import { clock } from '../context.ts';
+import { clock } from '../kernel/clock.ts';
 import { keepDeadLetters, type Resend } from '../modules/dead-letters/service.ts';
 import { log } from '../platform/log.ts';
 import { consumeAuditRecords } from './audit-queue.ts';

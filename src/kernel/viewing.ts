@@ -88,3 +88,6 @@ export interface ViewOptions {
   options: { label: string; value: string }[];
   source: 'static' | 'dynamic' | 'policy';
 }
+
+/** Which origins may show a page inside theirs: any, or those of a list. Nobody may where it is empty. */
+export type FrameAncestors = 'anywhere' | readonly string[];

@@ -1,5 +1,4 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { Bindings } from '../config.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
@@ -15,7 +14,7 @@ const STRANGERS = 'strangers';
 export const limiterOf = (ip: string | null): string => (ip === null ? 'unknown' : networkOf(ip));
 
 /** One per caller's address (an IPv6 one stands for its /64): counts its requests in windows of a second. */
-export class IpLimiter extends DurableObject<Bindings> {
+export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
   readonly #windows = new FixedWindows(WINDOW_MS);
 
   /** Counts one request. `limit` is requests per second. */

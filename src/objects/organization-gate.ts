@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import { clock } from '../context.ts';
+import { clock } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 
 const WINDOW_MS = 60_000;

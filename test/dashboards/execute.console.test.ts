@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openContext, type SystemActor } from '../../src/context.ts';
+import type { SystemActor } from '../../src/access/actors.ts';
+import { openContext } from '../../src/context.ts';
 import { boundValues, viewerRules } from '../../src/kernel/sharing-rules.ts';
 import {
   dashboardDimensions,

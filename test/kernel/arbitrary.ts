@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import type { AccessSources, GroupGrants } from '../../src/access/evaluation.ts';
 import type { Action } from '../../src/kernel/actions.ts';
 import type { LegacyAction, LegacyPermission, Role } from '../../src/kernel/legacy.ts';
-import type { AccessSources, GroupGrants } from '../../src/kernel/policy.ts';
 import type { PolicyDocument, PolicyStatement } from '../../src/kernel/policy-document.ts';
 
 export const COMPANY = 'c00000000000000000000001';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { allowedActions, compileAccess, isAdministrator } from '../../src/access/evaluation.ts';
 import type { Action } from '../../src/kernel/actions.ts';
 import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
 import { ID_PATTERN } from '../../src/kernel/ids.ts';
 import { MANAGED_POLICIES, managedPolicyById, managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
-import { allowedActions, compileAccess, isAdministrator } from '../../src/kernel/policy.ts';
 import { validateDocument } from '../../src/kernel/policy-document.ts';
 
 const accessOf = (name: string) =>

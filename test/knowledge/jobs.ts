@@ -1,4 +1,4 @@
-import type { JobMessage } from '../../src/jobs/messages.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { Step } from '../support/ai-server.ts';
 import type { Caller } from '../support/api.ts';
 import { aHeldQueue, deliver } from '../uploads/support.ts';

@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { UserActor } from '../../src/context.ts';
-import type { JobMessage } from '../../src/jobs/messages.ts';
+import type { UserActor } from '../../src/access/actors.ts';
 import {
   createResource,
   type Definition,
@@ -10,6 +9,7 @@ import {
 } from '../../src/modules/knowledge/resources/service.ts';
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
 import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/service.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';

@@ -1,6 +1,6 @@
 import type { Bindings } from '../../src/config.ts';
-import { clock } from '../../src/context.ts';
 import worker from '../../src/index.ts';
+import { clock } from '../../src/kernel/clock.ts';
 
 export { AttemptLimiter, IpLimiter, OrganizationGate, TokenLimiter, ViewerGate } from '../../src/index.ts';
 

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import worker from '../../src/index.ts';
-import { jobQueue } from '../../src/jobs/messages.ts';
+import { jobQueue } from '../../src/platform/job-messages.ts';
 import { correlated, log } from '../../src/platform/log.ts';
 import { aCompany } from '../support/worlds.ts';
 

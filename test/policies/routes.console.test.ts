@@ -2,10 +2,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { actionOf } from '../../src/http/endpoint.ts';
 import { type Action, ALL_ACTIONS } from '../../src/kernel/actions.ts';
 import type { LegacyAction } from '../../src/kernel/legacy.ts';
-import { consoleGroupEndpoints } from '../../src/modules/groups/console.ts';
-import { permissionEndpoints } from '../../src/modules/legacy-permissions/console.ts';
-import { policyEndpoints } from '../../src/modules/policies/console.ts';
-import { consoleUserEndpoints } from '../../src/modules/users/console.ts';
+import { consoleGroupEndpoints } from '../../src/modules/groups/routes.console.ts';
+import { userGroupEndpoints } from '../../src/modules/groups/routes.of-users.console.ts';
+import { invitationEndpoints } from '../../src/modules/invitations/routes.console.ts';
+import { permissionEndpoints } from '../../src/modules/legacy-permissions/routes.console.ts';
+import { policyEndpoints } from '../../src/modules/policies/routes.console.ts';
+import { consoleUserEndpoints } from '../../src/modules/users/routes.console.ts';
 import { call, type Sending } from '../support/api.ts';
 import { aConsoleGroup, enter, NOBODY } from '../support/console.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -67,7 +69,14 @@ const LET_IN = [200, 404, 422];
 
 describe('permissions', () => {
   it('are asked for on every route of these modules, and on no other', () => {
-    const declared = [...consoleUserEndpoints, ...consoleGroupEndpoints, ...permissionEndpoints, ...policyEndpoints];
+    const declared = [
+      ...consoleUserEndpoints,
+      ...userGroupEndpoints,
+      ...invitationEndpoints.filter(({ contract }) => contract.access !== 'public'),
+      ...consoleGroupEndpoints,
+      ...permissionEndpoints,
+      ...policyEndpoints,
+    ];
     const asked = declared.map(({ contract: { method, path, access } }) => [method, path, actionOf(access)]);
     expect(asked.toSorted()).toEqual(ROUTES.map(([method, path, permission]) => [method, path, permission]).toSorted());
     for (const { contract } of declared) expect(contract.access).not.toBe('public');

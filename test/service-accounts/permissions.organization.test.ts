@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Action } from '../../src/kernel/actions.ts';
 import { ALL_ACTIONS } from '../../src/kernel/actions.ts';
-import { accountEndpoints } from '../../src/modules/accounts/organization.ts';
-import { groupMemberEndpoints } from '../../src/modules/groups/members.organization.ts';
-import { organizationGroupEndpoints } from '../../src/modules/groups/organization.ts';
-import { apiKeyEndpoints } from '../../src/modules/service-accounts/keys.organization.ts';
-import { serviceAccountEndpoints } from '../../src/modules/service-accounts/organization.ts';
-import { organizationUserEndpoints } from '../../src/modules/users/organization.ts';
+import { accountEndpoints } from '../../src/modules/accounts/routes.organization.ts';
+import { groupMemberEndpoints } from '../../src/modules/groups/routes.members.organization.ts';
+import { organizationGroupEndpoints } from '../../src/modules/groups/routes.organization.ts';
+import { apiKeyEndpoints } from '../../src/modules/service-accounts/routes.keys.organization.ts';
+import { serviceAccountEndpoints } from '../../src/modules/service-accounts/routes.organization.ts';
+import { organizationUserEndpoints } from '../../src/modules/users/routes.organization.ts';
 import { call } from '../support/api.ts';
 import { allow, aRobotThat, signed } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clock } from '../../src/context.ts';
+import { clock } from '../../src/kernel/clock.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { resetClock, standAt } from '../support/clock.ts';
 import { codeIn, mailTo } from '../support/mail.ts';

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clock } from '../../src/context.ts';
+import { clock } from '../../src/kernel/clock.ts';
 import { bearer, call } from '../support/api.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { aCompany, type Company, logIn } from '../support/worlds.ts';

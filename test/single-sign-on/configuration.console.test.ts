@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { clock } from '../../src/context.ts';
 import worker from '../../src/index.ts';
+import { clock } from '../../src/kernel/clock.ts';
 import { BASE_URL } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';

@@ -1,6 +1,6 @@
 import { importJWK, SignJWT } from 'jose';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { clock } from '../../src/context.ts';
+import { clock } from '../../src/kernel/clock.ts';
 import type { Answer } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { answerByForm, answerByRedirect, CONSOLE, configure, sentOn, start, tryStart } from './support.ts';

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { clock } from '../../src/context.ts';
+import { clock } from '../../src/kernel/clock.ts';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { visit } from './browser.ts';

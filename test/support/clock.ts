@@ -1,4 +1,4 @@
-import { clock } from '../../src/context.ts';
+import { clock } from '../../src/kernel/clock.ts';
 
 const realNow = clock.now;
 

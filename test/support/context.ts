@@ -1,5 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { type Actor, type Context, openContext } from '../../src/context.ts';
+import type { Actor } from '../../src/access/actors.ts';
+import { type Context, openContext } from '../../src/context.ts';
 import { EMAIL } from './mail.ts';
 
 /** Runs `work` with the context of an actor, as the Worker would. What it defers is done when this resolves. */

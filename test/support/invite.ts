@@ -1,6 +1,6 @@
-import type { UserActor } from '../../src/context.ts';
+import type { UserActor } from '../../src/access/actors.ts';
+import { compileAccess } from '../../src/access/evaluation.ts';
 import { commit } from '../../src/db/client.ts';
-import { compileAccess } from '../../src/kernel/policy.ts';
 import { prepareInvitation } from '../../src/modules/invitations/service.ts';
 import { inContext } from './context.ts';
 import type { Company } from './worlds.ts';

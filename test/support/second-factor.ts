@@ -1,5 +1,5 @@
 import { Secret, TOTP } from 'otpauth';
-import { clock } from '../../src/context.ts';
+import { clock } from '../../src/kernel/clock.ts';
 import type { Caller } from './api.ts';
 import { standAt } from './clock.ts';
 import { PASSWORD } from './worlds.ts';

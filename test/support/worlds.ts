@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { eq } from 'drizzle-orm';
 import { openControlDb } from '../../src/db/client.ts';
+import { groupBindings, groupPolicies, groups } from '../../src/db/schema/groups.ts';
+import { policies } from '../../src/db/schema/policies.ts';
+import { users } from '../../src/db/schema/users.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { groupBindings, groupPolicies, groups } from '../../src/modules/groups/tables.ts';
-import { policies } from '../../src/modules/policies/tables.ts';
 import { completeSignIn, type SignedIn } from '../../src/modules/sign-in/complete.ts';
 import { selectUser, type User } from '../../src/modules/users/service.ts';
-import { users } from '../../src/modules/users/tables.ts';
 import { type Answer, bearer, type Caller, call } from './api.ts';
 import { inContext } from './context.ts';
 

@@ -1,6 +1,6 @@
 import { expect, inject, it } from 'vitest';
 import { orders } from '../../bench/orders.ts';
-import type { JobMessage } from '../../src/jobs/messages.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aFile, aHeldQueue, confirm, deliver, inDatabase, jobOf, upload } from './support.ts';
 

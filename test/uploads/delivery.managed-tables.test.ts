@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JobMessage } from '../../src/jobs/messages.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,

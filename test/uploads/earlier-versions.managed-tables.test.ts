@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JobMessage } from '../../src/jobs/messages.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, aHeldQueue, aTable, deliver, deliverAll, inDatabase, jobOf, upload } from './support.ts';
 import { aSheet } from './workbooks.ts';

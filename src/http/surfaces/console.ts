@@ -1,15 +1,8 @@
 import { z } from 'zod';
-import type { UserActor } from '../../context.ts';
+import type { UserActor } from '../../access/actors.ts';
+import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import {
-  detailsOf,
-  type Page,
-  REQUEST_REASONS,
-  STATUS,
-  type Surface,
-  UPPER_CASE_CODES,
-  type Wording,
-} from '../surface.ts';
+import { detailsOf, REQUEST_REASONS, STATUS, type Surface, UPPER_CASE_CODES, type Wording } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token. */
 export const endpoint = endpointFor<UserActor>();

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { UserActor } from '../../context.ts';
+import type { UserActor } from '../../access/actors.ts';
+import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { pageQuery } from '../fields.ts';
-import { detailsOf, type Page, type Surface, type Wording } from '../surface.ts';
+import { pageQuery } from '../list-query.ts';
+import { detailsOf, type Surface, type Wording } from '../surface.ts';
 import * as console from './console.ts';
 
 /** Endpoints of domain knowledge: called by people with a session token, worded like the console. */

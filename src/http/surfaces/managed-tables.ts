@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UserActor } from '../../context.ts';
+import type { UserActor } from '../../access/actors.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
 import { detailsOf, STATUS, type Surface } from '../surface.ts';

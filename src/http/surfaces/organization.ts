@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { ServiceAccountActor } from '../../context.ts';
+import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, type Page, STATUS, type Surface, type Wording } from '../surface.ts';
+import { detailsOf, STATUS, type Surface, type Wording } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
 export const endpoint = endpointFor<ServiceAccountActor>();

@@ -1,9 +1,9 @@
 import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type Part, readPage } from '../../db/page.ts';
-import { serviceAccounts } from '../service-accounts/tables.ts';
-import { accountUserCounts } from '../users/tables.ts';
-import { accounts } from './tables.ts';
+import { accounts } from '../../db/schema/accounts.ts';
+import { serviceAccounts } from '../../db/schema/service-accounts.ts';
+import { accountUserCounts } from '../../db/schema/users.ts';
 
 export type Account = typeof accounts.$inferSelect;
 

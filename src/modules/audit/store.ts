@@ -1,8 +1,8 @@
 import { and, eq, gte, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
+import { auditEvents } from '../../db/schema/audit/audit-records.ts';
 import type { AuditRecord } from '../../kernel/audit-record.ts';
-import { auditEvents } from './tables.ts';
 
 export type AuditEvent = typeof auditEvents.$inferSelect;
 

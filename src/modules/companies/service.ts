@@ -1,20 +1,10 @@
 import type { Context } from '../../context.ts';
-import { commit } from '../../db/client.ts';
-import { hashPassword } from '../../platform/passwords.ts';
-import { prepareAccount } from '../accounts/service.ts';
-import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
-import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
-import { requireUnlikePerson } from '../users/password-rules.ts';
-import { prepareActiveUser } from '../users/service.ts';
-import { companyNotFound, slugReserved, slugTaken } from './failures.ts';
-import { type Company, insertCompany, selectCompanyBySlug } from './store.ts';
+import { companyNotFound } from './failures.ts';
+import { type Company, selectCompanyBySlug } from './store.ts';
 
-export { companyNotFound } from './failures.ts';
-export { selectCompany, selectCompanyBySlug } from './store.ts';
+export { companyNotFound, slugReserved, slugTaken } from './failures.ts';
+export { insertCompany, selectCompany, selectCompanyBySlug } from './store.ts';
 export type { Company };
-
-/** Slugs that would be mistaken for a part of an address. */
-const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
 
 /** The company of a slug, which a request without a credential is made for. @throws Failure `company.not_found` */
 export async function companyBySlug(ctx: Context, slug: string): Promise<Company> {
@@ -27,68 +17,4 @@ export async function companyBySlug(ctx: Context, slug: string): Promise<Company
 /** Whether a company of this slug exists. */
 export async function companyExists(ctx: Context, slug: string): Promise<boolean> {
   return (await selectCompanyBySlug(ctx.db, slug)).length > 0;
-}
-
-/**
- * Founds a company: its default account, the global groups, its owner, and a service account with a key, both
- * administrators. All of it is stored, or nothing.
- * @throws Failure `company.slug_taken`, or invalid when the slug is reserved
- */
-export async function foundCompany(
-  ctx: Context,
-  input: { name: string; slug: string; owner: { email: string; name: string; password: string } },
-) {
-  if (RESERVED_SLUGS.has(input.slug)) throw slugReserved();
-  if (await companyExists(ctx, input.slug)) throw slugTaken();
-  requireUnlikePerson(input.owner.password, { ...input.owner, company: input }, 'owner.password');
-  const now = ctx.now();
-  const company: Company = {
-    id: ctx.newId(),
-    slug: input.slug,
-    name: input.name,
-    require2fa: false,
-    ssoOnly: false,
-    locale: 'en',
-    createdAt: now,
-    updatedAt: now,
-  };
-  const passwordHash = await hashPassword(input.owner.password);
-
-  const account = prepareAccount(ctx, company.id, { name: 'default', isDefault: true, metadata: {} });
-  const administrators = prepareGlobalGroup(ctx, company.id, 'administrators');
-  const viewers = prepareGlobalGroup(ctx, company.id, 'viewers');
-  const owner = prepareActiveUser(ctx, company.id, { ...input.owner, passwordHash, isOwner: true });
-  const serviceAccount = prepareServiceAccount(ctx, company.id, {
-    name: 'automation',
-    description: 'Made with the organization; an administrator.',
-    accountId: account.record.id,
-    metadata: {},
-  });
-  const key = await prepareApiKey(ctx, company, serviceAccount.record, { description: 'Made with the organization.' });
-  const membership = { companyId: company.id, groupId: administrators.record.id, accountId: account.record.id };
-
-  await commit(
-    ctx.db,
-    [
-      insertCompany(ctx.db, company),
-      account.statement,
-      ...administrators.statements,
-      ...viewers.statements,
-      owner.statement,
-      serviceAccount.statement,
-      key.statement,
-      prepareBinding(ctx, { ...membership, principalType: 'user', principalId: owner.record.id }).statement,
-      prepareBinding(ctx, { ...membership, principalType: 'service_account', principalId: serviceAccount.record.id })
-        .statement,
-    ],
-    { 'companies.slug': slugTaken },
-  );
-  return {
-    company,
-    owner: owner.record,
-    account: account.record,
-    serviceAccount: serviceAccount.record,
-    apiKey: key.record,
-    secretKey: key.secretKey,
-  };
 }

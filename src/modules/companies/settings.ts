@@ -1,5 +1,5 @@
+import { requireAdministrator } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
-import { requireAdministrator } from '../../http/guard.ts';
 import { companyNotFound } from './failures.ts';
 import { type Company, selectCompany, updateSettings } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { companies } from './tables.ts';
+import { companies } from '../../db/schema/companies.ts';
 
 export type Company = typeof companies.$inferSelect;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { description, displayName, slug } from '../../http/fields.ts';
+import type { Filter, Widget } from '../../db/schema/dashboards.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
+import { description, displayName, slug } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isChoice, MAX_TEXT_LENGTH } from '../../kernel/parameters.ts';
 import {
@@ -58,10 +59,6 @@ const filter = z
     }),
   })
   .meta({ id: 'Filter' });
-
-export type Widget = z.output<typeof widget>;
-export type Filter = z.output<typeof filter>;
-export type FilterOption = z.output<typeof option>;
 
 /** The members of a dashboard's record that are its definition. */
 export const definitionMembers = {

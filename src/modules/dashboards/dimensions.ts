@@ -1,8 +1,8 @@
+import type { Filter } from '../../db/schema/dashboards.ts';
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../kernel/parameters.ts';
 import type { Dimension } from '../../kernel/sharing-rules.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import type { Visualization } from '../visualizations/service.ts';
-import type { Filter } from './definition.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
 

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { isNothing } from '../../kernel/sharing-rules.ts';
@@ -15,7 +16,6 @@ import { type Cell, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/peopl
 import { queryFailed } from '../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from '../visualizations/service.ts';
-import type { Filter, FilterOption } from './definition.ts';
 import { optionsSql } from './dimensions.ts';
 
 /** How many options an answer holds; a search finds the others. */

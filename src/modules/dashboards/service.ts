@@ -1,6 +1,6 @@
+import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { requireAction } from '../../http/guard.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
@@ -33,7 +33,7 @@ import {
   updateDashboard,
 } from './store.ts';
 
-export type { Filter, FilterOption, Widget } from './definition.ts';
+export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
 export { dashboardDimensions } from './dimensions.ts';
 export { dashboardNotFound } from './failures.ts';
 export { filterOptions, usedInOptions } from './options.ts';

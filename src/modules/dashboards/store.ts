@@ -2,9 +2,9 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
-import { visualizations } from '../visualizations/tables.ts';
+import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
+import { visualizations } from '../../db/schema/visualizations.ts';
 import { widgetIds } from './definition.ts';
-import { dashboards, dashboardVisualizations } from './tables.ts';
 
 export type Dashboard = typeof dashboards.$inferSelect;
 

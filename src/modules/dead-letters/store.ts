@@ -1,6 +1,6 @@
 import { and, asc, eq, isNotNull, isNull, lt } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { deadLetters } from './tables.ts';
+import { deadLetters } from '../../db/schema/audit/dead-letters.ts';
 
 export type DeadLetter = typeof deadLetters.$inferSelect;
 

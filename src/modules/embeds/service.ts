@@ -1,6 +1,6 @@
+import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
-import { requireAction } from '../../http/guard.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { MAX_PARAMETERS } from '../../kernel/parameters.ts';

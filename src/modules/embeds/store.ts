@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { embedKeys } from './tables.ts';
+import { embedKeys } from '../../db/schema/embeds.ts';
 
 /** How often a company has rotated its key; no row when never. */
 export const selectRotations = (db: ControlDb, companyId: string) =>

@@ -1,10 +1,10 @@
-import type { Context, ViewerActor } from '../../context.ts';
-import type { OpenToken } from '../../http/guard.ts';
-import type { FrameAncestors } from '../../http/page.ts';
+import type { ViewerActor } from '../../access/actors.ts';
+import type { Context, OpenToken } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { recordHappening } from '../share-activity/service.ts';
 import { invalidToken } from '../sign-in/service.ts';
 import {

@@ -1,8 +1,9 @@
+import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
-import { gainOfLifting, policyNotFound, requireWithinReach, selectPolicy } from '../policies/service.ts';
+import { policyNotFound, selectPolicy } from '../policies/service.ts';
 import { groupNotFound, policyNotAttached } from './failures.ts';
 import { attachPolicy, detachPolicy, selectAttachment, selectGroup } from './store.ts';
 

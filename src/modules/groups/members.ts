@@ -1,8 +1,9 @@
+import { isAdministrator } from '../../access/evaluation.ts';
+import { requireWithinReach } from '../../access/grants.ts';
+import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { isAdministrator } from '../../kernel/policy.ts';
 import { accountNotFound, selectAccount } from '../accounts/service.ts';
-import { accessSources, grantReads, requireWithinReach } from '../policies/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { bindingExists, bindingNotFound, groupNotFound, outsideOwnAccount } from './failures.ts';

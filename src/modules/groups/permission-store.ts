@@ -2,8 +2,8 @@ import { and, eq, notInArray, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { idList } from '../../db/id-list.ts';
 import { insertWhen } from '../../db/insert-when.ts';
+import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { type Group, groupLives } from './store.ts';
-import { groupPermissions, groups } from './tables.ts';
 
 /** Stores a group if all permissions of some ids are there to be listed on it. */
 export const insertGroupWithPermissions = (db: ControlDb, record: Group, permissionIds: string[]) =>

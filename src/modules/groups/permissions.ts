@@ -1,7 +1,7 @@
+import { requireWithinReach } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
-import { requireWithinReach } from '../policies/service.ts';
 import { groupNameTaken, groupNotFound, groupSlugTaken } from './failures.ts';
 import {
   addPermissions,

@@ -1,9 +1,10 @@
+import { isAdministrator } from '../../access/evaluation.ts';
+import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
+import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Role } from '../../kernel/legacy.ts';
 import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
-import { isAdministrator } from '../../kernel/policy.ts';
-import { accessSources, gainOfLifting, grantReads, requireWithinReach } from '../policies/service.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { type Part, readPage } from '../../db/page.ts';
-import { groupBindings, groupPermissions, groupPolicies, groups } from './tables.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db/schema/groups.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;

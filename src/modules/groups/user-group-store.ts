@@ -1,7 +1,7 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { idList } from '../../db/id-list.ts';
-import { groupBindings } from './tables.ts';
+import { groupBindings } from '../../db/schema/groups.ts';
 
 const ofUser = (companyId: string, userId: string) =>
   and(

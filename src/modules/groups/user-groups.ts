@@ -1,9 +1,10 @@
+import type { AccessSources } from '../../access/evaluation.ts';
+import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
+import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
 import { idList } from '../../db/id-list.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
-import type { AccessSources } from '../../kernel/policy.ts';
-import { accessSources, gainOfLifting, grantReads, requireWithinReach } from '../policies/service.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
 import { joinGroups, leaveGroups, selectGroupsOfUser, thoseAndGroupsOfUser } from './user-group-store.ts';

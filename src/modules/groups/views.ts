@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, timestamp } from '../../http/fields.ts';
+import { isoMoment, isoOrNull, timestamp } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
 import type { GroupBinding, GroupWithCounts } from './service.ts';
 

@@ -4,10 +4,8 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { selectCompany } from '../companies/service.ts';
-import { consoleLink } from '../mails/links.ts';
-import { type MailRequest, prepareInvitationMail } from '../mails/service.ts';
-import { invitationMail } from '../mails/texts.ts';
-import { requireUnlikePerson } from '../users/password-rules.ts';
+import { consoleLink, invitationMail, type MailRequest, prepareInvitationMail } from '../mails/service.ts';
+import { requireUnlikePerson } from '../users/fields.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
 import { invalidInvitation } from './failures.ts';
 import {

@@ -1,8 +1,8 @@
 import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { companies } from '../companies/tables.ts';
-import { users } from '../users/tables.ts';
-import { invitations } from './tables.ts';
+import { companies } from '../../db/schema/companies.ts';
+import { invitations } from '../../db/schema/invitations.ts';
+import { users } from '../../db/schema/users.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
 type User = typeof users.$inferSelect;

@@ -1,9 +1,9 @@
+import type { Grants } from '../../access/evaluation.ts';
+import { requireWithinReach } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
 import type { LegacyPermission } from '../../kernel/legacy.ts';
-import type { Grants } from '../../kernel/policy.ts';
-import { requireWithinReach } from '../policies/service.ts';
 import { onlyOwnCompany, permissionNotFound } from './failures.ts';
 import {
   deletePermission as deleteRecord,

@@ -1,8 +1,8 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
-import { groupPermissions } from '../groups/tables.ts';
-import { permissions } from './tables.ts';
+import { groupPermissions } from '../../db/schema/groups.ts';
+import { permissions } from '../../db/schema/legacy-permissions.ts';
 
 export type Permission = typeof permissions.$inferSelect;
 

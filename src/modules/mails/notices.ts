@@ -1,9 +1,9 @@
+import { selectAdministrators } from '../../access/administrators.ts';
 import type { Context, UserContext } from '../../context.ts';
+import type { NoticeEvent } from '../../db/schema/mails.ts';
 import { selectCompany } from '../companies/service.ts';
-import { selectAdministrators } from '../policies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
-import { type MailRequest, prepareMails } from './service.ts';
-import type { NoticeEvent } from './tables.ts';
+import { type MailRequest, prepareMails } from './requests.ts';
 import { noticeMail } from './texts.ts';
 
 /** Tells people of the caller's company what the caller does: commit `statements` with it, then call `send`. */

@@ -1,7 +1,7 @@
+import type { Notice, NoticeEvent } from '../../db/schema/mails.ts';
 import type { Mail } from '../../platform/mail.ts';
 import { compose } from './layout.ts';
 import { shownName } from './names.ts';
-import type { Notice, NoticeEvent } from './tables.ts';
 
 /** Whom a mail goes to, and which company it is about. */
 interface Receiver {

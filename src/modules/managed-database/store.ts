@@ -1,6 +1,6 @@
 import { and, asc, eq, isNull, lte, notLike, or, sql } from 'drizzle-orm';
 import { type ControlDb, changes } from '../../db/client.ts';
-import { managedDatabases } from './tables.ts';
+import { managedDatabases } from '../../db/schema/managed-database.ts';
 
 export type DatabaseRow = typeof managedDatabases.$inferSelect;
 

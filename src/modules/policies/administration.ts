@@ -1,10 +1,9 @@
+import { requireWritable } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
-import type { LocateResource } from '../../http/endpoint.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
-import { requireWritable } from './ceiling.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
 import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
 import {
@@ -14,9 +13,9 @@ import {
   type PolicyChanges,
   type PolicyRecord,
   readOwnPolicies,
+  selectPolicy,
   updatePolicy,
 } from './policy-store.ts';
-import { selectPolicy } from './store.ts';
 
 const NAME_IS_UNIQUE = { 'policies.name': policyNameTaken };
 
@@ -42,7 +41,7 @@ export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Poli
 }
 
 /** The ARN on which access to a policy is checked: its name is part of it. */
-export const locatePolicy: LocateResource = async (ctx, id) => {
+export const locatePolicy = async (ctx: PrincipalContext, id: string) => {
   const { companyId } = ctx.actor;
   const [record] = systemPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
   const policy = record ? ownPolicy(record) : systemPolicy(id);
@@ -50,7 +49,7 @@ export const locatePolicy: LocateResource = async (ctx, id) => {
 };
 
 /** Where making a policy is checked, whatever it is made of: on all policies. */
-export const everyPolicy: LocateResource = async (ctx) => resourceArn('policies:create', ctx.actor.companyId);
+export const everyPolicy = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
 
 /**
  * Makes a policy of the company's own, attached to nothing.

@@ -1,12 +1,12 @@
+import { allowedActions, compileAccess, type Decision, decide } from '../../access/evaluation.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { policyArn } from '../../kernel/arn.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
-import { allowedActions, compileAccess, type Decision, decide } from '../../kernel/policy.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { selectPoliciesOfUser } from './policy-store.ts';
-import { accessReads, accessSources } from './store.ts';
 
 /** A policy that reaches somebody, and the groups it comes through. */
 export interface ReachingPolicy {

@@ -1,8 +1,8 @@
 import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
+import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
+import { policies } from '../../db/schema/policies.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
-import { groupBindings, groupPolicies } from '../groups/tables.ts';
-import { policies } from './tables.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 
@@ -83,3 +83,10 @@ export const selectPoliciesOfUser = (db: ControlDb, companyId: string, userId: s
       ),
     )
     .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));
+
+/** A company's own policy of an id. */
+export const selectPolicy = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(policies)
+    .where(and(eq(policies.companyId, companyId), eq(policies.id, id)));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../http/fields.ts';
+import { isoMoment, timestamp } from '../../kernel/fields.ts';
 import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
 import type { ReachingPolicy } from './explanation.ts';
 import type { Policy } from './policy.ts';

@@ -1,7 +1,8 @@
+import { isAdministrator } from '../../access/evaluation.ts';
+import { requireWithinReach } from '../../access/grants.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { isAdministrator } from '../../kernel/policy.ts';
-import { accessReads, accessSources, requireWithinReach } from '../policies/service.ts';
 import { expiryPassed, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Authenticate } from '../../http/guard.ts';
+import type { Authenticate } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 
 /**

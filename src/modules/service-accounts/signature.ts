@@ -1,8 +1,8 @@
-import type { Authenticate } from '../../http/guard.ts';
+import { compileAccess } from '../../access/evaluation.ts';
+import { accessSources } from '../../access/sources.ts';
+import type { Authenticate } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { compileAccess } from '../../kernel/policy.ts';
 import { fromHex, sha256Hex } from '../../platform/secrets.ts';
-import { accessSources } from '../policies/service.ts';
 import { type IncomingRequest, type Signed, signedParts } from './signature-headers.ts';
 import { verificationKey } from './signing-keys.ts';
 import { readKeyAndAccess } from './store.ts';

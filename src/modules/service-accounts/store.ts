@@ -1,13 +1,13 @@
 import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { accessReads } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { type Part, readPage } from '../../db/page.ts';
 import { planned } from '../../db/planned.ts';
-import { accounts } from '../accounts/tables.ts';
-import { companies } from '../companies/tables.ts';
-import { groupBindings } from '../groups/tables.ts';
-import { accessReads } from '../policies/service.ts';
-import { apiKeys, serviceAccounts } from './tables.ts';
+import { accounts } from '../../db/schema/accounts.ts';
+import { companies } from '../../db/schema/companies.ts';
+import { groupBindings } from '../../db/schema/groups.ts';
+import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
 
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
 export type ApiKey = typeof apiKeys.$inferSelect;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, metadata, timestamp } from '../../http/fields.ts';
+import { isoMoment, isoOrNull, metadata, timestamp } from '../../kernel/fields.ts';
 import type { ApiKey, ServiceAccount } from './service.ts';
 
 /** A service account as the organization API shows it. */

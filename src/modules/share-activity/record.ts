@@ -1,4 +1,5 @@
-import type { Actor, Context } from '../../context.ts';
+import type { Actor } from '../../access/actors.ts';
+import type { Context } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
 import { idsFrom } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';

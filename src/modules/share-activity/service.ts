@@ -1,8 +1,9 @@
+import { requireAction } from '../../access/requirements.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
-import { requireAction } from '../../http/guard.ts';
-import type { Page } from '../../http/surface.ts';
+import { shareEvents } from '../../db/schema/audit/share-activity.ts';
 import { invalid } from '../../kernel/failure.ts';
+import type { Page } from '../../kernel/page.ts';
 import { type ShareEvent, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { archiveOld } from '../audit/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';
@@ -17,7 +18,6 @@ import {
   selectNames,
   selectViews,
 } from './store.ts';
-import { shareEvents } from './tables.ts';
 
 export { countView, type Happening, recordHappening } from './record.ts';
 export type { EventFilter };

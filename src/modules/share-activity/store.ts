@@ -1,11 +1,11 @@
 import { and, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
+import { shareEvents, shareViews } from '../../db/schema/audit/share-activity.ts';
+import { dashboards } from '../../db/schema/dashboards.ts';
+import { shareGrants } from '../../db/schema/share-contexts.ts';
+import { dashboardShares } from '../../db/schema/shares.ts';
 import type { ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
-import { dashboards } from '../dashboards/tables.ts';
-import { shareGrants } from '../share-contexts/tables.ts';
-import { dashboardShares } from '../shares/tables.ts';
-import { shareEvents, shareViews } from './tables.ts';
 
 /** Which events of a company are meant. Moments in milliseconds, both ends included. */
 export interface EventFilter {

@@ -1,18 +1,17 @@
 import { errors } from 'jose';
-import type { Context, OutsiderActor } from '../../context.ts';
+import type { OutsiderActor } from '../../access/actors.ts';
+import type { Authenticate, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import type { Authenticate } from '../../http/guard.ts';
 import { randomBelow } from '../../kernel/random.ts';
 import { readJwt } from '../../platform/jwt.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
-import { type MailRequest, requestMail } from '../mails/service.ts';
-import { portalCodeMail } from '../mails/texts.ts';
+import { type MailRequest, portalCodeMail, requestMail } from '../mails/service.ts';
+import { endSession } from '../sessions/queries.ts';
 import { recordHappening } from '../share-activity/service.ts';
 import { membershipsOfEmail } from '../share-contexts/service.ts';
 import {
   authenticateBearer,
   CODE_MINUTES,
-  endSession,
   invalidToken,
   newSession,
   prepareCode,

@@ -1,9 +1,9 @@
 import { and, eq, gt, isNull } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { companies } from '../companies/tables.ts';
-import { rotated } from '../sign-in/service.ts';
-import { sessions } from '../sign-in/tables.ts';
-import { outsiders } from './tables.ts';
+import { companies } from '../../db/schema/companies.ts';
+import { outsiders } from '../../db/schema/share-auth.ts';
+import { sessions } from '../../db/schema/sign-in.ts';
+import { rotated } from '../sessions/queries.ts';
 
 export type Outsider = typeof outsiders.$inferSelect;
 

@@ -1,7 +1,7 @@
 import type { UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import type { Page } from '../../http/surface.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { Page } from '../../kernel/page.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';

@@ -1,7 +1,7 @@
+import { decide } from '../../access/evaluation.ts';
+import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
-import { requireAction } from '../../http/guard.ts';
 import { resourceArn } from '../../kernel/arn.ts';
-import { decide } from '../../kernel/policy.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import type { Grant } from './store.ts';
 

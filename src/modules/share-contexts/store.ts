@@ -2,14 +2,14 @@ import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
+import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
+import { groups } from '../../db/schema/groups.ts';
+import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
+import { dashboardShares } from '../../db/schema/shares.ts';
+import { users } from '../../db/schema/users.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
 import { dashboardsAre, type Versions } from '../dashboards/service.ts';
-import { dashboardVisualizations } from '../dashboards/tables.ts';
-import { groups } from '../groups/tables.ts';
-import { dashboardShares } from '../shares/tables.ts';
-import { users } from '../users/tables.ts';
-import { shareContexts, shareGrants, shareMembers } from './tables.ts';
 
 /** What a context shows, and the policies that narrow it. Members are as the API has them. */
 export interface Grant {

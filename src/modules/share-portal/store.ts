@@ -1,8 +1,9 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import type { Context, OutsiderActor, UserActor } from '../../context.ts';
+import type { OutsiderActor, UserActor } from '../../access/actors.ts';
+import type { Context } from '../../context.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
-import { shareContexts, shareGrants } from '../share-contexts/tables.ts';
+import { shareContexts, shareGrants } from '../../db/schema/share-contexts.ts';
 
 /** Who may call the portal. */
 export type PortalActor = UserActor | OutsiderActor;

@@ -1,9 +1,10 @@
+import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
 import { unlessOvertaken } from '../../db/overtaken.ts';
-import { requireAction } from '../../http/guard.ts';
-import type { Page } from '../../http/surface.ts';
+import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
+import type { Page } from '../../kernel/page.ts';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -13,7 +14,6 @@ import { readContext, shareContextNotFound } from '../share-contexts/service.ts'
 import { dimensionsOf, type Exhibit, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import { type DashboardShare, insertShare, readShare, readShares, revokeShare, updateShare } from './store.ts';
-import type { EmbedOptions } from './tables.ts';
 
 export { selectActiveShares } from './store.ts';
 export type { DashboardShare, EmbedOptions };

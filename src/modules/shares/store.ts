@@ -2,9 +2,9 @@ import { and, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
-import { companies } from '../companies/tables.ts';
+import { companies } from '../../db/schema/companies.ts';
+import { dashboardShares } from '../../db/schema/shares.ts';
 import { dashboardsAre } from '../dashboards/service.ts';
-import { dashboardShares } from './tables.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
 

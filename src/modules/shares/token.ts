@@ -1,8 +1,9 @@
-import type { Context, ViewerActor } from '../../context.ts';
-import type { OpenToken } from '../../http/guard.ts';
-import type { FrameAncestors } from '../../http/page.ts';
+import type { ViewerActor } from '../../access/actors.ts';
+import type { Context, OpenToken } from '../../context.ts';
+import type { dashboardShares } from '../../db/schema/shares.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { countView, recordHappening } from '../share-activity/service.ts';
 import { invalidToken } from '../sign-in/service.ts';
@@ -18,7 +19,6 @@ import {
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
 import { companyOfToken, dashboardOfToken, selectShareOfToken } from './store.ts';
-import type { dashboardShares } from './tables.ts';
 
 /** What the token of a share opens. */
 export interface SharedDashboard {

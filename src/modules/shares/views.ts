@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, isoMoment, isoOrNull, timestamp } from '../../http/fields.ts';
+import { displayName, isoMoment, isoOrNull, timestamp } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPolicies, origin } from '../viewing/service.ts';
 import { type CountedShare, type ShareTerms, statusOf } from './service.ts';
 

@@ -2,12 +2,13 @@ import type { UserContext } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
-import { requireUnlikePerson } from '../users/password-rules.ts';
+import { endSessionsOf } from '../sessions/queries.ts';
+import { requireUnlikePerson } from '../users/fields.ts';
 import { setPassword } from '../users/service.ts';
 import { wrongCredentials } from './failures.ts';
 import { withPassword } from './reauthentication.ts';
+import { useUpResets } from './reset-store.ts';
 import { prepareSecurityMail } from './security-mails.ts';
-import { endSessionsOf, useUpResets } from './store.ts';
 
 /**
  * Sets a new password for the caller, who knows the one before. Their other sessions end, and links that would set another

@@ -1,9 +1,12 @@
-import type { AnonymousActor, Context, UserActor, UserContext } from '../../context.ts';
+import type { AnonymousActor, UserActor } from '../../access/actors.ts';
+import { isAdministrator } from '../../access/evaluation.ts';
+import { requireWithinReach } from '../../access/grants.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
+import type { Context, UserContext } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { isAdministrator } from '../../kernel/policy.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { accessReads, accessSources, requireWithinReach } from '../policies/service.ts';
+import { endSessionsOf } from '../sessions/queries.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
 import { attempt, secondFactorOf } from './attempts.ts';
 import { newBackupCodes } from './backup-codes.ts';
@@ -37,7 +40,6 @@ import {
 } from './second-factor-store.ts';
 import { prepareSecurityMail } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
-import { endSessionsOf } from './store.ts';
 import { newTotpSecret, otpauthUrl } from './totp.ts';
 
 /** Somebody with a session, or with the token of a sign-in that waits for a second factor to be set up. */

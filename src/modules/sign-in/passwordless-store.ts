@@ -1,6 +1,6 @@
 import { and, eq, gt, inArray, isNull, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { passwordlessCodes } from './tables.ts';
+import { passwordlessCodes } from '../../db/schema/sign-in.ts';
 
 export type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
 

@@ -1,10 +1,10 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { deleteExpiredSessions } from '../sessions/queries.ts';
 import { forgottenNetworks } from './attempts.ts';
 import { deleteOldNetworks } from './network-store.ts';
 import { deleteExpiredCodes } from './passwordless-store.ts';
 import { deleteExpiredSecondFactors } from './second-factor-store.ts';
-import { deleteExpiredSessions } from './store.ts';
 import { oldestStep } from './totp.ts';
 
 /** The scheduled run's part: forgets sessions, codes and pending tokens that have expired, and networks of long ago. */

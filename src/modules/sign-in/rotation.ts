@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
-import { rotateStatements, type Session } from './store.ts';
+import { rotateStatements, type Session } from '../sessions/queries.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a refresh token works. */

@@ -16,8 +16,8 @@ import {
 } from 'drizzle-orm';
 import type { ControlDb, Statement } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
-import { users } from '../users/tables.ts';
-import { backupCodes, pendingSecondFactors, secondFactors, sessions, usedTotpSteps } from './tables.ts';
+import { backupCodes, pendingSecondFactors, secondFactors, sessions, usedTotpSteps } from '../../db/schema/sign-in.ts';
+import { users } from '../../db/schema/users.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
 export type Pending = typeof pendingSecondFactors.$inferSelect;

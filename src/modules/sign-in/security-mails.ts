@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts';
 import { selectCompany } from '../companies/service.ts';
-import { type MailRequest, prepareMailAfterChange } from '../mails/service.ts';
-import { type SecurityChange, securityMail } from '../mails/texts.ts';
+import { type MailRequest, prepareMailAfterChange, type SecurityChange, securityMail } from '../mails/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
 
 /** The mail that tells somebody of a change, which the statement before it in the batch makes. */

@@ -1,16 +1,15 @@
-import type { Context } from '../../context.ts';
-import type { Authenticate } from '../../http/guard.ts';
-import { compileAccess } from '../../kernel/policy.ts';
+import { compileAccess } from '../../access/evaluation.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
+import type { Authenticate, Context } from '../../context.ts';
 import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwords.ts';
 import { companyBySlug } from '../companies/service.ts';
-import { accessReads, accessSources } from '../policies/service.ts';
+import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
 import { completeSignIn, type SignInResult } from './complete.ts';
 import { invalidToken, wrongCredentials } from './failures.ts';
 import { noteSessionUse } from './sessions.ts';
 import { requireWayBesideSso } from './sso-only.ts';
-import { selectLiveSession } from './store.ts';
 import { verifyAccessToken } from './tokens.ts';
 
 export { completeSignIn, type PendingSecondFactor, type SignedIn, type SignInResult } from './complete.ts';
@@ -23,7 +22,6 @@ export { renewSecondFactors } from './second-factor.ts';
 export { mailSecurityChange, prepareSecurityMail } from './security-mails.ts';
 export { logOut, refreshSession, type TokenPair } from './sessions.ts';
 export { requireWayBesideSso } from './sso-only.ts';
-export { endSession, endSessionsOfInactive, rotated, type Session } from './store.ts';
 export { lasting, publicKeySet, secondsUntil, signToken, verifyToken } from './tokens.ts';
 
 /**

@@ -1,11 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
 import { logError } from '../../platform/log.ts';
-import { endSignInsUnderWay, noteSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
-import { networkHere } from './attempts.ts';
-import { invalidToken, overtaken, sessionNotFound } from './failures.ts';
-import { noteNetwork } from './network-store.ts';
-import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 import {
   endSession,
   endSessionOf,
@@ -15,7 +10,12 @@ import {
   selectLiveSession,
   selectSessions,
   touchSession,
-} from './store.ts';
+} from '../sessions/queries.ts';
+import { endSignInsUnderWay, noteSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
+import { networkHere } from './attempts.ts';
+import { invalidToken, overtaken, sessionNotFound } from './failures.ts';
+import { noteNetwork } from './network-store.ts';
+import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 import { ACCESS_SECONDS, secondsUntil, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';
 
 /** Seconds in `expiresIn`s. */

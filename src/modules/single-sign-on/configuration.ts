@@ -5,7 +5,7 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
 import { type Company, companyBySlug } from '../companies/service.ts';
-import { prepareNoticesToAdministrators } from '../mails/notices.ts';
+import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { certificateProblem } from './certificate.ts';
 import { notConfigured } from './failures.ts';
 import { oidcProtocol } from './oidc.ts';

@@ -7,7 +7,7 @@ import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import type { Company } from '../companies/service.ts';
-import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
+import { completeSignIn, type SignInResult } from '../sign-in/service.ts';
 import {
   claimedEmail,
   noteVerified,

@@ -1,8 +1,8 @@
 import { and, eq, gt, lte, notLike, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from './tables.ts';
+import { ssoAssertions, ssoCodes, ssoConfigurations, ssoLogins } from '../../db/schema/single-sign-on.ts';
 
-export type { OidcSettings, SamlSettings } from './tables.ts';
+export type { OidcSettings, SamlSettings } from '../../db/schema/single-sign-on.ts';
 export type Configuration = typeof ssoConfigurations.$inferSelect;
 
 export const selectConfiguration = (db: ControlDb, companyId: string) =>

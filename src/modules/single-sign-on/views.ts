@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../http/fields.ts';
+import { isoMoment, timestamp } from '../../kernel/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
 const MOST_REDIRECT_URIS = 20;

@@ -4,9 +4,8 @@ import { Failure, type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { companyBySlug } from '../companies/service.ts';
-import { prepareNoticesToAdministrators } from '../mails/notices.ts';
-import { completeSignIn, type SignInResult } from '../sign-in/complete.ts';
-import { requireWayBesideSso } from '../sign-in/service.ts';
+import { prepareNoticesToAdministrators } from '../mails/service.ts';
+import { completeSignIn, requireWayBesideSso, type SignInResult } from '../sign-in/service.ts';
 import {
   claimedEmail,
   noteVerified,

@@ -1,8 +1,8 @@
 import { and, eq, lte } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { socialConfigurations, spentSocialTokens, userIdentities } from './tables.ts';
+import { socialConfigurations, spentSocialTokens, userIdentities } from '../../db/schema/social-sign-in.ts';
 
-export type { SocialProvider } from './tables.ts';
+export type { SocialProvider } from '../../db/schema/social-sign-in.ts';
 export type Identity = typeof userIdentities.$inferSelect;
 
 export const selectSocialConfiguration = (db: ControlDb, companyId: string) =>

@@ -1,9 +1,9 @@
+import { decide } from '../../access/evaluation.ts';
+import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
-import { requireAction } from '../../http/guard.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { decide } from '../../kernel/policy.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { isResultUnknown } from '../../tenant-sql/unavailable.ts';
 import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import type { JobMessage } from '../../jobs/messages.ts';
+import type { JobMessage } from '../../platform/job-messages.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { endAt } from './ending.ts';

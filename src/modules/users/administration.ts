@@ -3,7 +3,7 @@ import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
-import { endSessionsOfInactive } from '../sign-in/service.ts';
+import { endSessionsOfInactive } from '../sessions/queries.ts';
 import {
   emailTaken,
   ownerCannotBeDeactivated,
@@ -13,7 +13,7 @@ import {
   userNotFound,
   userStillInvited,
 } from './failures.ts';
-import { requireUnlikePerson } from './password-rules.ts';
+import { requireUnlikePerson } from './fields.ts';
 import { nameOf, prepareActiveUser, statusOf } from './service.ts';
 import {
   readUsers,

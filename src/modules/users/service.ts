@@ -8,6 +8,7 @@ export {
   endSignInsUnderWay,
   noteSignIn,
   noteVerified,
+  selectGroupIds,
   selectUser,
   selectUserByEmail,
   setPassword,

@@ -1,8 +1,8 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type Part, readPage } from '../../db/page.ts';
-import { groupBindings } from '../groups/tables.ts';
-import { accountUserCounts, accountUsers, userCounts, users } from './tables.ts';
+import { groupBindings } from '../../db/schema/groups.ts';
+import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 
 export type User = typeof users.$inferSelect;
 

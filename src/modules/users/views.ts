@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, metadata, timestamp } from '../../http/fields.ts';
+import { isoMoment, isoOrNull, metadata, timestamp } from '../../kernel/fields.ts';
 import { statusOf, type User, type UserWithGroups } from './service.ts';
 
 /** A user as the console shows it. */

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
-import type { FrameAncestors } from '../../http/page.ts';
 import { Failure } from '../../kernel/failure.ts';
+import type { FrameAncestors } from '../../kernel/viewing.ts';
 
 export const originNotAllowed = () =>
   new Failure('forbidden', 'share.origin_not_allowed', { message: 'This may not be used from this site.' });

@@ -1,9 +1,9 @@
+import { decide } from '../../access/evaluation.ts';
+import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
-import { requireAction } from '../../http/guard.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { Failure } from '../../kernel/failure.ts';
-import { decide } from '../../kernel/policy.ts';
 
 /** Why visualizations are not shown, by id. */
 export type Refusals = ReadonlyMap<string, Failure>;

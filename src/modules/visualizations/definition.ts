@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { description, displayName, metadata, slug } from '../../http/fields.ts';
+import { CHART_TYPES } from '../../db/schema/visualizations.ts';
 import type { FieldProblem } from '../../kernel/failure.ts';
+import { description, displayName, metadata, slug } from '../../kernel/fields.ts';
 import {
   coerceParameter,
   MAX_SLUG_LENGTH,
@@ -10,8 +11,6 @@ import {
   type ParameterKind,
 } from '../../kernel/parameters.ts';
 import { misuse, parseTemplate, TemplateError } from '../../kernel/sql-template.ts';
-
-export const CHART_TYPES = ['table', 'line', 'bar', 'area', 'pie', 'number', 'scatter'] as const;
 
 const MAX_SQL_LENGTH = 20_000;
 const MAX_PARAMETERS = 50;
@@ -48,8 +47,6 @@ export const chart = z
     options: metadata.default({}),
   })
   .meta({ id: 'Chart', description: 'How the columns of the result are drawn.' });
-
-export type Chart = z.output<typeof chart>;
 
 /** What parameters and filters have in common, as callers send it. */
 export const parameterMembers = {

@@ -2,7 +2,7 @@ import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
-import { visualizations } from './tables.ts';
+import { visualizations } from '../../db/schema/visualizations.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 

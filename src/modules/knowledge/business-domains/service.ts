@@ -1,5 +1,5 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
-import type { BusinessDomain } from './domain.ts';
+import type { BusinessDomain } from '../../../db/schema/business-domains.ts';
 import { putDomains, selectDomains } from './store.ts';
 
 export type { BusinessDomain };

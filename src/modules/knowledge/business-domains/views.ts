@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { slug } from '../../../http/fields.ts';
+import { slug } from '../../../kernel/fields.ts';
 import { description, name } from '../resources/members.ts';
 
 /** A business domain as callers send it and the API shows it. */

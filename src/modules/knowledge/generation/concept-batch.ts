@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { askModel } from '../../../platform/ai.ts';
 import { CONCEPT_TYPES, type Concept, concept } from '../concepts/service.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
 import { MAX_ITEMS } from '../resources/members.ts';
-import type { Content, Resource } from '../resources/service.ts';
+import type { Resource } from '../resources/service.ts';
 import {
   conceptsText,
   fitting,

@@ -1,11 +1,13 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
+import type { JobStatus, JobType } from '../../../db/schema/knowledge-jobs.ts';
+import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { noUsage } from '../../../platform/ai.ts';
 import { connectionIdOf } from '../../managed-database/service.ts';
 import { listTables } from '../../managed-tables/service.ts';
 import { type BusinessDomain, getBusinessDomains } from '../business-domains/service.ts';
-import { countResources, findResources, type ResourceType } from '../resources/service.ts';
+import { countResources, findResources } from '../resources/service.ts';
 import {
   catalogueLines,
   conceptPieces,
@@ -18,7 +20,6 @@ import { textOfDocument } from './documents.ts';
 import { badFile, jobEnded, jobNotFound, jobRunning, prerequisiteMissing } from './failures.ts';
 import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf } from './sources.ts';
 import * as store from './store.ts';
-import type { JobStatus, JobType } from './tables.ts';
 import { endCancelled } from './work.ts';
 
 export { ACCEPTED_FILE_TYPES } from './failures.ts';

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
-import type { JobSource } from './job.ts';
+import type { JobSource } from '../../../db/schema/knowledge-jobs.ts';
 
 /** Characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
 export const BATCH_CHARACTERS = 24_000;

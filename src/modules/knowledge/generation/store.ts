@@ -1,9 +1,9 @@
 import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { type Part, readPage } from '../../../db/page.ts';
+import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
+import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
-import type { ResourceType } from '../resources/definition.ts';
-import { type JobStatus, type JobType, jobs } from './tables.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 

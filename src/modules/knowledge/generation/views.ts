@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, timestamp } from '../../../http/fields.ts';
+import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
+import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
+import { isoMoment, isoOrNull, timestamp } from '../../../kernel/fields.ts';
 import { businessDomain } from '../business-domains/views.ts';
-import { RESOURCE_TYPES } from '../resources/service.ts';
 import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
-import { JOB_STATUSES, JOB_TYPES } from './tables.ts';
 
 /** Schema of a job. */
 export const jobRecord = z

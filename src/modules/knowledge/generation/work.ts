@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
+import type { JobType } from '../../../db/schema/knowledge-jobs.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { type AiUsage, longestAskMs, noUsage } from '../../../platform/ai.ts';
 import { logError } from '../../../platform/log.ts';
@@ -17,7 +18,6 @@ import { type Batch, type BatchTurn, SourceGone } from './batch.ts';
 import { conceptBatch } from './concept-batch.ts';
 import { ontologyBatch } from './ontology-batch.ts';
 import * as store from './store.ts';
-import type { JobType } from './tables.ts';
 
 /** Deliveries in which a job did not get on at all, after which it is given up. */
 const MAX_ATTEMPTS = 8;

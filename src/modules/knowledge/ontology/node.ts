@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requireAction } from '../../../http/guard.ts';
+import { requireAction } from '../../../access/requirements.ts';
 import {
   description,
   givenStatus,

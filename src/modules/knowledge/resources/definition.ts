@@ -1,38 +1,9 @@
 import type { ZodType } from 'zod';
-import type { CompanyContext, UserActor } from '../../../context.ts';
+import type { UserActor } from '../../../access/actors.ts';
+import type { CompanyContext } from '../../../context.ts';
+import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { Action } from '../../../kernel/actions.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
-
-export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
-export type ResourceType = (typeof RESOURCE_TYPES)[number];
-
-export const STATUSES = ['draft', 'active', 'archived'] as const;
-export type Status = (typeof STATUSES)[number];
-
-/** How a version came about. */
-export const CHANGES = ['created', 'updated', 'archived', 'restored'] as const;
-export type Change = (typeof CHANGES)[number];
-
-/** The members of a resource that people and models write, under the names of the API. */
-export type Content = Record<string, unknown>;
-
-export const VALIDATION_CODES = [
-  'malformed',
-  'unknown_table',
-  'unknown_column',
-  'does_not_compile',
-  'nothing_to_compile_on',
-  'not_checked',
-] as const;
-export type ValidationCode = (typeof VALIDATION_CODES)[number];
-
-/** Something that is wrong with a resource although it could be stored. */
-export interface ValidationError {
-  /** The member at fault, such as `filters.1`. */
-  field: string;
-  code: ValidationCode;
-  message: string;
-}
 
 /** What a check found, and whether that is still so. */
 export interface Check {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { STATUSES } from '../../../db/schema/knowledge-resources.ts';
 import { ID_PATTERN } from '../../../kernel/ids.ts';
-import { STATUSES } from './definition.ts';
 
 /** Most items of `aliases`, `tags`, `related_catalog_assets` and `source_concept_ids`. */
 export const MAX_ITEMS = 20;
@@ -46,5 +46,3 @@ export const evidence = z
     column: z.string().max(63).nullable().default(null),
   })
   .meta({ id: 'KnowledgeEvidence' });
-
-export type Evidence = z.output<typeof evidence>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STATUSES } from './service.ts';
+import { STATUSES } from '../../../db/schema/knowledge-resources.ts';
 
 /** `search` of a list; an empty one leaves nothing out. */
 export const search = z

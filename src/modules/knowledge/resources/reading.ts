@@ -1,5 +1,6 @@
 import type { CompanyContext } from '../../../context.ts';
-import { type Content, type Definition, type ResourceType, searchable } from './definition.ts';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { type Definition, searchable } from './definition.ts';
 import { resourceNotFound } from './failures.ts';
 import * as store from './store.ts';
 

@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../../context.ts';
+import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
-import type { Content, Definition } from './definition.ts';
+import type { Definition } from './definition.ts';
 import { findResources } from './reading.ts';
 
 /**

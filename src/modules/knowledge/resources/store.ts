@@ -2,8 +2,8 @@ import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { insertWhen } from '../../../db/insert-when.ts';
 import { type Part, readPage } from '../../../db/page.ts';
-import type { ResourceType, Status, ValidationError } from './definition.ts';
-import { resources, versions } from './tables.ts';
+import type { ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
+import { resources, versions } from '../../../db/schema/knowledge-resources.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../../http/fields.ts';
-import { CHANGES, type Content, type Resource, STATUSES, VALIDATION_CODES, type VersionRow } from './service.ts';
+import { CHANGES, type Content, STATUSES, VALIDATION_CODES } from '../../../db/schema/knowledge-resources.ts';
+import { isoMoment, timestamp } from '../../../kernel/fields.ts';
+import type { Resource, VersionRow } from './service.ts';
 
 const validationError = z
   .object({

@@ -1,15 +1,8 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
 import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
+import type { Change, Content, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import { type FieldProblem, invalid } from '../../../kernel/failure.ts';
-import {
-  type Change,
-  type Check,
-  type Content,
-  type Definition,
-  type Status,
-  searchable,
-  type ValidationError,
-} from './definition.ts';
+import { type Check, type Definition, searchable } from './definition.ts';
 import { archived, duplicate, overtaken, resourceNotFound } from './failures.ts';
 import { getResource, keyOf, type Resource } from './reading.ts';
 import { idsIn, requireSound } from './soundness.ts';

@@ -1,8 +1,9 @@
 import type { CompanyContext } from '../../../context.ts';
+import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { logError } from '../../../platform/log.ts';
 import { findTables, type ManagedTable } from '../../managed-tables/service.ts';
-import type { Check, ValidationError } from '../resources/service.ts';
+import type { Check } from '../resources/service.ts';
 import { compile } from './compile.ts';
 import type { SemanticItem } from './item.ts';
 

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../../context.ts';
+import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { sqlTokens } from '../../../kernel/sql-lexer.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
@@ -6,7 +7,6 @@ import { runPeopleSql } from '../../../tenant-sql/people-sql.ts';
 import { databaseMessage } from '../../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
-import type { ValidationError } from '../resources/service.ts';
 import type { SemanticItem } from './item.ts';
 
 /** Nothing is run and no row is sent: planning is all that takes time. */

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, ne, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import { resources } from '../resources/tables.ts';
+import { resources } from '../../../db/schema/knowledge-resources.ts';
 
 /**
  * Living items that name one of the tables (ids or names) anywhere, in their SQL too, or all living ones where no table is

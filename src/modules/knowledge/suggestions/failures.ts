@@ -1,5 +1,5 @@
+import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
 import { Failure } from '../../../kernel/failure.ts';
-import type { SuggestionStatus } from './tables.ts';
 
 /** The company has no suggestion under the id, or it is kept back by its job. */
 export const suggestionNotFound = () =>

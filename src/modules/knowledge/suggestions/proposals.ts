@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import type { Evidence } from '../../../db/schema/knowledge-suggestions.ts';
 import { cut } from '../../../kernel/text.ts';
 import { CONCEPT_TYPES } from '../concepts/service.ts';
 import { NODE_TYPES } from '../ontology/service.ts';
-import { type Evidence, MAX_DESCRIPTION } from '../resources/members.ts';
-import type { Content, ResourceType } from '../resources/service.ts';
+import { MAX_DESCRIPTION } from '../resources/members.ts';
 import { SEMANTIC_KINDS } from '../semantic/service.ts';
 import type { Grounds } from './suggestion.ts';
 

@@ -1,9 +1,10 @@
 import type { CompanyContext } from '../../../context.ts';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
 import type { Concept } from '../concepts/service.ts';
 import type { OntologyRelation } from '../ontology/service.ts';
 import { compose, type Material, PROMPTS } from '../prompts/compose.ts';
-import type { Content, Resource, ResourceType } from '../resources/service.ts';
+import type { Resource } from '../resources/service.ts';
 import { nothingProposed } from './failures.ts';
 import { catalogueText, resourcesText, resourceText } from './materials.ts';
 import { groundsIn, proposalIn, proposalShape } from './proposals.ts';

@@ -1,9 +1,9 @@
 import type { UserContext } from '../../../context.ts';
+import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { Failure, invalid } from '../../../kernel/failure.ts';
 import { logError } from '../../../platform/log.ts';
 import {
   type Acceptance,
-  type Content,
   getResource,
   insertFirstVersion,
   membersAt,

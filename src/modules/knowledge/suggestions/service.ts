@@ -1,7 +1,8 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
+import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { noUsage } from '../../../platform/ai.ts';
 import { concept } from '../concepts/service.ts';
-import { archived, getResource, type ResourceType } from '../resources/service.ts';
+import { archived, getResource } from '../resources/service.ts';
 import { requireAi } from './model.ts';
 import { type Proposal, proposeChange, proposePromotion } from './propose.ts';
 import * as store from './store.ts';

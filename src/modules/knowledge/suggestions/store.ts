@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { type Part, readPage } from '../../../db/page.ts';
-import { type SuggestionStatus, suggestions, type TargetType } from './tables.ts';
+import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 

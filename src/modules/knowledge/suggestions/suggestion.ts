@@ -1,13 +1,18 @@
 import { z } from 'zod';
-import type { UserActor } from '../../../context.ts';
+import type { UserActor } from '../../../access/actors.ts';
+import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import type { Evidence, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { concept } from '../concepts/service.ts';
 import { ontologyNode, ontologyRelation } from '../ontology/service.ts';
-import type { Evidence } from '../resources/members.ts';
-import type { Content, Definition, ResourceType } from '../resources/service.ts';
+import type { Definition } from '../resources/service.ts';
 import { semanticItem } from '../semantic/service.ts';
-import type { TargetType } from './tables.ts';
 
-export { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES, type TargetType } from './tables.ts';
+export {
+  SUGGESTION_STATUSES,
+  type SuggestionStatus,
+  TARGET_TYPES,
+  type TargetType,
+} from '../../../db/schema/knowledge-suggestions.ts';
 
 /** Every type of resource, for those who treat them alike. */
 export const DEFINITIONS: Record<ResourceType, Definition> = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, timestamp } from '../../../http/fields.ts';
+import { isoMoment, isoOrNull, timestamp } from '../../../kernel/fields.ts';
 import { evidence } from '../resources/members.ts';
 import type { Resource } from '../resources/service.ts';
 import { viewResource } from '../resources/views.ts';

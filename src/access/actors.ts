@@ -1,0 +1,64 @@
+import type { Access } from './evaluation.ts';
+
+/** A person with a session token. */
+export interface UserActor {
+  kind: 'user';
+  id: string;
+  companyId: string;
+  companySlug: string;
+  email: string;
+  name: string;
+  isOwner: boolean;
+  sessionId: string;
+  access: Access;
+}
+
+/** A program with a signing key. */
+export interface ServiceAccountActor {
+  kind: 'service_account';
+  id: string;
+  companyId: string;
+  companySlug: string;
+  accountId: string;
+  keyId: string;
+  access: Access;
+}
+
+/** Somebody from outside the company, known by an email address that a code was sent to. */
+export interface OutsiderActor {
+  kind: 'outsider';
+  id: string;
+  companyId: string;
+  companySlug: string;
+  email: string;
+  sessionId: string;
+}
+
+/** Whoever holds the token of a share or of an embed. `Shown` is what the module that checked the token found behind it. */
+export interface ViewerActor<Shown = unknown> {
+  kind: 'viewer';
+  companyId: string;
+  /** What requests are counted under; never the token itself. */
+  tokenId: string;
+  /** Origins whose pages may use the token; none are named where all may. */
+  allowedOrigins: readonly string[];
+  shown: Shown;
+}
+
+/** The platform's operator, who creates organizations and belongs to none. */
+export interface OperatorActor {
+  kind: 'operator';
+}
+
+export interface AnonymousActor {
+  kind: 'anonymous';
+}
+
+/** Background work on behalf of a company: queue messages and scheduled runs. */
+export interface SystemActor {
+  kind: 'system';
+  companyId: string;
+}
+
+export type Principal = UserActor | ServiceAccountActor;
+export type Actor = Principal | OutsiderActor | ViewerActor | OperatorActor | AnonymousActor | SystemActor;

@@ -1,0 +1,65 @@
+import { and, eq, isNull, or, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../db/client.ts';
+import { groupBindings, groupPolicies, groups } from '../db/schema/groups.ts';
+import { policies } from '../db/schema/policies.ts';
+import { users } from '../db/schema/users.ts';
+import { MANAGED_POLICIES } from '../kernel/managed-policies.ts';
+import type { PolicyDocument } from '../kernel/policy-document.ts';
+
+/** More than these are not told of anything. */
+const MOST = 50;
+
+/** The addresses of a company's active owner and administrators, as `isAdministrator` of the kernel knows them. */
+export const selectAdministrators = (db: ControlDb, companyId: string) =>
+  db
+    .select({ email: users.email })
+    .from(users)
+    .where(
+      and(
+        eq(users.companyId, companyId),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+        or(eq(users.isOwner, true), sql`${reached(ALLOWS_EVERYTHING)} and not ${reached(DENIES_SOMETHING)}`),
+      ),
+    )
+    .orderBy(sql`${users.isOwner} desc`, users.id)
+    .limit(MOST);
+
+/** What a policy may be like: the managed ones are known here, those of companies are looked into by the database. */
+interface Kind {
+  managedIds: string[];
+  statement: SQL;
+}
+
+const managedIds = (is: (document: PolicyDocument) => boolean): string[] =>
+  MANAGED_POLICIES.filter(({ document }) => is(document)).map(({ id }) => id);
+
+const isEverything = (pattern: string): boolean => /^\*+$/.test(pattern);
+const everythingIn = (member: 'actions' | 'resources'): SQL =>
+  sql`exists (select 1 from json_each(statement.value, ${`$.${member}`}) where value <> '' and trim(value, '*') = '')`;
+
+const ALLOWS_EVERYTHING: Kind = {
+  managedIds: managedIds(({ statements }) =>
+    statements.some(
+      ({ effect, actions, resources }) =>
+        effect === 'Allow' && actions.some(isEverything) && resources.some(isEverything),
+    ),
+  ),
+  statement: sql`statement.value ->> '$.effect' = 'Allow' and ${everythingIn('actions')} and ${everythingIn('resources')}`,
+};
+
+const DENIES_SOMETHING: Kind = {
+  managedIds: managedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
+  statement: sql`statement.value ->> '$.effect' = 'Deny'`,
+};
+
+/** Whether a policy of this kind reaches the user of the query around it, through any group. */
+const reached = ({ managedIds: ids, statement }: Kind): SQL => sql`exists (
+  select 1 from ${groupBindings}
+  inner join ${groups} on ${groups.id} = ${groupBindings.groupId} and ${groups.deletedAt} is null
+  inner join ${groupPolicies} on ${groupPolicies.groupId} = ${groups.id}
+  left join ${policies} on ${policies.id} = ${groupPolicies.policyId} and ${policies.companyId} = ${users.companyId}
+  where ${groupBindings.companyId} = ${users.companyId} and ${groups.companyId} = ${users.companyId}
+    and ${groupBindings.principalType} = 'user' and ${groupBindings.principalId} = ${users.id}
+    and (${groupPolicies.policyId} in (select value from json_each(${JSON.stringify(ids)}))
+      or exists (select 1 from json_each(${policies.document}, '$.statements') as statement where ${statement})))`;

@@ -1,0 +1,184 @@
+import type { Action } from '../kernel/actions.ts';
+import { ALL_ACTIONS } from '../kernel/actions.ts';
+import type { LegacyGrant, LegacyPermission, Role } from '../kernel/legacy.ts';
+import { grantOfPermission, grantOfRole } from '../kernel/legacy.ts';
+import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.ts';
+import type { Matcher } from '../kernel/wildcard.ts';
+import { compile } from '../kernel/wildcard.ts';
+
+/** What a group gives its members. */
+export interface GroupGrants {
+  id: string;
+  policies: readonly { id: string; document: PolicyDocument }[];
+  roles: readonly Role[];
+  permissions: readonly LegacyPermission[];
+}
+
+/** All that access in a company comes from: the groups of a principal, or those about to be given. */
+export interface Grants {
+  companyId: string;
+  groups: readonly GroupGrants[];
+}
+
+/** The sources of one principal's access. Service accounts own nothing. */
+export interface AccessSources extends Grants {
+  isOwner: boolean;
+}
+
+/** Whether an action is allowed, and what decided it. Members that do not apply to the kind are null. */
+export interface Decision {
+  allowed: boolean;
+  decided_by: {
+    kind: 'owner' | 'deny' | 'allow' | 'legacy' | 'none';
+    policy_id: string | null;
+    sid: string | null;
+    group_id: string | null;
+  };
+}
+
+/** One resource pattern on which an action is denied or allowed. */
+export interface Rule {
+  resource: string;
+  fits: Matcher;
+  decision: Decision;
+}
+
+/** All that is said about one action, in the order of the sources. */
+export interface ActionRules {
+  deny: Rule[];
+  allow: Rule[];
+  legacy: Rule[];
+}
+
+interface Indexed extends ActionRules {
+  action: Action;
+  decided: Map<string, Decision>;
+}
+
+interface Source {
+  statement: PolicyStatement;
+  /** The statement's action patterns, compiled. */
+  actions: Matcher[];
+  decision: Decision;
+}
+
+/** A principal's access, ready to be asked. Made by `compileAccess`; its members are nobody else's business. */
+export interface Access {
+  readonly isOwner: boolean;
+  readonly statements: readonly Source[];
+  readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];
+  readonly index: Map<Action, Indexed>;
+  /** The action last asked about: a request asks one action of many resources. */
+  recent: Indexed | null;
+}
+
+/** Decisions remembered per action: more than one request asks, little enough for an access that lives long. */
+const REMEMBERED = 1024;
+
+const because = (
+  kind: Decision['decided_by']['kind'],
+  groupId: string | null = null,
+  policyId: string | null = null,
+  sid: string | null = null,
+): Decision => ({
+  allowed: kind === 'owner' || kind === 'allow' || kind === 'legacy',
+  decided_by: { kind, policy_id: policyId, sid, group_id: groupId },
+});
+
+const OWNER = because('owner');
+const NONE = because('none');
+
+/**
+ * Gathers the sources of a principal's access. What they say about an action is looked up when it is first asked about.
+ * Documents must have passed `validateDocument`.
+ */
+export function compileAccess(sources: AccessSources): Access {
+  const statements: Source[] = [];
+  const legacy: { grant: LegacyGrant; decision: Decision }[] = [];
+  for (const group of sources.groups) {
+    for (const policy of group.policies) {
+      for (const statement of policy.document.statements) {
+        const kind = statement.effect === 'Deny' ? 'deny' : 'allow';
+        const decision = because(kind, group.id, policy.id, statement.sid ?? null);
+        statements.push({ statement, actions: statement.actions.map(compile), decision });
+      }
+    }
+    const grants = [
+      ...group.roles.map(grantOfRole),
+      ...group.permissions.map((permission) => grantOfPermission(permission, sources.companyId)),
+    ];
+    const decision = because('legacy', group.id);
+    for (const grant of grants) if (grant) legacy.push({ grant, decision });
+  }
+  return { isOwner: sources.isOwner, statements, legacy, index: new Map(), recent: null };
+}
+
+/**
+ * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
+ * legacy grant allows; else it is denied. `resource` is one ARN; for listing and creating the ARN that ends in `/*`, which
+ * only patterns that reach every resource of the type fit. Of several statements the first in the sources is named.
+ */
+export function decide(access: Access, action: Action, resource: string): Decision {
+  if (access.isOwner) return OWNER;
+  const { recent } = access;
+  const rules = recent !== null && recent.action === action ? recent : indexed(access, action);
+  return rules.decided.get(resource) ?? resolve(rules, resource);
+}
+
+/** Everything the sources say about `action`, the owner's privilege aside. */
+export function rulesFor(access: Access, action: Action): ActionRules {
+  return indexed(access, action);
+}
+
+/** Whether the decision on `action` may differ between resources: anything but `*` is said about it. */
+export function dependsOnResource(access: Access, action: Action): boolean {
+  if (access.isOwner) return false;
+  const { deny, allow, legacy } = indexed(access, action);
+  return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
+}
+
+/** Every catalogue action that is allowed on `*`, that is on all resources at once. */
+export function allowedActions(access: Access): Action[] {
+  return ALL_ACTIONS.filter((action) => decide(access, action, '*').allowed);
+}
+
+/** Whether this is an administrator: the owner, or one whom an Allow of `*` on `*` reaches and no Deny statement does. */
+export function isAdministrator(access: Access): boolean {
+  if (access.isOwner) return true;
+  const everything = (patterns: readonly string[]): boolean => patterns.some((pattern) => /^\*+$/.test(pattern));
+  return (
+    access.statements.every(({ statement }) => statement.effect === 'Allow') &&
+    access.statements.some(({ statement }) => everything(statement.actions) && everything(statement.resources))
+  );
+}
+
+function indexed(access: Access, action: Action): Indexed {
+  const rules = access.index.get(action) ?? indexAction(access, action);
+  access.recent = rules;
+  return rules;
+}
+
+function indexAction(access: Access, action: Action): Indexed {
+  const rules: Indexed = { action, deny: [], allow: [], legacy: [], decided: new Map() };
+  for (const { statement, actions, decision } of access.statements) {
+    if (!actions.some((fits) => fits(action))) continue;
+    addRules(statement.effect === 'Deny' ? rules.deny : rules.allow, statement.resources, decision);
+  }
+  for (const { grant, decision } of access.legacy) {
+    if (grant.allows(action)) addRules(rules.legacy, grant.resources, decision);
+  }
+  access.index.set(action, rules);
+  return rules;
+}
+
+function addRules(to: Rule[], resources: readonly string[], decision: Decision): void {
+  for (const resource of resources) to.push({ resource, fits: compile(resource), decision });
+}
+
+function resolve(rules: Indexed, resource: string): Decision {
+  const fits = (rule: Rule): boolean => rule.fits(resource);
+  const decision = (rules.deny.find(fits) ?? rules.allow.find(fits) ?? rules.legacy.find(fits))?.decision ?? NONE;
+  if (rules.decided.size >= REMEMBERED) rules.decided.clear();
+  rules.decided.set(resource, decision);
+  return decision;
+}

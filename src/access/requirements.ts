@@ -1,0 +1,39 @@
+import type { Action, ResourceType } from '../kernel/actions.ts';
+import { resourceArn } from '../kernel/arn.ts';
+import { Failure } from '../kernel/failure.ts';
+import type { Principal } from './actors.ts';
+import { decide, isAdministrator, rulesFor } from './evaluation.ts';
+
+/** @throws Failure `access.administrators_only` */
+export function requireAdministrator(actor: Principal): void {
+  if (isAdministrator(actor.access)) return;
+  throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
+}
+
+/**
+ * The check behind every route that names an action, for services whose requirement depends on the data.
+ * @param resourceId id of the resource, or `*` for listing and creating
+ * @param type where the service has several types of resources and its first is not meant
+ * @throws Failure `access.denied` that names the missing action
+ */
+export function requireAction(actor: Principal, action: Action, resourceId: string, type?: ResourceType): void {
+  requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
+}
+
+/** The same for a resource whose ARN is known. @throws Failure `access.denied` */
+export function requireActionOn(actor: Principal, action: Action, resource: string): void {
+  if (decide(actor.access, action, resource).allowed) return;
+  throw new Failure('forbidden', 'access.denied', {
+    message: `This needs the permission ${action}.`,
+    action,
+    resource,
+  });
+}
+
+/** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */
+export function requireAnyOf(actor: Principal, actions: readonly Action[]): void {
+  if (actor.access.isOwner) return;
+  const [first] = actions;
+  const rules = actions.map((action) => rulesFor(actor.access, action));
+  if (first && rules.every(({ allow, legacy }) => allow.length + legacy.length === 0)) requireAction(actor, first, '*');
+}

@@ -1,0 +1,86 @@
+import { and, eq, inArray, isNull, type SQL, type SQLWrapper } from 'drizzle-orm';
+import type { ControlDb } from '../db/client.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
+import { permissions } from '../db/schema/legacy-permissions.ts';
+import { policies } from '../db/schema/policies.ts';
+import { managedPolicyById } from '../kernel/managed-policies.ts';
+import type { AccessSources, GroupGrants } from './evaluation.ts';
+
+/** A value, or the subquery that finds it within the same batch. */
+type Known = string | SQL<string>;
+
+/** Whose access is read. A service account's groups count in its own account only, a user's in all of them. */
+export interface AccessOf {
+  companyId: Known;
+  principalType: 'user' | 'service_account';
+  principalId: Known;
+  accountId?: Known;
+}
+
+/** The reads that a principal's access is compiled from. They go into the batch that authenticates the request. */
+export function accessReads(db: ControlDb, of: AccessOf) {
+  const memberships = db
+    .select({ id: groupBindings.groupId })
+    .from(groupBindings)
+    .where(
+      and(
+        eq(groupBindings.companyId, of.companyId),
+        eq(groupBindings.principalType, of.principalType),
+        eq(groupBindings.principalId, of.principalId),
+        of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
+      ),
+    );
+  return grantReads(db, of.companyId, memberships);
+}
+
+/** The reads that tell what some groups give their members. `groupIds` are theirs, or the subquery that finds them. */
+export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] | SQLWrapper) {
+  return [
+    db
+      .select({ id: groups.id, roles: groups.roles })
+      .from(groups)
+      .where(and(eq(groups.companyId, companyId), isNull(groups.deletedAt), inArray(groups.id, groupIds))),
+    db
+      .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId, document: policies.document })
+      .from(groupPolicies)
+      .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
+      .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, groupIds))),
+    db
+      .select({
+        groupId: groupPermissions.groupId,
+        id: permissions.id,
+        target: permissions.target,
+        actions: permissions.actions,
+      })
+      .from(groupPermissions)
+      .innerJoin(
+        permissions,
+        and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
+      )
+      .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, groupIds))),
+  ] as const;
+}
+
+type Rows<Query> = Query extends PromiseLike<infer Found> ? Found : never;
+type Reads = ReturnType<typeof accessReads>;
+type Found = readonly [groups: Rows<Reads[0]>, policies: Rows<Reads[1]>, permissions: Rows<Reads[2]>];
+
+/** What the reads found, as the evaluator takes it. */
+export function accessSources(
+  companyId: string,
+  isOwner: boolean,
+  [foundGroups, attached, legacy]: Found,
+): AccessSources {
+  const grants: GroupGrants[] = foundGroups.map(({ id, roles }) => ({
+    id,
+    roles,
+    policies: attached
+      .filter(({ groupId }) => groupId === id)
+      .flatMap(({ policyId, document }) => {
+        const found = document ?? managedPolicyById(policyId)?.document;
+        return found ? [{ id: policyId, document: found }] : [];
+      }),
+    permissions: legacy.filter(({ groupId }) => groupId === id),
+  }));
+  return { companyId, isOwner, groups: grants };
+}

@@ -1,0 +1,17 @@
+import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { companyId, moment } from '../columns.ts';
+
+/** Invitations that are not accepted yet: one for each invited user. */
+export const invitations = sqliteTable(
+  'invitations',
+  {
+    userId: text('user_id').primaryKey(),
+    companyId: companyId(),
+    /** SHA-256 of the token; null until the mail with it is sent. */
+    digest: text('digest').unique(),
+    /** Who invited, as the mail names them. */
+    inviter: text('inviter').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [index('invitations_by_expiry').on(table.expiresAt)],
+);

@@ -1,0 +1,65 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { AiUsage } from '../../platform/ai.ts';
+import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import type { BusinessDomain } from './business-domains.ts';
+import { RESOURCE_TYPES } from './knowledge-resources.ts';
+
+/** Text that a job reads, kept in R2 until the job ends. */
+export interface JobSource {
+  key: string;
+  /** Where each batch begins, in bytes, and where the last one ends. */
+  offsets: number[];
+}
+
+/** What a job was given, as it was when it was asked for. */
+export interface JobInput {
+  businessDomains?: BusinessDomain[];
+  connectionId?: string;
+  /** Base name of the file that was sent. */
+  fileName?: string;
+  source?: JobSource;
+}
+
+export const JOB_TYPES = ['enrichment', 'concept_generation', 'ontology_generation'] as const;
+export type JobType = (typeof JOB_TYPES)[number];
+
+export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** Work that asks the model, batch by batch. */
+export const jobs = sqliteTable(
+  'knowledge_jobs',
+  {
+    id: id(),
+    companyId: companyId(),
+    type: text('type', { enum: JOB_TYPES }).notNull(),
+    targetType: text('target_type', { enum: RESOURCE_TYPES }).notNull(),
+    targetIds: json<string[]>('target_ids').notNull(),
+    status: text('status', { enum: JOB_STATUSES }).notNull(),
+    /** Batches done, which is also where the work goes on; and batches in all. */
+    processedCount: integer('processed_count').notNull(),
+    totalCount: integer('total_count').notNull(),
+    suggestionCount: integer('suggestion_count').notNull(),
+    /** Candidates of the model that were dropped. */
+    rejectedCount: integer('rejected_count').notNull(),
+    usage: json<AiUsage>('usage').notNull(),
+    lastError: text('last_error'),
+    input: json<JobInput>('input').notNull(),
+    requestId: text('request_id').notNull(),
+    createdByUserId: text('created_by_user_id').notNull(),
+    /** Until when somebody is believed to be at it. */
+    leasedUntil: moment('leased_until'),
+    /** Deliveries since the last batch that was done. */
+    attempts: integer('attempts').notNull(),
+    endedAt: moment('ended_at'),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('knowledge_jobs_one_at_a_time')
+      .on(table.companyId, table.type)
+      .where(sql`status in ('queued', 'running') and type <> 'enrichment'`),
+    index('knowledge_jobs_by_creation').on(table.companyId, table.type, table.createdAt, table.id, table.status),
+    index('knowledge_jobs_in_work').on(table.updatedAt).where(sql`status in ('queued', 'running')`),
+  ],
+);

@@ -1,0 +1,97 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, id, json, moment, timestamps } from '../columns.ts';
+
+export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
+export type ResourceType = (typeof RESOURCE_TYPES)[number];
+
+export const STATUSES = ['draft', 'active', 'archived'] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** How a version came about. */
+export const CHANGES = ['created', 'updated', 'archived', 'restored'] as const;
+export type Change = (typeof CHANGES)[number];
+
+/** The members of a resource that people and models write, under the names of the API. */
+export type Content = Record<string, unknown>;
+
+export const VALIDATION_CODES = [
+  'malformed',
+  'unknown_table',
+  'unknown_column',
+  'does_not_compile',
+  'nothing_to_compile_on',
+  'not_checked',
+] as const;
+export type ValidationCode = (typeof VALIDATION_CODES)[number];
+
+/** Something that is wrong with a resource although it could be stored. */
+export interface ValidationError {
+  /** The member at fault, such as `filters.1`. */
+  field: string;
+  code: ValidationCode;
+  message: string;
+}
+
+/** Everything a company's knowledge consists of. What is particular to a type lies in `content`. */
+export const resources = sqliteTable(
+  'knowledge_resources',
+  {
+    id: id(),
+    companyId: companyId(),
+    resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
+    /** What may exist once among the living of its type: see `Definition.keyOf`. */
+    uniqueKey: text('unique_key').notNull(),
+    /** What lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
+    facet: text('facet').notNull(),
+    /** Nodes that a relation connects. */
+    subjectId: text('subject_id'),
+    objectId: text('object_id'),
+    status: text('status', { enum: STATUSES }).notNull(),
+    /** The members that people and models write. */
+    content: json<Content>('content').notNull(),
+    /** Text that `search` looks into: see `searchable`. */
+    searchText: text('search_text').notNull(),
+    validationErrors: json<ValidationError[]>('validation_errors').notNull(),
+    /** Counts the changes that people made or accepted; 1 when new. */
+    version: integer('version').notNull(),
+    /** The suggestion that the present version came from. */
+    suggestionId: text('suggestion_id'),
+    createdByUserId: text('created_by_user_id').notNull(),
+    updatedByUserId: text('updated_by_user_id').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('knowledge_resources_living_key')
+      .on(table.companyId, table.resourceType, table.uniqueKey)
+      .where(sql`status <> 'archived'`),
+    index('knowledge_resources_by_creation').on(
+      table.companyId,
+      table.resourceType,
+      table.createdAt,
+      table.id,
+      table.status,
+      table.facet,
+    ),
+    index('knowledge_resources_by_subject').on(table.companyId, table.subjectId),
+    index('knowledge_resources_by_object').on(table.companyId, table.objectId),
+  ],
+);
+
+/** Every version that a resource ever had, the present one included. */
+export const versions = sqliteTable(
+  'knowledge_versions',
+  {
+    id: id(),
+    companyId: companyId(),
+    resourceId: text('resource_id').notNull(),
+    version: integer('version').notNull(),
+    change: text('change', { enum: CHANGES }).notNull(),
+    status: text('status', { enum: STATUSES }).notNull(),
+    content: json<Content>('content').notNull(),
+    changedByUserId: text('changed_by_user_id').notNull(),
+    suggestionId: text('suggestion_id'),
+    changedAt: moment('changed_at').notNull(),
+  },
+  (table) => [uniqueIndex('knowledge_versions_of_resource').on(table.companyId, table.resourceId, table.version)],
+);

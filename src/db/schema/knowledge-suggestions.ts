@@ -1,0 +1,74 @@
+import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import type { Content } from './knowledge-resources.ts';
+
+/** What a statement rests on: words of a text, or a table and column. */
+export interface Evidence {
+  source: 'text' | 'catalog' | 'concept' | 'business_domain';
+  /** The words it rests on. */
+  quote: string | null;
+  table: string | null;
+  column: string | null;
+}
+
+export const TARGET_TYPES = [
+  'concept',
+  'concept_create',
+  'semantic',
+  'semantic_create',
+  'ontology_node',
+  'ontology_node_create',
+  'ontology_relation',
+  'ontology_relation_create',
+] as const;
+export type TargetType = (typeof TARGET_TYPES)[number];
+
+export const SUGGESTION_STATUSES = ['pending', 'accepted', 'rejected', 'superseded'] as const;
+export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
+
+/** What models propose, until people decide. */
+export const suggestions = sqliteTable(
+  'knowledge_suggestions',
+  {
+    id: id(),
+    companyId: companyId(),
+    targetType: text('target_type', { enum: TARGET_TYPES }).notNull(),
+    /** The resource to change, and its version that the model saw; null for one to be made. */
+    targetId: text('target_id'),
+    targetVersion: integer('target_version'),
+    targetName: text('target_name').notNull(),
+    /** The concept it comes from. */
+    conceptId: text('concept_id'),
+    conceptName: text('concept_name'),
+    payload: json<Content>('payload').notNull(),
+    explanation: text('explanation').notNull(),
+    evidence: json<Evidence[]>('evidence').notNull(),
+    confidence: real('confidence'),
+    model: text('model').notNull(),
+    promptVersion: text('prompt_version').notNull(),
+    /** `staged` while its job has not succeeded: nobody sees it then. */
+    status: text('status', { enum: ['staged', ...SUGGESTION_STATUSES] }).notNull(),
+    requestId: text('request_id').notNull(),
+    jobId: text('job_id'),
+    /** Tells the candidates of one job apart, so that none is kept twice. */
+    candidateKey: text('candidate_key'),
+    reviewNote: text('review_note'),
+    reviewedByUserId: text('reviewed_by_user_id'),
+    reviewedAt: moment('reviewed_at'),
+    /** The resource that came of it. */
+    resourceId: text('resource_id'),
+    createdByUserId: text('created_by_user_id').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    index('knowledge_suggestions_by_creation').on(
+      table.companyId,
+      table.status,
+      table.createdAt,
+      table.id,
+      table.targetType,
+      table.jobId,
+    ),
+    uniqueIndex('knowledge_suggestions_of_job').on(table.jobId, table.candidateKey),
+  ],
+);

@@ -1,0 +1,56 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { id, json, moment } from '../columns.ts';
+
+export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
+
+/** Something that happened, of which people are told. */
+export interface Notice {
+  event: NoticeEvent;
+  /** The address of whoever did it. */
+  by: string;
+  /** Milliseconds. */
+  at: number;
+}
+
+/**
+ * Mails that were asked for. A row holds no secret: codes and links are made when the mail is sent, so that a mail that
+ * could not be sent is tried again with new ones.
+ */
+export const mailRequests = sqliteTable(
+  'mail_requests',
+  {
+    id: id(),
+    kind: text('kind', {
+      enum: [
+        'sign_in_code',
+        'portal_code',
+        'password_reset',
+        'invitation',
+        'notice',
+        'password_changed',
+        'second_factor_enabled',
+        'second_factor_disabled',
+        'second_factor_reset',
+        'backup_codes_renewed',
+      ],
+    }).notNull(),
+    /** Null for a mail about every company that knows the email. */
+    companyId: text('company_id'),
+    /** Lower-case. */
+    email: text('email').notNull(),
+    /** What a notice is of. */
+    notice: json<Notice>('notice'),
+    /** What requests are counted under. */
+    countedAs: text('counted_as').notNull(),
+    requestedAt: moment('requested_at').notNull(),
+    /** When the scheduled run takes the request up, unless it is done by then; null once it is done. */
+    dueAt: moment('due_at'),
+    /** How often the scheduled run has taken it up. */
+    attempts: integer('attempts').notNull(),
+  },
+  (table) => [
+    index('mail_requests_counted').on(table.countedAs, table.requestedAt),
+    index('mail_requests_due').on(table.dueAt),
+    index('mail_requests_by_age').on(table.requestedAt),
+  ],
+);

@@ -1,0 +1,30 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { id, moment, timestamps } from '../columns.ts';
+
+/** Where a company's own Postgres is, and how far its provisioning got. The id is the API's `connection_id`. */
+export const managedDatabases = sqliteTable(
+  'managed_databases',
+  {
+    id: id(),
+    companyId: text('company_id').notNull().unique(),
+    /** `provisioning` until both logins are recorded, then `ready` for ever. */
+    status: text('status', { enum: ['provisioning', 'ready'] }).notNull(),
+    /** Who is provisioning right now, and until when the others believe it to be alive. */
+    leaseToken: text('lease_token'),
+    leaseUntil: moment('lease_until'),
+    neonProjectId: text('neon_project_id'),
+    /** Connection strings, encrypted with the company's id as context. */
+    ownerConnection: text('owner_connection'),
+    readonlyConnection: text('readonly_connection'),
+    /** Password of the read-only login, encrypted likewise; kept before it is set, so that retries set the same. */
+    readerPassword: text('reader_password'),
+    /** Version of the schema in the company's Postgres. */
+    migrationsVersion: integer('migrations_version').notNull().default(0),
+    /** When the scheduled run must look into this company's Postgres next; null when nothing is waiting there. */
+    sweepAt: moment('sweep_at'),
+    /** Counts `markWork`, so that a scheduled run does not forget what was marked while it looked. */
+    sweepMarks: integer('sweep_marks').notNull().default(0),
+    ...timestamps(),
+  },
+  (table) => [index('managed_databases_sweep').on(table.sweepAt)],
+);

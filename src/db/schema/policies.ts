@@ -1,0 +1,20 @@
+import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { PolicyDocument } from '../../kernel/policy-document.ts';
+import { companyId, id, json, timestamps } from '../columns.ts';
+
+/** A company's own policies. The managed ones stand in the code. */
+export const policies = sqliteTable(
+  'policies',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    description: text('description').notNull().default(''),
+    document: json<PolicyDocument>('document').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('policies_name').on(table.companyId, table.name),
+    index('policies_by_creation').on(table.companyId, table.createdAt, table.id),
+  ],
+);

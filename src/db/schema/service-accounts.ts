@@ -1,0 +1,54 @@
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../columns.ts';
+
+export const serviceAccounts = sqliteTable(
+  'service_accounts',
+  {
+    id: id(),
+    companyId: companyId(),
+    accountId: text('account_id').notNull(),
+    name: text('name').notNull(),
+    description: text('description').notNull().default(''),
+    isActive: flag('is_active').notNull().default(true),
+    metadata: json<Metadata>('metadata').notNull(),
+    lastUsedAt: moment('last_used_at'),
+    ...timestamps(),
+    deletedAt: deletedAt(),
+  },
+  (table) => {
+    const listed = [table.id, table.deletedAt, table.isActive] as const;
+    return [
+      index('service_accounts_by_creation').on(table.companyId, table.createdAt, ...listed),
+      index('service_accounts_by_update').on(table.companyId, table.updatedAt, ...listed),
+      index('service_accounts_by_name').on(table.companyId, table.name, ...listed),
+      index('service_accounts_by_use').on(table.companyId, table.lastUsedAt, ...listed),
+      index('service_accounts_of_account').on(table.companyId, table.accountId, table.createdAt, ...listed),
+    ];
+  },
+);
+
+/** Signing keys. The secret itself is nowhere: it is derived from access key and salt under a versioned master secret. */
+export const apiKeys = sqliteTable(
+  'api_keys',
+  {
+    id: id(),
+    companyId: companyId(),
+    serviceAccountId: text('service_account_id').notNull(),
+    accessKey: text('access_key').notNull(),
+    salt: text('salt').notNull(),
+    derivationVersion: integer('derivation_version').notNull(),
+    /** Hex SHA-256 of the secret, checked on every derivation. */
+    secretDigest: text('secret_digest').notNull(),
+    description: text('description').notNull().default(''),
+    expiresAt: moment('expires_at').notNull(),
+    isActive: flag('is_active').notNull().default(true),
+    lastUsedAt: moment('last_used_at'),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('api_keys_access_key').on(table.accessKey),
+    index('api_keys_of_service_account').on(table.serviceAccountId, table.createdAt, table.id),
+    index('api_keys_by_update').on(table.serviceAccountId, table.updatedAt, table.id),
+    index('api_keys_by_use').on(table.serviceAccountId, table.lastUsedAt, table.id),
+  ],
+);

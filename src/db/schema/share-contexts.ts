@@ -1,0 +1,57 @@
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { TargetType } from '../../kernel/share-event.ts';
+import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import { companyId, id, json, moment, timestamps } from '../columns.ts';
+
+/** What a company shows to a circle of people, inside and outside. */
+export const shareContexts = sqliteTable(
+  'share_contexts',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    slug: text('slug').notNull(),
+    description: text('description').notNull(),
+    /** Counts changes of the grants: whoever may change a context may do so only as it was when that was decided. */
+    version: integer('version').notNull(),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('share_contexts_slug').on(table.companyId, table.slug),
+    index('share_contexts_by_creation').on(table.companyId, table.createdAt, table.id),
+  ],
+);
+
+/** What a context shows. */
+export const shareGrants = sqliteTable(
+  'share_grants',
+  {
+    companyId: companyId(),
+    contextId: text('context_id').notNull(),
+    targetType: text('target_type').$type<TargetType>().notNull(),
+    targetId: text('target_id').notNull(),
+    /** Their order. */
+    position: integer('position').notNull(),
+    filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.contextId, table.targetType, table.targetId] })],
+);
+
+/** To whom a context shows it. */
+export const shareMembers = sqliteTable(
+  'share_members',
+  {
+    id: id(),
+    companyId: companyId(),
+    contextId: text('context_id').notNull(),
+    memberType: text('member_type', { enum: ['internal_user', 'group', 'external_email'] }).notNull(),
+    /** Id of the user or group, or the email address in lower case. */
+    subject: text('subject').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('share_members_once').on(table.contextId, table.memberType, table.subject),
+    index('share_members_of_subject').on(table.companyId, table.memberType, table.subject, table.contextId),
+    index('share_members_by_creation').on(table.companyId, table.contextId, table.createdAt, table.id),
+  ],
+);

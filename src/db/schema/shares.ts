@@ -1,0 +1,38 @@
+import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import { companyId, id, json, moment, timestamps } from '../columns.ts';
+
+/** How a shared dashboard is shown, and where. Members are as the API has them. */
+export interface EmbedOptions {
+  allowed_origins: string[];
+  hide_header: boolean;
+  hide_controls: boolean;
+}
+
+/** A dashboard shared by a link, or for a page of somebody else. */
+export const dashboardShares = sqliteTable(
+  'dashboard_shares',
+  {
+    id: id(),
+    companyId: companyId(),
+    dashboardId: text('dashboard_id').notNull(),
+    name: text('name').notNull(),
+    shareType: text('share_type', { enum: ['link', 'embed'] }).notNull(),
+    /** Only members of this context may see it, in the portal. */
+    shareContextId: text('share_context_id'),
+    embedOptions: json<EmbedOptions>('embed_options').notNull(),
+    filterPolicies: json<FilterPolicy[]>('filter_policies').notNull(),
+    /** SHA-256 of the token. */
+    tokenDigest: text('token_digest').notNull(),
+    createdByUserId: text('created_by_user_id').notNull(),
+    ...timestamps(),
+    expiresAt: moment('expires_at'),
+    revokedAt: moment('revoked_at'),
+  },
+  (table) => [
+    uniqueIndex('dashboard_shares_token').on(table.tokenDigest),
+    index('dashboard_shares_by_creation').on(table.companyId, table.createdAt, table.id),
+    index('dashboard_shares_of_dashboard').on(table.companyId, table.dashboardId, table.createdAt, table.id),
+    index('dashboard_shares_of_context').on(table.shareContextId, table.dashboardId),
+  ],
+);

@@ -1,0 +1,37 @@
+import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { companyId, json, moment } from '../columns.ts';
+
+/** A provider whose ID tokens are accepted: who issues them, and to which client. */
+export interface SocialProvider {
+  issuer: string;
+  audience: string;
+  /** Where the keys are; found by discovery when null. */
+  jwksUri: string | null;
+}
+
+/** The providers of a company's social sign-in. */
+export const socialConfigurations = sqliteTable('social_configurations', {
+  companyId: companyId().primaryKey(),
+  providers: json<SocialProvider[]>('providers').notNull(),
+  updatedAt: moment('updated_at').notNull(),
+});
+
+/** Who a user is to the provider they first signed in by: nobody else signs in as them with the same address. */
+export const userIdentities = sqliteTable('user_identities', {
+  userId: text('user_id').primaryKey(),
+  companyId: companyId(),
+  issuer: text('issuer').notNull(),
+  subject: text('subject').notNull(),
+  createdAt: moment('created_at').notNull(),
+});
+
+/** ID tokens that were accepted, until they would be refused for their age: none is accepted twice. */
+export const spentSocialTokens = sqliteTable(
+  'spent_social_tokens',
+  {
+    /** SHA-256 of what of the token is signed. */
+    digest: text('digest').primaryKey(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [index('spent_social_tokens_by_expiry').on(table.expiresAt)],
+);

@@ -1,0 +1,79 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../columns.ts';
+
+export const users = sqliteTable(
+  'users',
+  {
+    id: id(),
+    companyId: companyId(),
+    /** Lower-case. */
+    email: text('email').notNull(),
+    name: text('name').notNull(),
+    /** Argon2id in PHC form; null for people who sign in another way, or not yet. */
+    passwordHash: text('password_hash'),
+    isOwner: flag('is_owner').notNull().default(false),
+    isActive: flag('is_active').notNull(),
+    isVerified: flag('is_verified').notNull().default(false),
+    mfaEnabled: flag('mfa_enabled').notNull().default(false),
+    /** When the user first could sign in: tells an invited user from a deactivated one. */
+    activatedAt: moment('activated_at'),
+    teams: json<string[]>('teams').notNull(),
+    metadata: json<Metadata>('metadata').notNull(),
+    lastLoginAt: moment('last_login_at'),
+    /** Counts how often all sessions were ended at once: a sign-in begun before such a moment gets no session. */
+    sessionEpoch: integer('session_epoch').notNull().default(0),
+    ...timestamps(),
+    deletedAt: deletedAt(),
+  },
+  (table) => [
+    uniqueIndex('users_living_email').on(table.companyId, table.email).where(sql`deleted_at is null`),
+    index('users_by_creation').on(table.companyId, table.createdAt, table.id, table.deletedAt),
+    index('users_by_update').on(table.companyId, table.updatedAt, table.id, table.deletedAt),
+    index('users_by_email').on(table.companyId, table.email, table.id, table.deletedAt),
+    index('users_by_last_login').on(table.companyId, table.lastLoginAt, table.id, table.deletedAt),
+    index('users_living_of_email').on(table.email).where(sql`deleted_at is null`),
+  ],
+);
+
+/** How many users each company has. Triggers on `users` keep it, so that the exact total of a long list costs one row. */
+export const userCounts = sqliteTable('user_counts', {
+  companyId: companyId().primaryKey(),
+  living: integer('living').notNull(),
+  /** Deleted ones included. */
+  total: integer('total').notNull(),
+});
+
+/**
+ * Which users are attached to which account: those with a binding in it. Triggers on `group_bindings` and `users` keep it,
+ * with what lists are ordered by, so that an account's users are paged as cheaply as all.
+ */
+export const accountUsers = sqliteTable(
+  'account_users',
+  {
+    companyId: companyId(),
+    accountId: text('account_id').notNull(),
+    userId: text('user_id').notNull(),
+    /** How many bindings the user has in the account. */
+    bindings: integer('bindings').notNull(),
+    email: text('email').notNull(),
+    createdAt: moment('created_at').notNull(),
+    updatedAt: moment('updated_at').notNull(),
+    lastLoginAt: moment('last_login_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.accountId, table.userId] }),
+    index('account_users_of_user').on(table.userId),
+    index('account_users_by_creation').on(table.companyId, table.accountId, table.createdAt, table.userId),
+    index('account_users_by_update').on(table.companyId, table.accountId, table.updatedAt, table.userId),
+    index('account_users_by_email').on(table.companyId, table.accountId, table.email, table.userId),
+    index('account_users_by_last_login').on(table.companyId, table.accountId, table.lastLoginAt, table.userId),
+  ],
+);
+
+/** How many users are attached to each account. Triggers on `account_users` keep it. */
+export const accountUserCounts = sqliteTable('account_user_counts', {
+  accountId: text('account_id').primaryKey(),
+  companyId: companyId(),
+  users: integer('users').notNull(),
+});

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/** A moment as every surface shows it: ISO 8601 in UTC. */
+export const timestamp = z.iso.datetime().meta({ examples: ['2026-01-31T12:00:00.000Z'] });
+
+/** Milliseconds since the epoch as ISO 8601. */
+export const isoMoment = (ms: number): string => new Date(ms).toISOString();
+
+export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoMoment(ms));
+
+const METADATA_KEYS = 50;
+const METADATA_BYTES = 16 * 1024;
+
+/** Free key-value pairs on a resource, bounded. */
+export const metadata = z
+  .record(z.string(), z.unknown())
+  .refine((pairs) => Object.keys(pairs).length <= METADATA_KEYS, `must have at most ${METADATA_KEYS} keys`)
+  .refine(
+    (pairs) => new TextEncoder().encode(JSON.stringify(pairs)).length <= METADATA_BYTES,
+    'must be at most 16 KiB as JSON',
+  );
+
+/** An email address, stored lower-case. */
+export const email = z
+  .email()
+  .max(254)
+  .transform((address) => address.toLowerCase());
+
+export const SLUG_PATTERN = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/** A slug: lower-case letters and digits in groups separated by single hyphens. */
+export const slug = z
+  .string()
+  .max(63)
+  .regex(SLUG_PATTERN, 'must be lower-case letters and digits, separated by single hyphens');
+
+/** A name that people give to a thing: one line, not blank, bounded. It stands in mails, headers of files and lists. */
+export const displayName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u, 'must hold no control characters');
+
+/** What people say about a thing: bounded, may be empty. */
+export const description = z.string().max(2000);
+
+const IDS = 100;
+
+/** A list of ids in a body, each once. Whether they are there is for the service to say. */
+export const idsInput = (minimum = 0) =>
+  z
+    .array(z.string().min(1).max(100))
+    .min(minimum)
+    .max(IDS)
+    .transform((ids) => [...new Set(ids)]);

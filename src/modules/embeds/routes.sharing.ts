@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { created, noContent } from '../../http/endpoint.ts';
+import { valuesBySlug } from '../../http/execute-body.ts';
+import { endpoint } from '../../http/surfaces/sharing.ts';
+import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
+import { origin } from '../viewing/service.ts';
+import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
+
+const MOST_PARAMETERS = 100;
+const MOST_ORIGINS = 20;
+const SHORTEST_SECONDS = 60;
+const LONGEST_SECONDS = 31_536_000;
+const STANDARD_SECONDS = 3600;
+
+const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MOST_PARAMETERS).default([]);
+
+const newEmbed = z
+  .object({
+    fixed_params: valuesBySlug('Values that the viewer cannot change.').default({}),
+    allowed_params: slugs.meta({ description: 'What the viewer may set.' }),
+    required_params: slugs.meta({ description: 'What the viewer must set, of the allowed ones.' }),
+    expires_in: z.int().min(SHORTEST_SECONDS).max(LONGEST_SECONDS).default(STANDARD_SECONDS).meta({
+      description: 'Seconds.',
+    }),
+    allowed_origins: z.array(origin).max(MOST_ORIGINS).default([]).meta({
+      description: 'Whose pages may show it; empty for any.',
+    }),
+  })
+  .transform(
+    (body): NewEmbed => ({
+      terms: { fixed: body.fixed_params, allowed: body.allowed_params, required: body.required_params },
+      expiresIn: body.expires_in,
+      allowedOrigins: body.allowed_origins,
+    }),
+  );
+
+const embedView = z.object({ token: z.string(), url: z.string(), expires_at: timestamp }).meta({ id: 'Embed' });
+
+const viewEmbed = ({ token, url, expiresAt }: Embed): z.input<typeof embedView> => ({
+  token,
+  url,
+  expires_at: isoMoment(expiresAt),
+});
+
+export const embedEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/embed/dashboards/{id}',
+      access: 'dashboards:share',
+      summary: 'Make a token that shows a dashboard on a page of somebody else',
+      body: newEmbed,
+      exactNumbers: true,
+      returns: created(embedView),
+    },
+    async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'dashboard', params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/embed/visualizations/{id}',
+      access: 'visualizations:share',
+      summary: 'Make a token that shows a visualization on a page of somebody else',
+      body: newEmbed,
+      exactNumbers: true,
+      returns: created(embedView),
+    },
+    async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'visualization', params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/embed/rotate-key',
+      access: {
+        decidedBy: 'dashboards:share and visualizations:share',
+        anyOf: ['dashboards:share', 'visualizations:share'],
+      },
+      summary: 'End all embed tokens of the company',
+      returns: noContent,
+    },
+    ({ ctx }) => rotateEmbedKey(ctx),
+  ),
+];

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { description, displayName } from '../../kernel/fields.ts';
+import { changeGroup, createGroup, deleteGroup, getGroup, listGroups } from './service.ts';
+import { organizationGroupView, viewOrganizationGroup } from './views.ts';
+
+const groupInput = z.object({ name: displayName, description: description.default('') });
+const groupChanges = z.object({ name: displayName, description }).partial();
+
+export const organizationGroupEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/groups',
+      access: 'groups:ListGroups',
+      summary: 'List groups',
+      description: '`include_deleted=true` is for administrators.',
+      query: listQuery(['created_at', 'updated_at', 'name']).extend({ include_deleted: queryFlag }),
+      returns: ok(listOf(organizationGroupView)),
+    },
+    async ({ ctx, query }) =>
+      list(
+        await listGroups(ctx, { which: livingOrAll(ctx.actor, query.include_deleted) }, partOf(query)),
+        viewOrganizationGroup,
+      ),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/groups/{id}',
+      access: 'groups:GetGroup',
+      summary: 'Get a group',
+      returns: ok(organizationGroupView),
+    },
+    async ({ ctx, params }) => viewOrganizationGroup(await getGroup(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/groups',
+      access: 'groups:CreateGroup',
+      summary: 'Create a group',
+      description: 'On the console it has a slug made from its name, and no roles.',
+      body: groupInput,
+      returns: created(organizationGroupView),
+    },
+    async ({ ctx, body }) => viewOrganizationGroup(await createGroup(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'patch',
+      path: '/groups/{id}',
+      access: 'groups:UpdateGroup',
+      summary: 'Change a group',
+      description: 'A global group keeps its name and description (409).',
+      body: groupChanges,
+      returns: ok(organizationGroupView),
+    },
+    async ({ ctx, params, body }) => viewOrganizationGroup(await changeGroup(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/groups/{id}',
+      access: 'groups:DeleteGroup',
+      summary: 'Delete a group',
+      description:
+        'Its memberships and attachments are removed; its members and policies stay. A global group cannot be deleted (409). ' +
+        '403 when the group denies what the caller may not do: its members would gain that.',
+      returns: noContent,
+    },
+    ({ ctx, params }) => deleteGroup(ctx, params.id),
+  ),
+];

@@ -1,0 +1,33 @@
+import type { UserContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { prepareJoining } from '../groups/service.ts';
+import { selectGroupIds, type User } from '../users/service.ts';
+import { prepareInvitation } from './service.ts';
+
+/** Who was invited. `expiresAt` in milliseconds. */
+export interface Invited {
+  user: User;
+  groupIds: string[];
+  expiresAt: number;
+}
+
+/**
+ * Invites an email into the company and its groups, and mails the link. Inviting again renews it: the earlier link stops
+ * working, `teams` replace the earlier ones, and the groups come on top.
+ * @throws Failure `user.email_taken`, `group.not_found`, `access.grant_exceeds`
+ */
+export async function inviteUser(
+  ctx: UserContext,
+  { email, teams, groupIds }: { email: string; teams?: string[]; groupIds: string[] },
+): Promise<Invited> {
+  const join = await prepareJoining(ctx, groupIds);
+  const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
+  const results = await commit(
+    ctx.db,
+    [...statements, join(user.id), selectGroupIds(ctx.db, ctx.actor.companyId, user.id)],
+    failures,
+  );
+  sendMail();
+  const memberships = results.at(-1) as { groupId: string }[];
+  return { user, expiresAt, groupIds: memberships.map(({ groupId }) => groupId) };
+}

@@ -1,0 +1,64 @@
+import type { AnonymousActor } from '../../access/actors.ts';
+import type { Context } from '../../context.ts';
+import { raw } from '../../http/endpoint.ts';
+import { pageResponse } from '../../http/page.ts';
+import { endpoint } from '../../http/surfaces/sharing.ts';
+import type { FrameAncestors } from '../../kernel/viewing.ts';
+
+/** Which origins may show the pages of tokens inside theirs. Invalid tokens are no failure: nobody may then. */
+export interface Framing {
+  /** Of an embed token: its `allowed_origins`; anywhere when it names none. */
+  ofEmbed(ctx: Context<AnonymousActor>, token: string): Promise<FrameAncestors>;
+  /** Of a share: nobody, unless its `embed_options.allowed_origins` say otherwise. */
+  ofShare(ctx: Context<AnonymousActor>, token: string): Promise<FrameAncestors>;
+}
+
+/** The pages that outsiders open. What they show comes from the routes of sharing, with the token in their address. */
+export const pageEndpoints = (framing: Framing) => [
+  endpoint(
+    {
+      method: 'get',
+      path: '/embed/d/{token}',
+      access: 'public',
+      summary: 'The page of an embedded dashboard',
+      description: FILTERS_IN_ADDRESS,
+      returns: raw(200, 'HTML. `frame-ancestors` are the `allowed_origins` of the token.', 'text/html'),
+    },
+    async ({ ctx, params }) => pageResponse(ctx.bindings.PAGES, 'view', await framing.ofEmbed(ctx, params.token)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/embed/v/{token}',
+      access: 'public',
+      summary: 'The page of an embedded visualization',
+      description: FILTERS_IN_ADDRESS,
+      returns: raw(200, 'HTML. `frame-ancestors` are the `allowed_origins` of the token.', 'text/html'),
+    },
+    async ({ ctx, params }) => pageResponse(ctx.bindings.PAGES, 'view', await framing.ofEmbed(ctx, params.token)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/p/{token}',
+      access: 'public',
+      summary: 'The page of a shared dashboard',
+      description: FILTERS_IN_ADDRESS,
+      returns: raw(200, 'HTML.', 'text/html'),
+    },
+    async ({ ctx, params }) => pageResponse(ctx.bindings.PAGES, 'view', await framing.ofShare(ctx, params.token)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/portal/{company_slug}',
+      access: 'public',
+      summary: 'The page where outsiders sign in and find what is shared with them',
+      returns: raw(200, 'HTML.', 'text/html'),
+    },
+    ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'portal', []),
+  ),
+];
+
+const FILTERS_IN_ADDRESS =
+  'The query may give values to filters: `?region=South`, a multi_select repeated, a date_range as `?period.from=2024-01-01&period.to=2024-12-31`, and `theme=light|dark`.';

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { type Action, ALL_ACTIONS, catalogue } from '../../kernel/actions.ts';
+import { description } from '../../kernel/fields.ts';
+import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
+import {
+  changePolicy,
+  clonePolicy,
+  createPolicy,
+  deletePolicy,
+  everyPolicy,
+  getPolicy,
+  listPolicies,
+  locatePolicy,
+} from './administration.ts';
+import { explainOwnAccess, simulate } from './explanation.ts';
+import { policyDocumentInput, policyView, reachingPolicyView, viewPolicy, viewReachingPolicy } from './views.ts';
+
+/** It becomes part of an ARN, where `*` would read as a pattern. */
+const policyName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(128)
+  .regex(/^[^*\p{C}]*$/u, 'must hold neither "*" nor control characters');
+
+const policyInput = z.object({ name: policyName, description: description.default(''), document: policyDocumentInput });
+const policyChanges = z.object({ name: policyName, description, document: policyDocumentInput }).partial();
+const cloneInput = z.object({ name: policyName, description: description.optional() });
+
+const action = z.enum(ALL_ACTIONS as [Action, ...Action[]], { error: 'is not an action of the catalogue' });
+const CHECKS = 100;
+
+const simulation = z.object({
+  principal: z.object({ type: z.enum(['user', 'service_account']), id: z.string().max(100) }),
+  checks: z
+    .array(
+      z.object({
+        action,
+        resource: z
+          .string()
+          .max(POLICY_LIMITS.pattern)
+          .regex(/^(\*|arn:svc:.+)$/, 'must be one resource ARN (arn:svc:…), or "*"'),
+      }),
+    )
+    .min(1)
+    .max(CHECKS),
+});
+
+const decisionView = z.object({
+  action: z.string(),
+  resource: z.string(),
+  allowed: z.boolean(),
+  decided_by: z.object({
+    kind: z.enum(['owner', 'deny', 'allow', 'legacy', 'none']),
+    policy_id: z.string().nullable(),
+    sid: z.string().nullable(),
+    group_id: z.string().nullable(),
+  }),
+});
+
+export const policyEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/policies',
+      access: 'policies:list',
+      summary: 'List the managed policies and then the company’s own',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(policyView)),
+    },
+    async ({ ctx, query }) => list(await listPolicies(ctx, { page: query.page, perPage: query.per_page }), viewPolicy),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/policies/actions',
+      access: 'authenticated',
+      summary: 'Every action there is, by service',
+      returns: ok(z.object({ services: z.record(z.string(), z.array(z.string())), all: z.array(z.string()) })),
+    },
+    () => catalogue(),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/policies/{id}',
+      access: { action: 'policies:get', on: locatePolicy },
+      summary: 'Get a policy',
+      returns: ok(policyView),
+    },
+    async ({ ctx, params }) => viewPolicy(await getPolicy(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/policies',
+      access: 'policies:create',
+      summary: 'Make a policy',
+      description: '403 when it allows more than the caller may.',
+      body: policyInput,
+      returns: created(policyView),
+    },
+    async ({ ctx, body }) => viewPolicy(await createPolicy(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/policies/{id}',
+      access: { action: 'policies:update', on: locatePolicy },
+      summary: 'Change what is sent of a policy of the company’s own',
+      description: '403 when it would allow more, or deny less, than before, and the caller may not do that themself.',
+      body: policyChanges,
+      returns: ok(policyView),
+    },
+    async ({ ctx, params, body }) => viewPolicy(await changePolicy(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/policies/{id}',
+      access: { action: 'policies:delete', on: locatePolicy },
+      summary: 'Delete a policy of the company’s own that no group uses',
+      returns: noContent,
+    },
+    ({ ctx, params }) => deletePolicy(ctx, params.id),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/policies/{id}/clone',
+      access: { action: 'policies:create', on: everyPolicy },
+      summary: 'Copy any policy, managed ones included, into a new one of the company’s own',
+      description: '403 when it allows more than the caller may.',
+      body: cloneInput,
+      madeUnder: '/v1/policies',
+      returns: created(policyView),
+    },
+    async ({ ctx, params, body }) => viewPolicy(await clonePolicy(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/policies/simulate',
+      access: 'policies:get',
+      summary: 'Tell what a user or service account may do, and why',
+      description: 'Decided from the same sources and by the same evaluation as every request.',
+      body: simulation,
+      returns: ok(z.object({ results: z.array(decisionView) })),
+    },
+    async ({ ctx, body }) => ({ results: await simulate(ctx, body.principal, body.checks) }),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/auth/permissions',
+      access: 'authenticated',
+      summary: 'What the caller may do',
+      returns: ok(
+        z.object({
+          user_id: z.string(),
+          company_id: z.string(),
+          is_owner: z.boolean(),
+          policies: z.array(reachingPolicyView),
+          actions: z.array(z.string()).meta({ description: 'Every action allowed on all resources at once.' }),
+        }),
+      ),
+    },
+    async ({ ctx }) => {
+      const { policies, actions } = await explainOwnAccess(ctx);
+      const { id, companyId, isOwner } = ctx.actor;
+      return {
+        user_id: id,
+        company_id: companyId,
+        is_owner: isOwner,
+        policies: policies.map(viewReachingPolicy),
+        actions,
+      };
+    },
+  ),
+];

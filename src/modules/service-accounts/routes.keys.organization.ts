@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { listQuery, partOf } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { description } from '../../kernel/fields.ts';
+import { issueKey, listKeys, revokeKey } from './service.ts';
+import { apiKeyView, issuedApiKeyView, viewApiKey } from './views.ts';
+
+const keyInput = z
+  .object({
+    description: description.default(''),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .transform((text) => Date.parse(text))
+      .optional()
+      .meta({ description: 'In the future; a year from now when not sent.' }),
+  })
+  .transform((input) => ({ description: input.description, expiresAt: input.expires_at }));
+
+export const apiKeyEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/service-accounts/{id}/keys',
+      access: 'service-accounts:IssueKey',
+      summary: 'Issue an API key',
+      description:
+        'The answer is the only one that ever shows `secret_key`. 403 when the service account may do more than the caller.',
+      body: keyInput,
+      returns: created(issuedApiKeyView),
+    },
+    async ({ ctx, params, body }) => {
+      const { key, secretKey } = await issueKey(ctx, params.id, body);
+      return { ...viewApiKey(key), secret_key: secretKey };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/service-accounts/{id}/keys',
+      access: 'service-accounts:ListKeys',
+      summary: 'List the API keys of a service account',
+      description: 'Revoked keys stay listed, with `is_active: false`.',
+      query: listQuery(['created_at', 'updated_at', 'last_used_at']),
+      returns: ok(listOf(apiKeyView)),
+    },
+    async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, partOf(query)), viewApiKey),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/service-accounts/{id}/keys/{key_id}',
+      access: 'service-accounts:RevokeKey',
+      summary: 'Revoke an API key',
+      description: 'The next request signed with it is refused. Revoking twice is 400 `AlreadyDeleted`.',
+      returns: noContent,
+    },
+    ({ ctx, params }) => revokeKey(ctx, params.id, params.key_id),
+  ),
+];

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { description, displayName, metadata } from '../../kernel/fields.ts';
+import {
+  changeServiceAccount,
+  createServiceAccount,
+  deleteServiceAccount,
+  getServiceAccount,
+  listServiceAccounts,
+} from './service.ts';
+import { serviceAccountView, viewServiceAccount } from './views.ts';
+
+const serviceAccountInput = z
+  .object({
+    name: displayName,
+    description: description.default(''),
+    account_id: z.string().max(100),
+    metadata: metadata.default({}),
+  })
+  .transform(({ account_id, ...rest }) => ({ ...rest, accountId: account_id }));
+
+const serviceAccountChanges = z
+  .object({
+    name: displayName,
+    description,
+    is_active: z.boolean().meta({ description: 'Keys of an inactive service account are refused.' }),
+    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
+  })
+  .partial()
+  .transform(({ is_active, ...rest }) => ({ ...rest, ...(is_active !== undefined && { isActive: is_active }) }));
+
+const serviceAccountListQuery = listQuery(['created_at', 'updated_at', 'name', 'last_used_at']).extend({
+  account_id: z.string().max(100).optional(),
+  include_inactive: queryFlag,
+  include_deleted: queryFlag,
+});
+
+export const serviceAccountEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/service-accounts',
+      access: 'service-accounts:ListServiceAccounts',
+      summary: 'List service accounts',
+      description: 'Active ones, unless `include_inactive=true`. `include_deleted=true` is for administrators.',
+      query: serviceAccountListQuery,
+      returns: ok(listOf(serviceAccountView)),
+    },
+    async ({ ctx, query }) =>
+      list(
+        await listServiceAccounts(
+          ctx,
+          {
+            accountId: query.account_id,
+            includeInactive: query.include_inactive,
+            which: livingOrAll(ctx.actor, query.include_deleted),
+          },
+          partOf(query),
+        ),
+        viewServiceAccount,
+      ),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/service-accounts/{id}',
+      access: 'service-accounts:GetServiceAccount',
+      summary: 'Get a service account',
+      returns: ok(serviceAccountView),
+    },
+    async ({ ctx, params }) => viewServiceAccount(await getServiceAccount(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/service-accounts',
+      access: 'service-accounts:CreateServiceAccount',
+      summary: 'Create a service account in an account',
+      body: serviceAccountInput,
+      returns: created(serviceAccountView),
+    },
+    async ({ ctx, body }) => viewServiceAccount(await createServiceAccount(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'patch',
+      path: '/service-accounts/{id}',
+      access: 'service-accounts:UpdateServiceAccount',
+      summary: 'Change a service account',
+      body: serviceAccountChanges,
+      returns: ok(serviceAccountView),
+    },
+    async ({ ctx, params, body }) => viewServiceAccount(await changeServiceAccount(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/service-accounts/{id}',
+      access: 'service-accounts:DeleteServiceAccount',
+      summary: 'Delete a service account',
+      description: 'Its keys are revoked and its memberships removed.',
+      returns: noContent,
+    },
+    ({ ctx, params }) => deleteServiceAccount(ctx, params.id),
+  ),
+];

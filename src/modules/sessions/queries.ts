@@ -1,0 +1,191 @@
+import { and, desc, eq, gt, gte, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { insertWhen } from '../../db/insert-when.ts';
+import { companies } from '../../db/schema/companies.ts';
+import { sessions } from '../../db/schema/sign-in.ts';
+import { users } from '../../db/schema/users.ts';
+
+export type Session = typeof sessions.$inferSelect;
+
+/**
+ * Begins a session, unless its user was deactivated, or all its sessions were ended, since `sessionEpoch` was read.
+ * @param afterChange only if the statement before it in the batch changed a row
+ */
+export const insertSession = (
+  db: ControlDb,
+  record: Session,
+  { sessionEpoch, afterChange }: { sessionEpoch: number; afterChange: boolean },
+) => {
+  const unchanged = db
+    .select({ id: users.id })
+    .from(users)
+    .where(
+      and(
+        eq(users.companyId, record.companyId),
+        eq(users.id, record.userId),
+        eq(users.sessionEpoch, sessionEpoch),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+      ),
+    );
+  return insertWhen(
+    db,
+    sessions,
+    record,
+    afterChange ? sql`changes() > 0 and exists ${unchanged}` : sql`exists ${unchanged}`,
+  );
+};
+
+/** The live session of a token with its user and company: nothing when any of them has ended. */
+export const selectLiveSession = (
+  db: ControlDb,
+  key: { companyId: string; userId: string; sessionId: string },
+  now: number,
+) =>
+  db
+    .select({ user: users, companySlug: companies.slug, lastUsedAt: sessions.lastUsedAt, ...rotated })
+    .from(sessions)
+    .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
+    .innerJoin(companies, eq(companies.id, sessions.companyId))
+    .where(
+      and(
+        eq(sessions.id, key.sessionId),
+        eq(sessions.companyId, key.companyId),
+        eq(sessions.userId, key.userId),
+        isNull(sessions.endedAt),
+        gt(sessions.expiresAt, now),
+        eq(users.isActive, true),
+        isNull(users.deletedAt),
+      ),
+    );
+
+/**
+ * The statements that exchange the refresh token of `presented` for `next`, to be run in one batch: the newest token
+ * rotates; the one before, whose successor is still the newest, may be presented again until `previousUntil`; any other
+ * ends the session. `sessionMs` after the sign-in it ends in any case.
+ */
+export function rotateStatements(
+  db: ControlDb,
+  key: { companyId: string; sessionId: string },
+  digests: { presented: string; next: string },
+  times: { now: number; retryUntil: number; refreshMs: number; sessionMs: number },
+) {
+  const { now } = times;
+  const live = and(isSession(key), isNull(sessions.endedAt), gt(sessions.expiresAt, now));
+  const isRetry = and(
+    eq(sessions.refreshDigest, digests.next),
+    eq(sessions.previousDigest, digests.presented),
+    gte(sessions.previousUntil, now),
+  ) as SQL;
+  return [
+    db
+      .update(sessions)
+      .set({
+        refreshDigest: digests.next,
+        previousDigest: digests.presented,
+        previousUntil: times.retryUntil,
+        lastUsedAt: now,
+        expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
+      })
+      .where(and(live, eq(sessions.refreshDigest, digests.presented))),
+    db
+      .update(sessions)
+      .set({ endedAt: now })
+      .where(and(live, not(isRetry))),
+  ] as const;
+}
+
+const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: string }) =>
+  and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));
+
+/** What a live session keeps of its newest refresh token, to be selected beside its user. */
+export const rotated = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
+
+export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(and(isSession({ companyId, sessionId }), isNull(sessions.endedAt)));
+
+/** Whose sessions are meant. */
+interface Holder {
+  companyId: string;
+  userId: string;
+}
+
+const isLiveOf = ({ companyId, userId }: Holder, now: number) =>
+  and(
+    eq(sessions.companyId, companyId),
+    eq(sessions.userId, userId),
+    isNull(sessions.endedAt),
+    gt(sessions.expiresAt, now),
+  );
+
+const MOST_SESSIONS = 500;
+
+/** Somebody's live sessions, the newest first. */
+export const selectSessions = (db: ControlDb, holder: Holder, now: number) =>
+  db
+    .select()
+    .from(sessions)
+    .where(isLiveOf(holder, now))
+    .orderBy(desc(sessions.createdAt), desc(sessions.id))
+    .limit(MOST_SESSIONS);
+
+/** Ends one of somebody's sessions, and tells whether it was live. */
+export const endSessionOf = (db: ControlDb, holder: Holder, sessionId: string, now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(and(isLiveOf(holder, now), eq(sessions.id, sessionId)))
+    .returning({ id: sessions.id });
+
+/**
+ * Ends somebody's sessions, all but one where `except` names it.
+ * @param afterChange only if the statement before it in the batch changed a row
+ */
+export const endSessionsOf = (
+  db: ControlDb,
+  holder: Holder,
+  now: number,
+  { except, afterChange = false }: { except?: string; afterChange?: boolean } = {},
+) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(
+      and(
+        isLiveOf(holder, now),
+        except === undefined ? undefined : ne(sessions.id, except),
+        afterChange ? sql`changes() > 0` : undefined,
+      ),
+    );
+
+/** Notes that a session was used, unless that was noted after `before`. */
+export const touchSession = (
+  db: ControlDb,
+  key: { companyId: string; sessionId: string },
+  { now, before }: { now: number; before: number },
+) =>
+  db
+    .update(sessions)
+    .set({ lastUsedAt: now })
+    .where(and(isSession(key), or(isNull(sessions.lastUsedAt), lt(sessions.lastUsedAt, before))));
+
+/** Ends every session of a user who is not active any more, or deleted; goes into the batch that makes the user so. */
+export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>
+  db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(
+      and(
+        eq(sessions.userId, userId),
+        eq(sessions.companyId, companyId),
+        isNull(sessions.endedAt),
+        sql`exists (select 1 from ${users} where id = ${userId} and (is_active = 0 or deleted_at is not null))`,
+      ),
+    );
+
+/** Forgets sessions whose refresh token has expired. */
+export const deleteExpiredSessions = (db: ControlDb, now: number) =>
+  db.delete(sessions).where(lt(sessions.expiresAt, now));

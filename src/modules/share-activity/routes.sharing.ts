@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
+import {
+  type Analytics,
+  type EventFilter,
+  getShareEvent,
+  INTERVALS,
+  type Interval,
+  listShareEvents,
+  shareAnalytics,
+} from './service.ts';
+
+const moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const id = z.string().min(1).max(64);
+
+const filters = {
+  target_type: z.enum(TARGET_TYPES).optional(),
+  share_id: id.optional(),
+  share_context_id: id.optional(),
+  from: moment.optional().meta({ description: 'The earliest moment, included.' }),
+  to: moment.optional().meta({ description: 'The latest moment, included.' }),
+};
+
+const eventsQuery = pageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });
+const analyticsQuery = z.object({
+  ...filters,
+  interval: z.enum(Object.keys(INTERVALS) as [Interval, ...Interval[]]).default('day'),
+});
+
+const filterOf = (query: Partial<Record<keyof typeof filters | 'type', unknown>>) =>
+  ({
+    targetType: query.target_type,
+    shareId: query.share_id,
+    shareContextId: query.share_context_id,
+    type: query.type,
+    from: query.from,
+    to: query.to,
+  }) as EventFilter;
+
+const eventView = z
+  .object({
+    id: z.string(),
+    type: z.enum(SHARE_EVENT_TYPES),
+    occurred_at: timestamp,
+    actor: z.object({ kind: z.enum(SHARE_ACTOR_KINDS), id: z.string().nullable(), email: z.string().nullable() }),
+    target_type: z.enum(TARGET_TYPES).nullable(),
+    target_id: z.string().nullable(),
+    share_id: z.string().nullable(),
+    share_context_id: z.string().nullable(),
+    ip_country: z.string().nullable(),
+    user_agent: z.string().nullable(),
+    origin: z.string().nullable(),
+    correlation_id: z.string().meta({ description: 'The `x-correlation-id` of the answer.' }),
+    details: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'ShareEvent' });
+
+const viewEvent = (event: ShareEvent): z.input<typeof eventView> => ({
+  id: event.id,
+  type: event.type,
+  occurred_at: isoMoment(event.occurredAt),
+  actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail },
+  target_type: event.targetType,
+  target_id: event.targetId,
+  share_id: event.shareId,
+  share_context_id: event.shareContextId,
+  ip_country: event.ipCountry,
+  user_agent: event.userAgent,
+  origin: event.origin,
+  correlation_id: event.correlationId,
+  details: event.details,
+});
+
+const counts = { resolved: z.int(), executed: z.int(), denied: z.int() };
+const uniqueViewers = z.int().meta({ description: 'Of those who resolved or executed.' });
+const top = z.array(z.object({ key: z.string(), label: z.string(), count: z.int() }));
+
+const analyticsView = z
+  .object({
+    totals: z.object(counts),
+    unique_viewers: uniqueViewers,
+    series: z.array(z.object({ start: timestamp, ...counts, unique_viewers: uniqueViewers })),
+    top: z.object({ shares: top, dashboards: top, viewers: top, countries: top }),
+  })
+  .meta({ id: 'ShareAnalytics' });
+
+const viewAnalytics = ({
+  totals: { unique_viewers, ...totals },
+  series,
+  top: tops,
+}: Analytics): z.input<typeof analyticsView> => ({
+  totals,
+  unique_viewers,
+  series: series.map(({ start, ...rest }) => ({ start: isoMoment(start), ...rest })),
+  top: tops,
+});
+
+const anyOf = ['dashboards:share', 'visualizations:share'] as const;
+const access = { decidedBy: 'the share action of what the filters are about; both without a filter', anyOf };
+
+export const shareActivityEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/api/v1/share-events',
+      access,
+      summary: 'List what happened with shares, contexts, outsiders and embeds, the newest first',
+      description: 'Events can be read a few seconds after they happened.',
+      query: eventsQuery,
+      returns: ok(listOf(eventView)),
+    },
+    async ({ ctx, query }) => list(await listShareEvents(ctx, filterOf(query), query.page, query.per_page), viewEvent),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/api/v1/share-events/{id}',
+      access: { decidedBy: 'the share action of what the event is about; both where it is about none', anyOf },
+      summary: 'Get one event',
+      returns: ok(eventView),
+    },
+    async ({ ctx, params }) => viewEvent(await getShareEvent(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/api/v1/share-analytics',
+      access,
+      summary: 'Count what was seen of shares and embeds',
+      description:
+        'Without `from`, the 30 days before `to`; without `to`, until now. Intervals are of UTC, weeks begin on Monday. The lists count executions.',
+      query: analyticsQuery,
+      returns: ok(analyticsView),
+    },
+    async ({ ctx, query }) => viewAnalytics(await shareAnalytics(ctx, filterOf(query), query.interval)),
+  ),
+];

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { ok } from '../../http/endpoint.ts';
+import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
+import { email } from '../../kernel/fields.ts';
+import {
+  endPortalSession,
+  type Outsider,
+  type PortalTokens,
+  refreshPortalSession,
+  requestPortalCode,
+  verifyPortalCode,
+} from './service.ts';
+
+const companySlug = z.string().min(1).max(63);
+
+const requestInput = z
+  .object({ company_slug: companySlug, email })
+  .transform((body) => ({ companySlug: body.company_slug, email: body.email }));
+
+const verifyInput = z
+  .object({
+    company_slug: companySlug,
+    email,
+    code: z
+      .string()
+      .trim()
+      .regex(/^\d{4}-?\d{4}$/, 'must be eight digits, such as 1234-5678')
+      .meta({ examples: ['1234-5678'] }),
+  })
+  .transform(({ company_slug, code, ...body }) => ({
+    ...body,
+    companySlug: company_slug,
+    code: code.replace(/^(\d{4})-?/, '$1-'),
+  }));
+
+const tokensView = z
+  .object({
+    access_token: z.string(),
+    refresh_token: z.string(),
+    access_token_expires_in: z.int().meta({ description: 'Seconds.' }),
+    refresh_token_expires_in: z.int().meta({ description: 'Seconds.' }),
+    user: z.object({ id: z.string(), email: z.string(), status: z.enum(['active']) }),
+  })
+  .meta({ id: 'PortalTokens' });
+
+const viewTokens = ({
+  tokens,
+  outsider,
+}: {
+  tokens: PortalTokens;
+  outsider: Outsider;
+}): z.input<typeof tokensView> => ({
+  access_token: tokens.accessToken,
+  refresh_token: tokens.refreshToken,
+  access_token_expires_in: tokens.expiresIn,
+  refresh_token_expires_in: tokens.refreshExpiresIn,
+  user: { id: outsider.id, email: outsider.email, status: outsider.status },
+});
+
+export const shareAuthEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/share-auth/request',
+      access: 'public',
+      summary: 'Ask for a code by mail, to see what a company shares with an address',
+      description:
+        'Answers alike whether or not the company exists and the address is a member of anything. A new code replaces the old one. After five requests for an address within an hour, further ones send nothing.',
+      body: requestInput,
+      returns: ok(z.object({ success: z.literal(true), message: z.string() })),
+    },
+    async ({ ctx, body }) => {
+      await requestPortalCode(ctx, body);
+      return { success: true as const, message: 'If something is shared with this address, a code is on its way.' };
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/share-auth/verify',
+      access: 'public',
+      summary: 'Sign in to the portal with a mailed code',
+      description: 'A code works once, for ten minutes, and dies with the fifth wrong try.',
+      body: verifyInput,
+      returns: ok(tokensView),
+    },
+    async ({ ctx, body }) => viewTokens(await verifyPortalCode(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/share-auth/refresh',
+      access: 'public',
+      summary: 'Exchange a refresh token of the portal for new tokens',
+      description:
+        'A refresh token is used once. Should the answer get lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
+      body: z.object({ refresh_token: z.string().min(1) }),
+      returns: ok(tokensView),
+    },
+    async ({ ctx, body }) => viewTokens(await refreshPortalSession(ctx, body.refresh_token)),
+  ),
+  portalEndpoint(
+    {
+      method: 'post',
+      path: '/api/v1/share-auth/logout',
+      access: 'optional',
+      credential: 'external',
+      summary: 'End the portal session of the token, if one is sent; the client throws its tokens away',
+      returns: ok(z.object({ success: z.literal(true) })),
+    },
+    async ({ ctx }) => {
+      if (ctx.actor.kind === 'outsider') await endPortalSession({ ...ctx, actor: ctx.actor });
+      return { success: true as const };
+    },
+  ),
+];

@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { description, displayName, email, isoMoment, slug, timestamp } from '../../kernel/fields.ts';
+import { TARGET_TYPES } from '../../kernel/share-event.ts';
+import { filterPolicies } from '../viewing/service.ts';
+import { addMember, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
+import {
+  changeContext,
+  createContext,
+  getContext,
+  listContexts,
+  removeContext,
+  replaceContextGrants,
+  type ShareContext,
+} from './service.ts';
+
+const MOST_GRANTS = 100;
+
+const grant = z
+  .object({
+    target_type: z.enum(TARGET_TYPES),
+    target_id: z.string().min(1).max(64),
+    filter_policies: filterPolicies.default([]),
+  })
+  .meta({ id: 'ShareGrant' });
+
+const grants = z.array(grant).max(MOST_GRANTS);
+
+const contextView = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    slug: z.string(),
+    description: z.string(),
+    grants,
+    member_count: z.int(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'ShareContext' });
+
+const viewContext = (context: ShareContext): z.input<typeof contextView> => ({
+  id: context.id,
+  name: context.name,
+  slug: context.slug,
+  description: context.description,
+  grants: context.grants,
+  member_count: context.memberCount,
+  created_at: isoMoment(context.createdAt),
+  updated_at: isoMoment(context.updatedAt),
+});
+
+const memberView = z
+  .object({
+    id: z.string(),
+    member_type: z.enum(['internal_user', 'group', 'external_email']),
+    member_id: z.string().nullable().meta({ description: 'Of the user or group.' }),
+    email: z.string().nullable().meta({ description: 'Of the user, or of the person from outside.' }),
+    created_at: timestamp,
+  })
+  .meta({ id: 'ShareMember' });
+
+const viewMember = (member: ShareMember): z.input<typeof memberView> => ({
+  id: member.id,
+  member_type: member.memberType,
+  member_id: memberIdOf(member),
+  email: member.email,
+  created_at: isoMoment(member.createdAt),
+});
+
+const memberId = z.string().min(1).max(64);
+const newMember = z
+  .discriminatedUnion('member_type', [
+    z.object({ member_type: z.literal('external_email'), email }),
+    z.object({ member_type: z.literal('internal_user'), member_id: memberId }),
+    z.object({ member_type: z.literal('group'), member_id: memberId }),
+  ])
+  .transform((body) =>
+    body.member_type === 'external_email'
+      ? { type: body.member_type, email: body.email }
+      : { type: body.member_type, id: body.member_id },
+  );
+
+const access = {
+  decidedBy: 'the share action of every target type granted; either of them without grants',
+  anyOf: ['dashboards:share', 'visualizations:share'],
+} as const;
+const path = '/api/v1/share-contexts';
+const partOf = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });
+
+export const shareContextEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path,
+      access,
+      summary: 'List the contexts of which the caller may share everything',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(contextView)),
+    },
+    async ({ ctx, query }) => list(await listContexts(ctx, partOf(query)), viewContext),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path,
+      access,
+      summary: 'Create a context',
+      body: z.object({
+        name: displayName,
+        slug: slug.optional(),
+        description: description.default(''),
+        grants: grants.default([]),
+      }),
+      returns: created(contextView),
+    },
+    async ({ ctx, body }) => viewContext(await createContext(ctx, body)),
+  ),
+  endpoint(
+    { method: 'get', path: `${path}/{id}`, access, summary: 'Get a context', returns: ok(contextView) },
+    async ({ ctx, params }) => viewContext(await getContext(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: `${path}/{id}`,
+      access,
+      summary: 'Change what is sent of a context',
+      body: z.object({ name: displayName, slug, description }).partial(),
+      returns: ok(contextView),
+    },
+    async ({ ctx, params, body }) => viewContext(await changeContext(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: `${path}/{id}/grants`,
+      access,
+      summary: 'Put other grants in the place of all that the context has',
+      body: z.object({ grants }),
+      returns: ok(contextView),
+    },
+    async ({ ctx, params, body }) => viewContext(await replaceContextGrants(ctx, params.id, body.grants)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: `${path}/{id}`,
+      access,
+      summary: 'Delete a context; its shares are revoked',
+      returns: noContent,
+    },
+    ({ ctx, params }) => removeContext(ctx, params.id),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${path}/{id}/members`,
+      access,
+      summary: 'List the members of a context',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(memberView)),
+    },
+    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, partOf(query)), viewMember),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: `${path}/{id}/members`,
+      access,
+      summary: 'Add a user, a group or an address from outside to a context',
+      body: newMember,
+      attaches: 'id',
+      returns: created(memberView),
+    },
+    async ({ ctx, params, body }) => viewMember(await addMember(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: `${path}/{id}/members/{memberId}`,
+      access,
+      summary: 'Remove a member, who sees nothing of the context from the next request on',
+      returns: noContent,
+    },
+    ({ ctx, params }) => removeMember(ctx, params.id, params.memberId),
+  ),
+];

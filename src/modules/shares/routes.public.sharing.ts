@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { UserActor } from '../../access/actors.ts';
+import { endpointFor, ok, written } from '../../http/endpoint.ts';
+import { executeBody } from '../../http/execute-body.ts';
+import { isoOrNull, timestamp } from '../../kernel/fields.ts';
+import {
+  embedOptionsView,
+  optionsQuery,
+  optionsView,
+  resultsView,
+  subjectView,
+  viewSubject,
+} from '../viewing/service.ts';
+import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
+
+const endpoint = endpointFor<UserActor, ShareViewer>();
+const access = { token: 'share' } as const;
+const path = '/api/v1/public/shares/{token}';
+
+const resolvedView = z.union([
+  z.object({ requires_auth: z.literal(true), company_slug: z.string() }),
+  z.object({
+    requires_auth: z.literal(false),
+    share_type: z.enum(['link', 'embed']),
+    dashboard: subjectView,
+    embed_options: embedOptionsView,
+    expires_at: timestamp.nullable(),
+  }),
+]);
+
+function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof resolvedView> {
+  if (resolved.requiresAuth) return { requires_auth: true, company_slug: resolved.companySlug };
+  const { share, exhibit, rules } = resolved;
+  return {
+    requires_auth: false,
+    share_type: share.shareType,
+    dashboard: viewSubject(exhibit, rules),
+    embed_options: share.embedOptions,
+    expires_at: isoOrNull(share.expiresAt),
+  };
+}
+
+/** What holders of a link may do. */
+export const publicShareEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: `${path}/resolve`,
+      access,
+      summary: 'What the token opens, or that one must sign in to the portal first',
+      returns: ok(resolvedView),
+    },
+    ({ ctx }) => viewResolved(resolveShare(ctx)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${path}/filters/{filter_slug}/options`,
+      access,
+      summary: 'The options of a filter of kind select or multi_select',
+      query: optionsQuery,
+      returns: ok(optionsView),
+    },
+    ({ ctx, params, query }) => shareOptions(ctx, params.filter_slug, query.search),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: `${path}/execute`,
+      access,
+      summary: 'Execute the dashboard',
+      description: 'A visualization that fails is told in its result, and does not fail the others.',
+      body: executeBody,
+      exactNumbers: true,
+      returns: written(resultsView),
+    },
+    ({ ctx, body }) => executeShare(ctx, body.parameters),
+  ),
+];

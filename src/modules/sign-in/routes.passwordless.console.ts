@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/console.ts';
+import { email } from '../../kernel/fields.ts';
+import { logInWithCode, requestCode } from './passwordless.ts';
+import { signInResultView, viewSignInResult } from './views.ts';
+
+const companySlug = z.string().min(1).max(63);
+
+const requestInput = z
+  .object({ company_slug: companySlug, email })
+  .transform((body) => ({ companySlug: body.company_slug, email: body.email }));
+
+const verifyInput = z
+  .object({ company_slug: companySlug, email, code: z.string().regex(/^\d{6}$/, 'must be six digits') })
+  .transform((body) => ({ companySlug: body.company_slug, email: body.email, code: body.code }));
+
+export const passwordlessEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/auth/passwordless/request',
+      access: 'public',
+      summary: 'Ask for a sign-in code by mail',
+      description:
+        'Answers alike whether or not the email belongs to an active user. A new code replaces the old one. After five requests for an email within an hour, further ones send nothing.',
+      body: requestInput,
+      returns: ok(z.object({ message: z.string() })),
+    },
+    async ({ ctx, body }) => {
+      await requestCode(ctx, body);
+      return { message: 'If this email belongs to an active user of the company, a code is on its way.' };
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/auth/passwordless/verify',
+      access: 'public',
+      summary: 'Sign in with a mailed code',
+      description: 'A code works once, for ten minutes, and dies with the fifth wrong try.',
+      body: verifyInput,
+      returns: ok(signInResultView),
+    },
+    async ({ ctx, body }) => viewSignInResult(await logInWithCode(ctx, body)),
+  ),
+];

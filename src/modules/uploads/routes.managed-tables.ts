@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import { created, ok } from '../../http/endpoint.ts';
+import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import { confirmation, confirmedColumn, type UploadJob } from './job.ts';
+import { activeJobs, cancelUpload, confirmUpload, getJob, startTableUpload, startUpload } from './service.ts';
+
+const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
+
+const uploadForm = z
+  .object({
+    files: z
+      .array(z.string().meta({ format: 'binary' }))
+      .min(1)
+      .max(10),
+  })
+  .meta({
+    description:
+      'Repeat the field `files`, 1 to 10 times: `.csv`, `.xlsx`, `.xls` and `.zip` files of 100 MiB together. Where the API ' +
+      'is in a zone on the plan Free or Pro, Cloudflare refuses bodies over 100 MB (some 95 MiB) before, with a 413 of its own.',
+  });
+
+const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const inferredColumn = z
+  .object({
+    name: z.string(),
+    display_name: z.string().meta({ description: 'The header as written, up to 255 characters.' }),
+    type: z.enum(['text', 'integer', 'decimal', 'boolean', 'date', 'datetime']),
+    nullable: z
+      .boolean()
+      .meta({ description: 'True: later files may have gaps. `evidence.nulls` counts those of this one.' }),
+    source_index: z
+      .int()
+      .nullable()
+      .meta({ description: '0-based position in the files; null for a column of the existing table that they lack.' }),
+    evidence: z.object({
+      format: z.string().meta({
+        description: 'How the values are written; where files differ, each way after ` | `.',
+        examples: ['1.234,56', 'd/m/yyyy'],
+      }),
+      nulls: z.int(),
+      distinct_sample: z.array(z.string()),
+      counter_example: z
+        .object({ value: z.string(), line: z.int() })
+        .nullable()
+        .meta({ description: 'The first value that forced the wider type.' }),
+    }),
+  })
+  .meta({ id: 'InferredColumn' });
+
+const jobRecord = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    user_table_id: z.string().nullable().meta({ description: 'The table, once it exists.' }),
+    files: z.array(
+      z.object({ original_name: z.string(), storage_path: z.string(), size_bytes: z.int(), mime_type: z.string() }),
+    ),
+    mode: z.enum(['create', 'append', 'replace']),
+    status,
+    inferred_schema: z
+      .object({
+        suggested_table_name: z.string(),
+        columns: z.array(inferredColumn),
+        sample_rows: z.array(z.record(z.string(), cell)).meta({ description: 'The first rows, up to 20, typed.' }),
+        total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
+        ignored_columns: z.array(inferredColumn).optional().meta({
+          description: 'Columns of the files that the existing table has none for. A confirm may map them to others.',
+        }),
+        dialect: z.object({
+          encoding: z.string(),
+          delimiter: z.string(),
+          quote: z.string().nullable().meta({ description: 'Null where quotes are characters like any other.' }),
+          header: z.boolean(),
+          skipped_lines: z.int().meta({ description: 'Lines of titles and notes that are no rows.' }),
+          skipped: z
+            .array(z.object({ line: z.int(), text: z.string() }))
+            .meta({ description: 'The first 20 of them.' }),
+        }),
+      })
+      .nullable(),
+    confirmed_schema: z
+      .object({ display_name: z.string(), columns: z.array(confirmedColumn), time_zone: z.string().nullable() })
+      .nullable(),
+    progress: z
+      .object({
+        phase: status,
+        rows_processed: z.int(),
+        rows_total: z.int().nullable(),
+        bytes_processed: z.int(),
+        bytes_total: z.int(),
+      })
+      .nullable()
+      .meta({ description: 'Null while queued.' }),
+    error: z
+      .object({
+        code: z.string().meta({ examples: ['VALUE_DOES_NOT_FIT', 'NO_ROWS', 'CANCELLED', 'EXPIRED'] }),
+        message: z.string().meta({ description: 'A sentence in Portuguese.' }),
+        file: z.string().optional(),
+        line: z.int().optional().meta({ description: '1-based, where the record starts.' }),
+        column: z.string().optional(),
+        value: z.string().optional(),
+      })
+      .nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'UploadJob' });
+
+const view = (job: UploadJob): z.input<typeof jobRecord> => ({
+  _id: job.id,
+  company_id: job.companyId,
+  user_table_id: job.userTableId,
+  files: job.files,
+  mode: job.mode,
+  status: job.status,
+  inferred_schema: job.inferredSchema,
+  confirmed_schema: job.confirmedSchema,
+  progress: job.progress,
+  error: job.error,
+  created_at: job.createdAt,
+  updated_at: job.updatedAt,
+});
+
+export const uploadEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/upload',
+      access: 'managed-tables:upload',
+      summary: 'Upload files that become a table',
+      description:
+        'Stores the files and queues a job that infers their schema. All files feed one table. Poll the job until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
+      form: uploadForm,
+      madeUnder: '/v1/managed-tables/upload-jobs',
+      returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
+    },
+    async ({ ctx, request }) => ({ job_id: await startUpload(ctx, request), status: 'queued' as const }),
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/{id}/upload',
+      access: 'managed-tables:upload',
+      summary: 'Upload files whose rows go into a table',
+      description:
+        'The same for an existing table: columns are matched by their header, and the confirm may not change types. `append` adds rows; `replace` has them take the place of all others, at once. Until the job ends, the table can be neither emptied, deleted, renamed nor changed.',
+      form: uploadForm.extend({
+        mode: z
+          .enum(['append', 'replace'])
+          .optional()
+          .meta({ description: 'Anywhere in the form; `append` when not sent.' }),
+      }),
+      madeUnder: '/v1/managed-tables/upload-jobs',
+      returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
+    },
+    async ({ ctx, params, request }) => ({
+      job_id: await startTableUpload(ctx, params.id, request),
+      status: 'queued' as const,
+    }),
+  ),
+
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/upload-jobs/active',
+      access: 'managed-tables:list',
+      summary: 'List the upload jobs that have not ended',
+      description:
+        'Newest first, up to 500. What is denied on a table is denied on its upload jobs: they are not listed.',
+      returns: ok(z.object({ records: z.array(jobRecord) })),
+    },
+    async ({ ctx }) => ({ records: (await activeJobs(ctx)).map(view) }),
+  ),
+
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/upload-jobs/{jobId}',
+      access: 'managed-tables:list',
+      summary: 'Get an upload job',
+      returns: ok(jobRecord),
+    },
+    async ({ ctx, params }) => view(await getJob(ctx, params.jobId)),
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/upload-jobs/{jobId}/confirm',
+      access: 'managed-tables:upload',
+      summary: 'Confirm the schema and load the rows',
+      description:
+        'Columns may be renamed, retyped and left out. Loading is all or nothing: a value that does not fit fails the job, which names it.',
+      body: confirmation,
+      returns: ok(z.object({ status: z.literal('inserting') })),
+    },
+    async ({ ctx, params, body }) => {
+      await confirmUpload(ctx, params.jobId, body);
+      return { status: 'inserting' as const };
+    },
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/upload-jobs/{jobId}/cancel',
+      access: 'managed-tables:upload',
+      summary: 'Cancel an upload job that has not ended',
+      description: 'The job is `failed` with `error.code` `CANCELLED`; no table and no rows of it remain.',
+      returns: ok(z.object({ status: z.literal('failed') })),
+    },
+    async ({ ctx, params }) => {
+      await cancelUpload(ctx, params.jobId);
+      return { status: 'failed' as const };
+    },
+  ),
+];

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { email, metadata } from '../../kernel/fields.ts';
+import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
+import { newPassword } from './fields.ts';
+import { organizationUserView, viewOrganizationUser } from './views.ts';
+
+const PASSWORD_MINIMUM = 8;
+
+const userInput = z.object({ email, password: newPassword(PASSWORD_MINIMUM), metadata: metadata.default({}) });
+
+const userChanges = z
+  .object({
+    is_active: z.boolean().meta({ description: '`false` ends the user’s sessions.' }),
+    metadata: metadata.meta({ description: 'Replaces the metadata as a whole.' }),
+  })
+  .partial()
+  .transform(({ is_active, ...rest }) => ({ ...rest, ...(is_active !== undefined && { isActive: is_active }) }));
+
+const userListQuery = listQuery(['created_at', 'updated_at', 'email', 'last_login_at']).extend({
+  account_id: z.string().max(100).optional().meta({ description: 'Users with a membership in this account.' }),
+  include_deleted: queryFlag,
+});
+
+export const organizationUserEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/users',
+      access: 'users:ListUsers',
+      summary: 'List users',
+      description: '`include_deleted=true` is for administrators.',
+      query: userListQuery,
+      returns: ok(listOf(organizationUserView)),
+    },
+    async ({ ctx, query }) =>
+      list(
+        await listUsers(
+          ctx,
+          { accountId: query.account_id, which: livingOrAll(ctx.actor, query.include_deleted) },
+          partOf(query),
+        ),
+        viewOrganizationUser,
+      ),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/users/{id}',
+      access: 'users:GetUser',
+      summary: 'Get a user',
+      returns: ok(organizationUserView),
+    },
+    async ({ ctx, params }) => viewOrganizationUser(await findUser(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/users',
+      access: 'users:CreateUser',
+      summary: 'Create a user who can sign in at once',
+      body: userInput,
+      returns: created(organizationUserView),
+    },
+    async ({ ctx, body }) => viewOrganizationUser(await createUser(ctx, body)),
+  ),
+  endpoint(
+    {
+      method: 'patch',
+      path: '/users/{id}',
+      access: 'users:UpdateUser',
+      summary: 'Change a user',
+      description: '409 for deactivating the owner, and for activating a user who has not accepted the invitation yet.',
+      body: userChanges,
+      returns: ok(organizationUserView),
+    },
+    async ({ ctx, params, body }) => viewOrganizationUser(await changeUser(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/users/{id}',
+      access: 'users:DeleteUser',
+      summary: 'Delete a user',
+      description: 'Memberships are removed and sessions end. The owner cannot be deleted (409).',
+      returns: noContent,
+    },
+    ({ ctx, params }) => deleteUser(ctx, params.id),
+  ),
+];

@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { GroupGrants } from '../../src/access/evaluation.ts';
+import { compileAccess, decide, isAdministrator } from '../../src/access/evaluation.ts';
+import { exceeds } from '../../src/access/grant-ceiling.ts';
+import { managedPolicyNamed } from '../../src/kernel/managed-policies.ts';
+import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import { COMPANY, documentOf, SOME_ACTIONS, SOME_RESOURCES, sources } from '../kernel/arbitrary.ts';
+
+const USERS = `arn:svc:users::${COMPANY}:user/`;
+const say = (effect: 'Allow' | 'Deny', actions: string, resources = '*'): PolicyStatement => ({
+  effect,
+  actions: actions.split(' '),
+  resources: resources.split(' '),
+});
+const allow = (actions: string, resources?: string) => say('Allow', actions, resources);
+const deny = (actions: string, resources?: string) => say('Deny', actions, resources);
+const group = (statements: PolicyStatement[], legacy: Partial<GroupGrants> = {}): GroupGrants => ({
+  id: 'g',
+  policies: [{ id: 'p', document: documentOf(...statements) }],
+  roles: [],
+  permissions: [],
+  ...legacy,
+});
+const everyRole: Partial<GroupGrants> = { roles: [{ name: 'r', target: '*', actions: ['*'] }] };
+const reader: Partial<GroupGrants> = { roles: [{ name: 'r', target: 'users', actions: ['read'] }] };
+const oneUser: Partial<GroupGrants> = {
+  permissions: [
+    { id: 'x', target: { company_id: COMPANY, service_name: 'users', service_id: 'a'.repeat(24) }, actions: ['read'] },
+  ],
+};
+
+const ceiling = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
+  exceeds(compileAccess({ companyId: COMPANY, isOwner, groups: [granter] }), { companyId: COMPANY, groups: [granted] });
+
+describe('what takes the place of something', () => {
+  const replaced = (granter: GroupGrants, held: GroupGrants, granted: GroupGrants) =>
+    exceeds(
+      compileAccess({ companyId: COMPANY, isOwner: false, groups: [granter] }),
+      { companyId: COMPANY, groups: [granted] },
+      { companyId: COMPANY, groups: [held] },
+    );
+
+  test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
+    ['may stay as it is', group([]), group([allow('*')]), group([allow('*')])],
+    ['may be narrowed', group([]), group([allow('users:*')]), group([allow('users:get', `${USERS}*`)])],
+    ['may be one of the former model', group([]), group([], reader), group([allow('users:list')])],
+    [
+      'may grow by what the granter has',
+      group([allow('groups:list')]),
+      group([allow('users:*')]),
+      group([allow('users:* groups:list')]),
+    ],
+    [
+      'may stay where the granter is denied it',
+      group([allow('groups:list'), deny('users:*')]),
+      group([allow('users:*')]),
+      group([allow('users:*')]),
+    ],
+  ])('%s', (_what, granter, held, granted) => {
+    expect(replaced(granter, held, granted)).toBeNull();
+  });
+
+  test.each<[string, GroupGrants, GroupGrants, GroupGrants]>([
+    ['by another action', group([]), group([allow('users:get')]), group([allow('users:get users:list')])],
+    [
+      'by other resources',
+      group([]),
+      group([allow('users:get', `${USERS}1`)]),
+      group([allow('users:get', `${USERS}*`)]),
+    ],
+    [
+      'by a pattern that only both together cover',
+      group([allow('users:get', `${USERS}a*`)]),
+      group([allow('users:get', `${USERS}b*`)]),
+      group([allow('users:get', `${USERS}*`)]),
+    ],
+    ['by what it denied only', group([]), group([deny('users:*')]), group([allow('users:get')])],
+  ])('may not grow %s', (_what, granter, held, granted) => {
+    expect(replaced(granter, held, granted)).not.toBeNull();
+  });
+});
+
+describe('what may be granted', () => {
+  test.each<[string, GroupGrants, GroupGrants]>([
+    ['nothing, by nobody', group([]), group([])],
+    ['anything, by an administrator', group([allow('*')]), group([allow('*')], everyRole)],
+    ['the same', group([allow('users:*')]), group([allow('users:*')])],
+    ['less actions', group([allow('users:*')]), group([allow('users:list users:get')])],
+    ['a pattern over the same actions', group([allow('metadata:read')]), group([allow('metadata:*')])],
+    ['less resources', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}1`)])],
+    ['a narrower pattern', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}a*b`)])],
+    [
+      'from several statements',
+      group([allow('users:get'), allow('groups:get')]),
+      group([allow('users:get groups:get')]),
+    ],
+    ['apart from what is denied', group([allow('*'), deny('groups:*')]), group([allow('users:*')])],
+    [
+      'apart from the resource denied',
+      group([allow('*'), deny('*', `${USERS}1`)]),
+      group([allow('users:get', `${USERS}2`)]),
+    ],
+    [
+      'with the same Deny',
+      group([allow('*'), deny('users:*', `${USERS}1`)]),
+      group([allow('*'), deny('users:*', `${USERS}1`)]),
+    ],
+    [
+      'with a wider Deny',
+      group([allow('*'), deny('users:get', `${USERS}1`)]),
+      group([allow('users:get'), deny('*', `${USERS}*`)]),
+    ],
+    ['an Allow that a Deny cancels', group([]), group([allow('users:get', `${USERS}1`), deny('users:*', `${USERS}*`)])],
+    ['a mere Deny', group([]), group([deny('*')])],
+    ['a role that policies cover', group([allow('users:*')]), group([], reader)],
+    ['a policy that a role covers', group([], reader), group([allow('users:list users:get users:ListUsers')])],
+    ['a role that a role covers', group([], everyRole), group([], reader)],
+    ['a permission on one resource', group([allow('users:*', `${USERS}*`)]), group([], oneUser)],
+    [
+      'ReadOnly by a role of everything',
+      group([], everyRole),
+      group(managedPolicyNamed('ReadOnly').document.statements),
+    ],
+  ])('%s', (_, granter, granted) => {
+    expect(ceiling(granter, granted)).toBeNull();
+  });
+});
+
+describe('what may not', () => {
+  test.each<[string, GroupGrants, GroupGrants, string, string]>([
+    ['anything, by nobody', group([]), group([allow('users:list')]), 'users:list', '*'],
+    [
+      'everything, by one without one thing',
+      group([allow('*'), deny('metadata:read')]),
+      group([allow('*')]),
+      'metadata:read',
+      '*',
+    ],
+    ['more actions', group([allow('users:list')]), group([allow('users:list users:get')]), 'users:get', '*'],
+    [
+      'more resources',
+      group([allow('users:get', `${USERS}1`)]),
+      group([allow('users:get', `${USERS}*`)]),
+      'users:get',
+      `${USERS}*`,
+    ],
+    [
+      'everything for everything of ours',
+      group([allow('users:get', 'arn:svc:*')]),
+      group([allow('users:get')]),
+      'users:get',
+      '*',
+    ],
+    [
+      'across what is denied',
+      group([allow('users:get'), deny('users:get', `${USERS}1`)]),
+      group([allow('users:get', `${USERS}*`)]),
+      'users:get',
+      `${USERS}*`,
+    ],
+    [
+      'with a narrower Deny',
+      group([allow('users:get'), deny('users:get', `${USERS}*`)]),
+      group([allow('users:get'), deny('users:get', `${USERS}1`)]),
+      'users:get',
+      '*',
+    ],
+    [
+      'with a Deny of another action',
+      group([allow('users:*'), deny('users:*', `${USERS}1`)]),
+      group([allow('users:get'), deny('users:list', `${USERS}1`)]),
+      'users:get',
+      '*',
+    ],
+    [
+      'a role beyond the policies',
+      group([allow('users:list users:get')]),
+      group([], reader),
+      'users:list_integration_users',
+      '*',
+    ],
+    ['a role over a Deny', group([deny('users:ListUsers')], everyRole), group([], reader), 'users:ListUsers', '*'],
+    [
+      'a permission beyond',
+      group([allow('users:*', `${USERS}1`)]),
+      group([], oneUser),
+      'users:list',
+      USERS + 'a'.repeat(24),
+    ],
+    [
+      'FullAdmin, by a role of everything with a Deny',
+      group([deny('company:update_sso')], everyRole),
+      group(managedPolicyNamed('FullAdmin').document.statements),
+      'company:update_sso',
+      '*',
+    ],
+  ])('%s', (_, granter, granted, action, resource) => {
+    expect(ceiling(granter, granted)).toEqual({ action, resource });
+  });
+
+  test('the owner may grant all of it', () => {
+    expect(ceiling(group([deny('*')]), group([allow('*')]), true)).toBeNull();
+  });
+
+  test('two sets too large to compare are refused, soon', () => {
+    const many = (prefix: string): PolicyStatement[] =>
+      Array.from({ length: 20 }, (_, block) =>
+        allow('*', Array.from({ length: 100 }, (_, i) => `arn:svc:users::${prefix}${block}x${i}*`).join(' ')),
+      );
+    const started = performance.now();
+    expect(ceiling(group([...many('a'), allow('*', 'arn:*')]), group(many('b')))).not.toBeNull();
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
+
+test('what passes is never wider: every question that the grant answers with yes, the granter does too', () => {
+  let passed = 0;
+  fc.assert(
+    fc.property(sources, sources, fc.boolean(), (of, granted, alsoOwn) => {
+      // Half of the grants hold the granter's own groups too, so that enough of them pass.
+      const gift = alsoOwn ? { ...granted, groups: [...of.groups, ...granted.groups.slice(0, 1)] } : granted;
+      const granter = compileAccess(of);
+      if (isAdministrator(granter) || exceeds(granter, gift) !== null) return;
+      const receiver = compileAccess(gift);
+      let given = 0;
+      for (const action of SOME_ACTIONS) {
+        for (const resource of SOME_RESOURCES) {
+          if (!decide(receiver, action, resource).allowed) continue;
+          given += 1;
+          expect(decide(granter, action, resource).allowed).toBe(true);
+        }
+      }
+      if (given > 0) passed += 1;
+    }),
+    { numRuns: 1500 },
+  );
+  expect(passed).toBeGreaterThan(20);
+});
+
+test('anyone who is no administrator may hand on all of their own groups', () => {
+  fc.assert(
+    fc.property(sources, (of) => {
+      expect(exceeds(compileAccess(of), of)).toBeNull();
+    }),
+    { numRuns: 300 },
+  );
+});

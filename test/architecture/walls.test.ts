@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { breaches, importsOf } from './walls.ts';
+
+const imports = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+  .flatMap((file) => importsOf(file, readFileSync(`src/${file}`, 'utf8')));
+
+describe('the walls between the folders of src', () => {
+  it('hold', () => {
+    expect(imports.length).toBeGreaterThan(2000);
+    expect(breaches(imports)).toEqual([]);
+  });
+
+  it.each([
+    ['kernel/slug.ts', "import { openControlDb } from '../db/client.ts';", 'kernel is below db'],
+    ['db/client.ts', "import { log } from '../http/headers.ts';", 'db is below http'],
+    ['formats/zip/unpack.ts', "import { log } from '../../platform/log.ts';", 'stand beside each other'],
+    ['platform/log.ts', "import type { Context } from '../context.ts';", 'platform is below context.ts'],
+    ['http/guard.ts', "import { selectUser } from '../modules/users/service.ts';", 'http is below modules'],
+    ['modules/groups/service.ts', "import { selectUser } from '../users/store.ts';", 'another module is used through'],
+    ['modules/knowledge/semantic/check.ts', "import '../../users/store.ts';", 'another module is used through'],
+    ['modules/groups/service.ts', "const { limitHeaders } = await import('../../http/rate-limits.ts');", 'HTTP'],
+    ['modules/groups/service.ts', "export { groupEndpoints } from './routes.console.ts';", 'only app.ts'],
+    ['modules/groups/members.ts', "import { eq } from 'drizzle-orm';", 'drizzle appears only'],
+    ['modules/sign-in/service.ts', "import type { HonoRequest } from 'hono';", 'Hono appears only'],
+    ['modules/uploads/load.ts', "import { Client } from '@neondatabase/serverless';", 'Neon driver appears only'],
+    ['web/dom.ts', "import type { Config } from '../config.ts';", 'pages know only'],
+    ['helpers/text.ts', "import { cut } from '../kernel/text.ts';", 'is in no layer'],
+    ['modules/users/service.ts', "import { addToGroup } from '../groups/service.ts';", 'form a circle'],
+  ])('keep %s from holding %s', (file, text, says) => {
+    const [line, ...others] = breaches([...imports, ...importsOf(file, text)]);
+    expect(line).toContain(says);
+    expect(others).toEqual([]);
+  });
+});

@@ -1,0 +1,123 @@
+import { posix } from 'node:path';
+
+/**
+ * The folders of `src`, from what knows nothing to what knows everything: each may import those above it, not those
+ * beside it or below.
+ */
+export const LAYERS: readonly (readonly string[])[] = [
+  ['kernel'],
+  ['formats', 'platform', 'tenant-sql'],
+  ['db'],
+  ['access'],
+  ['objects'],
+  ['config.ts'],
+  ['context.ts'],
+  ['http'],
+  ['modules'],
+  ['jobs'],
+  ['app.ts'],
+  ['index.ts'],
+];
+
+/** Packages that stand in few places, and where. */
+const PACKAGES: readonly { name: RegExp; home: RegExp; says: string }[] = [
+  {
+    name: /^@?hono(\/|$)/,
+    home: /^(http\/|app\.ts$)/,
+    says: 'Hono appears only in http/ and app.ts. Take the request from the endpoint instead.',
+  },
+  {
+    name: /^drizzle-orm(\/|$)/,
+    home: /^(db\/|access\/(sources|administrators)\.ts$|modules\/.*(store|queries)\.ts$)/,
+    says: 'drizzle appears only in db/ and in stores. Move the query to a store.ts or queries.ts.',
+  },
+  {
+    name: /^@neondatabase\//,
+    home: /^tenant-sql\//,
+    says: 'The Neon driver appears only in tenant-sql/. Go through tenantSql(ctx).',
+  },
+];
+
+/** What of a module others may import. */
+const PUBLIC_FILES = ['service.ts', 'queries.ts', 'views.ts', 'failures.ts', 'fields.ts'];
+
+/** An import: a file of `src`, and the file of `src` or the package that it names. */
+export interface Import {
+  from: string;
+  to: string;
+}
+
+/** The imports that a file's text holds, types included. Relative ones are resolved. */
+export function importsOf(from: string, text: string): Import[] {
+  const specifiers = text.matchAll(/(?:^|[;\s}])(?:from|import)\s*\(?\s*'([^']+)'/g);
+  return [...specifiers].map(([, specifier = '']) => ({
+    from,
+    to: specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier,
+  }));
+}
+
+/** One line for each import that a wall forbids, which says what to do instead. */
+export function breaches(imports: readonly Import[]): string[] {
+  return [...imports.flatMap((each) => breach(each)), ...circle(imports)];
+}
+
+function breach({ from, to }: Import): string[] {
+  const line = (says: string) => [`src/${from} imports ${to}: ${says}`];
+  if (from.startsWith('web/')) return from === 'web/build.ts' || isOfPages(to) ? [] : line('pages know only kernel/.');
+  const home = PACKAGES.find(({ name }) => name.test(to));
+  if (home) return home.home.test(from) ? [] : line(home.says);
+  const [own, other] = [layerOf(from), layerOf(to)];
+  if (own < 0) return [`src/${from} is in no layer: add its folder to LAYERS in test/architecture/walls.ts.`];
+  if (other < 0 || folderOf(from) === folderOf(to)) return ofModules(from, to).flatMap(line);
+  if (other > own) return line(`${folderOf(from)} is below ${folderOf(to)}. Move what it needs to a layer above both.`);
+  if (other === own) return line(`${folderOf(from)} and ${folderOf(to)} stand beside each other and share nothing.`);
+  const isRoute = /\/(routes\.[\w.-]+|views)\.ts$/.test(from);
+  if (from.startsWith('modules/') && to.startsWith('http/') && !isRoute) {
+    return line('services know nothing of HTTP. Move it to the routes, or what is imported to kernel/.');
+  }
+  return [];
+}
+
+function ofModules(from: string, to: string): string[] {
+  if (!from.startsWith('modules/') || !to.startsWith('modules/')) return [];
+  if (/\/routes\.[^/]+$/.test(to)) return ['only app.ts imports routes.'];
+  if (moduleOf(from) === moduleOf(to)) return [];
+  return PUBLIC_FILES.includes(posix.basename(to))
+    ? []
+    : [`another module is used through its ${PUBLIC_FILES.join(', ')} only.`];
+}
+
+/** The first circle that the modules form, with the import that closes it. */
+function circle(imports: readonly Import[]): string[] {
+  const edges = new Map<string, Map<string, Import>>();
+  for (const each of imports) {
+    const [from, to] = [moduleOf(each.from), moduleOf(each.to)];
+    if (from === undefined || to === undefined || from === to) continue;
+    edges.set(from, (edges.get(from) ?? new Map()).set(to, each));
+  }
+  const done = new Set<string>();
+  const visit = (module: string, path: string[]): string[] => {
+    for (const [next, { from, to }] of done.has(module) ? [] : (edges.get(module) ?? [])) {
+      const way = [...path, module, next];
+      const start = way.indexOf(next);
+      if (start < way.length - 1) {
+        const names = way.slice(start).join(' → ');
+        return [`Modules form a circle, ${names}: src/${from} imports ${to}. Move what is shared to one end.`];
+      }
+      const found = visit(next, [...path, module]);
+      if (found.length > 0) return found;
+    }
+    done.add(module);
+    return [];
+  };
+  for (const module of edges.keys()) {
+    const found = visit(module, []);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+const folderOf = (file: string): string => file.split('/')[0] as string;
+const layerOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
+const moduleOf = (file: string): string | undefined => /^modules\/([^/]+)\//.exec(file)?.[1];
+const isOfPages = (to: string): boolean => /^(web|kernel)\//.test(to) || !to.includes('.ts');
