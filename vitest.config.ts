@@ -1,10 +1,11 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import { buildPages } from './src/web/build.ts';
 
-/** Pure things and the offline stand-ins run in Node; everything else runs in workerd, against real bindings. */
+/** Pure things run in Node, those of a process one after another; most of the rest in workerd, against real bindings. */
 const IN_NODE = [
   'test/access/**/*.test.ts',
   'test/architecture/**/*.test.ts',
@@ -14,18 +15,24 @@ const IN_NODE = [
   'test/uploads/inference/**/*.test.ts',
   'test/uploads/archive.test.ts',
   'test/uploads/workbook/**/*.test.ts',
-  'test/local/**/*.test.ts',
-  'test/operations/**/*.test.ts',
   'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/web/**/*.test.ts',
 ];
 
+/** Commands, and what `npm start` starts: processes of their own. */
+const OF_PROCESSES = ['test/local/**/*.test.ts', 'test/operations/**/*.test.ts'];
+
 /** Pages, in a real browser against the Worker as `npm start` runs it. */
 const IN_BROWSER = ['test/pages/**/*.browser.test.ts'];
 
+// Tests start wrangler and the operator's commands many times: what V8 made of their code is kept.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+
 // The Worker that is tested serves them.
 await buildPages();
+
+const TIMEOUTS = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const random = () => randomBytes(32).toString('base64');
@@ -35,14 +42,14 @@ export default defineConfig({
     // Most of a test is waiting for the simulators: two files at once, also on two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      { test: { name: 'node', include: IN_NODE, testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: 'node', isolate: false, include: IN_NODE, ...TIMEOUTS } },
+      { test: { name: 'local', include: OF_PROCESSES, ...TIMEOUTS } },
       {
         test: {
           name: 'browser',
           include: IN_BROWSER,
           globalSetup: ['test/pages/browser-setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...TIMEOUTS,
         },
       },
       {
@@ -51,7 +58,7 @@ export default defineConfig({
           // Loading the Worker takes seconds: once for each process, not for each file.
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: [...IN_NODE, ...IN_BROWSER],
+          exclude: [...IN_NODE, ...OF_PROCESSES, ...IN_BROWSER],
           setupFiles: ['test/support/migrate.ts'],
           globalSetup: [
             'test/support/global-setup.ts',
@@ -59,8 +66,7 @@ export default defineConfig({
             'test/support/ai-server.ts',
             'test/support/mail-provider.ts',
           ],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          ...TIMEOUTS,
         },
         plugins: [
           cloudflareTest(async ({ inject }) => ({

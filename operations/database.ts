@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig as readConfig } from 'wrangler';
 import { accessFrom, CloudflareAccount } from './cloudflare.ts';
 import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
 import { openDoor } from './local-door.ts';
@@ -20,8 +18,8 @@ export interface Database {
 export const localState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
 
 /** That of the environment that someone typed behind `--env`, or of the local state when nobody did. */
-export const openDatabase = (binding: Binding, env: string | undefined): Promise<Database> =>
-  env === undefined ? openLocal(binding) : openRemote(binding, environmentOf(environmentName(env)));
+export const openDatabase = async (binding: Binding, env: string | undefined): Promise<Database> =>
+  env === undefined ? openLocal(binding) : openRemote(binding, await environmentOf(environmentName(env)));
 
 /** That of a deployed environment. @throws Problem when nothing was deployed there yet */
 export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
@@ -45,6 +43,8 @@ export async function openLocal(binding: Binding): Promise<Database> {
   }
   const storage = join(localState(), 'worker', 'storage');
   if (!existsSync(storage)) throw new Problem(`There is nothing in ${storage}: run npm start, or set LOCAL_STATE_DIR.`);
+  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
+  const { unstable_readConfig: readConfig } = await import('wrangler');
   const { d1_databases } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
   const id = d1_databases.find((database: { binding: string }) => database.binding === binding)?.database_id ?? binding;
   const miniflare = new Miniflare(

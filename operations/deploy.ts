@@ -39,7 +39,7 @@ await runCommand(async () => {
   });
   if (values.env === undefined) throw new Problem(USAGE);
   const deployment = {
-    environment: environmentOf(environmentName(values.env)),
+    environment: await environmentOf(environmentName(values.env)),
     version: versionOf(),
     env: process.env,
     ...(values['copy-secrets-to'] !== undefined && { copyTo: values['copy-secrets-to'] }),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { experimental_readRawConfig as readRawConfig, type Unstable_RawConfig as WranglerConfig } from 'wrangler';
+import type { Unstable_RawConfig as WranglerConfig } from 'wrangler';
 import { z } from 'zod';
 import { Problem } from './problem.ts';
 
@@ -60,8 +60,10 @@ export function environmentName(typed: string): EnvironmentName {
  * @param given settings in place of those of the file
  * @throws Problem that says what in the file is wrong
  */
-export function environmentOf(name: EnvironmentName, given?: EnvironmentSettings): Environment {
+export async function environmentOf(name: EnvironmentName, given?: EnvironmentSettings): Promise<Environment> {
   const chosen = given ?? settingsOf(name);
+  // It takes a second to load, which a misspelt command need not wait for.
+  const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
   const named = name === 'production' ? rawConfig : renamed(rawConfig, name);
   const config = withAbsolutePaths(named);

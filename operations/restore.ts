@@ -40,8 +40,8 @@ await runCommand(async () => {
   const { env, to, database } = values;
   if (env === undefined || to === undefined || !(database === 'control' || database === 'audit'))
     throw new Problem(USAGE);
-  const { name, databaseNames } = environmentOf(environmentName(env));
   const moment = BOOKMARK.test(to) ? undefined : momentOf(to, Date.now());
+  const { name, databaseNames } = await environmentOf(environmentName(env));
   const databaseName = databaseNames[BINDINGS[database]];
   const account = new CloudflareAccount(await accessFrom(process.env));
   const found = await account.database(databaseName);

@@ -41,7 +41,7 @@ await runCommand(async () => {
   const store =
     values.env === undefined
       ? localSecrets()
-      : await deployedSecrets(environmentOf(environmentName(values.env)), settleMs);
+      : await deployedSecrets(await environmentOf(environmentName(values.env)), settleMs);
   const told = { now: Date.now(), report: (line: string) => console.log(line) };
   if (command === 'list' && key === undefined) return listVersions(store, told);
   if (command === 'remove' && isKey(key) && /^\d+$/.test(version ?? '')) {

@@ -3,22 +3,20 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unstable_readConfig as readConfig } from 'wrangler';
-import { aLocalState, inDatabase } from '../operations/local-state.ts';
+import { aLocalState, type LocalState } from '../operations/local-state.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 const SCRIPT = join(PROJECT, 'operations/dead-letters.ts');
 
-let remove: () => Promise<void>;
+let state: LocalState;
 beforeAll(async () => {
-  ({ remove } = await aLocalState('AUDIT_DB'));
+  state = await aLocalState('AUDIT_DB');
   const values = (id: string) => `('${id}', 'data-console-jobs', '{"type":"upload.load"}', 6, 1769860800000)`;
-  await inDatabase('AUDIT_DB', (database) =>
-    database.query(
-      `INSERT INTO dead_letters (id, queue, body, attempts, died_at) VALUES ${['m-1', 'm-2', 'm-3'].map(values).join()}`,
-    ),
+  state.query(
+    `INSERT INTO dead_letters (id, queue, body, attempts, died_at) VALUES ${['m-1', 'm-2', 'm-3'].map(values).join()}`,
   );
 });
-afterAll(() => remove());
+afterAll(() => state.remove());
 
 const run = async (...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;

@@ -5,19 +5,17 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ACCESS, CONTENT } from '../../operations/company/rows.ts';
 import { PROJECT } from '../../operations/environments.ts';
-import { aLocalState, inDatabase } from './local-state.ts';
+import { aLocalState, type LocalState } from './local-state.ts';
 
-// Each command and each look into the database starts a runtime.
+// Each command starts a runtime.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
+let state: LocalState;
 let folder: string;
-let remove: () => Promise<void>;
-const query = <Row>(statement: string) => inDatabase('CONTROL_DB', (database) => database.query<Row>(statement));
-/** Several at once: opening the database takes a second. */
-const change = (...statements: string[]) =>
-  inDatabase('CONTROL_DB', async (database) => {
-    for (const statement of statements) await database.query(statement);
-  });
+const query = <Row>(statement: string): Row[] => state.query(statement);
+const change = (...statements: string[]): void => {
+  for (const statement of statements) query(statement);
+};
 
 const user = (company: string, id: string) =>
   `INSERT INTO users (id, company_id, email, name, password_hash, is_active, teams, metadata, created_at, updated_at)
@@ -30,24 +28,21 @@ const visualizations = (company: string, ids: string[], name: string) => {
 };
 
 beforeAll(async () => {
-  ({ folder, remove } = await aLocalState('CONTROL_DB'));
-  await inDatabase('CONTROL_DB', async (database) => {
-    for (const id of ['a', 'b']) {
-      await database.query(
-        `INSERT INTO companies (id, slug, name, created_at, updated_at) VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`,
-      );
-      await database.query(user(id, `user-${id}`));
-      // More than one statement takes.
-      const ids = Array.from({ length: 60 }, (_, at) => `v-${id}-${at}`);
-      await database.query(visualizations(id, ids, 'As it was'));
-      await database.query(
-        `INSERT INTO sessions (id, company_id, user_id, refresh_digest, created_at, expires_at)
-         VALUES ('session-${id}', '${id}', 'user-${id}', 'digest', 1, 2)`,
-      );
-    }
-  });
+  state = await aLocalState('CONTROL_DB');
+  folder = state.folder;
+  for (const id of ['a', 'b']) {
+    // More than one statement takes.
+    const ids = Array.from({ length: 60 }, (_, at) => `v-${id}-${at}`);
+    change(
+      `INSERT INTO companies (id, slug, name, created_at, updated_at) VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`,
+      user(id, `user-${id}`),
+      visualizations(id, ids, 'As it was'),
+      `INSERT INTO sessions (id, company_id, user_id, refresh_digest, created_at, expires_at)
+       VALUES ('session-${id}', '${id}', 'user-${id}', 'digest', 1, 2)`,
+    );
+  }
 });
-afterAll(() => remove());
+afterAll(() => state.remove());
 
 const company = (...options: string[]) => {
   const script = join(PROJECT, 'operations', 'company.ts');
@@ -60,40 +55,40 @@ const company = (...options: string[]) => {
 it('keeps a company’s rows, and brings back what it made as it was, without touching anything else', async () => {
   const file = join(folder, 'then.ndjson');
   // readline would take U+2028 for the end of a line.
-  await query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
+  query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
   expect(await company('export', 'a', file)).toEqual({ code: 0, output: `61 rows are in ${file}.\n` });
   const text = await readFile(file, 'utf8');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(text).not.toMatch(/user-b|session-|hash-of/);
-  const everything = async () => ({
-    users: await query('SELECT * FROM users ORDER BY id'),
-    visualizations: await query<{ id: string }>('SELECT * FROM visualizations ORDER BY id'),
+  const everything = () => ({
+    users: query('SELECT * FROM users ORDER BY id'),
+    visualizations: query<{ id: string }>('SELECT * FROM visualizations ORDER BY id'),
   });
-  const before = await everything();
+  const before = everything();
 
-  await change(
+  change(
     "DELETE FROM visualizations WHERE company_id = 'a' AND id <> 'v-a-7'",
     "UPDATE visualizations SET name = 'Changed'",
     "UPDATE users SET name = 'Changed'",
     visualizations('a', ['newer'], 'Newer'),
   );
-  const others = async () => [
-    await query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
-    await query('SELECT * FROM users ORDER BY id'),
+  const others = () => [
+    query("SELECT * FROM visualizations WHERE company_id = 'b' OR id = 'newer' ORDER BY id"),
+    query('SELECT * FROM users ORDER BY id'),
   ];
-  const untouched = await others();
+  const untouched = others();
   expect(await company('import', file)).toEqual({ code: 0, output: '60 rows were put back.\n' });
 
   const own = ({ visualizations }: typeof before) => visualizations.filter(({ id }) => id.startsWith('v-a-'));
-  expect(own(await everything())).toEqual(own(before));
-  expect(await others()).toEqual(untouched);
+  expect(own(everything())).toEqual(own(before));
+  expect(others()).toEqual(untouched);
 });
 
 it('puts back who may do what only where that is meant, and never a password', async () => {
   const file = join(folder, 'access.ndjson');
-  await change(user('a', 'administrator'), user('a', 'gone'));
+  change(user('a', 'administrator'), user('a', 'gone'));
   await company('export', 'a', file);
-  await change(
+  change(
     "UPDATE users SET is_active = 0, password_hash = 'new', mfa_enabled = 1 WHERE id = 'administrator'",
     "DELETE FROM users WHERE id = 'gone'",
   );
@@ -102,20 +97,20 @@ it('puts back who may do what only where that is meant, and never a password', a
       `SELECT id, is_active, password_hash, mfa_enabled FROM users
        WHERE id IN ('administrator', 'gone') ORDER BY id`,
     );
-  const now = await people();
+  const now = people();
   expect((await company('import', file)).code).toBe(0);
-  expect(await people()).toEqual(now);
+  expect(people()).toEqual(now);
   const refused = await company('import', file, '--tables', 'users,dashboards');
   expect(refused).toEqual({ code: 1, output: expect.stringMatching(/^users say who may do .* Say --access/) });
-  expect(await people()).toEqual(now);
+  expect(people()).toEqual(now);
 
   expect((await company('import', file, '--tables', 'users', '--access')).code).toBe(0);
-  expect(await people()).toEqual([
+  expect(people()).toEqual([
     { id: 'administrator', is_active: 1, password_hash: 'new', mfa_enabled: 1 },
     { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
   ]);
   // What triggers count is right.
-  expect(await query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
+  expect(query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
 });
 
 it('skips and names rows that others stand in the way of, and puts back all the rest', async () => {
@@ -126,10 +121,10 @@ it('skips and names rows that others stand in the way of, and puts back all the 
   const binding = (id: string) =>
     `INSERT INTO group_bindings (id, company_id, group_id, principal_type, principal_id, account_id, created_at)
      VALUES ('${id}', 'b', 'g', 'user', 'user-b', 'old', 1)`;
-  await change(account('old', 1), account('other', 0), binding('before'));
+  change(account('old', 1), account('other', 0), binding('before'));
   await company('export', 'b', file);
   // The default account moved, a membership was made anew, and somebody took a name.
-  await change(
+  change(
     "UPDATE accounts SET is_default = 0, name = 'renamed' WHERE id = 'old'",
     account('newest', 1),
     "DELETE FROM group_bindings WHERE id = 'before'",
@@ -145,27 +140,27 @@ it('skips and names rows that others stand in the way of, and puts back all the 
   for (const skipped of ['accounts old: ', 'group_bindings before: ', 'visualizations v-b-0: ']) {
     expect(output).toMatch(new RegExp(`^ {2}${skipped}.*UNIQUE constraint failed`, 'm'));
   }
-  expect(await query('SELECT id FROM group_bindings')).toEqual([{ id: 'after' }]);
-  expect(await query("SELECT id FROM visualizations WHERE id IN ('v-b-0', 'v-b-1', 'thief') ORDER BY id")).toEqual([
+  expect(query('SELECT id FROM group_bindings')).toEqual([{ id: 'after' }]);
+  expect(query("SELECT id FROM visualizations WHERE id IN ('v-b-0', 'v-b-1', 'thief') ORDER BY id")).toEqual([
     { id: 'thief' },
     { id: 'v-b-1' },
   ]);
   expect((await company('import', file, '--access')).output).toBe(output);
 
   // Moved to one that the file knows, the default account moves back.
-  await change(
+  change(
     "UPDATE accounts SET is_default = 0 WHERE id = 'newest'",
     "UPDATE accounts SET is_default = 1 WHERE id = 'other'",
   );
   expect((await company('import', file, '--access')).output).toContain('2 were skipped');
-  expect(await query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
+  expect(query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
 });
 
 it('writes nothing from a file that is not whole, or holds rows of another company', async () => {
   const file = join(folder, 'whole.ndjson');
   await company('export', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
-  await query("DELETE FROM visualizations WHERE company_id = 'a'");
+  query("DELETE FROM visualizations WHERE company_id = 'a'");
   const broken = join(folder, 'broken.ndjson');
   const foreign = lines.map((line) => line.replace('"company_id":"a"', '"company_id":"b"'));
   for (const [text, message] of [
@@ -176,7 +171,7 @@ it('writes nothing from a file that is not whole, or holds rows of another compa
   ] as const) {
     await writeFile(broken, text);
     expect(await company('import', broken)).toEqual({ code: 1, output: expect.stringContaining(message) });
-    expect(await query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
+    expect(query("SELECT id FROM visualizations WHERE company_id = 'a'")).toEqual([]);
   }
 });
 
@@ -189,11 +184,9 @@ it.each([
   expect(await company(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
 });
 
-it('knows tables that are there and belong to companies', async () => {
-  await inDatabase('CONTROL_DB', async (database) => {
-    for (const table of [...ACCESS, ...CONTENT]) {
-      const columns = await database.query<{ name: string }>(`PRAGMA table_info(${table})`);
-      expect(columns.map(({ name }) => name)).toContain('company_id');
-    }
-  });
+it('knows tables that are there and belong to companies', () => {
+  for (const table of [...ACCESS, ...CONTENT]) {
+    const columns = query<{ name: string }>(`PRAGMA table_info(${table})`);
+    expect(columns.map(({ name }) => name)).toContain('company_id');
+  }
 });

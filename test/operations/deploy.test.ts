@@ -46,7 +46,7 @@ beforeAll(async () => {
     PUBLIC_URL: `http://127.0.0.1:${(deployed.address() as AddressInfo).port}`,
   };
   const location = { hint: null, jurisdiction: 'eu', neon_region: 'aws-eu-central-1' } as const;
-  environment = environmentOf('staging', { domain: null, location, vars });
+  environment = await environmentOf('staging', { domain: null, location, vars });
 });
 afterAll(async () => {
   await cloudflare.close();
@@ -164,7 +164,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
 
   it('refuses to call a database moved that stays where it was made', async () => {
     const { settings } = environment;
-    const elsewhere = environmentOf('staging', {
+    const elsewhere = await environmentOf('staging', {
       ...settings,
       location: { ...settings.location, hint: 'weur', jurisdiction: null },
     });
@@ -217,7 +217,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
   it('says what to do where no address would be found, before it makes anything', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
-    const nowhere = environmentOf('staging', { ...environment.settings, vars });
+    const nowhere = await environmentOf('staging', { ...environment.settings, vars });
     const asked = cloudflare.seen.length;
     cloudflare.subdomain = null;
     const deployment = { environment: nowhere, version: VERSION, env: {}, report: () => undefined };

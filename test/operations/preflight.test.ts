@@ -45,7 +45,7 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
   await writeFile(join(folder, 'projects.json'), JSON.stringify(projects));
   const account = await aNeonAccount(folder, { organizationKey: 'organization', plan: neon.plan ?? 'launch' });
   ends.unshift(account.close);
-  const environment = environmentOf('production', {
+  const environment = await environmentOf('production', {
     ...SETTINGS,
     ...settings,
     vars: { ...SETTINGS.vars, NEON_API_URL: account.apiUrl, ...vars },

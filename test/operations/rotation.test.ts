@@ -7,16 +7,17 @@ import { PROJECT } from '../../operations/environments.ts';
 import { KEY_NAMES, KEY_VARIABLES, newKey, newVersion } from '../../operations/keys.ts';
 import { usesOf } from '../../operations/rotation/uses.ts';
 import { withVersions } from '../../src/platform/key-versions.ts';
-import { aLocalState, inDatabase } from './local-state.ts';
+import { aLocalState, type LocalState } from './local-state.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+let state: LocalState;
 let folder: string;
-let remove: () => Promise<void>;
 beforeAll(async () => {
-  ({ folder, remove } = await aLocalState('CONTROL_DB'));
+  state = await aLocalState('CONTROL_DB');
+  folder = state.folder;
 });
-afterAll(() => remove());
+afterAll(() => state.remove());
 
 const secrets = async (): Promise<Record<string, string>> =>
   JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'));
@@ -41,10 +42,9 @@ async function rotate(...options: string[]): Promise<{ code: number; output: str
   }
 }
 
-const run = (...statements: string[]) =>
-  inDatabase('CONTROL_DB', async (database) => {
-    for (const statement of statements) await database.query(statement);
-  });
+const change = (...statements: string[]): void => {
+  for (const statement of statements) state.query(statement);
+};
 
 const aKey = (version: number, expiresAt: number) =>
   `INSERT INTO api_keys (id, company_id, service_account_id, access_key, salt, derivation_version, secret_digest,
@@ -82,7 +82,7 @@ describe.each(KEY_NAMES)('rotating %s', (key) => {
 describe('taking an old version away', () => {
   it('is refused while API keys are derived from it, and says how many and until when', async () => {
     const until = Date.now() + 30 * DAY_MS;
-    await run('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
+    change('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
     await rotate('key-derivation');
     const refused = await rotate('remove', 'key-derivation', '1');
     expect(refused).toEqual({
@@ -92,13 +92,13 @@ describe('taking an old version away', () => {
     expect(await secrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
     expect((await rotate('list')).output).toContain('1  needed by 1 API key');
 
-    await run('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
+    change('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
     expect((await rotate('remove', 'key-derivation', '1')).code).toBe(0);
     expect(await secrets()).not.toHaveProperty('KEY_DERIVATION_SECRETS');
   });
 
   it('is refused while anything is encrypted under it', async () => {
-    await run(
+    change(
       'DELETE FROM backup_codes',
       `INSERT INTO second_factors (id, company_id, user_id, secret, created_at) VALUES ('f', 'c', 'u', 'v1:iv:text', 0)`,
       `INSERT INTO backup_codes (company_id, factor_id, digest, key_version) VALUES ('c', 'f', 'd', 1), ('c', 'f', 'e', 7)`,
