@@ -3,13 +3,14 @@ import worker from '../../src/index.ts';
 
 export { AttemptLimiter, IpLimiter, OrganizationGate, TokenLimiter, ViewerGate } from '../../src/index.ts';
 
-/** The Worker with two more routes: the least that storing a body can take, and the message of a job once more. */
+/** The Worker with more routes: the least that storing a body can take, a form as the runtime reads it, and the message of a job once more. */
 export default {
   ...worker,
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (!pathname.startsWith('/bench/')) return worker.fetch(request, env, execution);
     if (pathname === '/bench/put') await env.FILES.put('bench/put', request.body);
+    if (pathname === '/bench/form') await env.FILES.put('bench/form', (await request.formData()).get('files'));
     if (pathname === '/bench/message') await env.JOBS.send(await request.json());
     return Response.json({});
   },

@@ -1,0 +1,93 @@
+/**
+ * Each reader of `src/formats` beside the package that one would choose instead, over the same file, each in a process of
+ * its own: seconds of CPU, and the memory it takes at its peak beyond what the process had before.
+ *
+ *   npm run bench -- formats
+ *
+ * What a reader is our own for has a limit: memory, or CPU, or both.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CellObject, utils, write } from '@e965/xlsx';
+import { unzipSync, zipSync } from 'fflate';
+import { orders, ordersWorkbook } from './orders.ts';
+import { atMost, median, verdict } from './verdict.ts';
+
+const ROUNDS = 3;
+
+interface Run {
+  count: number;
+  seconds: number;
+  megabytes: number;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'formats-'));
+
+/** The middle of a reader's runs over a file, by CPU and by memory. */
+function measure(reader: string, path: string): Run {
+  const runs = Array.from({ length: ROUNDS }, (): Run => {
+    const { stdout, stderr, status } = spawnSync(
+      process.execPath,
+      [join(import.meta.dirname, 'formats/read.ts'), reader, path],
+      { encoding: 'utf8' },
+    );
+    if (status !== 0) throw new Error(`${reader}: ${stderr}`);
+    return JSON.parse(stdout);
+  });
+  const [{ count }] = runs as [Run];
+  return {
+    count,
+    seconds: median(runs.map(({ seconds }) => seconds)),
+    megabytes: median(runs.map(({ megabytes }) => megabytes)),
+  };
+}
+
+/**
+ * @param limits at most so many times the CPU and the memory of the package; null where there is nothing to hold
+ */
+function compare(
+  format: string,
+  peer: string,
+  bytes: Uint8Array,
+  limits: { cpu: number | null; memory: number | null },
+) {
+  const path = join(folder, format);
+  writeFileSync(path, bytes);
+  const own = measure(`${format} own`, path);
+  const theirs = measure(`${format} ${peer}`, path);
+  if (own.count !== theirs.count) throw new Error(`${format}: ${own.count} is not ${theirs.count}`);
+  const figures = ({ seconds, megabytes }: Run) => `${seconds.toFixed(2)} s of CPU, ${megabytes.toFixed(0)} MB`;
+  console.log(`${format}, ${(statSync(path).size / 1e6).toFixed(1)} MB: ${figures(own)}; ${peer}: ${figures(theirs)}`);
+  if (limits.cpu !== null)
+    verdict(`CPU of reading ${format}, against ${peer}`, own.seconds / theirs.seconds, atMost(limits.cpu));
+  if (limits.memory !== null) {
+    verdict(`memory of reading ${format}, against ${peer}`, own.megabytes / theirs.megabytes, atMost(limits.memory));
+  }
+}
+
+/** The same rows as a workbook of Excel 97 to 2003. */
+function oldWorkbook(csv: Uint8Array): Uint8Array {
+  const cells = new TextDecoder()
+    .decode(csv)
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(',').map((text): CellObject => ({ t: 's', v: text })));
+  const book = utils.book_new(utils.aoa_to_sheet(cells), 'Pedidos');
+  return new Uint8Array(write(book, { type: 'array', bookType: 'biff8', bookSST: true }));
+}
+
+try {
+  const csv = orders(300_000);
+  const workbook = ordersWorkbook(100_000);
+  const parts = Object.entries(unzipSync(ordersWorkbook(30_000)));
+  const [, xml] = parts.find(([name]) => name.includes('worksheets/')) as [string, Uint8Array];
+  compare('csv', 'papaparse', csv, { cpu: 0.8, memory: null });
+  compare('xlsx', 'read-excel-file', workbook, { cpu: 1, memory: 0.5 });
+  compare('xls', '@e965/xlsx', oldWorkbook(orders(30_000)), { cpu: null, memory: 0.5 });
+  compare('zip', 'fflate', zipSync({ 'pedidos.csv': csv }), { cpu: 1, memory: null });
+  compare('xml', '@xmldom/xmldom', xml, { cpu: 0.5, memory: 0.5 });
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,164 @@
+import { createReadStream, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { Readable } from 'node:stream';
+import * as sheetJs from '@e965/xlsx';
+import { Unzip, UnzipInflate } from 'fflate';
+import Papa from 'papaparse';
+import readExcelFile from 'read-excel-file/node';
+import { newFields, scan } from '../../src/formats/csv/records.ts';
+import { convertOld } from '../../src/formats/workbook/old.ts';
+import { openWorkbook } from '../../src/formats/workbook/parts.ts';
+import { beginSheet, convertRows } from '../../src/formats/workbook/sheet.ts';
+import { CUT, OPEN, XmlReader } from '../../src/formats/xml.ts';
+import { readDirectory } from '../../src/formats/zip/directory.ts';
+import { unpack, type ZipSource } from '../../src/formats/zip/unpack.ts';
+
+/** Its types are those of browsers, which would then be everybody's. */
+const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom');
+
+const BLOCK_BYTES = 4 * 1024 * 1024;
+
+/** Reads a file and answers what it counted there: rows, elements or bytes. */
+type Reader = (path: string, size: number) => number | Promise<number>;
+
+/** Ranges of a file, as they come from R2. */
+function zipAt(path: string): ZipSource {
+  const file = openSync(path, 'r');
+  return {
+    async read(offset, length) {
+      const bytes = new Uint8Array(length);
+      return bytes.subarray(0, readSync(file, bytes, { length, position: offset }));
+    },
+    stream: (start, length) =>
+      Readable.toWeb(
+        createReadStream(path, { start, end: start + length - 1 }),
+      ) as unknown as ReadableStream<Uint8Array>,
+  };
+}
+
+async function ownCsv(path: string, size: number): Promise<number> {
+  const { read } = zipAt(path);
+  const fields = newFields();
+  const dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false } as const;
+  let rows = -1;
+  for (let at = 0; at < size; ) {
+    const block = await read(at, BLOCK_BYTES);
+    at += scan(block, 0, at + block.length >= size, dialect, 1, fields, () => {
+      rows++;
+    }).end;
+  }
+  return rows;
+}
+
+async function papaparse(path: string): Promise<number> {
+  let rows = -1;
+  const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: BLOCK_BYTES });
+  return new Promise((resolve, reject) => {
+    Papa.parse(stream, {
+      skipEmptyLines: true,
+      step: () => {
+        rows++;
+      },
+      complete: () => resolve(rows),
+      error: reject,
+    });
+  });
+}
+
+/** As an upload is converted: the sheet's XML is put down, then read and converted block by block. */
+async function ownXlsx(path: string, size: number): Promise<number> {
+  const zip = zipAt(path);
+  const workbook = await openWorkbook(zip, size);
+  const entry = workbook.sheets[0]?.entry;
+  if (!entry) throw new Error('a workbook without a sheet');
+  const xml = `${path}.xml`;
+  writeFileSync(xml, '');
+  const file = openSync(xml, 'a');
+  await unpack(zip, entry, (bytes) => {
+    writeSync(file, bytes);
+  });
+  const { read } = zipAt(xml);
+  let state = beginSheet(0);
+  while (!state.done) {
+    const block = await read(state.offset, BLOCK_BYTES);
+    const isLast = state.offset + block.length >= entry.size;
+    state = convertRows(workbook, { headers: [], down: new Map() }, state, block, isLast).state;
+  }
+  return state.filled - 1;
+}
+
+async function excelFile(path: string): Promise<number> {
+  const [sheet] = await readExcelFile(await readFile(path));
+  return (sheet?.data.length ?? 0) - 1;
+}
+
+async function ownXls(path: string, size: number): Promise<number> {
+  let rows = -1;
+  await convertOld({
+    size,
+    read: zipAt(path).read,
+    async write(text) {
+      for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) rows++;
+    },
+  });
+  return rows;
+}
+
+async function e965(path: string): Promise<number> {
+  const { Sheets, SheetNames } = sheetJs.read(await readFile(path));
+  const text = sheetJs.utils.sheet_to_csv(Sheets[SheetNames[0] as string] as object);
+  return text.trimEnd().split('\n').length - 1;
+}
+
+async function ownZip(path: string, size: number): Promise<number> {
+  const zip = zipAt(path);
+  let bytes = 0;
+  for (const entry of await readDirectory(zip.read, size)) {
+    await unpack(zip, entry, (piece) => {
+      bytes += piece.length;
+    });
+  }
+  return bytes;
+}
+
+async function fflate(path: string): Promise<number> {
+  let bytes = 0;
+  const unzip = new Unzip((file) => {
+    file.ondata = (error, piece) => {
+      if (error) throw error;
+      bytes += piece.length;
+    };
+    file.start();
+  });
+  unzip.register(UnzipInflate);
+  for await (const piece of createReadStream(path, { highWaterMark: 256 * 1024 })) unzip.push(piece);
+  unzip.push(new Uint8Array(), true);
+  return bytes;
+}
+
+async function ownXml(path: string): Promise<number> {
+  const reader = new XmlReader(await readFile(path));
+  let cells = 0;
+  for (let token = reader.next(); token !== CUT; token = reader.next()) if (token === OPEN && reader.is('c')) cells++;
+  return cells;
+}
+
+async function xmldom(path: string): Promise<number> {
+  const document = new DOMParser().parseFromString(await readFile(path, 'utf8'), 'text/xml');
+  return document.getElementsByTagName('c').length;
+}
+
+/** Each reader of ours, and beside it the package that one would choose instead. */
+export const READERS: Record<string, Reader> = {
+  'csv own': ownCsv,
+  'csv papaparse': papaparse,
+  'xlsx own': ownXlsx,
+  'xlsx read-excel-file': excelFile,
+  'xls own': ownXls,
+  'xls @e965/xlsx': e965,
+  'zip own': ownZip,
+  'zip fflate': fflate,
+  'xml own': ownXml,
+  'xml @xmldom/xmldom': xmldom,
+};
