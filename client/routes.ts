@@ -41,7 +41,7 @@ export interface Routes {
   "POST /groups": { body: { "name": string; "description"?: string }; answer: OrganizationGroup };
   /** Get a group */
   "GET /groups/{id}": { params: { "id": string }; answer: OrganizationGroup };
-  /** Change a group */
+  /** Update a group */
   "PATCH /groups/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string }; answer: OrganizationGroup };
   /** Delete a group */
   "DELETE /groups/{id}": { params: { "id": string }; answer: undefined };
@@ -137,6 +137,8 @@ export interface Routes {
   "PUT /v1/auth/social/config": { body: SocialConfiguration; answer: SocialConfigurationOutput };
   /** Forget the identity that a user signed in with */
   "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
+  /** Invite an email, by mail */
+  "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
   /** Join a company with the token of an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
   /** Ask for a link that sets a new password, by mail */
@@ -171,8 +173,6 @@ export interface Routes {
   "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
   "GET /v1/users/{id}": { params: { "id": string }; answer: User };
-  /** Invite an email, by mail */
-  "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
   /** Let a deactivated user in again */
   "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus };
   /** Keep a user from signing in, and end their sessions */
@@ -519,8 +519,6 @@ export type ServiceAccount = { "id": string; "name": string; "description": stri
 
 export type IssuedApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null; "secret_key": string };
 
-export type TooManyRequests = { "error": "RateLimitExceeded"; "message": string; "details": { "field": null; "reason": string } };
-
 export type OrganizationError = { "error": string; "message": string; "details": Array<{ "field": string; "message": string }> | Record<string, unknown> };
 
 export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at": string; "organization_id": string; "principal_type": "user" | "service_account" | "outsider" | "operator" | "anonymous"; "principal_id": string | null; "credential": string | null; "method": string; "route": string | null; "action": string | null; "resource_id": string | null; "status": number; "ip": string | null; "duration_ms": number };
@@ -561,13 +559,13 @@ export type OidcConfiguration = { "type": "oidc"; "issuer": string; "client_id":
 
 export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_sso_url": string; "idp_certificates": Array<string>; "redirect_uris": Array<string>; "jit_provisioning": boolean; "sp_entity_id": string; "metadata_url": string; "callback_url": string; "created_at": string; "updated_at": string };
 
+export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
+
 export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
 export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows"?: Array<Array<string | number | boolean | null>>; "row_count"?: number; "truncated"?: boolean; "error"?: { "error_code": string; "message": string }; "duration_ms": number; "cached": boolean };
 
 export type Dashboard = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<FilterOutput>; "created_by_user_id": string; "created_at": string; "updated_at": string };
-
-export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
 
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
 

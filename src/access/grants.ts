@@ -1,7 +1,7 @@
-import { Failure } from '../kernel/failure.ts';
 import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.ts';
 import type { Principal } from './actors.ts';
 import type { Grants } from './evaluation.ts';
+import { grantExceeds } from './failures.ts';
 import { exceeds } from './grant-ceiling.ts';
 
 /**
@@ -12,10 +12,7 @@ import { exceeds } from './grant-ceiling.ts';
 export function requireWithinReach(granter: Principal, granted: Grants, held?: Grants): void {
   const excess = exceeds(granter.access, granted, held);
   if (excess === null) return;
-  throw new Failure('forbidden', 'access.grant_exceeds', {
-    message: `This would give ${excess.action} on ${excess.resource}, which is more than you have yourself.`,
-    ...excess,
-  });
+  throw grantExceeds(excess);
 }
 
 /**

@@ -1,13 +1,13 @@
 import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
-import { Failure } from '../kernel/failure.ts';
 import type { Principal } from './actors.ts';
 import { decide, isAdministrator, rulesFor } from './evaluation.ts';
+import { accessDenied, administratorsOnly } from './failures.ts';
 
 /** @throws Failure `access.administrators_only` */
 export function requireAdministrator(actor: Principal): void {
   if (isAdministrator(actor.access)) return;
-  throw new Failure('forbidden', 'access.administrators_only', { message: 'Only administrators may do this.' });
+  throw administratorsOnly();
 }
 
 /**
@@ -23,11 +23,7 @@ export function requireAction(actor: Principal, action: Action, resourceId: stri
 /** The same for a resource whose ARN is known. @throws Failure `access.denied` */
 export function requireActionOn(actor: Principal, action: Action, resource: string): void {
   if (decide(actor.access, action, resource).allowed) return;
-  throw new Failure('forbidden', 'access.denied', {
-    message: `This needs the permission ${action}.`,
-    action,
-    resource,
-  });
+  throw accessDenied(action, resource);
 }
 
 /** Refuses those to whom nothing at all allows any of the actions, before anything is told of the request itself. */

@@ -1,4 +1,4 @@
-import type { BatchItem } from 'drizzle-orm/batch';
+import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { Failure } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../kernel/policy-document.ts';
@@ -34,21 +34,48 @@ const LIMITS: ConstraintFailures = {
   ),
 };
 
+/** The statements of a unit of work by name; a list is a step whose number of statements depends on the input. */
+export type Unit = Readonly<Record<string, Statement | readonly Statement[]>>;
+
+/** What each statement of a unit answered, under its name. */
+export type Results<U extends Unit> = {
+  [Name in keyof U]: U[Name] extends Statement ? U[Name]['_']['result'] : unknown[];
+};
+
 /**
- * Runs the statements as one unit: all are applied or none.
+ * Runs the statements as one unit, in their order: all are applied or none.
  *
  * D1 answers a batch with rows keyed by column name. A join that selects two columns of one name (`users.id` and
  * `companies.id`) loses one of them and shifts the rest: give one an alias, or select only one.
- * @returns each statement's result, in order
+ * @returns each statement's result, under its name
  * @throws the failure that `failures` names for a violated constraint, else the database's own error
  */
+export async function commit<const U extends Unit>(
+  db: ControlDb,
+  unit: U,
+  failures?: ConstraintFailures,
+): Promise<Results<U>>;
+/** @deprecated name the statements */
 export async function commit<S extends readonly [Statement, ...Statement[]]>(
   db: ControlDb,
   statements: S,
+  failures?: ConstraintFailures,
+): Promise<BatchResponse<S>>;
+export async function commit(
+  db: ControlDb,
+  unit: Unit | readonly Statement[],
   failures: ConstraintFailures = {},
-) {
+): Promise<unknown> {
+  const statements = Object.values(unit).flat() as unknown as [Statement, ...Statement[]];
   try {
-    return await db.batch(statements);
+    const results: unknown[] = await db.batch(statements);
+    if (Array.isArray(unit)) return results;
+    return Object.fromEntries(
+      Object.entries(unit).map(([name, step]) => [
+        name,
+        Array.isArray(step) ? results.splice(0, step.length) : results.shift(),
+      ]),
+    );
   } catch (error) {
     throw constraintFailure(error, { ...LIMITS, ...failures }) ?? error;
   }

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { Failure } from '../kernel/failure.ts';
+import { bodyTooLarge } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
 
 /**
@@ -14,7 +14,7 @@ export function limitBody(limit: number): MiddlewareHandler<HttpEnv> {
     if (body !== null) {
       const announced = headers.has('transfer-encoding') ? null : headers.get('content-length');
       if (announced === null) c.req.bodyCache.arrayBuffer = Promise.resolve(await readUpTo(body, limit)) as never;
-      else if (Number(announced) > limit) throw tooLarge(limit);
+      else if (Number(announced) > limit) throw bodyTooLarge(limit);
     }
     await next();
   };
@@ -26,12 +26,8 @@ async function readUpTo(body: ReadableStream<Uint8Array>, limit: number): Promis
   for await (const chunk of body) {
     size += chunk.byteLength;
     // Leaving the loop cancels the stream.
-    if (size > limit) throw tooLarge(limit);
+    if (size > limit) throw bodyTooLarge(limit);
     chunks.push(chunk);
   }
   return new Blob(chunks).arrayBuffer();
-}
-
-function tooLarge(limit: number): Failure {
-  return new Failure('too_large', 'request.too_large', { message: `The body is larger than ${limit} bytes.`, limit });
 }

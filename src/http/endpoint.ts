@@ -2,6 +2,7 @@ import type { ZodType, z } from 'zod';
 import type { AnonymousActor, OperatorActor, OutsiderActor, Principal, ViewerActor } from '../access/actors.ts';
 import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
+import type { FailureType, SurfaceName } from '../kernel/failure.ts';
 import type { Credential } from './surface.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -88,7 +89,7 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
       void;
 
 /** The contract of a route, at a glance: it feeds the route, validation, authorization and /openapi.json. */
-export interface Contract {
+export interface Contract<Surface extends SurfaceName = never> {
   method: Method;
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
@@ -102,7 +103,9 @@ export interface Contract {
   resource?: ResourceType | 'none';
   /** How callers prove who they are, where it is not the surface's way. */
   credential?: Credential;
-  /** One line for the reader of the API's description. */
+  /** What generated clients call it: verb and noun, such as `replaceGroupPermissions`. Once in the API, and kept for good. */
+  operationId?: string;
+  /** The same for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
   description?: string;
   query?: ZodType;
@@ -122,6 +125,8 @@ export interface Contract {
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;
+  /** The failures it can answer with, besides those that its declarations imply (`impliedFailures`). */
+  fails?: readonly FailureType<Surface>[];
   /** Failures that are told in another shape than the surface's, by status. */
   otherwise?: Readonly<Record<number, ZodType>>;
 }
@@ -143,9 +148,9 @@ export interface Endpoint {
   handle: (call: any) => Promise<unknown>;
 }
 
-/** The `endpoint` function for callers that are `P`, and holders of tokens that are `V`. */
-export function endpointFor<P extends Known, V extends ViewerActor = ViewerActor>() {
-  return <const C extends Contract>(
+/** The `endpoint` function of a surface, for callers that are `P`, and holders of tokens that are `V`. */
+export function endpointFor<S extends SurfaceName, P extends Known, V extends ViewerActor = ViewerActor>() {
+  return <const C extends Contract<S>>(
     contract: C,
     handle: (call: Call<C, P, V>) => Promise<Answer<C['returns']>> | Answer<C['returns']>,
   ): Endpoint => ({ contract, handle: async (call) => handle(call) });

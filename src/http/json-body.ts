@@ -4,6 +4,7 @@ import { Failure, invalid } from '../kernel/failure.ts';
 import { isNestedDeeper } from '../kernel/json-depth.ts';
 import { illFormedPath } from '../kernel/text.ts';
 import type { Contract } from './endpoint.ts';
+import { malformedJson, notJson, tooDeep } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
 
 /** Deeper than anything that is meant; far from where a parser or a database runs out of stack. */
@@ -19,7 +20,7 @@ export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHa
     const value = await jsonOf(c.req, exactNumbers ? parseExactJson : parseText);
     const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
     if (parsed?.error) {
-      if (value === undefined && saysJson(c.req)) throw malformed();
+      if (value === undefined && saysJson(c.req)) throw malformedJson();
       throw invalid(parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), message })));
     }
     c.set('body', parsed?.data);
@@ -32,19 +33,15 @@ async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): P
   const text = request.raw.body === null ? '' : await request.text();
   if (text === '') return undefined;
   if (!saysJson(request)) {
-    throw new Failure('malformed', 'request.not_json', {
-      message: 'Send the body as JSON, with Content-Type: application/json.',
-    });
+    throw notJson();
   }
   if (isNestedDeeper(text, MAX_DEPTH)) {
-    throw new Failure('malformed', 'request.too_deep', {
-      message: `The body is nested more than ${MAX_DEPTH} levels deep.`,
-    });
+    throw tooDeep(MAX_DEPTH);
   }
   try {
     return parse(text);
   } catch (error) {
-    throw error instanceof Failure ? error : malformed();
+    throw error instanceof Failure ? error : malformedJson();
   }
 }
 
@@ -61,5 +58,3 @@ const HALF_A_PAIR = /\\u[dD][89a-fA-F]/;
 
 const saysJson = (request: HonoRequest): boolean =>
   /^application\/([\w.+-]+\+)?json\b/i.test(request.header('content-type') ?? '');
-
-const malformed = () => new Failure('malformed', 'request.malformed_json');

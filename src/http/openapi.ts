@@ -4,6 +4,7 @@ import { actionEntry } from '../kernel/actions.ts';
 import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { isTokenAccess } from './guard.ts';
+import { failureResponses } from './openapi-failures.ts';
 import type { Credential, Surface } from './surface.ts';
 
 /** A surface with the endpoints that are mounted on it. */
@@ -33,22 +34,6 @@ const SECURITY_SCHEMES = {
 const ABOUT =
   'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
   'limit with the fewest requests left. The examples are requests that were really made; secrets in them are shown as `…`, and long lists are cut.';
-
-/** The one failure that every surface words alike: see `failureResponse`. */
-const TOO_MANY_REQUESTS = {
-  description: 'Too many requests: `Retry-After` says after how many seconds to try again.',
-  content: {
-    'application/json': {
-      schema: z
-        .object({
-          error: z.literal('RateLimitExceeded'),
-          message: z.string(),
-          details: z.object({ field: z.null(), reason: z.string() }),
-        })
-        .meta({ id: 'TooManyRequests' }),
-    },
-  },
-};
 
 /** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
 export function describe(surfaces: SurfaceEndpoints[], version: string) {
@@ -86,7 +71,7 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
   const { body: sent, answer } = recorded(contract) ?? {};
   const parameters = [...contract.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, z.string()] as const);
   return {
-    operationId: operationId(contract),
+    operationId: contract.operationId ?? oldOperationId(contract),
     tags: [surface.title],
     summary: contract.summary,
     ...(contract.description && { description: contract.description }),
@@ -111,16 +96,10 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     }),
     responses: {
       [String(contract.returns.status)]: success(contract, answer),
-      ...Object.fromEntries(
-        Object.entries(contract.otherwise ?? {}).map(([status, schema]) => [status, failure(schema)]),
-      ),
-      '429': TOO_MANY_REQUESTS,
-      default: failure(surface.errorBody),
+      ...failureResponses(surface, contract),
     },
   };
 }
-
-const failure = (schema: z.ZodType) => ({ description: 'A failure.', content: { 'application/json': { schema } } });
 
 /** What the handler of a `raw` answer writes is not described further. */
 const RAW = z.unknown();
@@ -136,8 +115,7 @@ function success({ returns }: Contract, example: unknown) {
   return { description, ...(mediaType && { content: { [mediaType]: { schema: RAW } } }) };
 }
 
-/** `GET /accounts/{id}` → `get_accounts_id`: stable, so that generated clients keep their names. */
-const operationId = ({ method, path }: Contract): string =>
+const oldOperationId = ({ method, path }: Contract): string =>
   `${method}_${path.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */

@@ -1,11 +1,11 @@
-import type { ZodType } from 'zod';
-import type { Failure, FailureKind } from '../kernel/failure.ts';
+import type { ZodObject } from 'zod';
+import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '../kernel/failure.ts';
 
 /** How callers of a surface prove who they are. `external` is the token of an outsider, or a person's session token. */
 export type Credential = 'signature' | 'bearer' | 'external';
 
-/** How a surface says a failure: HTTP status, its code, and a sentence where the domain's own does not fit. */
-export type Wording = readonly [status: number, code: string, message?: string];
+/** How a surface says a failure that is not defined yet by `defineFailure`. */
+export type OldWording = readonly [status: number, code: string, message?: string];
 
 /** One way to say the domain: who calls, and how failures are worded. */
 export interface Surface {
@@ -14,8 +14,13 @@ export interface Surface {
   /** For the reader of the API's description: who calls, and what it is for. */
   description: string;
   credential: Credential;
-  /** Schema of an error body, for the API's description. */
-  errorBody: ZodType;
+  /** Whose words it uses. */
+  wordedAs: SurfaceName;
+  /** How it words a failure by its family, where the failure says nothing else. */
+  families: Record<FailureKind, Wording>;
+  /** Schema of an error body, for the API's description, and the member of it that holds the code. */
+  errorBody: ZodObject;
+  codeMember: string;
   /** The answer to a failure. Reasons that the surface words itself come first, then the family. */
   word(failure: Failure): { status: number; body: unknown };
   /** The body of a 500: it tells nothing of what went wrong inside. */
@@ -35,8 +40,24 @@ export const STATUS: Record<FailureKind, number> = {
   unavailable: 503,
 };
 
-/** The codes that console and sharing share, by the family of the failure. */
-export const UPPER_CASE_CODES: Record<FailureKind, string> = {
+const withCodes = (codes: Record<FailureKind, string>): Record<FailureKind, Wording> =>
+  Object.fromEntries(Object.entries(codes).map(([kind, code]) => [kind, { code }])) as Record<FailureKind, Wording>;
+
+/** The families of failures in the words of the organization API. */
+export const ORGANIZATION_FAMILIES = withCodes({
+  invalid: 'ValidationError',
+  unauthenticated: 'Unauthorized',
+  forbidden: 'Forbidden',
+  missing: 'NotFound',
+  conflict: 'AlreadyExists',
+  too_large: 'PayloadTooLarge',
+  too_many: 'RateLimitExceeded',
+  malformed: 'BadRequest',
+  unavailable: 'ServiceUnavailable',
+});
+
+/** The families of failures in the words that console and sharing share. */
+export const CONSOLE_FAMILIES = withCodes({
   invalid: 'VALIDATION_ERROR',
   unauthenticated: 'UNAUTHORIZED',
   forbidden: 'FORBIDDEN',
@@ -46,14 +67,20 @@ export const UPPER_CASE_CODES: Record<FailureKind, string> = {
   too_many: 'RateLimitExceeded',
   malformed: 'BAD_REQUEST',
   unavailable: 'SERVICE_UNAVAILABLE',
-};
+});
+
+/** The words of a surface for a failure, or for every failure of a type: status, code and what replaces its own words. */
+export function wordingOf(
+  { wordedAs, families }: Pick<Surface, 'wordedAs' | 'families'>,
+  { kind, says }: Pick<FailureType, 'kind'> & { says: Partial<Record<SurfaceName, string | Wording>> },
+): Wording & { status: number } {
+  const own = says[wordedAs];
+  return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
+}
 
 /** What console and sharing say alike: about requests that reach no endpoint, and changes whose outcome nobody knows. */
-export const REQUEST_REASONS: Record<string, Wording> = {
+export const REQUEST_REASONS: Record<string, OldWording> = {
   'tenant_sql.result_unknown': [503, 'RESULT_UNKNOWN'],
-  'request.malformed_json': [400, 'INVALID_JSON', 'The body is not valid JSON.'],
-  'request.unknown_route': [404, 'NOT_FOUND', 'There is no such route.'],
-  'request.wrong_method': [405, 'METHOD_NOT_ALLOWED', 'This method is not available on this route.'],
 };
 
 /** What the answer's `details` hold: the fields at fault, or the failure's further members; undefined when none. */

@@ -1,4 +1,5 @@
-import { Failure } from '../kernel/failure.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { unknownRoute, wrongMethod } from './failures.ts';
 import type { SurfaceEndpoints } from './openapi.ts';
 import type { Surface } from './surface.ts';
 
@@ -8,9 +9,7 @@ export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
     .flatMap(({ endpoints }) => endpoints)
     .filter(({ contract }) => pattern(contract.path).test(path))
     .map(({ contract }) => contract.method.toUpperCase());
-  if (methods.length === 0)
-    return new Failure('missing', 'request.unknown_route', { message: 'There is no such route.' });
-  return new Failure('missing', 'request.wrong_method', { message: 'Wrong method.', allowed: [...new Set(methods)] });
+  return methods.length === 0 ? unknownRoute() : wrongMethod([...new Set(methods)]);
 }
 
 /** The surface that words a failure of a path which no endpoint took: the most specific prefix wins. */

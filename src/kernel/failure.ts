@@ -38,25 +38,97 @@ export interface FailureDetail {
   [extra: string]: unknown;
 }
 
+/** Those who word failures in their own way. Domain knowledge words them as the console does. */
+export type SurfaceName = 'organization' | 'console' | 'managed-tables' | 'sharing';
+
+/** How a surface words a failure. What is left out is worded as the surface words the failure's family. */
+export interface Wording {
+  status?: number;
+  code?: string;
+  /** In place of the failure's own sentence. */
+  message?: string;
+  /** In place of what the failure tells. */
+  details?: Readonly<Record<string, unknown>>;
+}
+
 /**
- * A fact of the domain that ends the request: thrown by services, worded by the surface that was called.
- * `reason` is `concept.fact`, e.g. `user.email_taken`. It knows no HTTP status.
+ * A failure of the domain as its module defines it, and the function that makes one to throw. `Surfaces` are those that
+ * have words for it: a route of another surface cannot list it among its failures.
  */
+// biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
+export interface FailureType<Surfaces extends SurfaceName = never, Arguments extends any[] = any[]> {
+  (...about: Arguments): Failure;
+  readonly kind: FailureKind;
+  /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
+  readonly reason: string;
+  readonly says: { readonly [Surface in Surfaces]: string | Wording };
+  /** What it tells whatever it is made from, for the description of the API. */
+  readonly message: string | undefined;
+  /** Whether an error is such a failure. */
+  matches(error: unknown): error is Failure;
+}
+
+/** What a failure tells: always the same, or made from arguments. */
+// biome-ignore lint/suspicious/noExplicitAny: each failure is made from arguments of its own.
+type Detail = FailureDetail | ((...about: any[]) => FailureDetail);
+type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
+
+/**
+ * Defines a failure. `says` is how surfaces word it: the code, or what differs from the words of the family.
+ * @param reason `concept.fact`, once in the project
+ */
+export function defineFailure<Surfaces extends SurfaceName, const D extends Detail>(
+  reason: string,
+  { kind, detail, says }: { kind: FailureKind; detail: D; says: { readonly [Surface in Surfaces]: string | Wording } },
+): FailureType<Surfaces, ArgumentsOf<D>> {
+  const isMade = typeof detail === 'function';
+  const type: FailureType<Surfaces, ArgumentsOf<D>> = Object.assign(
+    (...about: ArgumentsOf<D>) => new Failure(type, isMade ? detail(...about) : detail),
+    {
+      kind,
+      reason,
+      says,
+      message: isMade ? undefined : detail.message,
+      matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
+    },
+  );
+  return type;
+}
+
+/** A fact of the domain that ends the request: thrown by services, worded by the surface that was called. */
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly reason: string;
   readonly detail: FailureDetail;
+  readonly says: Partial<Record<SurfaceName, string | Wording>>;
 
-  constructor(kind: FailureKind, reason: string, detail: FailureDetail = {}) {
+  constructor(type: FailureType, detail: FailureDetail);
+  /** @deprecated define the failure with `defineFailure` */
+  constructor(kind: FailureKind, reason: string, detail?: FailureDetail);
+  constructor(type: FailureType | FailureKind, second: FailureDetail | string, third: FailureDetail = {}) {
+    const isDefined = typeof type === 'function';
+    const detail = isDefined ? (second as FailureDetail) : third;
+    const reason = isDefined ? type.reason : (second as string);
     super(detail.message ?? reason);
     this.name = 'Failure';
-    this.kind = kind;
+    this.kind = isDefined ? type.kind : type;
     this.reason = reason;
     this.detail = detail;
+    this.says = isDefined ? type.says : {};
   }
 }
 
+/** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
+export const invalidInput = defineFailure('request.invalid', {
+  kind: 'invalid',
+  detail: (problems: FieldProblem[], message = 'The request is not valid.') => ({ message, problems }),
+  says: {
+    organization: 'ValidationError',
+    console: 'VALIDATION_ERROR',
+    sharing: 'VALIDATION_ERROR',
+    'managed-tables': { message: 'Os dados enviados são inválidos.' },
+  },
+});
+
 /** A validation failure with one or more named fields. */
-export function invalid(problems: FieldProblem[], message = 'The request is not valid.'): Failure {
-  return new Failure('invalid', 'request.invalid', { message, problems });
-}
+export const invalid = invalidInput;

@@ -2,8 +2,12 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import { SURFACES } from '../../src/app.ts';
 import { describe } from '../../src/http/openapi.ts';
 
+interface Response {
+  content?: Record<string, { schema: Schema }>;
+}
+
 interface Operation {
-  responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
+  responses: Record<string, Response | { $ref: string }>;
 }
 
 /** An answer as `call` reads it. */
@@ -60,8 +64,10 @@ const literality = (template: string): string =>
     .join('');
 
 function problemOf({ responses }: Operation, { status, headers, body }: Answered): string | undefined {
-  const response = responses[String(status)] ?? (status >= 400 ? responses.default : undefined);
-  if (!response) return `the status is none of ${Object.keys(responses)}`;
+  const named = responses[String(status)] ?? (status >= 400 ? responses.default : undefined);
+  if (!named)
+    return `list the failure in the contract's \`fails\`: its statuses are ${Object.keys(responses)}\n${excerpt(body)}`;
+  const response = resolved(named);
   if (!response.content) return body === '' ? undefined : `a body: ${excerpt(body)}`;
   const mediaType = headers.get('content-type')?.split(';')[0] ?? 'none';
   const declared = response.content[mediaType];
@@ -69,7 +75,14 @@ function problemOf({ responses }: Operation, { status, headers, body }: Answered
   const { valid, errors } = validatorOf(declared.schema).validate(body);
   if (valid) return undefined;
   const found = errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`);
-  return `${found.join('\n')}\n${excerpt(body)}`;
+  const advice = status >= 400 ? "list the failure in the contract's `fails`: " : '';
+  return `${advice}${found.join('\n')}\n${excerpt(body)}`;
+}
+
+function resolved(response: Response | { $ref: string }): Response {
+  if (!('$ref' in response)) return response;
+  const name = response.$ref.split('/').at(-1) as string;
+  return openApi().components?.responses?.[name] as Response;
 }
 
 function validatorOf(schema: Schema): Validator {

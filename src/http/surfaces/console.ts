@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, REQUEST_REASONS, STATUS, type Surface, UPPER_CASE_CODES, type Wording } from '../surface.ts';
+import { CONSOLE_FAMILIES, detailsOf, type OldWording, REQUEST_REASONS, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token. */
-export const endpoint = endpointFor<UserActor>();
+export const endpoint = endpointFor<'console', UserActor>();
 
-const REASONS: Record<string, Wording> = {
+const REASONS: Record<string, OldWording> = {
   ...REQUEST_REASONS,
   'sign_in.wrong_credentials': [400, 'INVALID_CREDENTIALS', 'The email or the password is wrong.'],
   'sign_in.user_not_active': [403, 'FORBIDDEN', 'This user may not sign in to the company.'],
@@ -51,12 +51,6 @@ const REASONS: Record<string, Wording> = {
   'user.owner_not_deactivatable': [400, 'CANNOT_DEACTIVATE_OWNER'],
   'user.still_invited': [409, 'USER_STILL_INVITED'],
   'service_account.not_found': [404, 'SERVICE_ACCOUNT_NOT_FOUND'],
-  'group.not_found': [404, 'GROUP_NOT_FOUND', 'There is no such group.'],
-  'group.name_taken': [409, 'GROUP_NAME_DUPLICATE'],
-  'group.slug_taken': [409, 'GROUP_SLUG_DUPLICATE'],
-  'group.global_not_modifiable': [400, 'CANNOT_MODIFY_GLOBAL'],
-  'group.global_not_deletable': [400, 'CANNOT_DELETE_GLOBAL'],
-  'group_policy.not_found': [404, 'POLICY_NOT_FOUND'],
   'permission.not_found': [404, 'PERMISSION_NOT_FOUND'],
   'policy.not_found': [404, 'POLICY_NOT_FOUND'],
   'policy.name_taken': [409, 'POLICY_NAME_DUPLICATE'],
@@ -71,6 +65,9 @@ export const surface: Surface = {
   description:
     'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session token.',
   credential: 'bearer',
+  wordedAs: 'console',
+  families: CONSOLE_FAMILIES,
+  codeMember: 'error',
   errorBody: z
     .object({
       error: z.string().meta({ examples: ['USER_NOT_FOUND'] }),
@@ -79,14 +76,14 @@ export const surface: Surface = {
     })
     .meta({ id: 'ConsoleError' }),
   word(failure) {
-    // What is deleted is not there, as if it had never been.
-    const wasDeleted = failure.reason.endsWith('.already_deleted');
-    const reason = wasDeleted ? failure.reason.replace('already_deleted', 'not_found') : failure.reason;
-    const [status, code, message] = REASONS[reason] ?? [STATUS[failure.kind], UPPER_CASE_CODES[failure.kind]];
-    const details = wasDeleted ? { field: 'id', reason: 'not_found' } : detailsOf(failure);
+    const old = REASONS[failure.reason];
+    const { status, code, message, details } = old
+      ? { status: old[0], code: old[1], message: old[2], details: undefined }
+      : wordingOf(this, failure);
+    const told = details ?? detailsOf(failure);
     return {
       status,
-      body: { error: code, message: message ?? failure.message, ...(details !== undefined && { details }) },
+      body: { error: code, message: message ?? failure.message, ...(told !== undefined && { details: told }) },
     };
   },
   internalError: { error: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },

@@ -3,13 +3,13 @@ import type { UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
 import { pageQuery } from '../list-query.ts';
-import { detailsOf, type Surface, type Wording } from '../surface.ts';
+import { detailsOf, type OldWording, type Surface } from '../surface.ts';
 import * as console from './console.ts';
 
 /** Endpoints of domain knowledge: called by people with a session token, worded like the console. */
-export const endpoint = endpointFor<UserActor>();
+export const endpoint = endpointFor<'console', UserActor>();
 
-const REASONS: Record<string, Wording> = {
+const REASONS: Record<string, OldWording> = {
   'concept.not_found': [404, 'CONCEPT_NOT_FOUND'],
   'concept.duplicate': [409, 'CONCEPT_DUPLICATE'],
   'concept.archived': [409, 'CONCEPT_ARCHIVED'],

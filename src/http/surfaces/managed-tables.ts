@@ -1,22 +1,17 @@
 import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import type { FailureKind, Wording } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, STATUS, type Surface } from '../surface.ts';
+import { detailsOf, type Surface, wordingOf } from '../surface.ts';
 
 export { list, listOf } from './console.ts';
 
 /** Endpoints of managed tables: called by people with a session token, worded in Portuguese. */
-export const endpoint = endpointFor<UserActor>();
+export const endpoint = endpointFor<'managed-tables', UserActor>();
 
 type PortugueseWording = readonly [status: number, errorCode: string | null, sentence: string];
 
 const REASONS: Record<string, PortugueseWording> = {
-  'request.malformed_json': [400, null, 'O corpo da requisição não é um JSON válido.'],
-  'request.not_json': [400, null, 'Envie o corpo como JSON, com Content-Type: application/json.'],
-  'request.too_deep': [400, null, 'O corpo da requisição tem níveis demais de listas e objetos aninhados.'],
-  'request.unknown_route': [404, null, 'Rota não encontrada.'],
-  'request.wrong_method': [405, null, 'Método não permitido nesta rota.'],
   'managed_database.not_provisioned': [
     400,
     'MANAGED_DATABASE_NOT_PROVISIONED',
@@ -73,16 +68,16 @@ const REASONS: Record<string, PortugueseWording> = {
   'managed_table.busy': [503, null, 'A tabela está em uso por outra operação. Tente novamente em instantes.'],
 };
 
-const KINDS: Record<Failure['kind'], string> = {
-  invalid: 'Os dados enviados são inválidos.',
-  unauthenticated: 'Token ausente, inválido ou expirado.',
-  forbidden: 'Você não tem permissão para realizar esta ação.',
-  missing: 'Recurso não encontrado.',
-  conflict: 'A operação conflita com o estado atual do recurso.',
-  too_large: 'O corpo da requisição excede o tamanho permitido.',
-  too_many: 'Muitas requisições. Aguarde alguns segundos e tente novamente.',
-  malformed: 'A requisição está malformada.',
-  unavailable: 'Serviço temporariamente indisponível. Tente novamente em instantes.',
+const FAMILIES: Record<FailureKind, Wording> = {
+  invalid: { message: 'Os dados enviados são inválidos.' },
+  unauthenticated: { message: 'Token ausente, inválido ou expirado.' },
+  forbidden: { message: 'Você não tem permissão para realizar esta ação.' },
+  missing: { message: 'Recurso não encontrado.' },
+  conflict: { message: 'A operação conflita com o estado atual do recurso.' },
+  too_large: { message: 'O corpo da requisição excede o tamanho permitido.' },
+  too_many: { message: 'Muitas requisições. Aguarde alguns segundos e tente novamente.' },
+  malformed: { message: 'A requisição está malformada.' },
+  unavailable: { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
 };
 
 export const surface: Surface = {
@@ -91,6 +86,9 @@ export const surface: Surface = {
   description:
     "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session token; errors are worded in Portuguese.",
   credential: 'bearer',
+  wordedAs: 'managed-tables',
+  families: FAMILIES,
+  codeMember: 'error_code',
   errorBody: z
     .object({
       error: z.string().meta({ description: 'A sentence in Portuguese.', examples: ['Tabela não encontrada.'] }),
@@ -99,11 +97,14 @@ export const surface: Surface = {
     })
     .meta({ id: 'ManagedTablesError' }),
   word(failure) {
-    const [status, code, sentence] = REASONS[failure.reason] ?? [STATUS[failure.kind], null, KINDS[failure.kind]];
-    const details = detailsOf(failure);
+    const old = REASONS[failure.reason];
+    const { status, code, message, details } = old
+      ? { status: old[0], code: old[1], message: old[2], details: undefined }
+      : wordingOf(this, failure);
+    const told = details ?? detailsOf(failure);
     return {
       status,
-      body: { error: sentence, ...(code && { error_code: code }), ...(details !== undefined && { details }) },
+      body: { error: message, ...(code && { error_code: code }), ...(told !== undefined && { details: told }) },
     };
   },
   internalError: { error: 'Ocorreu um erro interno. Tente novamente em instantes.' },

@@ -1,35 +1,18 @@
 import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
-import type { Failure } from '../../kernel/failure.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, STATUS, type Surface, type Wording } from '../surface.ts';
+import { detailsOf, type OldWording, ORGANIZATION_FAMILIES, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
-export const endpoint = endpointFor<ServiceAccountActor>();
+export const endpoint = endpointFor<'organization', ServiceAccountActor>();
 
-const REASONS: Record<string, Wording> = {
-  'request.malformed_json': [400, 'BadRequest', 'The body is not valid JSON.'],
-  'request.unknown_route': [404, 'NotFound', 'There is no such route.'],
-  'request.wrong_method': [405, 'MethodNotAllowed', 'This method is not available on this route.'],
+const REASONS: Record<string, OldWording> = {
   'tenant_sql.result_unknown': [503, 'ResultUnknown'],
   'account.already_deleted': [400, 'AlreadyDeleted'],
   'service_account.already_deleted': [400, 'AlreadyDeleted'],
   'api_key.already_revoked': [400, 'AlreadyDeleted'],
-  'group.already_deleted': [400, 'AlreadyDeleted'],
   'user.already_deleted': [400, 'AlreadyDeleted'],
-};
-
-const KINDS: Record<Failure['kind'], string> = {
-  invalid: 'ValidationError',
-  unauthenticated: 'Unauthorized',
-  forbidden: 'Forbidden',
-  missing: 'NotFound',
-  conflict: 'AlreadyExists',
-  too_large: 'PayloadTooLarge',
-  too_many: 'RateLimitExceeded',
-  malformed: 'BadRequest',
-  unavailable: 'ServiceUnavailable',
 };
 
 export const surface: Surface = {
@@ -38,6 +21,9 @@ export const surface: Surface = {
   description:
     'Identity and access for automation. Service accounts call it with signed requests; the README tells how to sign.',
   credential: 'signature',
+  wordedAs: 'organization',
+  families: ORGANIZATION_FAMILIES,
+  codeMember: 'error',
   errorBody: z
     .object({
       error: z.string().meta({ examples: ['NotFound'] }),
@@ -49,14 +35,13 @@ export const surface: Surface = {
     })
     .meta({ id: 'OrganizationError' }),
   word(failure) {
-    const [status, code, message] = REASONS[failure.reason] ?? [STATUS[failure.kind], KINDS[failure.kind]];
+    const old = REASONS[failure.reason];
+    const { status, code, message, details } = old
+      ? { status: old[0], code: old[1], message: old[2], details: undefined }
+      : wordingOf(this, failure);
     return {
       status,
-      body: {
-        error: code,
-        message: message ?? failure.message,
-        details: detailsOf(failure) ?? {},
-      },
+      body: { error: code, message: message ?? failure.message, details: details ?? detailsOf(failure) ?? {} },
     };
   },
   internalError: { error: 'InternalError', message: 'Something went wrong on our side.', details: {} },

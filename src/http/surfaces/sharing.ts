@@ -2,15 +2,15 @@ import { z } from 'zod';
 import type { OutsiderActor, UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, REQUEST_REASONS, STATUS, type Surface, UPPER_CASE_CODES, type Wording } from '../surface.ts';
+import { CONSOLE_FAMILIES, detailsOf, type OldWording, REQUEST_REASONS, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people of the company call with their session token. */
-export const endpoint = endpointFor<UserActor>();
+export const endpoint = endpointFor<'sharing', UserActor>();
 
 /** Endpoints of the portal: outsiders call them with a token of their own, people of the company with their session's. */
-export const portalEndpoint = endpointFor<UserActor | OutsiderActor>();
+export const portalEndpoint = endpointFor<'sharing', UserActor | OutsiderActor>();
 
-const REASONS: Record<string, Wording> = {
+const REASONS: Record<string, OldWording> = {
   ...REQUEST_REASONS,
   'token.invalid': [401, 'TOKEN_INVALID'],
   'share.sign_in_needed': [401, 'AUTH_REQUIRED'],
@@ -27,7 +27,6 @@ const REASONS: Record<string, Wording> = {
   'dashboard.not_found': [404, 'NOT_FOUND', 'There is no such dashboard.'],
   'visualization.not_found': [404, 'NOT_FOUND', 'There is no such visualization.'],
   'user.not_found': [404, 'NOT_FOUND', 'There is no such user.'],
-  'group.not_found': [404, 'NOT_FOUND', 'There is no such group.'],
   'people_sql.failed': [422, 'DB_QUERY_ERROR'],
   'people_sql.refused': [422, 'DB_QUERY_ERROR'],
   'people_sql.timeout': [422, 'DB_QUERY_ERROR'],
@@ -41,15 +40,21 @@ export const surface: Surface = {
   description:
     "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session token, an outsider's, or a token in the path.",
   credential: 'bearer',
+  wordedAs: 'sharing',
+  families: CONSOLE_FAMILIES,
+  codeMember: 'error_code',
   errorBody: z
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })
     .meta({ id: 'SharingError' }),
   word(failure) {
-    const [status, code, message] = REASONS[failure.reason] ?? [STATUS[failure.kind], UPPER_CASE_CODES[failure.kind]];
-    const details = detailsOf(failure);
+    const old = REASONS[failure.reason];
+    const { status, code, message, details } = old
+      ? { status: old[0], code: old[1], message: old[2], details: undefined }
+      : wordingOf(this, failure);
+    const told = details ?? detailsOf(failure);
     return {
       status,
-      body: { error_code: code, message: message ?? failure.message, ...(details !== undefined && { details }) },
+      body: { error_code: code, message: message ?? failure.message, ...(told !== undefined && { details: told }) },
     };
   },
   internalError: { error_code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },

@@ -1,11 +1,11 @@
 import { errors, SignJWT } from 'jose';
+import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { newestSecret, secretOf } from '../../platform/secrets.ts';
-import { invalidToken } from '../sign-in/service.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
 
 const ISSUER = 'data-console-api';

@@ -15,8 +15,8 @@ import {
 } from '../viewing/service.ts';
 import { type Embedded, type EmbedViewer, embedOptions, executeEmbed, rulesOfEmbed } from './token.ts';
 
-const dashboardEndpoint = endpointFor<UserActor, EmbedViewer<Exhibit & { type: 'dashboard' }>>();
-const visualizationEndpoint = endpointFor<UserActor, EmbedViewer>();
+const dashboardEndpoint = endpointFor<'sharing', UserActor, EmbedViewer<Exhibit & { type: 'dashboard' }>>();
+const visualizationEndpoint = endpointFor<'sharing', UserActor, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
 

@@ -1,6 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
-import { unlessOvertaken } from '../../db/overtaken.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { MAX_PARAMETERS } from '../../kernel/parameters.ts';
@@ -35,7 +35,7 @@ export interface Embed {
  * @throws Failure `access.denied`, `dashboard.not_found`, `visualization.not_found`, validation
  */
 export function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
-  return unlessOvertaken(() => tryGenerateEmbed(ctx, type, id, wanted));
+  return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
 }
 
 /** Undefined when the dashboard has changed since it was looked at: something else may stand on it. */

@@ -1,4 +1,5 @@
 import type { ViewerActor } from '../../access/actors.ts';
+import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -6,7 +7,6 @@ import type { TargetType } from '../../kernel/share-event.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { recordHappening } from '../share-activity/service.ts';
-import { invalidToken } from '../sign-in/service.ts';
 import {
   dashboardExhibit,
   dashboardReads,

@@ -1,69 +1,80 @@
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
-export const groupNotFound = (field: 'id' | 'group_ids' = 'id', ids?: string[]) =>
-  new Failure('missing', 'group.not_found', {
+/** @param field the field that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
+export const groupNotFound = defineFailure('group.not_found', {
+  kind: 'missing',
+  detail: (field: 'id' | 'group_ids' = 'id', ids?: string[]) => ({
     message: 'There is no such group.',
     field,
     reason: 'not_found',
     ...(ids && { ids }),
-  });
+  }),
+  says: { organization: 'NotFound', console: 'GROUP_NOT_FOUND', sharing: 'NOT_FOUND' },
+});
 
-export const groupAlreadyDeleted = () =>
-  new Failure('missing', 'group.already_deleted', {
-    message: 'This group is already deleted.',
-    field: 'id',
-    reason: 'already_deleted',
-  });
+export const groupAlreadyDeleted = defineFailure('group.already_deleted', {
+  kind: 'missing',
+  detail: { message: 'This group is already deleted.', field: 'id', reason: 'already_deleted' },
+  says: {
+    organization: { status: 400, code: 'AlreadyDeleted' },
+    // As if it had never been there.
+    console: {
+      code: 'GROUP_NOT_FOUND',
+      message: 'There is no such group.',
+      details: { field: 'id', reason: 'not_found' },
+    },
+  },
+});
 
-export const groupNameTaken = () =>
-  new Failure('conflict', 'group.name_taken', {
-    message: 'A group of this name exists already.',
-    field: 'name',
-    reason: 'taken',
-  });
+export const groupNameTaken = defineFailure('group.name_taken', {
+  kind: 'conflict',
+  detail: { message: 'A group of this name exists already.', field: 'name', reason: 'taken' },
+  says: { organization: 'AlreadyExists', console: 'GROUP_NAME_DUPLICATE' },
+});
 
-export const groupSlugTaken = () =>
-  new Failure('conflict', 'group.slug_taken', {
-    message: 'A group of this slug exists already.',
-    field: 'slug',
-    reason: 'taken',
-  });
+export const groupSlugTaken = defineFailure('group.slug_taken', {
+  kind: 'conflict',
+  detail: { message: 'A group of this slug exists already.', field: 'slug', reason: 'taken' },
+  says: { organization: 'AlreadyExists', console: 'GROUP_SLUG_DUPLICATE' },
+});
 
-export const globalGroupNotDeletable = () =>
-  new Failure('conflict', 'group.global_not_deletable', {
-    message: 'A global group cannot be deleted.',
-    field: 'id',
-    reason: 'is_global',
-  });
+export const globalGroupNotDeletable = defineFailure('group.global_not_deletable', {
+  kind: 'conflict',
+  detail: { message: 'A global group cannot be deleted.', field: 'id', reason: 'is_global' },
+  says: { organization: 'AlreadyExists', console: { status: 400, code: 'CANNOT_DELETE_GLOBAL' } },
+});
 
-export const globalGroupNotModifiable = () =>
-  new Failure('conflict', 'group.global_not_modifiable', {
+export const globalGroupNotModifiable = defineFailure('group.global_not_modifiable', {
+  kind: 'conflict',
+  detail: {
     message: 'Name, slug and description of a global group cannot be changed.',
     field: 'id',
     reason: 'is_global',
-  });
+  },
+  says: { organization: 'AlreadyExists', console: { status: 400, code: 'CANNOT_MODIFY_GLOBAL' } },
+});
 
-export const bindingNotFound = () =>
-  new Failure('missing', 'group_binding.not_found', {
-    message: 'This group has no such binding.',
-    field: 'binding_id',
-    reason: 'not_found',
-  });
+export const bindingNotFound = defineFailure('group_binding.not_found', {
+  kind: 'missing',
+  detail: { message: 'This group has no such binding.', field: 'binding_id', reason: 'not_found' },
+  says: { organization: 'NotFound' },
+});
 
-export const bindingExists = () =>
-  new Failure('conflict', 'group_binding.exists', {
+export const bindingExists = defineFailure('group_binding.exists', {
+  kind: 'conflict',
+  detail: {
     message: 'This principal is in the group within this account already.',
     field: 'principal_id',
     reason: 'taken',
-  });
+  },
+  says: { organization: 'AlreadyExists' },
+});
 
 export const outsideOwnAccount = () =>
   invalid([{ field: 'account_id', message: 'must be the account that the service account belongs to' }]);
 
-export const policyNotAttached = () =>
-  new Failure('missing', 'group_policy.not_found', {
-    message: 'This policy is not attached to the group.',
-    field: 'policy_id',
-    reason: 'not_found',
-  });
+export const policyNotAttached = defineFailure('group_policy.not_found', {
+  kind: 'missing',
+  detail: { message: 'This policy is not attached to the group.', field: 'policy_id', reason: 'not_found' },
+  says: { organization: 'NotFound', console: 'POLICY_NOT_FOUND' },
+});

@@ -1,8 +1,17 @@
 import { z } from 'zod';
+import { administratorsOnly, grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
+import {
+  globalGroupNotDeletable,
+  globalGroupNotModifiable,
+  groupAlreadyDeleted,
+  groupNameTaken,
+  groupNotFound,
+  groupSlugTaken,
+} from './failures.ts';
 import { changeGroup, createGroup, deleteGroup, getGroup, listGroups } from './service.ts';
 import { organizationGroupView, viewOrganizationGroup } from './views.ts';
 
@@ -15,10 +24,12 @@ export const organizationGroupEndpoints = [
       method: 'get',
       path: '/groups',
       access: 'groups:ListGroups',
+      operationId: 'listOrganizationGroups',
       summary: 'List groups',
       description: '`include_deleted=true` is for administrators.',
       query: listQuery(['created_at', 'updated_at', 'name']).extend({ include_deleted: queryFlag }),
       returns: ok(listOf(organizationGroupView)),
+      fails: [administratorsOnly],
     },
     async ({ ctx, query }) =>
       list(
@@ -31,8 +42,10 @@ export const organizationGroupEndpoints = [
       method: 'get',
       path: '/groups/{id}',
       access: 'groups:GetGroup',
+      operationId: 'getOrganizationGroup',
       summary: 'Get a group',
       returns: ok(organizationGroupView),
+      fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewOrganizationGroup(await getGroup(ctx, params.id)),
   ),
@@ -41,10 +54,12 @@ export const organizationGroupEndpoints = [
       method: 'post',
       path: '/groups',
       access: 'groups:CreateGroup',
+      operationId: 'createOrganizationGroup',
       summary: 'Create a group',
       description: 'On the console it has a slug made from its name, and no roles.',
       body: groupInput,
       returns: created(organizationGroupView),
+      fails: [groupNameTaken, groupSlugTaken],
     },
     async ({ ctx, body }) => viewOrganizationGroup(await createGroup(ctx, body)),
   ),
@@ -53,10 +68,12 @@ export const organizationGroupEndpoints = [
       method: 'patch',
       path: '/groups/{id}',
       access: 'groups:UpdateGroup',
-      summary: 'Change a group',
-      description: 'A global group keeps its name and description (409).',
+      operationId: 'updateOrganizationGroup',
+      summary: 'Update a group',
+      description: 'A global group keeps its name and description.',
       body: groupChanges,
       returns: ok(organizationGroupView),
+      fails: [groupNotFound, groupNameTaken, groupSlugTaken, globalGroupNotModifiable],
     },
     async ({ ctx, params, body }) => viewOrganizationGroup(await changeGroup(ctx, params.id, body)),
   ),
@@ -65,11 +82,12 @@ export const organizationGroupEndpoints = [
       method: 'delete',
       path: '/groups/{id}',
       access: 'groups:DeleteGroup',
+      operationId: 'deleteOrganizationGroup',
       summary: 'Delete a group',
       description:
-        'Its memberships and attachments are removed; its members and policies stay. A global group cannot be deleted (409). ' +
-        '403 when the group denies what the caller may not do: its members would gain that.',
+        'Its memberships and attachments are removed; its members and policies stay. A group that denies what the caller may not do is refused: its members would gain that.',
       returns: noContent,
+      fails: [groupNotFound, groupAlreadyDeleted, globalGroupNotDeletable, grantExceeds],
     },
     ({ ctx, params }) => deleteGroup(ctx, params.id),
   ),

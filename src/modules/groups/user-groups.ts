@@ -3,8 +3,8 @@ import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { idList } from '../../db/id-list.ts';
-import { unlessOvertaken } from '../../db/overtaken.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
 import { joinGroups, leaveGroups, selectGroupsOfUser, thoseAndGroupsOfUser } from './user-group-store.ts';
@@ -71,7 +71,7 @@ function change(
   planOf: (current: string[]) => Plan,
 ): Promise<UserInGroups> {
   const { companyId } = ctx.actor;
-  return unlessOvertaken(async () => {
+  return retryOnConcurrentChange(async () => {
     const [[user], memberships, ...found] = await ctx.db.batch([
       selectUser(ctx.db, companyId, userId),
       selectGroupsOfUser(ctx.db, companyId, userId),

@@ -2,7 +2,7 @@ import type { Grants } from '../../access/evaluation.ts';
 import { requireWithinReach } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { unlessOvertaken } from '../../db/overtaken.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import type { LegacyPermission } from '../../kernel/legacy.ts';
 import { onlyOwnCompany, permissionNotFound } from './failures.ts';
 import {
@@ -59,7 +59,7 @@ export async function changePermission(
 ): Promise<Permission> {
   const { companyId } = ctx.actor;
   if (changes.target) requireOwnTarget(ctx, changes.target);
-  return unlessOvertaken(async () => {
+  return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
     requireWithinReach(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
     const [[changed]] = await commit(ctx.db, [updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() })]);

@@ -1,7 +1,7 @@
 import { requireWritable } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { unlessOvertaken } from '../../db/overtaken.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
@@ -90,7 +90,7 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
   if (systemPolicy(id)) throw policyNotModifiable();
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
   if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
-  return unlessOvertaken(async () => {
+  return retryOnConcurrentChange(async () => {
     const { document: before } = await ownRecord(ctx, id);
     if (changes.document) requireWritable(ctx.actor, changes.document, before);
     const set = { ...changes, updatedAt: ctx.now() };

@@ -1,5 +1,6 @@
 import { errors } from 'jose';
 import type { OutsiderActor } from '../../access/actors.ts';
+import { invalidToken } from '../../access/failures.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/random.ts';
@@ -12,7 +13,6 @@ import { membershipsOfEmail } from '../share-contexts/service.ts';
 import {
   authenticateBearer,
   CODE_MINUTES,
-  invalidToken,
   newSession,
   prepareCode,
   prepareRotation,

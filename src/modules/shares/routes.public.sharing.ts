@@ -13,7 +13,7 @@ import {
 } from '../viewing/service.ts';
 import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
 
-const endpoint = endpointFor<UserActor, ShareViewer>();
+const endpoint = endpointFor<'sharing', UserActor, ShareViewer>();
 const access = { token: 'share' } as const;
 const path = '/api/v1/public/shares/{token}';
 

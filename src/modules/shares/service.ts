@@ -1,6 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
-import { unlessOvertaken } from '../../db/overtaken.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
@@ -70,7 +70,7 @@ export function createShare(
   dashboardId: string,
   terms: NewShare,
 ): Promise<CountedShare & { token: string }> {
-  return unlessOvertaken(() => tryCreateShare(ctx, dashboardId, terms));
+  return retryOnConcurrentChange(() => tryCreateShare(ctx, dashboardId, terms));
 }
 
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
@@ -119,7 +119,7 @@ const STANDARD_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false
  */
 export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<CountedShare> {
   const { name: _name, ...more } = changes;
-  const stored = await unlessOvertaken(async () => {
+  const stored = await retryOnConcurrentChange(async () => {
     const share = await shareFor(ctx, id);
     if (share.revokedAt !== null) throw shareRevoked();
     const exhibit = (await loadExhibit(ctx, 'dashboard', share.dashboardId)) as Exhibit & { type: 'dashboard' };

@@ -1,5 +1,6 @@
 import type { AnonymousActor, UserActor } from '../../access/actors.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
+import { invalidToken } from '../../access/failures.ts';
 import { requireWithinReach } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, UserContext } from '../../context.ts';
@@ -13,7 +14,6 @@ import { newBackupCodes } from './backup-codes.ts';
 import type { SignedIn } from './complete.ts';
 import { encryptSecret, proofOf } from './factor-codes.ts';
 import {
-  invalidToken,
   noSecondFactor,
   ownersSecondFactor,
   ownSecondFactor,

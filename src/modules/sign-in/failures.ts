@@ -76,6 +76,3 @@ export const sessionNotFound = () =>
     field: 'id',
     reason: 'not_found',
   });
-
-export const invalidToken = () =>
-  new Failure('unauthenticated', 'token.invalid', { message: 'The token is missing, invalid or expired.' });

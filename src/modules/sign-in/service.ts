@@ -1,4 +1,5 @@
 import { compileAccess } from '../../access/evaluation.ts';
+import { invalidToken } from '../../access/failures.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwords.ts';
@@ -7,14 +8,14 @@ import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
 import { completeSignIn, type SignInResult } from './complete.ts';
-import { invalidToken, wrongCredentials } from './failures.ts';
+import { wrongCredentials } from './failures.ts';
 import { noteSessionUse } from './sessions.ts';
 import { requireWayBesideSso } from './sso-only.ts';
 import { verifyAccessToken } from './tokens.ts';
 
 export { completeSignIn, type PendingSecondFactor, type SignedIn, type SignInResult } from './complete.ts';
 export { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
-export { invalidToken, wrongEmailedCode } from './failures.ts';
+export { wrongEmailedCode } from './failures.ts';
 export { mailCode } from './passwordless.ts';
 export { purgeSignIns } from './purge.ts';
 export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';

@@ -1,3 +1,4 @@
+import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
 import { logError } from '../../platform/log.ts';
@@ -13,7 +14,7 @@ import {
 } from '../sessions/queries.ts';
 import { endSignInsUnderWay, noteSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
 import { networkHere } from './attempts.ts';
-import { invalidToken, overtaken, sessionNotFound } from './failures.ts';
+import { overtaken, sessionNotFound } from './failures.ts';
 import { noteNetwork } from './network-store.ts';
 import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 import { ACCESS_SECONDS, secondsUntil, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';

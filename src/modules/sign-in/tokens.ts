@@ -1,7 +1,7 @@
 import { errors, importJWK, type JWK, SignJWT } from 'jose';
+import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { verifyJwt } from '../../platform/jwt.ts';
-import { invalidToken } from './failures.ts';
 
 const ISSUER = 'data-console-api';
 /** Whom a token is for: people of the company, or outsiders in the portal. A token of one is nothing to the other. */

@@ -1,6 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { unlessOvertaken } from '../../db/overtaken.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
@@ -57,7 +57,7 @@ export async function configurationOf(
  * @throws Failure invalid, naming the members at fault
  */
 export async function putCompanyConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration> {
-  return unlessOvertaken(() => storeConfiguration(ctx, input));
+  return retryOnConcurrentChange(() => storeConfiguration(ctx, input));
 }
 
 /** @returns undefined when the secret that was to stay has been replaced meanwhile */

@@ -1,4 +1,5 @@
 import { decide } from '../../access/evaluation.ts';
+import { accessDenied } from '../../access/failures.ts';
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
 import type { Action } from '../../kernel/actions.ts';
@@ -21,12 +22,9 @@ export function denials(
   const isDenied = (action: Action, id: string) =>
     decide(actor.access, action, resourceArn(action, actor.companyId, id)).decided_by.kind === 'deny';
   return new Map(
-    ids.flatMap((id) => actions.filter((action) => isDenied(action, id)).map((each) => [id, denied(each)])),
+    ids.flatMap((id) => actions.filter((action) => isDenied(action, id)).map((each) => [id, accessDenied(each)])),
   );
 }
-
-const denied = (action: Action) =>
-  new Failure('forbidden', 'access.denied', { message: `This needs the permission ${action}.`, action });
 
 /**
  * Who shares a dashboard shares what stands on it, and nobody shows others what they are denied themselves.

@@ -1,0 +1,49 @@
+import type { Action } from '../kernel/actions.ts';
+import { defineFailure } from '../kernel/failure.ts';
+
+/** The same wherever a credential is missing, wrong or at its end: whoever asks learns no more. */
+export const invalidToken = defineFailure('token.invalid', {
+  kind: 'unauthenticated',
+  detail: { message: 'The token is missing, invalid or expired.' },
+  says: {
+    organization: 'Unauthorized',
+    console: 'UNAUTHORIZED',
+    sharing: 'TOKEN_INVALID',
+    'managed-tables': { message: 'Token ausente, inválido ou expirado.' },
+  },
+});
+
+const FORBIDDEN = {
+  organization: 'Forbidden',
+  console: 'FORBIDDEN',
+  sharing: 'FORBIDDEN',
+  'managed-tables': { message: 'Você não tem permissão para realizar esta ação.' },
+} as const;
+
+/** `resource` is the ARN that was asked about, where one was. */
+export const accessDenied = defineFailure('access.denied', {
+  kind: 'forbidden',
+  detail: (action: Action, resource?: string) => ({
+    message: `This needs the permission ${action}.`,
+    action,
+    ...(resource !== undefined && { resource }),
+  }),
+  says: FORBIDDEN,
+});
+
+export const administratorsOnly = defineFailure('access.administrators_only', {
+  kind: 'forbidden',
+  detail: { message: 'Only administrators may do this.' },
+  says: FORBIDDEN,
+});
+
+/** A grant of more than the caller has: nobody gives what they lack. */
+export const grantExceeds = defineFailure('access.grant_exceeds', {
+  kind: 'forbidden',
+  detail: ({ action, resource }: { action: Action; resource: string }) => ({
+    message: `This would give ${action} on ${resource}, which is more than you have yourself.`,
+    action,
+    resource,
+  }),
+  says: FORBIDDEN,
+});

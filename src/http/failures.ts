@@ -1,0 +1,94 @@
+import { accessDenied, administratorsOnly, invalidToken } from '../access/failures.ts';
+import { defineFailure, type FailureType, invalidInput, type SurfaceName } from '../kernel/failure.ts';
+import { type Access, actionOf, type Contract } from './endpoint.ts';
+import type { Credential } from './surface.ts';
+
+export const malformedJson = defineFailure('request.malformed_json', {
+  kind: 'malformed',
+  detail: { message: 'The body is not valid JSON.' },
+  says: {
+    organization: 'BadRequest',
+    console: 'INVALID_JSON',
+    sharing: 'INVALID_JSON',
+    'managed-tables': { message: 'O corpo da requisição não é um JSON válido.' },
+  },
+});
+
+export const notJson = defineFailure('request.not_json', {
+  kind: 'malformed',
+  detail: { message: 'Send the body as JSON, with Content-Type: application/json.' },
+  says: {
+    organization: 'BadRequest',
+    console: 'BAD_REQUEST',
+    sharing: 'BAD_REQUEST',
+    'managed-tables': { message: 'Envie o corpo como JSON, com Content-Type: application/json.' },
+  },
+});
+
+export const tooDeep = defineFailure('request.too_deep', {
+  kind: 'malformed',
+  detail: (levels: number) => ({ message: `The body is nested more than ${levels} levels deep.` }),
+  says: {
+    organization: 'BadRequest',
+    console: 'BAD_REQUEST',
+    sharing: 'BAD_REQUEST',
+    'managed-tables': { message: 'O corpo da requisição tem níveis demais de listas e objetos aninhados.' },
+  },
+});
+
+export const bodyTooLarge = defineFailure('request.too_large', {
+  kind: 'too_large',
+  detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.`, limit }),
+  says: {
+    organization: 'PayloadTooLarge',
+    console: 'PAYLOAD_TOO_LARGE',
+    sharing: 'PAYLOAD_TOO_LARGE',
+    'managed-tables': { message: 'O corpo da requisição excede o tamanho permitido.' },
+  },
+});
+
+export const unknownRoute = defineFailure('request.unknown_route', {
+  kind: 'missing',
+  detail: { message: 'There is no such route.' },
+  says: {
+    organization: 'NotFound',
+    console: 'NOT_FOUND',
+    sharing: 'NOT_FOUND',
+    'managed-tables': { message: 'Rota não encontrada.' },
+  },
+});
+
+export const wrongMethod = defineFailure('request.wrong_method', {
+  kind: 'missing',
+  detail: (allowed: string[]) => ({ message: 'This method is not available on this route.', allowed }),
+  says: {
+    organization: { status: 405, code: 'MethodNotAllowed' },
+    console: { status: 405, code: 'METHOD_NOT_ALLOWED' },
+    sharing: { status: 405, code: 'METHOD_NOT_ALLOWED' },
+    'managed-tables': { status: 405, message: 'Método não permitido nesta rota.' },
+  },
+});
+
+/** What every route with such a declaration can answer, besides the failures that its contract lists. */
+export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
+  const { access, body, query, only } = contract;
+  const credential = contract.credential ?? surfaces;
+  const isSigned = needsCredential(access) && credential === 'signature';
+  return [
+    ...(body ? [malformedJson, notJson, tooDeep] : []),
+    ...(body || isSigned ? [bodyTooLarge] : []),
+    ...(body || query ? [invalidInput] : []),
+    ...(needsCredential(access) ? [invalidToken] : []),
+    ...(asksForAction(access) ? [accessDenied] : []),
+    ...(access === 'administrator' || only ? [administratorsOnly] : []),
+  ];
+}
+
+const needsCredential = (access: Access): boolean =>
+  access !== 'public' &&
+  access !== 'optional' &&
+  access !== 'pending' &&
+  !(typeof access === 'object' && 'token' in access);
+
+const asksForAction = (access: Access): boolean =>
+  actionOf(access) !== null || (typeof access === 'object' && 'decidedBy' in access);
