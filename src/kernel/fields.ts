@@ -4,9 +4,9 @@ import { z } from 'zod';
 export const timestamp = z.iso.datetime().meta({ examples: ['2026-01-31T12:00:00.000Z'] });
 
 /** Milliseconds since the epoch as ISO 8601. */
-export const isoMoment = (ms: number): string => new Date(ms).toISOString();
+export const isoTimestamp = (ms: number): string => new Date(ms).toISOString();
 
-export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoMoment(ms));
+export const isoTimestampOrNull = (ms: number | null): string | null => (ms === null ? null : isoTimestamp(ms));
 
 const METADATA_KEYS = 50;
 const METADATA_BYTES = 16 * 1024;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, metadata, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, metadata, timestamp } from '../../kernel/fields.ts';
 import type { Account } from './service.ts';
 
 /** An account as the organization API shows it. */
@@ -24,7 +24,7 @@ export const viewAccount = (record: Account): z.input<typeof accountView> => ({
   is_default: record.isDefault,
   is_active: record.isActive,
   metadata: record.metadata,
-  created_at: isoMoment(record.createdAt),
-  updated_at: isoMoment(record.updatedAt),
-  deleted_at: isoOrNull(record.deletedAt),
+  created_at: isoTimestamp(record.createdAt),
+  updated_at: isoTimestamp(record.updatedAt),
+  deleted_at: isoTimestampOrNull(record.deletedAt),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import type { AuditEvent } from './service.ts';
 
 /** A request as administrators see it. */
@@ -31,7 +31,7 @@ export const auditEventView = z
 export const viewAuditEvent = (event: AuditEvent & { companyId: string }): z.input<typeof auditEventView> => ({
   id: event.id,
   correlation_id: event.correlationId,
-  occurred_at: isoMoment(event.occurredAt),
+  occurred_at: isoTimestamp(event.occurredAt),
   organization_id: event.companyId,
   principal_type: event.principalType,
   principal_id: event.principalId,

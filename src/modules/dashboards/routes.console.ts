@@ -3,7 +3,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { executionSchema, isAuthor, viewExecution } from '../visualizations/service.ts';
 import { dashboardChanges, definitionMembers, newDashboard } from './definition.ts';
 import {
@@ -37,8 +37,8 @@ const view = (dashboard: Dashboard): z.input<typeof dashboardRecord> => ({
   layout: dashboard.layout,
   filters: dashboard.filters,
   created_by_user_id: dashboard.createdByUserId,
-  created_at: isoMoment(dashboard.createdAt),
-  updated_at: isoMoment(dashboard.updatedAt),
+  created_at: isoTimestamp(dashboard.createdAt),
+  updated_at: isoTimestamp(dashboard.updatedAt),
 });
 
 export const dashboardEndpoints = [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import { endpointFor, ok, written } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import {
   type Exhibit,
   embedOptionsView,
@@ -31,7 +31,7 @@ const infoOf = (shown: Embedded) => ({
     hide_header: false,
     hide_controls: false,
   },
-  expires_at: isoMoment(shown.claims.expiresAt),
+  expires_at: isoTimestamp(shown.claims.expiresAt),
 });
 const subject = (shown: Embedded) => viewSubject(shown.exhibit, rulesOfEmbed(shown));
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { created, noContent } from '../../http/endpoint.ts';
 import { valuesBySlug } from '../../http/execute-body.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
 import { origin } from '../viewing/service.ts';
 import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
@@ -40,7 +40,7 @@ const embedView = z.object({ token: z.string(), url: z.string(), expires_at: tim
 const viewEmbed = ({ token, url, expiresAt }: Embed): z.input<typeof embedView> => ({
   token,
   url,
-  expires_at: isoMoment(expiresAt),
+  expires_at: isoTimestamp(expiresAt),
 });
 
 export const embedEndpoints = [

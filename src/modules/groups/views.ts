@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
 import type { GroupBinding, GroupWithCounts } from './service.ts';
 
@@ -25,9 +25,9 @@ export const viewOrganizationGroup = (group: GroupWithCounts): z.input<typeof or
   organization_id: group.companyId,
   attached_policies: group.policyIds,
   member_count: group.memberCount,
-  created_at: isoMoment(group.createdAt),
-  updated_at: isoMoment(group.updatedAt),
-  deleted_at: isoOrNull(group.deletedAt),
+  created_at: isoTimestamp(group.createdAt),
+  updated_at: isoTimestamp(group.updatedAt),
+  deleted_at: isoTimestampOrNull(group.deletedAt),
 });
 
 /** A group as the console shows it. */
@@ -57,8 +57,8 @@ export const viewConsoleGroup = (group: GroupWithCounts): z.input<typeof console
   roles: group.roles.map(({ name, target, actions }) => ({ name, target, actions: [...actions] })),
   permissionIds: group.permissionIds,
   attached_policies: group.policyIds,
-  created_at: isoMoment(group.createdAt),
-  updated_at: isoMoment(group.updatedAt),
+  created_at: isoTimestamp(group.createdAt),
+  updated_at: isoTimestamp(group.updatedAt),
 });
 
 /** A membership as the organization API shows it. */
@@ -79,5 +79,5 @@ export const viewGroupBinding = (binding: GroupBinding): z.input<typeof groupBin
   principal_type: binding.principalType,
   principal_id: binding.principalId,
   account_id: binding.accountId,
-  created_at: isoMoment(binding.createdAt),
+  created_at: isoTimestamp(binding.createdAt),
 });

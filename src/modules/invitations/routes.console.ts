@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { displayName, email, idsInput, isoMoment } from '../../kernel/fields.ts';
+import { displayName, email, idsInput, isoTimestamp } from '../../kernel/fields.ts';
 import { newPassword } from '../users/fields.ts';
 import { statusOf } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
@@ -33,7 +33,7 @@ export const invitationEndpoints = [
     },
     async ({ ctx, body }) => {
       const invited = await inviteUser(ctx, body);
-      return { ...viewConsoleUser(invited), invitation_expires_at: isoMoment(invited.expiresAt) };
+      return { ...viewConsoleUser(invited), invitation_expires_at: isoTimestamp(invited.expiresAt) };
     },
   ),
   endpoint(

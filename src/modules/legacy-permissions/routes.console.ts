@@ -3,7 +3,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { ALL_SERVICES, type Service } from '../../kernel/actions.ts';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
 import {
@@ -65,8 +65,8 @@ const viewPermission = (permission: Permission): z.input<typeof permissionView> 
   description: permission.description,
   target: permission.target,
   actions: [...permission.actions],
-  created_at: isoMoment(permission.createdAt),
-  updated_at: isoMoment(permission.updatedAt),
+  created_at: isoTimestamp(permission.createdAt),
+  updated_at: isoTimestamp(permission.updatedAt),
 });
 
 export const permissionEndpoints = [

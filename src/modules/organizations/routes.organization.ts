@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
-import { displayName, email, isoMoment, slug, timestamp } from '../../kernel/fields.ts';
+import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
@@ -26,7 +26,7 @@ const viewFounded = (founded: Awaited<ReturnType<typeof foundCompany>>): z.input
     id: founded.company.id,
     name: founded.company.name,
     slug: founded.company.slug,
-    created_at: isoMoment(founded.company.createdAt),
+    created_at: isoTimestamp(founded.company.createdAt),
   },
   owner: { id: founded.owner.id, email: founded.owner.email, name: founded.owner.name },
   default_account: viewAccount(founded.account),

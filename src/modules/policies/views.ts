@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { POLICY_LIMITS, POLICY_VERSION, type PolicyDocument, validateDocument } from '../../kernel/policy-document.ts';
 import type { ReachingPolicy } from './explanation.ts';
 import type { Policy } from './policy.ts';
@@ -55,8 +55,8 @@ export const viewPolicy = (policy: Policy): z.input<typeof policyView> => ({
   type: policy.type,
   document: policy.document,
   is_deprecated: false,
-  created_at: isoMoment(policy.createdAt),
-  updated_at: isoMoment(policy.updatedAt),
+  created_at: isoTimestamp(policy.createdAt),
+  updated_at: isoTimestamp(policy.updatedAt),
 });
 
 /** A policy that reaches the caller. */

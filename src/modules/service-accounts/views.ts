@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, metadata, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, metadata, timestamp } from '../../kernel/fields.ts';
 import type { ApiKey, ServiceAccount } from './service.ts';
 
 /** A service account as the organization API shows it. */
@@ -27,10 +27,10 @@ export const viewServiceAccount = (record: ServiceAccount): z.input<typeof servi
   organization_id: record.companyId,
   is_active: record.isActive,
   metadata: record.metadata,
-  created_at: isoMoment(record.createdAt),
-  updated_at: isoMoment(record.updatedAt),
-  last_used_at: isoOrNull(record.lastUsedAt),
-  deleted_at: isoOrNull(record.deletedAt),
+  created_at: isoTimestamp(record.createdAt),
+  updated_at: isoTimestamp(record.updatedAt),
+  last_used_at: isoTimestampOrNull(record.lastUsedAt),
+  deleted_at: isoTimestampOrNull(record.deletedAt),
 });
 
 const apiKeyShape = z.object({
@@ -55,8 +55,8 @@ export const viewApiKey = (record: ApiKey): z.input<typeof apiKeyView> => ({
   access_key: record.accessKey,
   description: record.description,
   service_account_id: record.serviceAccountId,
-  expires_at: isoMoment(record.expiresAt),
+  expires_at: isoTimestamp(record.expiresAt),
   is_active: record.isActive,
-  created_at: isoMoment(record.createdAt),
-  last_used_at: isoOrNull(record.lastUsedAt),
+  created_at: isoTimestamp(record.createdAt),
+  last_used_at: isoTimestampOrNull(record.lastUsedAt),
 });

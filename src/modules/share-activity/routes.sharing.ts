@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
 import {
   type Analytics,
@@ -62,7 +62,7 @@ const eventView = z
 const viewEvent = (event: ShareEvent): z.input<typeof eventView> => ({
   id: event.id,
   type: event.type,
-  occurred_at: isoMoment(event.occurredAt),
+  occurred_at: isoTimestamp(event.occurredAt),
   actor: { kind: event.actorKind, id: event.actorId, email: event.actorEmail },
   target_type: event.targetType,
   target_id: event.targetId,
@@ -95,7 +95,7 @@ const viewAnalytics = ({
 }: Analytics): z.input<typeof analyticsView> => ({
   totals,
   unique_viewers,
-  series: series.map(({ start, ...rest }) => ({ start: isoMoment(start), ...rest })),
+  series: series.map(({ start, ...rest }) => ({ start: isoTimestamp(start), ...rest })),
   top: tops,
 });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
-import { description, displayName, email, isoMoment, slug, timestamp } from '../../kernel/fields.ts';
+import { description, displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { TARGET_TYPES } from '../../kernel/share-event.ts';
 import { filterPolicies } from '../viewing/service.ts';
 import { addMember, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
@@ -48,8 +48,8 @@ const viewContext = (context: ShareContext): z.input<typeof contextView> => ({
   description: context.description,
   grants: context.grants,
   member_count: context.memberCount,
-  created_at: isoMoment(context.createdAt),
-  updated_at: isoMoment(context.updatedAt),
+  created_at: isoTimestamp(context.createdAt),
+  updated_at: isoTimestamp(context.updatedAt),
 });
 
 const memberView = z
@@ -67,7 +67,7 @@ const viewMember = (member: ShareMember): z.input<typeof memberView> => ({
   member_type: member.memberType,
   member_id: memberIdOf(member),
   email: member.email,
-  created_at: isoMoment(member.createdAt),
+  created_at: isoTimestamp(member.createdAt),
 });
 
 const memberId = z.string().min(1).max(64);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import { endpointFor, ok, written } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
-import { isoOrNull, timestamp } from '../../kernel/fields.ts';
+import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import {
   embedOptionsView,
   optionsQuery,
@@ -36,7 +36,7 @@ function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof
     share_type: share.shareType,
     dashboard: viewSubject(exhibit, rules),
     embed_options: share.embedOptions,
-    expires_at: isoOrNull(share.expiresAt),
+    expires_at: isoTimestampOrNull(share.expiresAt),
   };
 }
 

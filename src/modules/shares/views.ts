@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName, isoMoment, isoOrNull, timestamp } from '../../kernel/fields.ts';
+import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPolicies, origin } from '../viewing/service.ts';
 import { type CountedShare, type ShareTerms, statusOf } from './service.ts';
 
@@ -86,14 +86,14 @@ export const viewShare = (
   share_type: share.shareType,
   share_context_id: share.shareContextId,
   requires_auth: share.shareContextId !== null,
-  expires_at: isoOrNull(share.expiresAt),
+  expires_at: isoTimestampOrNull(share.expiresAt),
   embed_options: share.embedOptions,
   share_filter_policies: share.filterPolicies,
   status: statusOf(share, now()),
   ...(token !== undefined && { token, url: `${baseUrl}/p/${token}` }),
   created_by: share.createdByUserId,
-  created_at: isoMoment(share.createdAt),
-  updated_at: isoMoment(share.updatedAt),
-  last_accessed_at: isoOrNull(lastAccessedAt),
+  created_at: isoTimestamp(share.createdAt),
+  updated_at: isoTimestamp(share.updatedAt),
+  last_accessed_at: isoTimestampOrNull(lastAccessedAt),
   view_count: viewCount,
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { isoMoment, isoOrNull, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import type { Session } from '../sessions/queries.ts';
 import { newPassword, triedPassword } from '../users/fields.ts';
 import { changePassword } from './change-password.ts';
@@ -22,8 +22,8 @@ const viewSession =
   (currentId: string) =>
   (session: Session): z.input<typeof sessionView> => ({
     _id: session.id,
-    created_at: isoMoment(session.createdAt),
-    last_used_at: isoOrNull(session.lastUsedAt),
+    created_at: isoTimestamp(session.createdAt),
+    last_used_at: isoTimestampOrNull(session.lastUsedAt),
     ip: session.ip,
     user_agent: session.userAgent,
     current: session.id === currentId,

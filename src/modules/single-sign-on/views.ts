@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import type { Configuration, ConfigurationInput } from './configuration.ts';
 
 const MOST_REDIRECT_URIS = 20;
@@ -84,8 +84,8 @@ export function viewConfiguration(
     redirect_uris: redirectUris,
     jit_provisioning: jitProvisioning,
     callback_url: ours.callbackUrl,
-    created_at: isoMoment(createdAt),
-    updated_at: isoMoment(updatedAt),
+    created_at: isoTimestamp(createdAt),
+    updated_at: isoTimestamp(updatedAt),
   };
   if (provider.type === 'oidc') {
     return { type: 'oidc', issuer: provider.issuer, client_id: provider.clientId, ...shared };

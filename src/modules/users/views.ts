@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, metadata, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, metadata, timestamp } from '../../kernel/fields.ts';
 import { statusOf, type User, type UserWithGroups } from './service.ts';
 
 /** A user as the console shows it. */
@@ -34,7 +34,7 @@ export const viewConsoleUser = ({
   status: statusOf(user),
   teams: user.teams,
   group_ids: groupIds,
-  created_at: isoMoment(user.createdAt),
+  created_at: isoTimestamp(user.createdAt),
 });
 
 /** A user of a list. @param expanded whether the groups themselves are shown beside their ids */
@@ -80,8 +80,8 @@ export const viewOrganizationUser = (user: User): z.input<typeof organizationUse
   is_verified: user.isVerified,
   mfa_enabled: user.mfaEnabled,
   metadata: user.metadata,
-  created_at: isoMoment(user.createdAt),
-  updated_at: isoMoment(user.updatedAt),
-  last_login_at: isoOrNull(user.lastLoginAt),
-  deleted_at: isoOrNull(user.deletedAt),
+  created_at: isoTimestamp(user.createdAt),
+  updated_at: isoTimestamp(user.updatedAt),
+  last_login_at: isoTimestampOrNull(user.lastLoginAt),
+  deleted_at: isoTimestampOrNull(user.deletedAt),
 });

@@ -3,7 +3,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { isoMoment, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { isAuthor } from './access.ts';
 import { chart, newVisualization, parameterMembers, visualizationChanges } from './definition.ts';
 import { executionSchema, viewExecution } from './results.ts';
@@ -41,8 +41,8 @@ const view = (visualization: Visualization): z.input<typeof visualizationRecord>
   chart: visualization.chart,
   parameters: visualization.parameters,
   created_by_user_id: visualization.createdByUserId,
-  created_at: isoMoment(visualization.createdAt),
-  updated_at: isoMoment(visualization.updatedAt),
+  created_at: isoTimestamp(visualization.createdAt),
+  updated_at: isoTimestamp(visualization.updatedAt),
 });
 
 export const visualizationEndpoints = [

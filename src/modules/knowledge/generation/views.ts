@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
-import { isoMoment, isoOrNull, timestamp } from '../../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
 import { businessDomain } from '../business-domains/views.ts';
 import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
 
@@ -50,9 +50,9 @@ export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
   connection_id: job.input.connectionId ?? null,
   file_name: job.input.fileName ?? null,
   created_by_user_id: job.createdByUserId,
-  created_at: isoMoment(job.createdAt),
-  updated_at: isoMoment(job.updatedAt),
-  ended_at: isoOrNull(job.endedAt),
+  created_at: isoTimestamp(job.createdAt),
+  updated_at: isoTimestamp(job.updatedAt),
+  ended_at: isoTimestampOrNull(job.endedAt),
 });
 
 const missing = z.array(z.string()).meta({ description: 'What is not there yet; empty when ready.' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANGES, type Content, STATUSES, VALIDATION_CODES } from '../../../db/schema/knowledge-resources.ts';
-import { isoMoment, timestamp } from '../../../kernel/fields.ts';
+import { isoTimestamp, timestamp } from '../../../kernel/fields.ts';
 import type { Resource, VersionRow } from './service.ts';
 
 const validationError = z
@@ -45,8 +45,8 @@ export const viewResource = <C extends Content>(resource: Resource<C>) => ({
   suggestion_id: resource.suggestionId,
   created_by_user_id: resource.createdByUserId,
   updated_by_user_id: resource.updatedByUserId,
-  created_at: isoMoment(resource.createdAt),
-  updated_at: isoMoment(resource.updatedAt),
+  created_at: isoTimestamp(resource.createdAt),
+  updated_at: isoTimestamp(resource.updatedAt),
 });
 
 /** Schema of one version of a resource. */
@@ -66,7 +66,7 @@ export const viewVersion = (row: VersionRow): z.input<typeof versionRecord> => (
   version: row.version,
   change: row.change,
   changed_by_user_id: row.changedByUserId,
-  changed_at: isoMoment(row.changedAt),
+  changed_at: isoTimestamp(row.changedAt),
   suggestion_id: row.suggestionId,
   resource: { ...row.content, status: row.status },
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoMoment, isoOrNull, timestamp } from '../../../kernel/fields.ts';
+import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
 import { evidence } from '../resources/members.ts';
 import type { Resource } from '../resources/service.ts';
 import { viewResource } from '../resources/views.ts';
@@ -62,11 +62,11 @@ export const viewSuggestion = (row: SuggestionRow): z.input<typeof suggestionRec
   job_id: row.jobId,
   review_note: row.reviewNote,
   reviewed_by_user_id: row.reviewedByUserId,
-  reviewed_at: isoOrNull(row.reviewedAt),
+  reviewed_at: isoTimestampOrNull(row.reviewedAt),
   resource_id: row.resourceId,
   created_by_user_id: row.createdByUserId,
-  created_at: isoMoment(row.createdAt),
-  updated_at: isoMoment(row.updatedAt),
+  created_at: isoTimestamp(row.createdAt),
+  updated_at: isoTimestamp(row.updatedAt),
 });
 
 /** Schema of a suggestion with what came of it. */
