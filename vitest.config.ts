@@ -59,7 +59,7 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...IN_NODE, ...OF_PROCESSES, ...IN_BROWSER],
-          setupFiles: ['test/support/migrate.ts'],
+          setupFiles: ['test/support/begin.ts'],
           globalSetup: [
             'test/support/global-setup.ts',
             'test/support/oidc-provider.ts',

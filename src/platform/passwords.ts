@@ -2,19 +2,24 @@ import plain from 'argon2id/dist/no-simd.wasm';
 import simd from 'argon2id/dist/simd.wasm';
 import setupWasm, { type computeHash } from 'argon2id/lib/setup.js';
 
-/** Cost of a new hash: memory in KiB, passes, lanes. Old hashes carry their own. */
-const COST = { memorySize: 19_456, passes: 2, parallelism: 1 } as const;
+interface Cost {
+  /** KiB. */
+  memorySize: number;
+  passes: number;
+  /** Lanes. */
+  parallelism: number;
+}
+
+export const COST: Cost = { memorySize: 19_456, passes: 2, parallelism: 1 };
+
+/** What a new hash costs; old ones carry their own. One per isolate, so that tests, which make hundreds, can lower it. */
+export const hashing = { cost: COST };
+
 const TAG_LENGTH = 32;
 const SALT_LENGTH = 16;
 
 /** Verified when there is no such user, so that both cases cost the same work. No password gives its all-zero tag. */
-const NOBODY = phc(COST, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
-
-interface Cost {
-  memorySize: number;
-  passes: number;
-  parallelism: number;
-}
+const nobody = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
 
 let loaded: Promise<computeHash> | undefined;
 
@@ -33,7 +38,8 @@ const instantiate = (module: WebAssembly.Module) => async (imports: WebAssembly.
 /** Hashes a password with Argon2id. @returns a PHC string */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.getRandomValues(new Uint8Array(SALT_LENGTH));
-  return phc(COST, salt, await compute(password, salt, COST, TAG_LENGTH));
+  const { cost } = hashing;
+  return phc(cost, salt, await compute(password, salt, cost, TAG_LENGTH));
 }
 
 /**
@@ -41,7 +47,7 @@ export async function hashPassword(password: string): Promise<string> {
  * same work is done and the answer is false.
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const { cost, salt, tag } = parsePhc(hash ?? NOBODY);
+  const { cost, salt, tag } = parsePhc(hash ?? nobody());
   // Nobody has a password of one character; the library takes its byte for a length, and refuses a control character.
   const isPossible = password.length > 1;
   const computed = await compute(isPossible ? password : 'impossible', salt, cost, tag.length);
@@ -50,8 +56,9 @@ export async function verifyPassword(password: string, hash: string | null): Pro
 
 /** Whether a hash was made with other parameters than today's and should be made again at the next sign-in. */
 export function isOutdated(hash: string): boolean {
+  const { memorySize, passes, parallelism } = hashing.cost;
   const { cost } = parsePhc(hash);
-  return cost.memorySize !== COST.memorySize || cost.passes !== COST.passes || cost.parallelism !== COST.parallelism;
+  return cost.memorySize !== memorySize || cost.passes !== passes || cost.parallelism !== parallelism;
 }
 
 function phc({ memorySize, passes, parallelism }: Cost, salt: Uint8Array, tag: Uint8Array): string {

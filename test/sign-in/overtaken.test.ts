@@ -2,6 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { completeSignIn } from '../../src/modules/sign-in/service.ts';
 import { selectUser, type User, upgradePasswordHash } from '../../src/modules/users/service.ts';
+import { COST, hashing } from '../../src/platform/passwords.ts';
 import { call } from '../support/api.ts';
 import { inContext } from '../support/context.ts';
 import { linkIn, mailTo } from '../support/mail.ts';
@@ -57,6 +58,7 @@ describe('a sign-in that has read its user before', () => {
 });
 
 it('upgrades a hash of other parameters, and the password still works', async () => {
+  hashing.cost = COST;
   const company = await aCompany();
   const { id, email } = await aUser(company);
   const hashOf = async () =>
