@@ -9,7 +9,7 @@ import { exceeds } from './grant-ceiling.ts';
  * @param held what `granted` takes the place of: what that gave already is not given anew
  * @throws Failure `access.grant_exceeds` naming an action and resource that `granted` gives and `granter` has not
  */
-export function requireWithinReach(granter: Principal, granted: Grants, held?: Grants): void {
+export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
   const excess = exceeds(granter.access, granted, held);
   if (excess === null) return;
   throw grantExceeds(excess);
@@ -19,7 +19,7 @@ export function requireWithinReach(granter: Principal, granted: Grants, held?: G
  * The most that anyone can gain when the groups of `grants` no longer deny what they deny: exactly what the Deny
  * statements name. It does not depend on who the members are or what other groups give them.
  */
-export function gainOfLifting(grants: Grants): Grants {
+export function accessFreedByRemoving(grants: Grants): Grants {
   return {
     companyId: grants.companyId,
     groups: grants.groups.map(({ id, policies }) => ({
@@ -47,10 +47,10 @@ export function requireWritable(granter: Principal, document: PolicyDocument, be
       { id: 'new', roles: [], permissions: [], policies: [{ id: 'new', document: { ...document, statements } }] },
     ],
   });
-  requireWithinReach(granter, policy(document.statements), before && policy(before.statements));
+  requireMayGrant(granter, policy(document.statements), before && policy(before.statements));
   if (!before) return;
   const stillDenied = document.statements.filter(({ effect }) => effect === 'Deny');
-  requireWithinReach(granter, policy([...lifted(before), ...stillDenied]));
+  requireMayGrant(granter, policy([...lifted(before), ...stillDenied]));
 }
 
 /** The Deny statements of a document as the Allow statements that lifting them amounts to. */

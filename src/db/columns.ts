@@ -6,17 +6,17 @@ export const id = () => text('id').primaryKey();
 /** The tenant a row belongs to. Every query filters by it. */
 export const companyId = () => text('company_id').notNull();
 
-/** A moment in milliseconds since the epoch. */
-export const moment = (name: string) => integer(name);
+/** A time in milliseconds since the epoch. */
+export const timestamp = (name: string) => integer(name);
 
 /** When a row was made and last changed. */
 export const timestamps = () => ({
-  createdAt: moment('created_at').notNull(),
-  updatedAt: moment('updated_at').notNull(),
+  createdAt: timestamp('created_at').notNull(),
+  updatedAt: timestamp('updated_at').notNull(),
 });
 
 /** Soft deletion: null while the row lives. */
-export const deletedAt = () => moment('deleted_at');
+export const deletedAt = () => timestamp('deleted_at');
 
 export const flag = (name: string) => integer(name, { mode: 'boolean' });
 

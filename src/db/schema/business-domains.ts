@@ -1,5 +1,5 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { json, moment } from '../columns.ts';
+import { json, timestamp } from '../columns.ts';
 
 /** One part of what a company does, as its people name it. */
 export interface BusinessDomain {
@@ -13,5 +13,5 @@ export interface BusinessDomain {
 export const businessDomains = sqliteTable('knowledge_business_domains', {
   companyId: text('company_id').primaryKey(),
   domains: json<BusinessDomain[]>('domains').notNull(),
-  updatedAt: moment('updated_at').notNull(),
+  updatedAt: timestamp('updated_at').notNull(),
 });

@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Parameter } from '../../kernel/parameters.ts';
-import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import { visualizations } from './visualizations.ts';
 
 /** Where a visualization stands, in units of the grid. */
@@ -37,7 +37,7 @@ export const dashboards = sqliteTable(
     layout: json<Widget[]>('layout').notNull(),
     filters: json<Filter[]>('filters').notNull(),
     /** When the last of its embed tokens ends: until then it is shown to whoever holds one. */
-    embeddedUntil: moment('embedded_until'),
+    embeddedUntil: timestamp('embedded_until'),
     /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
     version: integer('version').notNull().default(1),
     createdByUserId: text('created_by_user_id').notNull(),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { Role } from '../../kernel/legacy.ts';
-import { companyId, deletedAt, flag, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, deletedAt, flag, id, json, timestamp, timestamps } from '../columns.ts';
 
 export const groups = sqliteTable(
   'groups',
@@ -36,7 +36,7 @@ export const groupBindings = sqliteTable(
     principalType: text('principal_type', { enum: ['user', 'service_account'] }).notNull(),
     principalId: text('principal_id').notNull(),
     accountId: text('account_id').notNull(),
-    createdAt: moment('created_at').notNull(),
+    createdAt: timestamp('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('group_bindings_once').on(table.groupId, table.principalType, table.principalId, table.accountId),

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, moment } from '../columns.ts';
+import { companyId, timestamp } from '../columns.ts';
 
 /** Invitations that are not accepted yet: one for each invited user. */
 export const invitations = sqliteTable(
@@ -11,7 +11,7 @@ export const invitations = sqliteTable(
     digest: text('digest').unique(),
     /** Who invited, as the mail names them. */
     inviter: text('inviter').notNull(),
-    expiresAt: moment('expires_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
   },
   (table) => [index('invitations_by_expiry').on(table.expiresAt)],
 );

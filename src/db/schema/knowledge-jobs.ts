@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
-import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import type { BusinessDomain } from './business-domains.ts';
 import { RESOURCE_TYPES } from './knowledge-resources.ts';
 
@@ -49,10 +49,10 @@ export const jobs = sqliteTable(
     requestId: text('request_id').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
     /** Until when somebody is believed to be at it. */
-    leasedUntil: moment('leased_until'),
+    leasedUntil: timestamp('leased_until'),
     /** Deliveries since the last batch that was done. */
     attempts: integer('attempts').notNull(),
-    endedAt: moment('ended_at'),
+    endedAt: timestamp('ended_at'),
     ...timestamps(),
   },
   (table) => [

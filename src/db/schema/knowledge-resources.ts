@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 export const RESOURCE_TYPES = ['concept', 'semantic', 'ontology_node', 'ontology_relation'] as const;
 export type ResourceType = (typeof RESOURCE_TYPES)[number];
@@ -91,7 +91,7 @@ export const versions = sqliteTable(
     content: json<Content>('content').notNull(),
     changedByUserId: text('changed_by_user_id').notNull(),
     suggestionId: text('suggestion_id'),
-    changedAt: moment('changed_at').notNull(),
+    changedAt: timestamp('changed_at').notNull(),
   },
   (table) => [uniqueIndex('knowledge_versions_of_resource').on(table.companyId, table.resourceId, table.version)],
 );

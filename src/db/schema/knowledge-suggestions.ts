@@ -1,5 +1,5 @@
 import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
 
 /** What a statement rests on: words of a text, or a table and column. */
@@ -54,7 +54,7 @@ export const suggestions = sqliteTable(
     candidateKey: text('candidate_key'),
     reviewNote: text('review_note'),
     reviewedByUserId: text('reviewed_by_user_id'),
-    reviewedAt: moment('reviewed_at'),
+    reviewedAt: timestamp('reviewed_at'),
     /** The resource that came of it. */
     resourceId: text('resource_id'),
     createdByUserId: text('created_by_user_id').notNull(),

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { id, json, moment } from '../columns.ts';
+import { id, json, timestamp } from '../columns.ts';
 
 export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
 
@@ -42,9 +42,9 @@ export const mailRequests = sqliteTable(
     notice: json<Notice>('notice'),
     /** What requests are counted under. */
     countedAs: text('counted_as').notNull(),
-    requestedAt: moment('requested_at').notNull(),
+    requestedAt: timestamp('requested_at').notNull(),
     /** When the scheduled run takes the request up, unless it is done by then; null once it is done. */
-    dueAt: moment('due_at'),
+    dueAt: timestamp('due_at'),
     /** How often the scheduled run has taken it up. */
     attempts: integer('attempts').notNull(),
   },

@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { id, moment, timestamps } from '../columns.ts';
+import { id, timestamp, timestamps } from '../columns.ts';
 
 /** Where a company's own Postgres is, and how far its provisioning got. The id is the API's `connection_id`. */
 export const managedDatabases = sqliteTable(
@@ -11,7 +11,7 @@ export const managedDatabases = sqliteTable(
     status: text('status', { enum: ['provisioning', 'ready'] }).notNull(),
     /** Who is provisioning right now, and until when the others believe it to be alive. */
     leaseToken: text('lease_token'),
-    leaseUntil: moment('lease_until'),
+    leaseUntil: timestamp('lease_until'),
     neonProjectId: text('neon_project_id'),
     /** Connection strings, encrypted with the company's id as context. */
     ownerConnection: text('owner_connection'),
@@ -21,7 +21,7 @@ export const managedDatabases = sqliteTable(
     /** Version of the schema in the company's Postgres. */
     migrationsVersion: integer('migrations_version').notNull().default(0),
     /** When the scheduled run must look into this company's Postgres next; null when nothing is waiting there. */
-    sweepAt: moment('sweep_at'),
+    sweepAt: timestamp('sweep_at'),
     /** Counts `markWork`, so that a scheduled run does not forget what was marked while it looked. */
     sweepMarks: integer('sweep_marks').notNull().default(0),
     ...timestamps(),

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, moment } from '../columns.ts';
+import { companyId, timestamp } from '../columns.ts';
 
 /** Links that set a new password. */
 export const passwordResets = sqliteTable(
@@ -9,8 +9,8 @@ export const passwordResets = sqliteTable(
     digest: text('digest').primaryKey(),
     companyId: companyId(),
     userId: text('user_id').notNull(),
-    expiresAt: moment('expires_at').notNull(),
-    usedAt: moment('used_at'),
+    expiresAt: timestamp('expires_at').notNull(),
+    usedAt: timestamp('used_at'),
   },
   (table) => [
     index('password_resets_of_user').on(table.userId, table.usedAt),

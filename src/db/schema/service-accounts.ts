@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../columns.ts';
+import { companyId, deletedAt, flag, id, json, type Metadata, timestamp, timestamps } from '../columns.ts';
 
 export const serviceAccounts = sqliteTable(
   'service_accounts',
@@ -11,7 +11,7 @@ export const serviceAccounts = sqliteTable(
     description: text('description').notNull().default(''),
     isActive: flag('is_active').notNull().default(true),
     metadata: json<Metadata>('metadata').notNull(),
-    lastUsedAt: moment('last_used_at'),
+    lastUsedAt: timestamp('last_used_at'),
     ...timestamps(),
     deletedAt: deletedAt(),
   },
@@ -40,9 +40,9 @@ export const apiKeys = sqliteTable(
     /** Hex SHA-256 of the secret, checked on every derivation. */
     secretDigest: text('secret_digest').notNull(),
     description: text('description').notNull().default(''),
-    expiresAt: moment('expires_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
     isActive: flag('is_active').notNull().default(true),
-    lastUsedAt: moment('last_used_at'),
+    lastUsedAt: timestamp('last_used_at'),
     ...timestamps(),
   },
   (table) => [

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, id, moment } from '../columns.ts';
+import { companyId, id, timestamp } from '../columns.ts';
 
 /** People from outside who have signed in to the portal. Their sessions stand beside those of users. */
 export const outsiders = sqliteTable(
@@ -10,8 +10,8 @@ export const outsiders = sqliteTable(
     /** Lower-case. */
     email: text('email').notNull(),
     status: text('status', { enum: ['active'] }).notNull(),
-    createdAt: moment('created_at').notNull(),
-    lastLoginAt: moment('last_login_at').notNull(),
+    createdAt: timestamp('created_at').notNull(),
+    lastLoginAt: timestamp('last_login_at').notNull(),
   },
   (table) => [
     uniqueIndex('outsiders_email').on(table.companyId, table.email),

@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
-import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** What a company shows to a circle of people, inside and outside. */
 export const shareContexts = sqliteTable(
@@ -47,7 +47,7 @@ export const shareMembers = sqliteTable(
     memberType: text('member_type', { enum: ['internal_user', 'group', 'external_email'] }).notNull(),
     /** Id of the user or group, or the email address in lower case. */
     subject: text('subject').notNull(),
-    createdAt: moment('created_at').notNull(),
+    createdAt: timestamp('created_at').notNull(),
   },
   (table) => [
     uniqueIndex('share_members_once').on(table.contextId, table.memberType, table.subject),

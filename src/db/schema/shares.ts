@@ -1,6 +1,6 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
-import { companyId, id, json, moment, timestamps } from '../columns.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** How a shared dashboard is shown, and where. Members are as the API has them. */
 export interface EmbedOptions {
@@ -26,8 +26,8 @@ export const dashboardShares = sqliteTable(
     tokenDigest: text('token_digest').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
     ...timestamps(),
-    expiresAt: moment('expires_at'),
-    revokedAt: moment('revoked_at'),
+    expiresAt: timestamp('expires_at'),
+    revokedAt: timestamp('revoked_at'),
   },
   (table) => [
     uniqueIndex('dashboard_shares_token').on(table.tokenDigest),

@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, id, moment } from '../columns.ts';
+import { companyId, id, timestamp } from '../columns.ts';
 
 /** A person's sign-in, from login to logout. Refresh tokens are kept only as SHA-256 of their `jti`. */
 export const sessions = sqliteTable(
@@ -12,15 +12,15 @@ export const sessions = sqliteTable(
     refreshDigest: text('refresh_digest').notNull(),
     /** Digest of the one before, which may be used again until `previousUntil`, if its answer got lost. */
     previousDigest: text('previous_digest'),
-    previousUntil: moment('previous_until'),
+    previousUntil: timestamp('previous_until'),
     /** Where the sign-in came from; unknown for sessions older than these columns. */
     ip: text('ip'),
     userAgent: text('user_agent'),
     /** When a token of the session was last presented, to the minute. */
-    lastUsedAt: moment('last_used_at'),
-    createdAt: moment('created_at').notNull(),
-    expiresAt: moment('expires_at').notNull(),
-    endedAt: moment('ended_at'),
+    lastUsedAt: timestamp('last_used_at'),
+    createdAt: timestamp('created_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
+    endedAt: timestamp('ended_at'),
   },
   (table) => [
     index('sessions_of_user').on(table.userId, table.endedAt),
@@ -36,7 +36,7 @@ export const signInNetworks = sqliteTable(
     userId: text('user_id').notNull(),
     /** An IPv4 address, or the /64 of an IPv6 one. */
     network: text('network').notNull(),
-    signedInAt: moment('signed_in_at').notNull(),
+    signedInAt: timestamp('signed_in_at').notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.userId, table.network] }),
@@ -57,8 +57,8 @@ export const passwordlessCodes = sqliteTable(
     digest: text('digest').notNull(),
     /** Codes tried so far. */
     tries: integer('tries').notNull(),
-    expiresAt: moment('expires_at').notNull(),
-    usedAt: moment('used_at'),
+    expiresAt: timestamp('expires_at').notNull(),
+    usedAt: timestamp('used_at'),
   },
   (table) => [
     primaryKey({ columns: [table.companyId, table.purpose, table.email] }),
@@ -73,8 +73,8 @@ export const secondFactors = sqliteTable('second_factors', {
   userId: text('user_id').notNull().unique(),
   /** TOTP secret in base32, encrypted with the id as context. */
   secret: text('secret').notNull(),
-  confirmedAt: moment('confirmed_at'),
-  createdAt: moment('created_at').notNull(),
+  confirmedAt: timestamp('confirmed_at'),
+  createdAt: timestamp('created_at').notNull(),
 });
 
 /** Time steps whose code was accepted: it is not accepted again. */
@@ -118,9 +118,9 @@ export const pendingSecondFactors = sqliteTable(
     sessionEpoch: integer('session_epoch').notNull(),
     /** Codes tried so far. */
     tries: integer('tries').notNull(),
-    createdAt: moment('created_at').notNull(),
-    expiresAt: moment('expires_at').notNull(),
-    endedAt: moment('ended_at'),
+    createdAt: timestamp('created_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
+    endedAt: timestamp('ended_at'),
   },
   (table) => [index('pending_second_factors_by_expiry').on(table.expiresAt)],
 );

@@ -1,5 +1,5 @@
 import { index, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, flag, json, moment, timestamps } from '../columns.ts';
+import { companyId, flag, json, timestamp, timestamps } from '../columns.ts';
 
 /** What is known of an OpenID Connect provider, without our secret. */
 export interface OidcSettings {
@@ -41,7 +41,7 @@ export const ssoLogins = sqliteTable(
     expectation: text('expectation').notNull(),
     /** SHA-256 of what only the client knows that began the sign-in; null for one that an earlier version began. */
     exchangeDigest: text('exchange_digest'),
-    expiresAt: moment('expires_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
   },
   (table) => [index('sso_logins_by_expiry').on(table.expiresAt), index('sso_logins_of_company').on(table.companyId)],
 );
@@ -49,7 +49,7 @@ export const ssoLogins = sqliteTable(
 /** SAML assertions that were accepted, until they would be refused for their age: none is accepted twice. */
 export const ssoAssertions = sqliteTable(
   'sso_assertions',
-  { companyId: companyId(), idDigest: text('id_digest').notNull(), expiresAt: moment('expires_at').notNull() },
+  { companyId: companyId(), idDigest: text('id_digest').notNull(), expiresAt: timestamp('expires_at').notNull() },
   (table) => [
     primaryKey({ columns: [table.companyId, table.idDigest] }),
     index('sso_assertions_by_expiry').on(table.expiresAt),
@@ -66,7 +66,7 @@ export const ssoCodes = sqliteTable(
     userId: text('user_id').notNull(),
     /** As in `sso_logins`: the code works for who began the sign-in. */
     exchangeDigest: text('exchange_digest'),
-    expiresAt: moment('expires_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
   },
   (table) => [index('sso_codes_by_expiry').on(table.expiresAt), index('sso_codes_of_company').on(table.companyId)],
 );

@@ -1,5 +1,5 @@
 import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { companyId, json, moment } from '../columns.ts';
+import { companyId, json, timestamp } from '../columns.ts';
 
 /** A provider whose ID tokens are accepted: who issues them, and to which client. */
 export interface SocialProvider {
@@ -13,7 +13,7 @@ export interface SocialProvider {
 export const socialConfigurations = sqliteTable('social_configurations', {
   companyId: companyId().primaryKey(),
   providers: json<SocialProvider[]>('providers').notNull(),
-  updatedAt: moment('updated_at').notNull(),
+  updatedAt: timestamp('updated_at').notNull(),
 });
 
 /** Who a user is to the provider they first signed in by: nobody else signs in as them with the same address. */
@@ -22,7 +22,7 @@ export const userIdentities = sqliteTable('user_identities', {
   companyId: companyId(),
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),
-  createdAt: moment('created_at').notNull(),
+  createdAt: timestamp('created_at').notNull(),
 });
 
 /** ID tokens that were accepted, until they would be refused for their age: none is accepted twice. */
@@ -31,7 +31,7 @@ export const spentSocialTokens = sqliteTable(
   {
     /** SHA-256 of what of the token is signed. */
     digest: text('digest').primaryKey(),
-    expiresAt: moment('expires_at').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
   },
   (table) => [index('spent_social_tokens_by_expiry').on(table.expiresAt)],
 );

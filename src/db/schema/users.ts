@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import { companyId, deletedAt, flag, id, json, type Metadata, moment, timestamps } from '../columns.ts';
+import { companyId, deletedAt, flag, id, json, type Metadata, timestamp, timestamps } from '../columns.ts';
 
 export const users = sqliteTable(
   'users',
@@ -17,10 +17,10 @@ export const users = sqliteTable(
     isVerified: flag('is_verified').notNull().default(false),
     mfaEnabled: flag('mfa_enabled').notNull().default(false),
     /** When the user first could sign in: tells an invited user from a deactivated one. */
-    activatedAt: moment('activated_at'),
+    activatedAt: timestamp('activated_at'),
     teams: json<string[]>('teams').notNull(),
     metadata: json<Metadata>('metadata').notNull(),
-    lastLoginAt: moment('last_login_at'),
+    lastLoginAt: timestamp('last_login_at'),
     /** Counts how often all sessions were ended at once: a sign-in begun before such a moment gets no session. */
     sessionEpoch: integer('session_epoch').notNull().default(0),
     ...timestamps(),
@@ -57,9 +57,9 @@ export const accountUsers = sqliteTable(
     /** How many bindings the user has in the account. */
     bindings: integer('bindings').notNull(),
     email: text('email').notNull(),
-    createdAt: moment('created_at').notNull(),
-    updatedAt: moment('updated_at').notNull(),
-    lastLoginAt: moment('last_login_at'),
+    createdAt: timestamp('created_at').notNull(),
+    updatedAt: timestamp('updated_at').notNull(),
+    lastLoginAt: timestamp('last_login_at'),
   },
   (table) => [
     primaryKey({ columns: [table.accountId, table.userId] }),

@@ -1,4 +1,4 @@
-import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
+import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
@@ -16,7 +16,7 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (!document) throw policyNotFound('policy_id');
-  requireWithinReach(ctx.actor, only(companyId, groupId, policyId, document));
+  requireMayGrant(ctx.actor, only(companyId, groupId, policyId, document));
   const of = { companyId, groupId, policyId };
   const [, [attached]] = await commit(ctx.db, [
     attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
@@ -36,7 +36,7 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   const { companyId } = ctx.actor;
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
-  if (document) requireWithinReach(ctx.actor, gainOfLifting(only(companyId, groupId, policyId, document)));
+  if (document) requireMayGrant(ctx.actor, accessFreedByRemoving(only(companyId, groupId, policyId, document)));
   const [detached] = await commit(ctx.db, [detachPolicy(ctx.db, companyId, groupId, policyId)]);
   if (detached.length === 0) throw policyNotAttached();
 }

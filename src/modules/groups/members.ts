@@ -1,5 +1,5 @@
 import { isAdministrator } from '../../access/evaluation.ts';
-import { requireWithinReach } from '../../access/grants.ts';
+import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -7,7 +7,7 @@ import { accountNotFound, selectAccount } from '../accounts/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { bindingExists, bindingNotFound, groupNotFound, outsideOwnAccount } from './failures.ts';
-import { prepareBinding, requireLiftable } from './service.ts';
+import { prepareBinding, requireMayRemoveDenials } from './service.ts';
 import { deleteBinding, type GroupBinding, readBindings, selectGroup } from './store.ts';
 
 /** A principal to be bound to a group within an account. */
@@ -24,7 +24,7 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
   await requireBindable(ctx, groupId, member);
   if (!isAdministrator(ctx.actor.access)) {
     const found = await ctx.db.batch(grantReads(ctx.db, companyId, [groupId]));
-    requireWithinReach(ctx.actor, accessSources(companyId, false, found));
+    requireMayGrant(ctx.actor, accessSources(companyId, false, found));
   }
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
   const [inserted] = await commit(ctx.db, [statement], { 'group_bindings.group_id': bindingExists });
@@ -70,7 +70,7 @@ export async function listMembers(
  */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
-  await requireLiftable(ctx, groupId);
+  await requireMayRemoveDenials(ctx, groupId);
   const [[group], removed] = await commit(ctx.db, [
     selectGroup(ctx.db, companyId, groupId),
     deleteBinding(ctx.db, companyId, groupId, bindingId),

@@ -1,4 +1,4 @@
-import { requireWithinReach } from '../../access/grants.ts';
+import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
@@ -26,7 +26,7 @@ export async function createGroupWithPermissions(
   const wanted = [...new Set(permissionIds)];
   const permissions = known(wanted, await selectPermissions(ctx.db, companyId, wanted));
   const { id, roles } = record;
-  requireWithinReach(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
+  requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
   const [inserted] = await commit(
     ctx.db,
     [insertGroupWithPermissions(ctx.db, record, wanted), addPermissions(ctx.db, companyId, id, wanted)],
@@ -74,7 +74,7 @@ async function change(
 ): Promise<GroupWithCounts> {
   const { group, permissions } = await read(ctx, groupId, ids);
   const fresh = permissions.filter(({ id }) => !group.permissionIds.includes(id));
-  requireWithinReach(ctx.actor, {
+  requireMayGrant(ctx.actor, {
     companyId: ctx.actor.companyId,
     groups: [{ id: groupId, policies: [], roles: [], permissions: fresh }],
   });

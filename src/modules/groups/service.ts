@@ -1,5 +1,5 @@
 import { isAdministrator } from '../../access/evaluation.ts';
-import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
+import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -135,7 +135,7 @@ export async function changeGroup(
  */
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  await requireLiftable(ctx, id);
+  await requireMayRemoveDenials(ctx, id);
   const [[group], deleted] = await commit(ctx.db, [
     selectGroupEvenDeleted(ctx.db, companyId, id),
     softDeleteGroup(ctx.db, companyId, id, ctx.now()),
@@ -147,9 +147,9 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
 }
 
 /** Refuses to free anyone from what a group denies, unless the caller may do all that is denied. */
-export async function requireLiftable(ctx: PrincipalContext, groupId: string): Promise<void> {
+export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isAdministrator(access)) return;
   const found = await ctx.db.batch(grantReads(ctx.db, companyId, [groupId]));
-  requireWithinReach(ctx.actor, gainOfLifting(accessSources(companyId, false, found)));
+  requireMayGrant(ctx.actor, accessFreedByRemoving(accessSources(companyId, false, found)));
 }

@@ -1,5 +1,5 @@
 import type { AccessSources } from '../../access/evaluation.ts';
-import { gainOfLifting, requireWithinReach } from '../../access/grants.ts';
+import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
@@ -59,7 +59,7 @@ export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Prom
     const found = await ctx.db.batch(grantReads(ctx.db, companyId, idList(ids)));
     const sources = accessSources(companyId, false, found);
     requireKnown(sources, ids);
-    requireWithinReach(ctx.actor, sources);
+    requireMayGrant(ctx.actor, sources);
   }
   return (userId) => enterStatement(ctx, userId, ids, []);
 }
@@ -83,8 +83,8 @@ function change(
     const current = memberships.map(({ groupId }) => groupId);
     const { enter, leave, fits } = planOf(current);
     const joined = enter.filter((id) => !current.includes(id));
-    requireWithinReach(ctx.actor, only(sources, joined));
-    requireWithinReach(ctx.actor, gainOfLifting(only(sources, leave)));
+    requireMayGrant(ctx.actor, only(sources, joined));
+    requireMayGrant(ctx.actor, accessFreedByRemoving(only(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
     const [, , after] = await commit(ctx.db, [

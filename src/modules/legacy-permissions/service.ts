@@ -1,5 +1,5 @@
 import type { Grants } from '../../access/evaluation.ts';
-import { requireWithinReach } from '../../access/grants.ts';
+import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
@@ -43,7 +43,7 @@ export async function createPermission(
   const { companyId } = ctx.actor;
   const record = { ...input, id: ctx.newId(), companyId, createdAt: now, updatedAt: now };
   requireOwnTarget(ctx, record.target);
-  requireWithinReach(ctx.actor, giving(companyId, record));
+  requireMayGrant(ctx.actor, giving(companyId, record));
   await commit(ctx.db, [insertPermission(ctx.db, record)]);
   return record;
 }
@@ -61,7 +61,7 @@ export async function changePermission(
   if (changes.target) requireOwnTarget(ctx, changes.target);
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
-    requireWithinReach(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
+    requireMayGrant(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
     const [[changed]] = await commit(ctx.db, [updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() })]);
     return changed;
   });

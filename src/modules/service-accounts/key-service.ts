@@ -1,5 +1,5 @@
 import { isAdministrator } from '../../access/evaluation.ts';
-import { requireWithinReach } from '../../access/grants.ts';
+import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -100,5 +100,5 @@ async function requireNoWider(ctx: PrincipalContext, { id, accountId }: ServiceA
   const { companyId, access, id: callerId } = ctx.actor;
   if (id === callerId || isAdministrator(access)) return;
   const reads = accessReads(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
-  requireWithinReach(ctx.actor, accessSources(companyId, false, await ctx.db.batch(reads)));
+  requireMayGrant(ctx.actor, accessSources(companyId, false, await ctx.db.batch(reads)));
 }

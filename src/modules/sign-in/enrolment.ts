@@ -1,7 +1,7 @@
 import type { AnonymousActor, UserActor } from '../../access/actors.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
-import { requireWithinReach } from '../../access/grants.ts';
+import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit } from '../../db/client.ts';
@@ -193,7 +193,7 @@ export async function resetSecondFactor(ctx: UserContext, userId: string): Promi
   ]);
   if (!user) throw userNotFound();
   if (user.isOwner && !isAdministrator(ctx.actor.access)) throw ownersSecondFactor();
-  requireWithinReach(ctx.actor, accessSources(companyId, user.isOwner, access));
+  requireMayGrant(ctx.actor, accessSources(companyId, user.isOwner, access));
   if (!factor) throw noSecondFactor();
   const told = tell(ctx, user, 'second_factor_reset');
   const [removed] = await commit(ctx.db, [

@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { AuditRecord } from '../../../kernel/audit-record.ts';
-import { id, moment } from '../../columns.ts';
+import { id, timestamp } from '../../columns.ts';
 
 /** One row for each request. It stands in the audit database, whose writer nobody else waits for. */
 export const auditEvents = sqliteTable(
@@ -8,7 +8,7 @@ export const auditEvents = sqliteTable(
   {
     id: id(),
     correlationId: text('correlation_id').notNull(),
-    occurredAt: moment('occurred_at').notNull(),
+    occurredAt: timestamp('occurred_at').notNull(),
     companyId: text('company_id'),
     principalType: text('principal_type').$type<AuditRecord['principalType']>().notNull(),
     principalId: text('principal_id'),

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import { moment } from '../../columns.ts';
+import { timestamp } from '../../columns.ts';
 
 /** Messages that their consumer gave up on. They stand in the audit database until someone has them sent again. */
 export const deadLetters = sqliteTable(
@@ -13,10 +13,10 @@ export const deadLetters = sqliteTable(
     /** The message as JSON. */
     body: text('body').notNull(),
     attempts: integer('attempts').notNull(),
-    diedAt: moment('died_at').notNull(),
+    diedAt: timestamp('died_at').notNull(),
     /** Set by `npm run dead-letters -- replay`; the scheduled run then sends it again. */
-    replayRequestedAt: moment('replay_requested_at'),
-    replayedAt: moment('replayed_at'),
+    replayRequestedAt: timestamp('replay_requested_at'),
+    replayedAt: timestamp('replayed_at'),
   },
   (table) => [
     index('dead_letters_to_replay')

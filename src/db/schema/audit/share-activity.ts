@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { ShareActorKind, ShareEventType, TargetType } from '../../../kernel/share-event.ts';
-import { companyId, id, json, moment } from '../../columns.ts';
+import { companyId, id, json, timestamp } from '../../columns.ts';
 
 /** What happened with shares and embeds. It stands in the audit database, whose writer nobody else waits for. */
 export const shareEvents = sqliteTable(
@@ -9,7 +9,7 @@ export const shareEvents = sqliteTable(
     id: id(),
     companyId: companyId(),
     type: text('type').$type<ShareEventType>().notNull(),
-    occurredAt: moment('occurred_at').notNull(),
+    occurredAt: timestamp('occurred_at').notNull(),
     actorKind: text('actor_kind').$type<ShareActorKind>().notNull(),
     actorId: text('actor_id'),
     actorEmail: text('actor_email'),
@@ -37,5 +37,5 @@ export const shareViews = sqliteTable('share_views', {
   shareId: text('share_id').primaryKey(),
   companyId: companyId(),
   viewCount: integer('view_count').notNull(),
-  lastAccessedAt: moment('last_accessed_at').notNull(),
+  lastAccessedAt: timestamp('last_accessed_at').notNull(),
 });
