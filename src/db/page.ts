@@ -17,8 +17,8 @@ export interface Listing<T extends Listed, Extra extends Extras> {
   extra?: Extra;
 }
 
-/** Which part of it, in which order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
-export interface Part<By = SQLiteColumn> {
+/** Which page of it, in which order. Pages count from 1. Rows that tie in `by` are ordered by id, so pages are stable. */
+export interface PageRequest<By = SQLiteColumn> {
   by: By;
   descending: boolean;
   page: number;
@@ -36,7 +36,7 @@ type Selected<Extra extends Extras> = { [K in keyof Extra]: Extra[K] extends SQL
 export async function readPage<T extends Listed, Extra extends Extras = Record<never, SQL.Aliased>>(
   db: ControlDb,
   { table, filter, total, via, extra }: Listing<T, Extra>,
-  { by, descending, page, perPage }: Part,
+  { by, descending, page, perPage }: PageRequest,
 ): Promise<{ total: number; page: number; perPage: number; records: (T['$inferSelect'] & Selected<Extra>)[] }> {
   const source = via ?? { table, id: table.id, by };
   const counted = total ?? sql`select count(*) from ${source.table} where ${filter}`;

@@ -49,8 +49,12 @@ export const queryFlag = z
 export const listQuery = <const Fields extends readonly ['created_at', ...string[]]>(fields: Fields) =>
   pageQuery('quantity').extend({ order_by: orderBy(fields) });
 
-/** A list's query in the terms of the database: which page, in what order. */
-export const partOf = <Field extends string>(query: { page: number; quantity: number; order_by: Ordering<Field> }) => ({
+/** A list's query in the terms of the database: which page, in which order. */
+export const pageRequest = <Field extends string>(query: {
+  page: number;
+  quantity: number;
+  order_by: Ordering<Field>;
+}) => ({
   by: query.order_by.field,
   descending: query.order_by.descending,
   page: query.page,

@@ -71,3 +71,6 @@ export const list = <T, V>(page: Page<T>, view: (record: T) => V) => ({
   per_page: page.perPage,
   records: page.records.map(view),
 });
+
+/** Which page of a list is asked for, in the terms of the database. */
+export const pageRequest = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });

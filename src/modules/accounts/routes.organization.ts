@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
 import { changeAccount, createAccount, deleteAccount, getAccount, listAccounts, restoreAccount } from './service.ts';
@@ -40,7 +40,7 @@ export const accountEndpoints = [
       returns: ok(listOf(accountView)),
     },
     async ({ ctx, query }) =>
-      list(await listAccounts(ctx, livingOrAll(ctx.actor, query.include_deleted), partOf(query)), viewAccount),
+      list(await listAccounts(ctx, livingOrAll(ctx.actor, query.include_deleted), pageRequest(query)), viewAccount),
   ),
   endpoint(
     {
@@ -96,7 +96,7 @@ export const accountEndpoints = [
       query: listQuery(ORDER),
       returns: ok(listOf(accountView)),
     },
-    async ({ ctx, query }) => list(await listAccounts(ctx, 'deleted', partOf(query)), viewAccount),
+    async ({ ctx, query }) => list(await listAccounts(ctx, 'deleted', pageRequest(query)), viewAccount),
   ),
   endpoint(
     {

@@ -57,9 +57,9 @@ export function prepareAccount(
 export function listAccounts(
   ctx: PrincipalContext,
   which: Which,
-  part: { by: AccountOrder; descending: boolean; page: number; perPage: number },
+  page: { by: AccountOrder; descending: boolean; page: number; perPage: number },
 ) {
-  return readAccounts(ctx.db, ctx.actor.companyId, which, part);
+  return readAccounts(ctx.db, ctx.actor.companyId, which, page);
 }
 
 /** A living account of the company. @throws Failure `account.not_found` */

@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { type Part, readPage } from '../../db/page.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
@@ -33,11 +33,11 @@ const ORDER = { created_at: accounts.createdAt, updated_at: accounts.updatedAt, 
 export type AccountOrder = keyof typeof ORDER;
 
 /** A page of a company's accounts. */
-export const readAccounts = (db: ControlDb, companyId: string, which: Which, part: Part<AccountOrder>) =>
+export const readAccounts = (db: ControlDb, companyId: string, which: Which, page: PageRequest<AccountOrder>) =>
   readPage(
     db,
     { table: accounts, filter: and(eq(accounts.companyId, companyId), WHICH[which]) as SQL },
-    { ...part, by: ORDER[part.by] },
+    { ...page, by: ORDER[page.by] },
   );
 
 /**

@@ -56,12 +56,12 @@ export async function listMembers(
   ctx: PrincipalContext,
   groupId: string,
   accountId: string | undefined,
-  part: Parameters<typeof readBindings>[2],
+  page: Parameters<typeof readBindings>[2],
 ) {
   const { companyId } = ctx.actor;
   const [group] = await selectGroup(ctx.db, companyId, groupId);
   if (!group) throw groupNotFound();
-  return readBindings(ctx.db, { companyId, groupId, accountId }, part);
+  return readBindings(ctx.db, { companyId, groupId, accountId }, page);
 }
 
 /**

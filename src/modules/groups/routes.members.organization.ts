@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, partOf } from '../../http/list-query.ts';
+import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { attachPolicyToGroup, detachPolicyFromGroup } from './attachments.ts';
 import { addMember, listMembers, removeMember } from './members.ts';
@@ -43,7 +43,7 @@ export const groupMemberEndpoints = [
       returns: ok(listOf(groupBindingView)),
     },
     async ({ ctx, params, query }) =>
-      list(await listMembers(ctx, params.id, query.account_id, partOf(query)), viewGroupBinding),
+      list(await listMembers(ctx, params.id, query.account_id, pageRequest(query)), viewGroupBinding),
   ),
   endpoint(
     {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { administratorsOnly, grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
 import {
@@ -33,7 +33,7 @@ export const organizationGroupEndpoints = [
     },
     async ({ ctx, query }) =>
       list(
-        await listGroups(ctx, { which: livingOrAll(ctx.actor, query.include_deleted) }, partOf(query)),
+        await listGroups(ctx, { which: livingOrAll(ctx.actor, query.include_deleted) }, pageRequest(query)),
         viewOrganizationGroup,
       ),
   ),

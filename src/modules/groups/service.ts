@@ -86,8 +86,8 @@ export function prepareBinding(ctx: Context, member: Omit<GroupBinding, 'id' | '
 }
 
 /** A page of the company's groups. */
-export function listGroups(ctx: PrincipalContext, filter: GroupFilter, part: Parameters<typeof readGroups>[3]) {
-  return readGroups(ctx.db, ctx.actor.companyId, filter, part);
+export function listGroups(ctx: PrincipalContext, filter: GroupFilter, page: Parameters<typeof readGroups>[3]) {
+  return readGroups(ctx.db, ctx.actor.companyId, filter, page);
 }
 
 /** A living group of the company. @throws Failure `group.not_found` */

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
-import { type Part, readPage } from '../../db/page.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db/schema/groups.ts';
 
 export type Group = typeof groups.$inferSelect;
@@ -79,7 +79,7 @@ export const readGroups = (
   db: ControlDb,
   companyId: string,
   { which, withoutGlobal }: GroupFilter,
-  part: Part<keyof typeof ORDER>,
+  page: PageRequest<keyof typeof ORDER>,
 ) =>
   readPage(
     db,
@@ -92,7 +92,7 @@ export const readGroups = (
       ) as SQL,
       extra: COUNTS,
     },
-    { ...part, by: ORDER[part.by] },
+    { ...page, by: ORDER[page.by] },
   );
 
 /** Changes a living group that is not global. */
@@ -151,7 +151,7 @@ export const insertBinding = (db: ControlDb, record: GroupBinding) =>
 export const readBindings = (
   db: ControlDb,
   of: { companyId: string; groupId: string; accountId?: string },
-  part: Omit<Part, 'by'>,
+  page: Omit<PageRequest, 'by'>,
 ) =>
   readPage(
     db,
@@ -163,7 +163,7 @@ export const readBindings = (
         of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
       ) as SQL,
     },
-    { ...part, by: groupBindings.createdAt },
+    { ...page, by: groupBindings.createdAt },
   );
 
 /** Removes a binding of a living group. */

@@ -20,8 +20,8 @@ export { selectPermissions } from './store.ts';
 export type { Permission };
 
 /** A page of the company's permissions. */
-export function listPermissions(ctx: PrincipalContext, part: { page: number; perPage: number }) {
-  return readPermissions(ctx.db, ctx.actor.companyId, part);
+export function listPermissions(ctx: PrincipalContext, page: { page: number; perPage: number }) {
+  return readPermissions(ctx.db, ctx.actor.companyId, page);
 }
 
 /** A permission of the company. @throws Failure `permission.not_found` */

@@ -26,11 +26,11 @@ export const selectPermissions = (db: ControlDb, companyId: string, ids: string[
     );
 
 /** A page of a company's permissions, the newest first. */
-export const readPermissions = (db: ControlDb, companyId: string, part: { page: number; perPage: number }) =>
+export const readPermissions = (db: ControlDb, companyId: string, page: { page: number; perPage: number }) =>
   readPage(
     db,
     { table: permissions, filter: eq(permissions.companyId, companyId) },
-    { ...part, by: permissions.createdAt, descending: true },
+    { ...page, by: permissions.createdAt, descending: true },
   );
 
 export type PermissionChanges = Partial<Pick<Permission, 'name' | 'description' | 'target' | 'actions'>>;

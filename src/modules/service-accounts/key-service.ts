@@ -9,7 +9,7 @@ import {
   type ApiKey,
   deactivateKey,
   insertApiKey,
-  type KeyPart,
+  type KeyPageRequest,
   readKeys,
   type ServiceAccount,
   selectKey,
@@ -68,9 +68,9 @@ export async function issueKey(
 }
 
 /** A page of a service account's keys, revoked ones included. @throws Failure `service_account.not_found` */
-export async function listKeys(ctx: PrincipalContext, serviceAccountId: string, part: KeyPart) {
+export async function listKeys(ctx: PrincipalContext, serviceAccountId: string, page: KeyPageRequest) {
   await livingServiceAccount(ctx, serviceAccountId);
-  return readKeys(ctx.db, ctx.actor.companyId, serviceAccountId, part);
+  return readKeys(ctx.db, ctx.actor.companyId, serviceAccountId, page);
 }
 
 /**

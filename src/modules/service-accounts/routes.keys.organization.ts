@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, partOf } from '../../http/list-query.ts';
+import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description } from '../../kernel/fields.ts';
 import { issueKey, listKeys, revokeKey } from './service.ts';
@@ -44,7 +44,7 @@ export const apiKeyEndpoints = [
       query: listQuery(['created_at', 'updated_at', 'last_used_at']),
       returns: ok(listOf(apiKeyView)),
     },
-    async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, partOf(query)), viewApiKey),
+    async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, pageRequest(query)), viewApiKey),
   ),
   endpoint(
     {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName, metadata } from '../../kernel/fields.ts';
 import {
@@ -57,7 +57,7 @@ export const serviceAccountEndpoints = [
             includeInactive: query.include_inactive,
             which: livingOrAll(ctx.actor, query.include_deleted),
           },
-          partOf(query),
+          pageRequest(query),
         ),
         viewServiceAccount,
       ),

@@ -10,7 +10,7 @@ import {
   type ServiceAccount,
   type ServiceAccountChanges,
   type ServiceAccountFilter,
-  type ServiceAccountPart,
+  type ServiceAccountPageRequest,
   selectServiceAccount,
   selectServiceAccountEvenDeleted,
   softDeleteServiceAccount,
@@ -43,8 +43,12 @@ export function prepareServiceAccount(
 }
 
 /** A page of the company's service accounts. */
-export function listServiceAccounts(ctx: PrincipalContext, filter: ServiceAccountFilter, part: ServiceAccountPart) {
-  return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, part);
+export function listServiceAccounts(
+  ctx: PrincipalContext,
+  filter: ServiceAccountFilter,
+  page: ServiceAccountPageRequest,
+) {
+  return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
 }
 
 /** A living service account of the company. @throws Failure `service_account.not_found` */

@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import { accessReads } from '../../access/sources.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
-import { type Part, readPage } from '../../db/page.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
 import { planned } from '../../db/planned.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { companies } from '../../db/schema/companies.ts';
@@ -47,14 +47,14 @@ export interface ServiceAccountFilter {
   which: 'living' | 'all';
 }
 
-export type ServiceAccountPart = Part<keyof typeof ORDER>;
+export type ServiceAccountPageRequest = PageRequest<keyof typeof ORDER>;
 
 /** A page of a company's service accounts. */
 export const readServiceAccounts = (
   db: ControlDb,
   companyId: string,
   { accountId, includeInactive, which }: ServiceAccountFilter,
-  part: ServiceAccountPart,
+  page: ServiceAccountPageRequest,
 ) =>
   readPage(
     db,
@@ -67,7 +67,7 @@ export const readServiceAccounts = (
         which === 'all' ? undefined : isNull(serviceAccounts.deletedAt),
       ) as SQL,
     },
-    { ...part, by: ORDER[part.by] },
+    { ...page, by: ORDER[page.by] },
   );
 
 export type ServiceAccountChanges = Partial<Pick<ServiceAccount, 'name' | 'description' | 'isActive' | 'metadata'>>;
@@ -132,17 +132,17 @@ export const insertApiKey = (db: ControlDb, record: ApiKey) =>
   ).returning({ id: apiKeys.id });
 
 const KEY_ORDER = { created_at: apiKeys.createdAt, updated_at: apiKeys.updatedAt, last_used_at: apiKeys.lastUsedAt };
-export type KeyPart = Part<keyof typeof KEY_ORDER>;
+export type KeyPageRequest = PageRequest<keyof typeof KEY_ORDER>;
 
 /** A page of a service account's keys, revoked ones included. */
-export const readKeys = (db: ControlDb, companyId: string, serviceAccountId: string, part: KeyPart) =>
+export const readKeys = (db: ControlDb, companyId: string, serviceAccountId: string, page: KeyPageRequest) =>
   readPage(
     db,
     {
       table: apiKeys,
       filter: and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, serviceAccountId)) as SQL,
     },
-    { ...part, by: KEY_ORDER[part.by] },
+    { ...page, by: KEY_ORDER[page.by] },
   );
 
 const key = (companyId: string, serviceAccountId: string, id: string) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { description, displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { TARGET_TYPES } from '../../kernel/share-event.ts';
 import { filterPolicies } from '../viewing/service.ts';
@@ -88,7 +88,6 @@ const access = {
   anyOf: ['dashboards:share', 'visualizations:share'],
 } as const;
 const path = '/api/v1/share-contexts';
-const partOf = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });
 
 export const shareContextEndpoints = [
   endpoint(
@@ -100,7 +99,7 @@ export const shareContextEndpoints = [
       query: pageQuery('per_page'),
       returns: ok(listOf(contextView)),
     },
-    async ({ ctx, query }) => list(await listContexts(ctx, partOf(query)), viewContext),
+    async ({ ctx, query }) => list(await listContexts(ctx, pageRequest(query)), viewContext),
   ),
   endpoint(
     {
@@ -163,7 +162,7 @@ export const shareContextEndpoints = [
       query: pageQuery('per_page'),
       returns: ok(listOf(memberView)),
     },
-    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, partOf(query)), viewMember),
+    async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, pageRequest(query)), viewMember),
   ),
   endpoint(
     {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ok, written } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { portalEndpoint as endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { optionsQuery, optionsView, resultsView, subjectView, viewSubject } from '../viewing/service.ts';
 import {
   contextDashboards,
@@ -56,7 +56,6 @@ const company = `${own}/{company_slug}` as const;
 const pages = pageQuery('per_page');
 const ofContext = z.object({ context_id: contextId });
 const execution = executeBody.extend({ context_id: contextId });
-const partOf = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });
 
 /** Every route by the id of its dashboard, and by the slugs of company and dashboard. */
 export const sharePortalEndpoints = [
@@ -69,7 +68,7 @@ export const sharePortalEndpoints = [
       query: pages,
       returns: ok(listOf(listedView)),
     },
-    async ({ ctx, query }) => list(await ownContexts(ctx, partOf(query)), viewListed),
+    async ({ ctx, query }) => list(await ownContexts(ctx, pageRequest(query)), viewListed),
   ),
   endpoint(
     {
@@ -82,7 +81,7 @@ export const sharePortalEndpoints = [
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      return list(await ownContexts(ctx, partOf(query)), viewListed);
+      return list(await ownContexts(ctx, pageRequest(query)), viewListed);
     },
   ),
   endpoint(
@@ -94,7 +93,7 @@ export const sharePortalEndpoints = [
       query: pages.extend({ context_id: contextId }),
       returns: ok(listOf(listedView)),
     },
-    async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, partOf(query)), viewListed),
+    async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, pageRequest(query)), viewListed),
   ),
   endpoint(
     {
@@ -107,7 +106,7 @@ export const sharePortalEndpoints = [
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      return list(await ownDashboards(ctx, partOf(query)), viewListed);
+      return list(await ownDashboards(ctx, pageRequest(query)), viewListed);
     },
   ),
   endpoint(

@@ -21,7 +21,7 @@ import {
 export type { Listed, PortalActor };
 
 type PortalContext = Context<PortalActor>;
-type Part = { page: number; perPage: number };
+type PageRequest = { page: number; perPage: number };
 
 /** @throws Failure `company.not_found` for any company but the caller's */
 export function requireOwnCompany({ actor }: PortalContext, slug: string): void {
@@ -29,13 +29,13 @@ export function requireOwnCompany({ actor }: PortalContext, slug: string): void 
 }
 
 /** A page of the contexts of which the caller is a member. */
-export const ownContexts = (ctx: PortalContext, part: Part) => readOwnContexts(ctx.db, ctx.actor, part);
+export const ownContexts = (ctx: PortalContext, part: PageRequest) => readOwnContexts(ctx.db, ctx.actor, part);
 
 /** A page of the dashboards of all contexts of the caller. */
-export const ownDashboards = (ctx: PortalContext, part: Part) => readOwnDashboards(ctx.db, ctx.actor, part);
+export const ownDashboards = (ctx: PortalContext, part: PageRequest) => readOwnDashboards(ctx.db, ctx.actor, part);
 
 /** A page of the dashboards of one context. @throws Failure `share_context.invalid_id` */
-export async function contextDashboards(ctx: PortalContext, contextId: unknown, part: Part) {
+export async function contextDashboards(ctx: PortalContext, contextId: unknown, part: PageRequest) {
   const id = contextIdOf(contextId);
   const [context] = await selectOwnContext(ctx, id);
   if (!context) throw invalidContextId();

@@ -25,7 +25,7 @@ interface ListedPage {
   records: Listed[];
 }
 
-type Part = { page: number; perPage: number };
+type PageRequest = { page: number; perPage: number };
 
 /** Holds for contexts (by this id) of which the caller is a member: by address, as a user, or through a group. */
 function isMember(actor: PortalActor, contextId: SQL): SQL {
@@ -41,7 +41,11 @@ function isMember(actor: PortalActor, contextId: SQL): SQL {
 }
 
 /** A page of the contexts of which the caller is a member, the newest first. */
-export async function readOwnContexts(db: ControlDb, actor: PortalActor, { page, perPage }: Part): Promise<ListedPage> {
+export async function readOwnContexts(
+  db: ControlDb,
+  actor: PortalActor,
+  { page, perPage }: PageRequest,
+): Promise<ListedPage> {
   const filter = and(eq(shareContexts.companyId, actor.companyId), isMember(actor, sql`share_contexts.id`)) as SQL;
   const part = { by: shareContexts.createdAt, descending: true, page, perPage };
   const found = await readPage(db, { table: shareContexts, filter }, part);
@@ -52,7 +56,7 @@ export async function readOwnContexts(db: ControlDb, actor: PortalActor, { page,
 export async function readOwnDashboards(
   db: ControlDb,
   actor: PortalActor,
-  { page, perPage, contextId }: Part & { contextId?: string },
+  { page, perPage, contextId }: PageRequest & { contextId?: string },
 ): Promise<ListedPage> {
   const one = contextId === undefined ? sql`true` : sql`share_grants.context_id = ${contextId}`;
   const granted = sql`from share_grants

@@ -1,12 +1,11 @@
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
+import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { candidatesView } from '../viewing/service.ts';
 import { embedCandidates, filterCandidates } from './candidates.ts';
 import { changeShare, createShare, endShare, listDashboardShares, listShares } from './service.ts';
 import { newShare, shareChanges, shareView, viewShare } from './views.ts';
 
-const partOf = ({ page, per_page: perPage }: { page: number; per_page: number }) => ({ page, perPage });
 const decided = {
   decidedBy: 'dashboards:share, of the dashboard that is shared',
   anyOf: ['dashboards:share'],
@@ -23,7 +22,7 @@ export const shareEndpoints = [
       returns: ok(listOf(shareView)),
     },
     async ({ ctx, params, query }) =>
-      list(await listDashboardShares(ctx, params.id, partOf(query)), (share) => viewShare(ctx, share)),
+      list(await listDashboardShares(ctx, params.id, pageRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {
@@ -46,7 +45,7 @@ export const shareEndpoints = [
       query: pageQuery('per_page'),
       returns: ok(listOf(shareView)),
     },
-    async ({ ctx, query }) => list(await listShares(ctx, partOf(query)), (share) => viewShare(ctx, share)),
+    async ({ ctx, query }) => list(await listShares(ctx, pageRequest(query)), (share) => viewShare(ctx, share)),
   ),
   endpoint(
     {

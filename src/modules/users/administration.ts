@@ -25,18 +25,18 @@ import {
   softDeleteUser,
   type User,
   type UserFilter,
-  type UserPart,
+  type UserPageRequest,
   updateUser,
 } from './store.ts';
 
 /** A page of the company's users. */
-export function listUsers(ctx: PrincipalContext, filter: UserFilter, part: UserPart) {
-  return readUsers(ctx.db, ctx.actor.companyId, filter, part);
+export function listUsers(ctx: PrincipalContext, filter: UserFilter, page: UserPageRequest) {
+  return readUsers(ctx.db, ctx.actor.companyId, filter, page);
 }
 
 /** A page of the company's living users with the groups they are in, the newest first. */
-export function listUsersWithGroups(ctx: PrincipalContext, part: { page: number; perPage: number }) {
-  return readUsersWithGroups(ctx.db, ctx.actor.companyId, part);
+export function listUsersWithGroups(ctx: PrincipalContext, page: { page: number; perPage: number }) {
+  return readUsersWithGroups(ctx.db, ctx.actor.companyId, page);
 }
 
 /** A living user of the company. @throws Failure `user.not_found` */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { listQuery, livingOrAll, partOf, queryFlag } from '../../http/list-query.ts';
+import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { email, metadata } from '../../kernel/fields.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
@@ -40,7 +40,7 @@ export const organizationUserEndpoints = [
         await listUsers(
           ctx,
           { accountId: query.account_id, which: livingOrAll(ctx.actor, query.include_deleted) },
-          partOf(query),
+          pageRequest(query),
         ),
         viewOrganizationUser,
       ),

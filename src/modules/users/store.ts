@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { type Part, readPage } from '../../db/page.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings } from '../../db/schema/groups.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 
@@ -91,7 +91,7 @@ const orderOf = (table: typeof users | typeof accountUsers) => ({
   last_login_at: table.lastLoginAt,
 });
 
-export type UserPart = Part<keyof ReturnType<typeof orderOf>>;
+export type UserPageRequest = PageRequest<keyof ReturnType<typeof orderOf>>;
 
 /** What a list of users leaves out: deleted ones, and those not attached to an account. */
 export interface UserFilter {
@@ -100,9 +100,9 @@ export interface UserFilter {
 }
 
 /** A page of a company's users. Its total is a stored one. */
-export function readUsers(db: ControlDb, companyId: string, { accountId, which }: UserFilter, part: UserPart) {
-  const listing = accountId === undefined ? ofCompany(companyId, which) : ofAccount(companyId, accountId, part.by);
-  return readPage(db, listing, { ...part, by: orderOf(users)[part.by] });
+export function readUsers(db: ControlDb, companyId: string, { accountId, which }: UserFilter, page: UserPageRequest) {
+  const listing = accountId === undefined ? ofCompany(companyId, which) : ofAccount(companyId, accountId, page.by);
+  return readPage(db, listing, { ...page, by: orderOf(users)[page.by] });
 }
 
 /** A group as the users in it show it. */
@@ -124,11 +124,11 @@ export interface UserWithGroups extends User {
 }
 
 /** A page of a company's living users with the groups they are in, the newest first. */
-export const readUsersWithGroups = (db: ControlDb, companyId: string, part: { page: number; perPage: number }) =>
+export const readUsersWithGroups = (db: ControlDb, companyId: string, page: { page: number; perPage: number }) =>
   readPage(
     db,
     { ...ofCompany(companyId, 'living'), extra: { groups: GROUPS } },
-    { ...part, by: users.createdAt, descending: true },
+    { ...page, by: users.createdAt, descending: true },
   );
 
 const ofCompany = (companyId: string, which: UserFilter['which']) => ({
@@ -138,7 +138,7 @@ const ofCompany = (companyId: string, which: UserFilter['which']) => ({
 });
 
 /** Deleted users are attached to nothing. */
-const ofAccount = (companyId: string, accountId: string, by: UserPart['by']) => ({
+const ofAccount = (companyId: string, accountId: string, by: UserPageRequest['by']) => ({
   table: users,
   via: { table: accountUsers, id: accountUsers.userId, by: orderOf(accountUsers)[by] },
   filter: and(eq(accountUsers.companyId, companyId), eq(accountUsers.accountId, accountId)) as SQL,

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import { type Part, readPage } from '../../../db/page.ts';
+import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
@@ -34,7 +34,7 @@ export function readJobs(
   db: ControlDb,
   of: { companyId: string; type: JobType },
   { targetType, status }: { targetType?: ResourceType; status?: JobStatus },
-  part: Pick<Part, 'page' | 'perPage'>,
+  part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     eq(jobs.companyId, of.companyId),

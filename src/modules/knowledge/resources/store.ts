@@ -1,7 +1,7 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
 import { insertWhen } from '../../../db/insert-when.ts';
-import { type Part, readPage } from '../../../db/page.ts';
+import { type PageRequest, readPage } from '../../../db/page.ts';
 import type { ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import { resources, versions } from '../../../db/schema/knowledge-resources.ts';
 
@@ -84,7 +84,7 @@ export function readResources(
   db: ControlDb,
   of: { companyId: string; resourceType: ResourceType },
   { status, facet, search, subjectId, objectId }: ResourceFilter,
-  part: Pick<Part, 'page' | 'perPage'>,
+  part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const filter = and(
     eq(resources.companyId, of.companyId),
@@ -146,7 +146,7 @@ export const selectFormsNoCycle = (
 export const readVersions = (
   db: ControlDb,
   of: { companyId: string; resourceId: string },
-  part: Pick<Part, 'page' | 'perPage'>,
+  part: Pick<PageRequest, 'page' | 'perPage'>,
 ) =>
   readPage(
     db,

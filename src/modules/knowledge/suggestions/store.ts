@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import { type Part, readPage } from '../../../db/page.ts';
+import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
@@ -32,7 +32,7 @@ export function readSuggestions(
   db: ControlDb,
   companyId: string,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
-  part: Pick<Part, 'page' | 'perPage'>,
+  part: Pick<PageRequest, 'page' | 'perPage'>,
 ) {
   const which = and(
     eq(suggestions.companyId, companyId),
