@@ -2,7 +2,7 @@ import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono'
 import { openContext } from './context.ts';
 import { failureResponse } from './http/answer.ts';
 import { audited } from './http/audit.ts';
-import type { Doors } from './http/guard.ts';
+import type { Authentication } from './http/guard.ts';
 import { setHeaders } from './http/headers.ts';
 import { readLeftover } from './http/leftover.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
@@ -134,17 +134,7 @@ export const SURFACES: SurfaceEndpoints[] = [
   },
 ];
 
-/** Who words a failure before an endpoint is found: the first prefix that fits. */
-const SURFACE_OF_PREFIX = [
-  ['/v1/managed-tables', managedTables.surface],
-  ['/v1', console.surface],
-  ['/.well-known', console.surface],
-  ['/api/v1/domain-knowledge', knowledge.surface],
-  ['/api', sharing.surface],
-  ['', organization.surface],
-] as const;
-
-const DOORS: Doors = {
+const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
   authenticators: { bearer: authenticateBearer, signature: authenticateSignature, external: authenticateExternal },
   tokens: {
@@ -157,13 +147,14 @@ const DOORS: Doors = {
 /** The whole API. */
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>();
-  app.use(observe, audited(queueAuditRecord), crossOrigin(DOORS.tokens));
-  for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, DOORS);
+  const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
+  app.use(observe, audited(queueAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
+  for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
 
   app.notFound(async (c) => {
     const { context } = openContext(originOf(c), { kind: 'anonymous' });
     const byIp = await countByIp(context);
-    c.get('seen').limits.push(byIp);
+    c.get('facts').limits.push(byIp);
     // Answered, not thrown: what is thrown here would skip the middleware that is still to finish.
     return refuse(byIp.allowed ? unmatched(SURFACES, c.req.path) : rateLimited(byIp, context.now()), c);
   });
@@ -173,7 +164,10 @@ export function createApp(): Hono<HttpEnv> {
 
 /** The answer to whatever went wrong, in the wording of the surface that the path belongs to. */
 function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
-  const surface = surfaceOf(c.req.path, SURFACE_OF_PREFIX);
+  const surface = surfaceOf(
+    SURFACES.map(({ surface: each }) => each),
+    c.req.path,
+  );
   const failure = failureOf(error);
   return failure ? failureResponse(surface, failure) : c.json(surface.internalError as object, 500);
 }
@@ -182,7 +176,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
 function logServerError(c: HonoContext<HttpEnv>): void {
   const { res, error, req } = c;
   if (res.status < 500) return;
-  const { contract, actor } = c.get('seen');
+  const { contract, actor } = c.get('facts');
   logError('request_failed', error ?? new Error('The handler answered so itself.'), {
     status: res.status,
     method: req.method,
@@ -195,7 +189,7 @@ function logServerError(c: HonoContext<HttpEnv>): void {
 const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
-  c.set('seen', { limits: [], contract: null, actor: null, owner: null, resourceIds: [] });
+  c.set('facts', { limits: [], contract: null, actor: null, owner: null, resourceIds: [] });
   await correlated(correlationId, async () => {
     await next();
     logServerError(c);
@@ -207,6 +201,6 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
     ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'],
     // Answers hold tokens and people's data; what may be kept says so itself.
     ['Cache-Control', c.res.headers.get('Cache-Control') ?? 'no-store'],
-    ...limitHeaders(c.get('seen').limits),
+    ...limitHeaders(c.get('facts').limits),
   ]);
 };

@@ -5,8 +5,9 @@ import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { log, logError } from '../platform/log.ts';
 import { actionOf, type Contract } from './endpoint.ts';
-import type { Seen } from './guard.ts';
+import type { RequestFacts } from './guard.ts';
 import type { HttpEnv } from './mount.ts';
+import { parametersOf } from './paths.ts';
 
 /** Hands a record over; it is kept once this resolves. */
 export type KeepRecord = (bindings: Bindings, record: AuditRecord) => Promise<void>;
@@ -21,13 +22,13 @@ export const audited =
   async (c, next) => {
     const occurredAt = clock.now();
     await next();
-    const seen = c.get('seen');
-    const { contract, resourceIds } = seen;
+    const facts = c.get('facts');
+    const { contract, resourceIds } = facts;
     const record: AuditRecord = {
       id: newId(occurredAt),
       correlationId: c.get('correlationId'),
       occurredAt,
-      ...principalOf(seen),
+      ...principalOf(facts),
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
       action: contract ? (actionOf(contract.access) ?? signInAction(contract)) : null,
@@ -52,8 +53,7 @@ export const idsOf = (value: unknown): string[] =>
 
 /** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
 export function resourceParameters(path: string): string[] {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
-  return names.filter((name) => /^(id|\w+(_id|Id))$/.test(name));
+  return parametersOf(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
 }
 
 /** Where people sign in, by the beginning of the path. */
@@ -73,7 +73,7 @@ function signInAction({ path }: Contract): string | null {
 function principalOf({
   actor,
   owner,
-}: Seen): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
+}: RequestFacts): Pick<AuditRecord, 'companyId' | 'principalType' | 'principalId' | 'credential'> {
   switch (actor?.kind) {
     case 'user':
       return known(actor.companyId, 'user', actor.id, actor.sessionId);

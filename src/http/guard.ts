@@ -19,7 +19,7 @@ import { countByIp, countByPrincipal, countByToken, rateLimited } from './rate-l
 import type { Credential } from './surface.ts';
 
 /** What has become known of a request, wherever it ends. */
-export interface Seen {
+export interface RequestFacts {
   /** The limits counted for it; they become headers of the answer. */
   limits: LimitState[];
   /** The route it took. */
@@ -35,14 +35,14 @@ export interface Seen {
 /** How each credential is checked; given by the modules that own them. */
 export type Authenticators = Record<Credential, Authenticate>;
 
-export interface Doors {
+export interface Authentication {
   authenticators: Authenticators;
   tokens: Record<TokenKind, OpenToken>;
   operator: AuthenticateOperator;
 }
 
 /**
- * Rate limits, authentication and authorization of one request, in this order. `seen` is filled on the way, so that a
+ * Rate limits, authentication and authorization of one request, in this order. `facts` is filled on the way, so that a
  * refused request too answers with the limits' headers and leaves a record of who sent it.
  * @returns who is calling
  * @throws Failure of kind too_many, unauthenticated or forbidden
@@ -50,27 +50,27 @@ export interface Doors {
 export async function guard(
   contract: Contract,
   credential: Credential,
-  doors: Doors,
+  authentication: Authentication,
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
-  seen: Seen,
+  facts: RequestFacts,
 ): Promise<Actor> {
   // The address is counted beside the look-ups, not before them; its refusal comes first all the same.
   const [byIp, authenticated] = await Promise.allSettled([
     countByIp(ctx),
-    authenticate(contract, credential, doors, ctx, request, seen),
+    authenticate(contract, credential, authentication, ctx, request, facts),
   ]);
   if (byIp.status === 'rejected') throw byIp.reason;
-  seen.limits.push(byIp.value);
+  facts.limits.push(byIp.value);
   if (!byIp.value.allowed) throw rateLimited(byIp.value, ctx.now());
   if (authenticated.status === 'rejected') throw authenticated.reason;
   const { actor, nonce } = authenticated.value;
-  seen.actor = actor;
-  if (actor.kind === 'outsider') await count(ctx, seen, actor.id);
+  facts.actor = actor;
+  if (actor.kind === 'outsider') await count(ctx, facts, actor.id);
   if (!isPrincipal(actor)) return actor;
 
   const states = await countByPrincipal(ctx, actor, nonce);
-  seen.limits.push(...states);
+  facts.limits.push(...states);
   const exceeded = states.find((state) => !state.allowed);
   if (exceeded) throw rateLimited(exceeded, ctx.now());
   await authorize(contract, { ...ctx, actor }, request.param('id'));
@@ -80,15 +80,15 @@ export async function guard(
 async function authenticate(
   { access, credential: own }: Contract,
   surfaces: Credential,
-  doors: Doors,
+  authentication: Authentication,
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
-  seen: Seen,
+  facts: RequestFacts,
 ): Promise<{ actor: Actor; nonce?: Admission['nonce'] }> {
   const credential = own ?? surfaces;
   if (access === 'public') return { actor: ctx.actor };
   if (access === 'optional' || access === 'pending') {
-    return doors.authenticators[credential](ctx, request).catch((error) => {
+    return authentication.authenticators[credential](ctx, request).catch((error) => {
       // Only a credential that is not good is as none; an outage is not.
       if (error instanceof Failure && error.kind === 'unauthenticated') return { actor: ctx.actor };
       throw error;
@@ -96,13 +96,13 @@ async function authenticate(
   }
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
-    return { actor: await doors.tokens[access.token](ctx, token, (tokenId) => count(ctx, seen, tokenId)) };
+    return { actor: await authentication.tokens[access.token](ctx, token, (tokenId) => count(ctx, facts, tokenId)) };
   }
   if (access === 'operator') {
-    await doors.operator(ctx, request);
+    await authentication.operator(ctx, request);
     return { actor: { kind: 'operator' } };
   }
-  return doors.authenticators[credential](ctx, request);
+  return authentication.authenticators[credential](ctx, request);
 }
 
 /** Whether a route is opened by the token in its path. */
@@ -111,9 +111,9 @@ export function isTokenAccess(access: Access): access is { token: TokenKind } {
 }
 
 /** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
-async function count(ctx: Context, seen: Seen, tokenId: string): Promise<void> {
+async function count(ctx: Context, facts: RequestFacts, tokenId: string): Promise<void> {
   const state = await countByToken(ctx, tokenId);
-  seen.limits.push(state);
+  facts.limits.push(state);
   if (!state.allowed) throw rateLimited(state, ctx.now());
 }
 

@@ -8,8 +8,9 @@ import { cut } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
-import { type Doors, guard, isTokenAccess, type Seen } from './guard.ts';
+import { type Authentication, guard, isTokenAccess, type RequestFacts } from './guard.ts';
 import { readJson } from './json-body.ts';
+import { bySpecificity, honoPath } from './paths.ts';
 import type { Surface } from './surface.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
@@ -18,7 +19,7 @@ export interface HttpEnv {
   Variables: {
     correlationId: string;
     surface: Surface;
-    seen: Seen;
+    facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
     /** The JSON body, validated; undefined on routes that take none. */
     body: unknown;
@@ -28,14 +29,20 @@ export interface HttpEnv {
 const STANDARD_BODY_LIMIT = 1024 * 1024;
 
 /** Registers a surface's endpoints. Literal segments go before parameters, whatever their order in the list. */
-export function mount(app: Hono<HttpEnv>, surface: Surface, endpoints: Endpoint[], doors: Doors): void {
-  for (const endpoint of endpoints.toSorted((a, b) =>
-    specificity(b.contract.path).localeCompare(specificity(a.contract.path)),
-  )) {
+export function mount(
+  app: Hono<HttpEnv>,
+  surface: Surface,
+  endpoints: Endpoint[],
+  authentication: Authentication,
+): void {
+  for (const endpoint of endpoints.toSorted((a, b) => bySpecificity(a.contract.path, b.contract.path))) {
     const { contract } = endpoint;
     const isRead = isReadBeneath(contract, endpoints);
-    app.on(contract.method.toUpperCase(), [honoPath(contract.path)], ...middlewares(contract, surface, doors), (c) =>
-      answer(c, endpoint, isRead),
+    app.on(
+      contract.method.toUpperCase(),
+      [honoPath(contract.path)],
+      ...middlewares(contract, surface, authentication),
+      (c) => answer(c, endpoint, isRead),
     );
   }
 }
@@ -48,47 +55,41 @@ function isReadBeneath({ path }: Contract, endpoints: Endpoint[]): boolean {
   );
 }
 
-/** `/a/{id}` as Hono writes it: `/a/:id`. */
-export const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
-
-/** Sorts paths so that a literal segment beats a parameter in the same place. */
-const specificity = (path: string): string =>
-  path
-    .split('/')
-    .map((segment) => (segment.startsWith('{') ? '0' : '1'))
-    .join('');
-
-function middlewares(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv>[] {
+function middlewares(
+  contract: Contract,
+  surface: Surface,
+  authentication: Authentication,
+): MiddlewareHandler<HttpEnv>[] {
   const bounded = limitBody(contract.bodyLimit ?? STANDARD_BODY_LIMIT);
-  const enter = entrance(contract, surface, doors);
+  const enter = entrance(contract, surface, authentication);
   const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
-  const doorAndBody =
+  const credentialAndBody =
     surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, ofJson(bounded)] : [enter];
-  const chain: MiddlewareHandler<HttpEnv>[] = [note(contract), ...doorAndBody];
+  const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
   if (contract.body) chain.push(ofJson(readJson(contract)));
   return chain;
 }
 
-/** Writes down which route was taken, before anything can refuse the request. */
-function note(contract: Contract): MiddlewareHandler<HttpEnv> {
+/** Records which route was taken, before anything can refuse the request. */
+function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
   const parameters = resourceParameters(contract.path);
   return async (c, next) => {
-    const seen = c.get('seen');
-    seen.contract = contract;
-    seen.resourceIds = parameters.flatMap((parameter) => idsOf(c.req.param(parameter)));
+    const facts = c.get('facts');
+    facts.contract = contract;
+    facts.resourceIds = parameters.flatMap((parameter) => idsOf(c.req.param(parameter)));
     await next();
   };
 }
 
 /** Opens the context, lets the guard decide, and closes the context when the handler is done. */
-function entrance(contract: Contract, surface: Surface, doors: Doors): MiddlewareHandler<HttpEnv> {
+function entrance(contract: Contract, surface: Surface, authentication: Authentication): MiddlewareHandler<HttpEnv> {
   const options = { nearest: isTokenAccess(contract.access) };
   return async (c, next) => {
     const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, options);
     try {
-      const actor = await guard(contract, surface.credential, doors, context, c.req, c.get('seen'));
+      const actor = await guard(contract, surface.credential, authentication, context, c.req, c.get('facts'));
       c.set('context', { ...context, actor } as typeof context);
       await next();
     } finally {
@@ -98,10 +99,10 @@ function entrance(contract: Contract, surface: Surface, doors: Doors): Middlewar
 }
 
 async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint, isRead: boolean): Promise<Response> {
-  const seen = c.get('seen');
-  const named = seen.resourceIds;
+  const facts = c.get('facts');
+  const named = facts.resourceIds;
   const attached = contract.attaches ? idsOf(Object(c.get('body'))[contract.attaches]) : [];
-  seen.resourceIds = [...named, ...attached];
+  facts.resourceIds = [...named, ...attached];
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
   const result = await handle({
     ctx: c.get('context'),
@@ -113,7 +114,7 @@ async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint, i
   if (result instanceof Response) return result;
   if (contract.returns.status === 204) return c.body(null, 204);
   const made = madeId(result);
-  if (named.length === 0) seen.resourceIds = [...made, ...attached];
+  if (named.length === 0) facts.resourceIds = [...made, ...attached];
   const under = contract.madeUnder ?? (isRead ? c.req.path : undefined);
   if (contract.returns.status === 201 && under && made.length > 0) c.header('Location', `${under}/${made[0]}`);
   return c.json(result as object, contract.returns.status as 200);
@@ -136,7 +137,7 @@ export function originOf(c: HonoContext<HttpEnv>): Origin {
     ip: c.req.header('cf-connecting-ip') ?? null,
     caller: () => callerOf(c),
     noteOwner: (owner) => {
-      c.get('seen').owner = owner;
+      c.get('facts').owner = owner;
     },
   };
 }

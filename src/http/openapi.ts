@@ -5,6 +5,7 @@ import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.
 import { EXAMPLES, type Example } from './examples.ts';
 import { isTokenAccess } from './guard.ts';
 import { failureResponses } from './openapi-failures.ts';
+import { parametersOf } from './paths.ts';
 import type { Credential, Surface } from './surface.ts';
 
 /** A surface with the endpoints that are mounted on it. */
@@ -69,7 +70,7 @@ const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`
 
 function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObject {
   const { body: sent, answer } = recorded(contract) ?? {};
-  const parameters = [...contract.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, z.string()] as const);
+  const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
   return {
     operationId: contract.operationId ?? oldOperationId(contract),
     tags: [surface.title],

@@ -14,6 +14,8 @@ export interface Surface {
   /** For the reader of the API's description: who calls, and what it is for. */
   description: string;
   credential: Credential;
+  /** What its paths begin with; empty for all paths that belong to no other surface. */
+  bases: readonly string[];
   /** Whose words it uses. */
   wordedAs: SurfaceName;
   /** How it words a failure by its family, where the failure says nothing else. */

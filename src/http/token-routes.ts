@@ -1,53 +1,59 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { ViewerActor } from '../access/actors.ts';
-import type { OpenToken } from '../context.ts';
-import { openContext } from '../context.ts';
-import { answerPreflight, cors, EXPOSED, type Header } from './cors.ts';
-import type { TokenKind } from './endpoint.ts';
-import type { Doors } from './guard.ts';
+import { type OpenToken, openContext } from '../context.ts';
+import { answerPreflight, cors, EXPOSED, type Header, preflightOf } from './cors.ts';
+import type { Contract } from './endpoint.ts';
+import { type Authentication, isTokenAccess } from './guard.ts';
 import { setHeaders } from './headers.ts';
 import { failureOf, type HttpEnv, originOf } from './mount.ts';
 
-const TOKEN_ROUTE = /^\/api\/(embed\/d|embed\/v|v1\/public\/shares)\/([^/]+)\/./;
-const KINDS: Record<string, TokenKind> = {
-  'embed/d': 'embed-dashboard',
-  'embed/v': 'embed-visualization',
-  'v1/public/shares': 'share',
-};
-const PORTAL_ROUTE = /^\/api\/v1\/share-(?:portal|auth)\//;
-
 const PRIVATE: Header = ['Cache-Control', 'private, no-store'];
 const NO_REFERRER: Header = ['Referrer-Policy', 'no-referrer'];
-
-/** What a preflight of such a route is told; a browser may remember it for ten minutes. */
-const PREFLIGHT: readonly Header[] = [
-  ['Access-Control-Allow-Methods', 'GET,POST'],
-  ['Access-Control-Allow-Headers', 'Content-Type'],
-  ['Access-Control-Max-Age', '600'],
-];
 
 /**
  * Cross-origin rules, and what answers to outsiders have in common: nobody keeps them for others, and an address that
  * holds a token is told to no other site. Which origins may call with a token is for the token to say; everywhere else the
  * configuration does.
  */
-export const crossOrigin =
-  (tokens: Doors['tokens']): MiddlewareHandler<HttpEnv> =>
-  async (c, next) => {
-    const [, kind, token] = TOKEN_ROUTE.exec(c.req.path) ?? [];
-    if (kind === undefined || token === undefined) {
-      await cors(c, next);
-      if (PORTAL_ROUTE.test(c.req.path)) setHeaders(c, [PRIVATE]);
+export function crossOrigin(
+  contracts: readonly Contract[],
+  tokens: Authentication['tokens'],
+): MiddlewareHandler<HttpEnv> {
+  const opened = contracts.filter(({ access }) => isTokenAccess(access));
+  const ofTokens = preflightOf(opened, ['Content-Type']);
+  const ofAll = cors(preflightOf(contracts));
+  const openerOf = tokenOpeners(opened, tokens);
+  return async (c, next) => {
+    const asked = openerOf(c.req.path);
+    if (asked === null) {
+      await ofAll(c, next);
+      if (c.get('facts').contract?.credential === 'external') setHeaders(c, [PRIVATE]);
       return;
     }
     const isPreflight = c.req.method === 'OPTIONS';
-    if (isPreflight) c.res = await answerPreflight(c, PREFLIGHT);
+    if (isPreflight) c.res = await answerPreflight(c, ofTokens);
     else await next();
-    const viewer =
-      isPreflight && c.res.ok ? await viewerOf(c, tokens[KINDS[kind] as TokenKind], token) : knownViewer(c);
+    const viewer = isPreflight && c.res.ok ? await viewerOf(c, asked.open, asked.token) : knownViewer(c);
     setHeaders(c, [EXPOSED, PRIVATE, NO_REFERRER, ...allowedReader(viewer, c.req.header('origin'))]);
     c.res.headers.append('Vary', 'Origin');
   };
+}
+
+/** Finds the token in a path that begins as a route of tokens does, and what opens such tokens. */
+function tokenOpeners(contracts: readonly Contract[], tokens: Authentication['tokens']) {
+  const openers = new Map<string, OpenToken>();
+  for (const { path, access } of contracts) {
+    if (isTokenAccess(access)) openers.set(path.slice(0, path.indexOf('{token}')), tokens[access.token]);
+  }
+  return (path: string): { token: string; open: OpenToken } | null => {
+    for (const [beginning, open] of openers) {
+      if (!path.startsWith(beginning)) continue;
+      const [token, ...rest] = path.slice(beginning.length).split('/');
+      if (token && rest.join('/') !== '') return { token, open };
+    }
+    return null;
+  };
+}
 
 /** Who may read the answer: any page where the token names none, else the pages it names. */
 function allowedReader(viewer: ViewerActor | null, origin: string | undefined): Header[] {
@@ -57,7 +63,7 @@ function allowedReader(viewer: ViewerActor | null, origin: string | undefined): 
 }
 
 function knownViewer(c: HonoContext<HttpEnv>): ViewerActor | null {
-  const { actor } = c.get('seen');
+  const { actor } = c.get('facts');
   return actor?.kind === 'viewer' ? actor : null;
 }
 

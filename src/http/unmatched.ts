@@ -1,24 +1,27 @@
 import type { Failure } from '../kernel/failure.ts';
 import { unknownRoute, wrongMethod } from './failures.ts';
 import type { SurfaceEndpoints } from './openapi.ts';
+import { matchesPath } from './paths.ts';
 import type { Surface } from './surface.ts';
 
 /** The failure of a request that no endpoint takes: its path is unknown, or only its method is. */
 export function unmatched(surfaces: SurfaceEndpoints[], path: string): Failure {
   const methods = surfaces
     .flatMap(({ endpoints }) => endpoints)
-    .filter(({ contract }) => pattern(contract.path).test(path))
+    .filter(({ contract }) => matchesPath(contract.path, path))
     .map(({ contract }) => contract.method.toUpperCase());
   return methods.length === 0 ? unknownRoute() : wrongMethod([...new Set(methods)]);
 }
 
-/** The surface that words a failure of a path which no endpoint took: the most specific prefix wins. */
-export function surfaceOf(path: string, byPrefix: readonly (readonly [prefix: string, surface: Surface])[]): Surface {
-  const [, surface] =
-    byPrefix.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`)) ?? byPrefix.at(-1) ?? [];
-  if (!surface) throw new Error('There is no surface for unknown routes.');
-  return surface;
+/** The surface that a path belongs to, whether or not an endpoint takes it: the one with the longest base above it. */
+export function surfaceOf(surfaces: readonly Surface[], path: string): Surface {
+  const fitting = surfaces.flatMap((surface) =>
+    surface.bases.filter((base) => isBeneath(path, base)).map((base) => ({ base, surface })),
+  );
+  const [longest] = fitting.toSorted((a, b) => b.base.length - a.base.length);
+  if (!longest) throw new Error('No surface has the base of all paths.');
+  return longest.surface;
 }
 
-const pattern = (path: string): RegExp =>
-  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+/** Whether a path is at a base or below it. The empty base is that of all paths. */
+export const isBeneath = (path: string, base: string): boolean => path === base || path.startsWith(`${base}/`);

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, it } from 'vitest';
+import { bySpecificity, matchesPath } from '../../src/http/paths.ts';
 import { anEmbed } from '../embeds/support.ts';
 import { aModel, proposal } from '../knowledge/model.ts';
 import { aConcept, aNode, anItem, aRelation } from '../knowledge/support.ts';
@@ -81,18 +82,15 @@ function idsIn(body: unknown): string[] {
 }
 
 const CREDENTIALS = new Map(ROUTES.map(({ method, path, credential }) => [`${method} ${path}`, credential]));
-const TEMPLATES = operations(openApi() as never).map(({ method, path }) => ({
-  method,
-  path,
-  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
+const TEMPLATES = operations(openApi() as never)
+  .map(({ method, path }) => ({ method, path }))
+  .toSorted((a, b) => bySpecificity(a.path, b.path));
 
 /** The path as the contract writes it, or an empty text. */
-function templateOf(method: string, address: string): string {
+const templateOf = (method: string, address: string): string => {
   const path = address.split('?')[0] as string;
-  const fitting = TEMPLATES.filter((template) => template.method === method && template.pattern.test(path));
-  return (fitting.find((template) => template.path === path) ?? fitting[0])?.path ?? '';
-}
+  return TEMPLATES.find((template) => template.method === method && matchesPath(template.path, path))?.path ?? '';
+};
 
 /** How requests to a route prove who sends them. */
 function callerOf(who: Who, method: string, path: string): Caller | undefined {

@@ -1,6 +1,7 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 import { SURFACES } from '../../src/app.ts';
 import { describe } from '../../src/http/openapi.ts';
+import { bySpecificity, matchesPath } from '../../src/http/paths.ts';
 
 interface Response {
   content?: Record<string, { schema: Schema }>;
@@ -41,27 +42,14 @@ export function mustConform(method: string, path: string, answer: Answered): voi
 
 /** The operation that takes a path: literal segments go before parameters, as in the router. */
 function routeOf(method: string, path: string): { path: string; operation: Operation } | undefined {
-  const segments = (path.split(/[?#]/)[0] as string).split('/');
-  const fitting = Object.entries(openApi().paths ?? {}).filter(([template]) => {
-    const parts = template.split('/');
-    return (
-      parts.length === segments.length &&
-      parts.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : part === segments[index]))
-    );
-  });
-  const found = fitting
-    .filter(([, item]) => method.toLowerCase() in item)
-    .sort(([a], [b]) => literality(b).localeCompare(literality(a)))[0];
+  const pathname = path.split(/[?#]/)[0] as string;
+  const [found] = Object.entries(openApi().paths ?? {})
+    .filter(([template, item]) => matchesPath(template, pathname) && method.toLowerCase() in item)
+    .toSorted(([a], [b]) => bySpecificity(a, b));
   if (!found) return undefined;
   const [template, item] = found;
   return { path: template, operation: (item as Record<string, Operation>)[method.toLowerCase()] as Operation };
 }
-
-const literality = (template: string): string =>
-  template
-    .split('/')
-    .map((part) => (part.startsWith('{') ? '0' : '1'))
-    .join('');
 
 function problemOf({ responses }: Operation, { status, headers, body }: Answered): string | undefined {
   const named = responses[String(status)] ?? (status >= 400 ? responses.default : undefined);

@@ -65,6 +65,7 @@ export const surface: Surface = {
   description:
     'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session token.',
   credential: 'bearer',
+  bases: ['/v1', '/.well-known'],
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
   codeMember: 'error',

@@ -39,6 +39,7 @@ const REASONS: Record<string, OldWording> = {
 export const surface: Surface = {
   ...console.surface,
   name: 'knowledge',
+  bases: ['/api/v1/domain-knowledge'],
   title: 'Domain knowledge',
   description:
     'Concepts, a semantic layer and an ontology, with every version, and suggestions of a model that people review. With a session token.',

@@ -86,6 +86,7 @@ export const surface: Surface = {
   description:
     "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session token; errors are worded in Portuguese.",
   credential: 'bearer',
+  bases: ['/v1/managed-tables'],
   wordedAs: 'managed-tables',
   families: FAMILIES,
   codeMember: 'error_code',

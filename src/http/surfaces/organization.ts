@@ -21,6 +21,7 @@ export const surface: Surface = {
   description:
     'Identity and access for automation. Service accounts call it with signed requests; the README tells how to sign.',
   credential: 'signature',
+  bases: [''],
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
   codeMember: 'error',

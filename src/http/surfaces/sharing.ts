@@ -40,6 +40,7 @@ export const surface: Surface = {
   description:
     "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session token, an outsider's, or a token in the path.",
   credential: 'bearer',
+  bases: ['/api'],
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
   codeMember: 'error_code',

@@ -63,6 +63,7 @@ export const shareAuthEndpoints = [
       method: 'post',
       path: '/api/v1/share-auth/request',
       access: 'public',
+      credential: 'external',
       summary: 'Ask for a code by mail, to see what a company shares with an address',
       description:
         'Answers alike whether or not the company exists and the address is a member of anything. A new code replaces the old one. After five requests for an address within an hour, further ones send nothing.',
@@ -79,6 +80,7 @@ export const shareAuthEndpoints = [
       method: 'post',
       path: '/api/v1/share-auth/verify',
       access: 'public',
+      credential: 'external',
       summary: 'Sign in to the portal with a mailed code',
       description: 'A code works once, for ten minutes, and dies with the fifth wrong try.',
       body: verifyInput,
@@ -91,6 +93,7 @@ export const shareAuthEndpoints = [
       method: 'post',
       path: '/api/v1/share-auth/refresh',
       access: 'public',
+      credential: 'external',
       summary: 'Exchange a refresh token of the portal for new tokens',
       description:
         'A refresh token is used once. Should the answer get lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
