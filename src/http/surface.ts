@@ -80,11 +80,6 @@ export function wordingOf(
   return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
 }
 
-/** What console and sharing say alike: about requests that reach no endpoint, and changes whose outcome nobody knows. */
-export const REQUEST_REASONS: Record<string, OldWording> = {
-  'tenant_sql.result_unknown': [503, 'RESULT_UNKNOWN'],
-};
-
 /** What the answer's `details` hold: the fields at fault, or the failure's further members; undefined when none. */
 export function detailsOf(failure: Failure): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;

@@ -116,6 +116,12 @@ export class Failure extends Error {
     this.detail = detail;
     this.says = isDefined ? type.says : {};
   }
+
+  /** The same failure with the error that led to it, for logs: callers are not told. */
+  because(cause: unknown): this {
+    this.cause = cause;
+    return this;
+  }
 }
 
 /** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */

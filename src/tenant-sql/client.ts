@@ -1,7 +1,7 @@
 import { Client, types } from '@neondatabase/serverless';
+import { databaseUnavailable, resultUnknown } from './failures.ts';
 import { LIMITS } from './limits.ts';
 import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-error.ts';
-import { isUnavailable, resultUnknown, unavailable } from './unavailable.ts';
 
 export { isPostgresError, type PostgresError } from './postgres-error.ts';
 
@@ -157,7 +157,7 @@ class NeonTenantSql implements TenantSql {
     const silence = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         this.drop();
-        reject(unavailable(new Error(`no answer within ${milliseconds} ms`)));
+        reject(databaseUnavailable().because(new Error(`no answer within ${milliseconds} ms`)));
       }, milliseconds);
     });
     try {
@@ -198,7 +198,7 @@ class NeonTenantSql implements TenantSql {
       try {
         return (await client.query(text, values)) as StatementResult | StatementResult[];
       } catch (error) {
-        throw isConnectionProblem(error) ? unavailable(error) : error;
+        throw isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
       }
     };
     const result = await this.bounded(run, this.#limit);
@@ -215,11 +215,11 @@ class NeonTenantSql implements TenantSql {
   }
 
   async connect(): Promise<Client> {
-    if (this.#closed) throw unavailable(new Error('the connection was closed'));
+    if (this.#closed) throw databaseUnavailable().because(new Error('the connection was closed'));
     if (this.#client === undefined) {
       this.#client = newClient(this.#connectionString, this.#options);
       const connected = this.#client.connect().catch((error: unknown) => {
-        throw isPostgresError(error) && !isConnectionProblem(error) ? error : unavailable(error);
+        throw isPostgresError(error) && !isConnectionProblem(error) ? error : databaseUnavailable().because(error);
       });
       this.#connected = this.#inTime(connected, this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     }
@@ -234,7 +234,8 @@ async function committing<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw isUnavailable(error) && !wasNeverSent(error.cause) ? resultUnknown(error.cause) : error;
+    if (!databaseUnavailable.matches(error) || wasNeverSent(error.cause)) throw error;
+    throw resultUnknown().because(error.cause);
   }
 }
 

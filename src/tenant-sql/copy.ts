@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import type { TenantTx } from './client.ts';
+import { databaseUnavailable } from './failures.ts';
 import { isConnectionProblem } from './postgres-error.ts';
-import { unavailable } from './unavailable.ts';
 
 /** Bytes of one CopyData message: driver and proxies hand on a message as a whole, so smaller ones are there sooner. */
 const MESSAGE_BYTES = 256 * 1024;
@@ -80,7 +80,7 @@ class CopyIn implements Submittable {
   }
 
   handleError(error: unknown): void {
-    this.#fail(isConnectionProblem(error) ? unavailable(error) : error);
+    this.#fail(isConnectionProblem(error) ? databaseUnavailable().because(error) : error);
   }
 
   // Results of statements before the COPY are of no interest.

@@ -3,10 +3,9 @@ import type { Failure } from '../kernel/failure.ts';
 import type { CompiledSql } from '../kernel/sql-template.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
-import { queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './people-sql-failures.ts';
+import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { type DoubtfulNames, namesOf, REFUSES_NAMES, refusedBy, valuesOf } from './people-sql-guard.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { unavailable } from './unavailable.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. What is none of the types of managed tables is given as PostgreSQL's text. */
@@ -63,7 +62,7 @@ export async function runPeopleSql(
   limits: PeopleSqlLimits = STANDARD_LIMITS,
 ): Promise<PeopleSqlResult> {
   const names = namesOf(statement.text);
-  if ('refused' in names) throw queryRefused(notAvailable(names.refused));
+  if ('refused' in names) throw queryRefused().because(notAvailable(names.refused));
   const client = await sql.connect();
   const run = new PeopleSqlRun(client, statement, names, limits, () => sql.drop());
   client.query(run);
@@ -188,12 +187,12 @@ class PeopleSqlRun implements Submittable {
   }
 
   #failureOf(error: unknown): unknown {
-    if (!isPostgresError(error)) return isConnectionProblem(error) ? unavailable(error) : error;
-    if (TIMEOUTS.has(error.code)) return queryTimedOut(error);
-    if (error.severity !== 'ERROR') return unavailable(error);
-    if (this.#here === 'names') return queryRefused(notAvailable(refusedBy(error)));
-    if (this.#here === 'look') return queryRefused(new Error("only the company's own tables can be read"));
-    return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed(error) : error;
+    if (!isPostgresError(error)) return isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
+    if (TIMEOUTS.has(error.code)) return queryTimedOut().because(error);
+    if (error.severity !== 'ERROR') return databaseUnavailable().because(error);
+    if (this.#here === 'names') return queryRefused().because(notAvailable(refusedBy(error)));
+    if (this.#here === 'look') return queryRefused().because(new Error("only the company's own tables can be read"));
+    return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed().because(error) : error;
   }
 }
 

@@ -1,7 +1,7 @@
-import { Failure } from '../kernel/failure.ts';
 import { newSecretToken } from '../kernel/ids.ts';
 import { isPostgresError, openTenantSql, type TenantSqlOptions } from './client.ts';
 import { withLogin } from './connection.ts';
+import { provisioningFailed, provisioningPending } from './failures.ts';
 import { migrate } from './migrations.ts';
 import { type NeonApi, NeonProblem } from './neon.ts';
 import { readerSetup, type TenantNames, tenantNames } from './roles.ts';
@@ -60,10 +60,7 @@ const LOOK_PAUSE_MS = 1_000;
  * what is recorded. Neon's API has no idempotency key; so the project has a name that follows from the company, one
  * call at a time works (lease), it looks for the project before it makes one and after any answer that leaves
  * it unclear whether one was made, and what it finds it adopts.
- *
- * Throws `Failure('unavailable', 'tenant_sql.provisioning_pending')` when another call is not done in time, and
- * `Failure('unavailable', 'tenant_sql.provisioning_failed')` when Neon or the new database fail; a further call
- * continues from there.
+ * A call that fails leaves what it made to the next one.
  */
 export async function provision(record: ProvisioningRecord, options: ProvisioningOptions): Promise<TenantConnection> {
   const patience = options.patienceMs ?? PATIENCE_MS;
@@ -72,7 +69,7 @@ export async function provision(record: ProvisioningRecord, options: Provisionin
     const finished = await record.finished();
     if (finished !== null) return finished;
     if (await record.acquireLease(patience + LEASE_MARGIN_MS)) break;
-    if (Date.now() + POLL_MS >= deadline) throw pending();
+    if (Date.now() + POLL_MS >= deadline) throw provisioningPending();
     await pause(POLL_MS);
   }
 
@@ -83,11 +80,11 @@ export async function provision(record: ProvisioningRecord, options: Provisionin
     if (finished !== null) return finished;
     const connection = await build(record, options, deadline);
     if (await record.finish(connection)) return connection;
-    throw pending();
+    throw provisioningPending();
   } catch (error) {
     // An unanswered creation may still come true; until the lease runs out nobody makes a second one.
     keepLease = error instanceof UnclearCreation;
-    throw error instanceof NeonProblem || isPostgresError(error) ? failed(error) : error;
+    throw error instanceof NeonProblem || isPostgresError(error) ? provisioningFailed().because(error) : error;
   } finally {
     if (!keepLease) await record.releaseLease();
   }
@@ -138,18 +135,3 @@ async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number)
 }
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-const pending = () =>
-  new Failure('unavailable', 'tenant_sql.provisioning_pending', {
-    message: 'The database is being set up; try again in a moment.',
-    retryAfter: 5,
-  });
-
-function failed(cause: unknown): Failure {
-  const failure = new Failure('unavailable', 'tenant_sql.provisioning_failed', {
-    message: 'The database could not be set up at the moment; try again later.',
-    retryAfter: 30,
-  });
-  failure.cause = cause;
-  return failure;
-}

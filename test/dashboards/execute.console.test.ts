@@ -263,7 +263,7 @@ describe('options of a filter', () => {
       'SELECT 1 WHERE 1 = 1) --',
     ]) {
       await expect(options({ sql })).rejects.toMatchObject({
-        reason: expect.stringMatching(/^people_sql\.(failed|refused)$/),
+        reason: expect.stringMatching(/^user_sql\.(failed|refused)$/),
         message: expect.not.stringMatching(/sales|option/),
       });
     }

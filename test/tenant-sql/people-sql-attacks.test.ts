@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { databaseMessage } from '../../src/tenant-sql/failures.ts';
 import { runPeopleSql } from '../../src/tenant-sql/people-sql.ts';
-import { databaseMessage } from '../../src/tenant-sql/people-sql-failures.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { aTenantWithTables } from './people-sql-support.ts';
 import { SQL_ATTACKS } from './sql-attacks.ts';
@@ -17,7 +17,7 @@ describe("attacks through people's SQL", () => {
   it(`are refused, ${SQL_ATTACKS.length} of them, each as a fact of the domain`, async () => {
     for (const text of SQL_ATTACKS) {
       const failure = await world.failureOf(text);
-      expect([text, failure.reason]).toEqual([text, expect.stringMatching(/^people_sql\.(refused|failed)$/)]);
+      expect([text, failure.reason]).toEqual([text, expect.stringMatching(/^user_sql\.(refused|failed)$/)]);
       expect(JSON.stringify([failure.message, failure.detail])).not.toMatch(/sales|console|trash|pg_|schema|hint/i);
     }
     expect(await world.owner.query('SELECT count(*) AS n FROM sales')).toEqual([{ n: '3' }]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
-import { databaseMessage } from '../../src/tenant-sql/people-sql-failures.ts';
+import { databaseMessage } from '../../src/tenant-sql/failures.ts';
 import { ALLOWED_FUNCTIONS, ALLOWED_TYPES } from '../../src/tenant-sql/people-sql-functions.ts';
 import { aTenantWithTables } from './people-sql-support.ts';
 import refusedFunctions from './refused-functions.txt?raw';
@@ -148,7 +148,7 @@ describe('names of what the reader may not see', () => {
   it.each(LEAKS)('are not learnt by: %s', async (text) => {
     const failure = await world.failureOf(text);
     expect([failure.reason, databaseMessage(failure)]).toEqual([
-      'people_sql.refused',
+      'user_sql.refused',
       expect.stringMatching(/^\S+ is not available here$/),
     ]);
   });

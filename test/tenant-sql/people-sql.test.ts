@@ -108,7 +108,7 @@ describe('limits', () => {
       endless,
       'SELECT count(*) FROM generate_series(1, 1000000000000) AS g',
     ]) {
-      expect((await world.failureOf(text, { milliseconds: 300 })).reason).toBe('people_sql.timeout');
+      expect((await world.failureOf(text, { milliseconds: 300 })).reason).toBe('user_sql.timeout');
     }
     expect(Date.now() - started).toBeLessThan(8000);
   });
@@ -121,14 +121,14 @@ describe('limits', () => {
   });
 
   it('drops a single value that is too large', async () => {
-    expect((await world.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('people_sql.too_large');
+    expect((await world.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('user_sql.too_large');
   });
 
   it('shares a budget of bytes among statements', async () => {
     const budget = { left: 300_000 };
     expect((await world.run("SELECT repeat('x', 200000)", [], { budget })).truncated).toBe(false);
     await expect(world.run("SELECT repeat('x', 200000)", [], { budget })).rejects.toMatchObject({
-      reason: 'people_sql.too_large',
+      reason: 'user_sql.too_large',
     });
   });
 
@@ -136,7 +136,7 @@ describe('limits', () => {
     const reader = world.tenant.reader();
     try {
       await expect(runPeopleSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({
-        reason: 'people_sql.failed',
+        reason: 'user_sql.failed',
       });
       expect((await runPeopleSql(reader, { text: 'SELECT 7', values: [] })).rows).toEqual([[7]]);
       expect((await runPeopleSql(reader, { text: 'SELECT 8', values: [] })).rows).toEqual([[8]]);

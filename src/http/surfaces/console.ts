@@ -2,13 +2,12 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, detailsOf, type OldWording, REQUEST_REASONS, type Surface, wordingOf } from '../surface.ts';
+import { CONSOLE_FAMILIES, detailsOf, type OldWording, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token. */
 export const endpoint = endpointFor<'console', UserActor>();
 
 const REASONS: Record<string, OldWording> = {
-  ...REQUEST_REASONS,
   'sign_in.wrong_credentials': [400, 'INVALID_CREDENTIALS', 'The email or the password is wrong.'],
   'sign_in.user_not_active': [403, 'FORBIDDEN', 'This user may not sign in to the company.'],
   'sign_in.overtaken': [401, 'UNAUTHORIZED'],
@@ -41,11 +40,6 @@ const REASONS: Record<string, OldWording> = {
   'dashboard.not_found': [404, 'DASHBOARD_NOT_FOUND', 'There is no such dashboard.'],
   'dashboard.slug_taken': [409, 'DASHBOARD_SLUG_DUPLICATE', 'Another dashboard has this slug.'],
   'dashboard.changed_meanwhile': [409, 'CONFLICT', 'The dashboard is being changed. Try again.'],
-  'managed_database.not_provisioned': [
-    400,
-    'MANAGED_DATABASE_NOT_PROVISIONED',
-    'The managed database is not provisioned. Activate it first.',
-  ],
   'user.not_found': [404, 'USER_NOT_FOUND', 'There is no such user.'],
   'user.self_not_deactivatable': [400, 'CANNOT_DEACTIVATE_SELF'],
   'user.owner_not_deactivatable': [400, 'CANNOT_DEACTIVATE_OWNER'],

@@ -12,27 +12,6 @@ export const endpoint = endpointFor<'managed-tables', UserActor>();
 type PortugueseWording = readonly [status: number, errorCode: string | null, sentence: string];
 
 const REASONS: Record<string, PortugueseWording> = {
-  'managed_database.not_provisioned': [
-    400,
-    'MANAGED_DATABASE_NOT_PROVISIONED',
-    'O banco de dados gerenciado não está provisionado. Ative o recurso antes de usá-lo.',
-  ],
-  'tenant_sql.provisioning_pending': [
-    503,
-    null,
-    'O banco de dados gerenciado está sendo preparado. Tente novamente em instantes.',
-  ],
-  'tenant_sql.provisioning_failed': [
-    503,
-    null,
-    'Não foi possível preparar o banco de dados gerenciado agora. Tente novamente mais tarde.',
-  ],
-  'tenant_sql.unavailable': [503, null, 'O banco de dados gerenciado está indisponível. Tente novamente em instantes.'],
-  'tenant_sql.result_unknown': [
-    503,
-    'RESULT_UNKNOWN',
-    'A conexão foi perdida antes da confirmação do banco de dados: a alteração pode ter sido feita ou não. Verifique antes de tentar novamente.',
-  ],
   'managed_table.not_found': [404, null, 'Tabela não encontrada.'],
   'managed_table.row_not_found': [404, null, 'Linha não encontrada.'],
   'managed_table.duplicate_name': [400, 'MANAGED_TABLE_DUPLICATE_NAME', 'Já existe uma tabela ativa com este nome.'],

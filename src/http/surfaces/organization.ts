@@ -8,7 +8,6 @@ import { detailsOf, type OldWording, ORGANIZATION_FAMILIES, type Surface, wordin
 export const endpoint = endpointFor<'organization', ServiceAccountActor>();
 
 const REASONS: Record<string, OldWording> = {
-  'tenant_sql.result_unknown': [503, 'ResultUnknown'],
   'account.already_deleted': [400, 'AlreadyDeleted'],
   'service_account.already_deleted': [400, 'AlreadyDeleted'],
   'api_key.already_revoked': [400, 'AlreadyDeleted'],

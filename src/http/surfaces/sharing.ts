@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutsiderActor, UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, detailsOf, type OldWording, REQUEST_REASONS, type Surface, wordingOf } from '../surface.ts';
+import { CONSOLE_FAMILIES, detailsOf, type OldWording, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people of the company call with their session token. */
 export const endpoint = endpointFor<'sharing', UserActor>();
@@ -11,7 +11,6 @@ export const endpoint = endpointFor<'sharing', UserActor>();
 export const portalEndpoint = endpointFor<'sharing', UserActor | OutsiderActor>();
 
 const REASONS: Record<string, OldWording> = {
-  ...REQUEST_REASONS,
   'token.invalid': [401, 'TOKEN_INVALID'],
   'share.sign_in_needed': [401, 'AUTH_REQUIRED'],
   'share.origin_not_allowed': [403, 'ORIGIN_NOT_ALLOWED'],
@@ -27,11 +26,6 @@ const REASONS: Record<string, OldWording> = {
   'dashboard.not_found': [404, 'NOT_FOUND', 'There is no such dashboard.'],
   'visualization.not_found': [404, 'NOT_FOUND', 'There is no such visualization.'],
   'user.not_found': [404, 'NOT_FOUND', 'There is no such user.'],
-  'people_sql.failed': [422, 'DB_QUERY_ERROR'],
-  'people_sql.refused': [422, 'DB_QUERY_ERROR'],
-  'people_sql.timeout': [422, 'DB_QUERY_ERROR'],
-  'people_sql.too_large': [422, 'DB_QUERY_ERROR'],
-  'managed_database.not_provisioned': [422, 'DB_QUERY_ERROR', 'There is no data yet.'],
 };
 
 export const surface: Surface = {

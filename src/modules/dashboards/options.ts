@@ -12,8 +12,8 @@ import {
   usedSlugs,
 } from '../../kernel/sql-template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { queryFailed } from '../../tenant-sql/failures.ts';
 import { type Cell, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
-import { queryFailed } from '../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from '../visualizations/service.ts';
 import { optionsSql } from './dimensions.ts';
@@ -97,7 +97,7 @@ function compiledOptions(template: string, filters: readonly Filter[], bound: Bo
   try {
     return compileTemplate(templateOf(template), kindsOf(filters), bound);
   } catch (error) {
-    throw error instanceof TemplateError ? queryFailed(error) : error;
+    throw error instanceof TemplateError ? queryFailed().because(error) : error;
   }
 }
 

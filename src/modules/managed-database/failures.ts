@@ -1,4 +1,16 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
 /** The company has no Postgres of its own yet: someone must activate it (POST /v1/managed-tables/provision). */
-export const notProvisioned = () => new Failure('invalid', 'managed_database.not_provisioned');
+export const notProvisioned = defineFailure('managed_database.not_provisioned', {
+  kind: 'invalid',
+  detail: { message: 'The managed database is not provisioned. Activate it first.' },
+  says: {
+    console: { status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' },
+    sharing: { code: 'DB_QUERY_ERROR', message: 'There is no data yet.' },
+    'managed-tables': {
+      status: 400,
+      code: 'MANAGED_DATABASE_NOT_PROVISIONED',
+      message: 'O banco de dados gerenciado não está provisionado. Ative o recurso antes de usá-lo.',
+    },
+  },
+});

@@ -5,7 +5,7 @@ import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
-import { isResultUnknown } from '../../tenant-sql/unavailable.ts';
+import { resultUnknown } from '../../tenant-sql/failures.ts';
 import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
 import { change, getTable, isNameInUse, lockTable, nameIsTaken, tableName } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
@@ -73,7 +73,7 @@ async function begin(
     await enter({ id, companyId, createdByUserId, files, progress, createdAt: nowOf(ctx) }, mode);
   } catch (error) {
     // The job may be there and need them; if it is not, the scheduled run finds them.
-    if (!isResultUnknown(error)) await forget(ctx.files, files);
+    if (!resultUnknown.matches(error)) await forget(ctx.files, files);
     throw error;
   }
   await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });

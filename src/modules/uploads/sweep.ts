@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
-import { isUnavailable } from '../../tenant-sql/unavailable.ts';
+import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { purgeTrash } from '../managed-tables/service.ts';
 import { endAt, stagingTable } from './ending.ts';
@@ -57,7 +57,7 @@ async function unlessItFails<T>(
   try {
     return await sweep();
   } catch (error) {
-    if (isUnavailable(error)) throw error;
+    if (databaseUnavailable.matches(error)) throw error;
     logError('sweep_part_failed', error, { company_id: actor.companyId, ...told });
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Failure } from '../../kernel/failure.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
-import { databaseMessage } from '../../tenant-sql/people-sql-failures.ts';
+import { databaseMessage } from '../../tenant-sql/failures.ts';
 import type { Execution } from './run.ts';
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);

@@ -5,8 +5,8 @@ import { isNothing, policyViolation } from '../../kernel/sharing-rules.ts';
 import { type CompiledSql, compileTemplate, TemplateError, templateOf, usedSlugs } from '../../kernel/sql-template.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
+import { queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
 import { type ByteBudget, type PeopleSqlResult, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
-import { queryFailed, queryTimedOut } from '../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from './definition.ts';
 import type { Visualization } from './store.ts';
@@ -155,6 +155,6 @@ function compiled({ sql, parameters }: Run['visualization'], values: BoundValues
   try {
     return compileTemplate(templateOf(sql), kindsOf(parameters), values);
   } catch (error) {
-    throw error instanceof TemplateError ? queryFailed(error) : error;
+    throw error instanceof TemplateError ? queryFailed().because(error) : error;
   }
 }

@@ -2,9 +2,9 @@ import type { CompanyContext } from '../../../context.ts';
 import type { ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import { Failure } from '../../../kernel/failure.ts';
 import { sqlTokens } from '../../../kernel/sql-lexer.ts';
+import { databaseMessage, queryTimedOut, resultTooLarge } from '../../../tenant-sql/failures.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
 import { runPeopleSql } from '../../../tenant-sql/people-sql.ts';
-import { databaseMessage } from '../../../tenant-sql/people-sql-failures.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
 import type { SemanticItem } from './item.ts';
@@ -63,7 +63,7 @@ export async function compile(
       );
       if (!failure) continue;
       problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });
-      if (!PASSED_A_LIMIT.has(failure.reason)) continue;
+      if (!queryTimedOut.matches(failure) && !resultTooLarge.matches(failure)) continue;
       // A statement that passed a limit may have taken its connection with it.
       await database.close();
       database = await openReadonlyDatabase(ctx);
@@ -73,8 +73,6 @@ export async function compile(
     await database.close();
   }
 }
-
-const PASSED_A_LIMIT = new Set(['people_sql.timeout', 'people_sql.too_large']);
 
 /** How a statement was refused; undefined when it was not. */
 async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefined> {
