@@ -1,4 +1,4 @@
-import { Failure, type FieldProblem, invalid } from './failure.ts';
+import { defineFailure, type FieldProblem, invalid } from './failure.ts';
 import {
   type BoundValue,
   type BoundValues,
@@ -149,7 +149,6 @@ function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
  * is allowed: an empty list where nothing is, which lets no row through (see `isNothing`).
  * @returns a value for every dimension; those of origin `parameter` that nobody set are left out, since each
  *   visualization has its own default
- * @throws Failure `sharing.policy_violation`, or one of validation naming every parameter at fault
  */
 export function boundValues(
   { rules, allowedOnly, unkept }: ViewerRules,
@@ -264,7 +263,6 @@ export interface OptionsRule {
  * What a viewer may see of a filter's options. Their SQL shows what the viewer is held to elsewhere and no more: SQL that
  * does not use something of it would show what that hides, and does not run. Values that a policy names are shown all the same.
  * @param uses the slugs that the SQL of the options uses with these values; null where there is none
- * @throws Failure `sharing.filter_disabled` for a filter that is not the viewer's, `sharing.filter_not_found`
  */
 export function optionsRule(
   { rules, held, unkept }: ViewerRules,
@@ -273,14 +271,14 @@ export function optionsRule(
 ): OptionsRule {
   const rule = rules.get(slug);
   if (!rule || !isChoice(rule.dimension.kind)) {
-    throw new Failure('missing', 'sharing.filter_not_found', { message: 'There is no such filter with options.' });
+    throw filterNotFound();
   }
   const others = [...held].filter(([other]) => other !== slug);
   const bound = new Map(others.map(([other, value]) => [other, value ?? null]));
   const used = uses?.(bound);
   const isBound = !used || others.every(([other, value]) => value !== undefined && used.has(other));
   if (rule.access === 'closed' || unkept.length > 0 || (!isBound && rule.allowed === null)) {
-    throw new Failure('forbidden', 'sharing.filter_disabled', { message: 'This filter is not available.' });
+    throw filterDisabled();
   }
   return { allowed: rule.allowed, bound: isBound ? bound : null };
 }
@@ -299,9 +297,24 @@ function canonical(value: NonNullable<BoundValue>): unknown {
   return value.type === 'range' ? ['range', value.from, value.to] : [value.type, value.value];
 }
 
-/** What a viewer is not shown. `slug` is told only where the viewer sent it: others may be names that are not for them. */
-export const policyViolation = (slug?: string): Failure =>
-  new Failure('forbidden', 'sharing.policy_violation', {
+/** @param slug only one that the viewer sent: others may be names that the viewer must not learn */
+export const policyViolation = defineFailure('sharing.policy_violation', {
+  kind: 'forbidden',
+  detail: (slug?: string) => ({
     message: 'The parameters are not among those that may be chosen here.',
     ...(slug !== undefined && { filter_slug: slug }),
-  });
+  }),
+  says: { sharing: 'SHARE_FILTER_POLICY_VIOLATION' },
+});
+
+export const filterNotFound = defineFailure('sharing.filter_not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such filter with options.' },
+  says: { sharing: 'NOT_FOUND' },
+});
+
+export const filterDisabled = defineFailure('sharing.filter_disabled', {
+  kind: 'forbidden',
+  detail: { message: 'This filter is not available.' },
+  says: { sharing: 'FILTER_DISABLED_BY_POLICY' },
+});

@@ -11,20 +11,8 @@ export const endpoint = endpointFor<'sharing', UserActor>();
 export const portalEndpoint = endpointFor<'sharing', UserActor | OutsiderActor>();
 
 const REASONS: Record<string, OldWording> = {
-  'token.invalid': [401, 'TOKEN_INVALID'],
-  'share.sign_in_needed': [401, 'AUTH_REQUIRED'],
-  'share.origin_not_allowed': [403, 'ORIGIN_NOT_ALLOWED'],
-  'share.revoked': [409, 'SHARE_REVOKED'],
-  'share_context.invalid_id': [400, 'INVALID_CONTEXT_ID'],
-  'share_context.slug_taken': [409, 'SLUG_DUPLICATE'],
-  'share_member.duplicate': [409, 'MEMBER_DUPLICATE'],
-  'sharing.policy_violation': [403, 'SHARE_FILTER_POLICY_VIOLATION'],
-  'sharing.filter_disabled': [403, 'FILTER_DISABLED_BY_POLICY'],
-  'sharing.filter_not_found': [404, 'NOT_FOUND'],
   'sign_in.wrong_emailed_code': [400, 'INVALID_CODE'],
   'company.not_found': [404, 'NOT_FOUND', 'There is no such company.'],
-  'dashboard.not_found': [404, 'NOT_FOUND', 'There is no such dashboard.'],
-  'visualization.not_found': [404, 'NOT_FOUND', 'There is no such visualization.'],
   'user.not_found': [404, 'NOT_FOUND', 'There is no such user.'],
 };
 

@@ -1,8 +1,13 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-export const dashboardNotFound = () => new Failure('missing', 'dashboard.not_found');
+export const dashboardNotFound = defineFailure('dashboard.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such dashboard.' },
+  says: { console: 'DASHBOARD_NOT_FOUND', sharing: 'NOT_FOUND' },
+});
 
-export const dashboardSlugTaken = () => new Failure('conflict', 'dashboard.slug_taken', { field: 'slug' });
-
-/** Somebody changed it, or what stands on it, at the same moment, again and again. */
-export const dashboardBusy = () => new Failure('conflict', 'dashboard.changed_meanwhile');
+export const dashboardSlugTaken = defineFailure('dashboard.slug_taken', {
+  kind: 'conflict',
+  detail: { message: 'Another dashboard has this slug.', field: 'slug' },
+  says: { console: 'DASHBOARD_SLUG_DUPLICATE' },
+});

@@ -46,7 +46,6 @@ export function usedInOptions({ options }: Pick<Filter, 'options'>) {
 /**
  * The options of a select or multi_select filter, each value once.
  * @param filters all those of the dashboard
- * @throws Failure `people_sql.*` when the SQL of the options fails, `managed_database.not_provisioned`
  */
 export async function filterOptions(
   ctx: CompanyContext,

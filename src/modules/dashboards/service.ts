@@ -1,6 +1,7 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
@@ -19,7 +20,7 @@ import {
 } from '../visualizations/service.ts';
 import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
 import { dashboardDimensions, optionsSql, valuesFor } from './dimensions.ts';
-import { dashboardBusy, dashboardNotFound, dashboardSlugTaken } from './failures.ts';
+import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   type Dashboard,
   deleteDashboard as deleteRow,
@@ -60,7 +61,6 @@ export function listDashboards(ctx: CompanyContext, part: { page: number; perPag
   return readDashboards(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
 }
 
-/** @throws Failure `dashboard.not_found` */
 export async function getDashboard(ctx: CompanyContext, id: string): Promise<Dashboard> {
   if (!ID_PATTERN.test(id)) throw dashboardNotFound();
   const [dashboard] = await selectDashboard(ctx.db, ctx.actor.companyId, id);
@@ -68,7 +68,7 @@ export async function getDashboard(ctx: CompanyContext, id: string): Promise<Das
   return dashboard;
 }
 
-/** The dashboard and its visualizations, as of one moment. @throws Failure `dashboard.not_found` */
+/** The dashboard and its visualizations, as of one moment. */
 export async function loadDashboard(ctx: CompanyContext, id: string): Promise<LoadedDashboard> {
   if (!ID_PATTERN.test(id)) throw dashboardNotFound();
   const { companyId } = ctx.actor;
@@ -80,7 +80,6 @@ export async function loadDashboard(ctx: CompanyContext, id: string): Promise<Lo
   return { dashboard, visualizations };
 }
 
-/** @throws Failure `access.denied`, `dashboard.slug_taken`, `visualization.not_found` for one on the layout, validation */
 export async function createDashboard(ctx: UserContext, input: NewDashboard): Promise<Dashboard> {
   await requireSound(ctx, input);
   const { cache_seconds: cacheSeconds, ...rest } = input;
@@ -98,37 +97,32 @@ export async function createDashboard(ctx: UserContext, input: NewDashboard): Pr
     updatedAt: now,
   };
   const insert = insertDashboard(ctx.db, record, input.slug === undefined ? `-${record.id.slice(-8)}` : undefined);
-  const [[made]] = await commit(ctx.db, [insert, ...relink(ctx.db, record.companyId, record.id)], SLUG_IS_UNIQUE);
+  const unit = { inserted: insert, links: relink(ctx.db, record.companyId, record.id) };
+  const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
   if (!made) throw visualizationNotFound();
   return made;
 }
 
-/** How often a change that overlaps with others is tried. */
-const TRIES = 5;
-
-/**
- * Changes what is sent. Filters must fit the visualizations after the change.
- * @throws Failure `access.denied`, `dashboard.not_found`, `dashboard.slug_taken`, `dashboard.changed_meanwhile`,
- *   `visualization.not_found` for one on the layout, validation
- */
-export async function changeDashboard(ctx: UserContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
+/** Changes what is sent. Filters must fit the visualizations after the change. */
+export function changeDashboard(ctx: UserContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;
-  for (let tries = 0; tries < TRIES; tries++) {
+  return retryOnConcurrentChange(async () => {
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
     if (changes.layout || changes.filters) await requireSound(ctx, next, present);
     const unshownAt = await mustBeUnshown(ctx, next, present);
     const update = updateDashboard(ctx.db, next, unshownAt);
-    const [[changed]] = await commit(ctx.db, [update, ...relink(ctx.db, next.companyId, id)], SLUG_IS_UNIQUE);
-    if (changed) return changed;
-  }
-  throw dashboardBusy();
+    const unit = { updated: update, links: relink(ctx.db, next.companyId, id) };
+    return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
+  });
 }
 
-/** @throws Failure `dashboard.not_found` */
 export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const [, deleted] = await commit(ctx.db, [unlink(ctx.db, companyId, id), deleteRow(ctx.db, companyId, id)]);
+  const { deleted } = await commit(ctx.db, {
+    links: unlink(ctx.db, companyId, id),
+    deleted: deleteRow(ctx.db, companyId, id),
+  });
   if (deleted.length === 0) throw dashboardNotFound();
 }
 
@@ -136,7 +130,6 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
  * Runs what stands on a dashboard, with values that `boundValues` gave for its dimensions.
  * @param limits what is not run, and why; and what a viewer is held to
  * @returns how each visualization ended, in the order of the layout, each once
- * @throws Failure `managed_database.not_provisioned`, `tenant_sql.unavailable` when nothing could be run
  */
 export async function executeLoaded(
   ctx: CompanyContext,
@@ -160,7 +153,6 @@ export async function executeLoaded(
 /**
  * Runs a dashboard for someone of the company, who may set its filters and the parameters that no filter stands for. What
  * they are denied is told in its result.
- * @throws Failure as `executeLoaded`, `dashboard.not_found`, validation of the parameters
  */
 export async function executeDashboard(
   ctx: CompanyContext,
@@ -191,7 +183,6 @@ async function requireSound(ctx: UserContext, next: Definition, present: Definit
 /**
  * What is placed on a dashboard that others see already is shared with it.
  * @returns the moment at which nobody else may see it, for those who may not share what they place
- * @throws Failure `access.denied`
  */
 async function mustBeUnshown(ctx: UserContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
   const placed = placedAnew(next, present);

@@ -72,7 +72,6 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
  * What a token says, once its signature is verified: without asking anybody. Whether the key was rotated since is for the
  * caller to compare.
  * @returns the claims, and whether the token has expired
- * @throws Failure `token.invalid`
  */
 export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: EmbedClaims; expired: boolean }> {
   try {

@@ -30,10 +30,7 @@ export interface Embed {
   expiresAt: number;
 }
 
-/**
- * Makes a token that shows a dashboard or visualization to whoever holds it.
- * @throws Failure `access.denied`, `dashboard.not_found`, `visualization.not_found`, validation
- */
+/** Makes a token that shows a dashboard or visualization to whoever holds it. */
 export function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
   return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
 }
@@ -84,7 +81,7 @@ async function tryGenerateEmbed(
   };
 }
 
-/** Ends all embed tokens of the company, from the next request on. @throws Failure `access.denied` */
+/** Ends all embed tokens of the company, from the next request on. */
 export async function rotateEmbedKey(ctx: UserContext): Promise<void> {
   requireAction(ctx.actor, 'dashboards:share', '*');
   requireAction(ctx.actor, 'visualizations:share', '*');

@@ -72,7 +72,6 @@ async function readExhibit({ db }: Context, { companyId, target, rotations }: Em
 /** What the viewer may do. */
 export const rulesOfEmbed = ({ claims, exhibit }: Embedded): ViewerRules => rulesOf(exhibit, { embed: claims.terms });
 
-/** @throws Failure as `optionsFor` */
 export const embedOptions = (
   ctx: Context<EmbedViewer<Exhibit & { type: 'dashboard' }>>,
   slug: string,
@@ -82,7 +81,6 @@ export const embedOptions = (
   return noting(ctx, () => optionsFor(ctx, shown.exhibit, rulesOfEmbed(shown), slug, search));
 };
 
-/** @throws Failure as `executeFor` */
 export const executeEmbed = (ctx: Context<EmbedViewer>, parameters: Readonly<Record<string, unknown>>) =>
   noting(ctx, async () => {
     const { shown } = ctx.actor;
@@ -118,7 +116,7 @@ function noted(ctx: Context, claims: EmbedClaims, error: unknown): unknown {
       'embed.denied',
       claims,
       { reason: error.reason },
-      error.reason === 'token.invalid' ? claims.id : undefined,
+      invalidToken.matches(error) ? claims.id : undefined,
     );
   }
   return error;

@@ -1,8 +1,11 @@
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-export const shareEventNotFound = () =>
-  new Failure('missing', 'share_event.not_found', { message: 'There is no such event.' });
+export const shareEventNotFound = defineFailure('share_event.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such event.' },
+  says: { sharing: 'NOT_FOUND' },
+});
 
-/** @param most how many intervals the time asked for may have */
-export const tooManyIntervals = (most: number) =>
-  invalid([{ field: 'interval', message: `is too short for this time: at most ${most} intervals are answered` }]);
+/** @param limit how many intervals an answer holds */
+export const tooManyIntervals = (limit: number) =>
+  invalid([{ field: 'interval', message: `is too short for this time: at most ${limit} intervals are answered` }]);

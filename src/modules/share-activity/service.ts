@@ -34,7 +34,7 @@ export async function viewsOf(ctx: UserContext, shareIds: readonly string[]) {
   return new Map(found.map((views) => [views.shareId, views]));
 }
 
-/** A page of events, the newest first. @throws Failure `access.denied` */
+/** A page of events, the newest first. */
 export async function listShareEvents(
   ctx: UserContext,
   filter: EventFilter,
@@ -45,7 +45,6 @@ export async function listShareEvents(
   return readEvents(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, seen, page, perPage);
 }
 
-/** @throws Failure `access.denied`, `share_event.not_found` */
 export async function getShareEvent(ctx: UserContext, id: string): Promise<ShareEvent> {
   const [event] = await selectEvent(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, id);
   requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
@@ -85,10 +84,7 @@ export interface Analytics {
 
 const NONE: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
-/**
- * Without `from`, the 30 days before `to`; without `to`, until now.
- * @throws Failure `access.denied`, validation when the time holds too many intervals
- */
+/** Without `from`, the 30 days before `to`; without `to`, until now. */
 export async function shareAnalytics(ctx: UserContext, filter: EventFilter, interval: Interval): Promise<Analytics> {
   const seen = await visible(ctx, filter);
   const to = filter.to ?? ctx.now();

@@ -1,23 +1,28 @@
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-export const shareContextNotFound = () =>
-  new Failure('missing', 'share_context.not_found', { message: 'There is no such share context.' });
+export const shareContextNotFound = defineFailure('share_context.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such share context.' },
+  says: { sharing: 'NOT_FOUND' },
+});
 
-export const slugTaken = () =>
-  new Failure('conflict', 'share_context.slug_taken', {
-    message: 'Another share context has this slug.',
-    field: 'slug',
-  });
+export const shareContextSlugTaken = defineFailure('share_context.slug_taken', {
+  kind: 'conflict',
+  detail: { message: 'Another share context has this slug.', field: 'slug' },
+  says: { sharing: 'SLUG_DUPLICATE' },
+});
 
-/** Somebody changed the grants at the same moment. */
-export const changedMeanwhile = () =>
-  new Failure('conflict', 'share_context.changed_meanwhile', { message: 'The context is being changed. Try again.' });
+export const memberNotFound = defineFailure('share_member.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such member.' },
+  says: { sharing: 'NOT_FOUND' },
+});
 
-export const memberNotFound = () =>
-  new Failure('missing', 'share_member.not_found', { message: 'There is no such member.' });
+export const memberExists = defineFailure('share_member.duplicate', {
+  kind: 'conflict',
+  detail: { message: 'The context has this member already.' },
+  says: { sharing: 'MEMBER_DUPLICATE' },
+});
 
-export const memberDuplicate = () =>
-  new Failure('conflict', 'share_member.duplicate', { message: 'This is a member already.' });
-
-export const tooManyMembers = (most: number) =>
-  invalid([{ field: 'member_type', message: `a context has at most ${most} members` }]);
+export const tooManyMembers = (limit: number) =>
+  invalid([{ field: 'member_type', message: `a context has at most ${limit} members` }]);

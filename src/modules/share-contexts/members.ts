@@ -1,12 +1,13 @@
 import type { UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { Page } from '../../kernel/page.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
 import { happened } from './events.ts';
-import { changedMeanwhile, memberDuplicate, memberNotFound, tooManyMembers } from './failures.ts';
+import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
 import { getContext } from './service.ts';
 import {
   deleteMember,
@@ -30,7 +31,7 @@ export type NewMember =
   /** Lower-case. */
   | { type: 'external_email'; email: string };
 
-/** A page of a context's members, in the order they came. @throws Failure `access.denied`, `share_context.not_found` */
+/** A page of a context's members, in the order they came. */
 export async function listMembers(
   ctx: UserContext,
   contextId: string,
@@ -39,10 +40,7 @@ export async function listMembers(
   return readMembers(ctx.db, await getContext(ctx, contextId), part);
 }
 
-/**
- * Adds a member, to whom the context shows everything that it does: nothing that the caller is denied.
- * @throws Failure `access.denied`, `share_context.not_found`, `user.not_found`, `group.not_found`, `share_member.duplicate`
- */
+/** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
 export async function addMember(ctx: UserContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const context = await getContext(ctx, contextId);
   const shown = await selectShown(ctx.db, context);
@@ -59,17 +57,17 @@ export async function addMember(ctx: UserContext, contextId: string, member: New
     subject: member.type === 'external_email' ? member.email : member.id,
     createdAt: ctx.now(),
   };
-  const insert = insertMember(ctx.db, record, context, MOST_MEMBERS);
-  const [added] = await commit(ctx.db, [insert], { 'share_members.subject': memberDuplicate });
+  const unit = { added: insertMember(ctx.db, record, context, MOST_MEMBERS) };
+  const { added } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });
   if (added.length === 0) {
-    throw context.memberCount >= MOST_MEMBERS ? tooManyMembers(MOST_MEMBERS) : changedMeanwhile();
+    throw context.memberCount >= MOST_MEMBERS ? tooManyMembers(MOST_MEMBERS) : concurrentChange();
   }
   const result = { ...record, email };
   happened(ctx, 'member.added', context, detailsOf(result));
   return result;
 }
 
-/** Removes a member, who sees nothing of the context from now on. @throws Failure as `listMembers`, `share_member.not_found` */
+/** Removes a member, who sees nothing of the context from now on. */
 export async function removeMember(ctx: UserContext, contextId: string, id: string): Promise<void> {
   const context = await getContext(ctx, contextId);
   const [removed] = await deleteMember(ctx.db, context, id);

@@ -5,19 +5,17 @@ import { resourceArn } from '../../kernel/arn.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import type { Grant } from './store.ts';
 
-/** @throws Failure `access.denied` unless the caller may share each of what is granted; without grants, anything */
 export function requireSharing(ctx: UserContext, grants: readonly Pick<Grant, 'target_type' | 'target_id'>[]): void {
   if (grants.length === 0) requireEither(ctx);
   for (const { target_type, target_id } of grants) requireAction(ctx.actor, `${target_type}s:share`, target_id);
 }
 
-/** The types of things that the caller may not share. @throws Failure `access.denied` when that is all of them */
+/** The types of things that the caller may not share. */
 export function typesNotShared(ctx: UserContext): TargetType[] {
   requireEither(ctx);
   return TARGET_TYPES.filter((type) => !mayShare(ctx, type));
 }
 
-/** @throws Failure `access.denied` */
 export function requireEither(ctx: UserContext): void {
   if (!TARGET_TYPES.some((type) => mayShare(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
 }

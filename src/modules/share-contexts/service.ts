@@ -1,5 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import type { Page } from '../../kernel/page.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
@@ -7,7 +8,7 @@ import { slugFrom } from '../../kernel/slug.ts';
 import type { Versions } from '../dashboards/service.ts';
 import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
 import { happened } from './events.ts';
-import { changedMeanwhile, shareContextNotFound, slugTaken } from './failures.ts';
+import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireEither, requireSharing, typesNotShared } from './permission.ts';
 import {
   deleteContext,
@@ -25,9 +26,9 @@ export { shareContextNotFound } from './failures.ts';
 export type { Grant, ShareContext };
 export { readContext };
 
-const SLUG_IS_UNIQUE = { 'share_contexts.slug': slugTaken };
+const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
-/** A page of those contexts of which the caller may share everything, the newest first. @throws Failure `access.denied` */
+/** A page of those contexts of which the caller may share everything, the newest first. */
 export async function listContexts(
   ctx: UserContext,
   part: { page: number; perPage: number },
@@ -35,7 +36,6 @@ export async function listContexts(
   return readContexts(ctx.db, ctx.actor.companyId, { ...part, hidden: typesNotShared(ctx) });
 }
 
-/** @throws Failure `access.denied`, `share_context.not_found` */
 export async function getContext(ctx: UserContext, id: string): Promise<ShareContext> {
   const context = await readContext(ctx.db, ctx.actor.companyId, id);
   // Who may share nothing at all does not learn which contexts there are.
@@ -45,7 +45,6 @@ export async function getContext(ctx: UserContext, id: string): Promise<ShareCon
   return context;
 }
 
-/** @throws Failure `access.denied`, `dashboard.not_found` and such for a target, `share_context.slug_taken`, validation */
 export async function createContext(
   ctx: UserContext,
   input: { name: string; slug?: string; description: string; grants: Grant[] },
@@ -64,18 +63,18 @@ export async function createContext(
     updatedAt: now,
   };
   const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
-  const [[made]] = await commit(
-    ctx.db,
-    [insertContext(ctx.db, record, suffix, shown), ...replaceGrants(ctx.db, record, input.grants)],
-    SLUG_IS_UNIQUE,
-  );
-  if (!made) throw changedMeanwhile();
+  const unit = {
+    inserted: insertContext(ctx.db, record, suffix, shown),
+    grants: replaceGrants(ctx.db, record, input.grants),
+  };
+  const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
+  if (!made) throw concurrentChange();
   const context: ShareContext = { ...record, ...made, grants: input.grants, memberCount: 0 };
   happened(ctx, 'context.created', context);
   return context;
 }
 
-/** Changes what is sent. @throws Failure `access.denied`, `share_context.not_found`, `share_context.slug_taken` */
+/** Changes what is sent. */
 export async function changeContext(
   ctx: UserContext,
   id: string,
@@ -83,36 +82,33 @@ export async function changeContext(
 ): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   const next = { ...changed, updatedAt: ctx.now() };
-  const [updated] = await commit(ctx.db, [updateContext(ctx.db, context, next)], SLUG_IS_UNIQUE);
-  if (updated.length === 0) throw changedMeanwhile();
+  const { updated } = await commit(ctx.db, { updated: updateContext(ctx.db, context, next) }, SLUG_IS_UNIQUE);
+  if (updated.length === 0) throw concurrentChange();
   happened(ctx, 'context.updated', context);
   return { ...context, ...next };
 }
 
-/**
- * Puts these grants in the place of all there are. The caller must be allowed to share both.
- * @throws Failure as `createContext`, `share_context.not_found`, `share_context.changed_meanwhile`
- */
+/** Puts these grants in the place of all there are. The caller must be allowed to share both. */
 export async function replaceContextGrants(ctx: UserContext, id: string, grants: Grant[]): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   if (grants.length > 0) requireSharing(ctx, grants);
   const shown = await requireSound(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
-  const [updated] = await commit(ctx.db, [
-    updateContext(ctx.db, context, next, shown),
-    ...replaceGrants(ctx.db, { ...context, ...next }, grants),
-  ]);
-  if (updated.length === 0) throw changedMeanwhile();
+  const { updated } = await commit(ctx.db, {
+    updated: updateContext(ctx.db, context, next, shown),
+    grants: replaceGrants(ctx.db, { ...context, ...next }, grants),
+  });
+  if (updated.length === 0) throw concurrentChange();
   const result = { ...context, ...next, grants };
   happened(ctx, 'context.grants_updated', result);
   return result;
 }
 
-/** Ends a context and its shares. @throws Failure `access.denied`, `share_context.not_found` */
+/** Ends a context and its shares. */
 export async function removeContext(ctx: UserContext, id: string): Promise<void> {
   const context = await getContext(ctx, id);
-  const [deleted] = await commit(ctx.db, deleteContext(ctx.db, context, ctx.now()));
-  if (deleted.length === 0) throw changedMeanwhile();
+  const { deleted } = await commit(ctx.db, deleteContext(ctx.db, context, ctx.now()));
+  if (deleted.length === 0) throw concurrentChange();
   happened(ctx, 'context.deleted', context);
 }
 

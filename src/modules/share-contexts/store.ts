@@ -108,14 +108,18 @@ export const replaceGrants = (
 /** Deletes a context with all that belongs to it, if its grants are still those that the deletion was allowed for. */
 export const deleteContext = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
   const gone = sql`not exists (select 1 from share_contexts where id = ${id})`;
-  return [
-    db
+  return {
+    deleted: db
       .delete(shareContexts)
       .where(and(one(companyId, id), eq(shareContexts.version, version)))
       .returning({ id: shareContexts.id }),
-    db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), gone)),
-    db.delete(shareMembers).where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), gone)),
-    db
+    grants: db
+      .delete(shareGrants)
+      .where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), gone)),
+    members: db
+      .delete(shareMembers)
+      .where(and(eq(shareMembers.contextId, id), eq(shareMembers.companyId, companyId), gone)),
+    shares: db
       .update(dashboardShares)
       .set({ revokedAt: now, updatedAt: now })
       .where(
@@ -126,7 +130,7 @@ export const deleteContext = (db: ControlDb, { companyId, id, version }: Row, no
           gone,
         ),
       ),
-  ] as const;
+  };
 };
 
 const EMAIL = sql<string | null>`case member_type when 'external_email' then subject

@@ -23,7 +23,6 @@ export type { Listed, PortalActor };
 type PortalContext = Context<PortalActor>;
 type PageRequest = { page: number; perPage: number };
 
-/** @throws Failure `company.not_found` for any company but the caller's */
 export function requireOwnCompany({ actor }: PortalContext, slug: string): void {
   if (slug !== actor.companySlug) throw companyNotFound();
 }
@@ -34,7 +33,7 @@ export const ownContexts = (ctx: PortalContext, part: PageRequest) => readOwnCon
 /** A page of the dashboards of all contexts of the caller. */
 export const ownDashboards = (ctx: PortalContext, part: PageRequest) => readOwnDashboards(ctx.db, ctx.actor, part);
 
-/** A page of the dashboards of one context. @throws Failure `share_context.invalid_id` */
+/** A page of the dashboards of one context. */
 export async function contextDashboards(ctx: PortalContext, contextId: unknown, part: PageRequest) {
   const id = contextIdOf(contextId);
   const [context] = await selectOwnContext(ctx, id);
@@ -57,7 +56,7 @@ export interface PortalDashboard {
   shareIds: string[];
 }
 
-/** What the caller is told of a dashboard. @throws Failure `share_context.invalid_id`, `dashboard.not_found` */
+/** What the caller is told of a dashboard. */
 export async function portalDashboard(ctx: PortalContext, wanted: Wanted): Promise<PortalDashboard> {
   const shown = await open(ctx, wanted);
   happened(ctx, 'share.resolved', shown);
@@ -65,13 +64,12 @@ export async function portalDashboard(ctx: PortalContext, wanted: Wanted): Promi
   return shown;
 }
 
-/** @throws Failure as `portalDashboard` and `optionsFor` */
 export async function portalOptions(ctx: PortalContext, wanted: Wanted, slug: string, search: string) {
   const shown = await open(ctx, wanted);
   return noting(ctx, shown, () => optionsFor(ctx, shown.exhibit, shown.rules, slug, search));
 }
 
-/** Counts as a view of the shares of that context. @throws Failure as `portalDashboard` and `executeFor` */
+/** Counts as a view of the shares of that context. */
 export async function executeInPortal(
   ctx: PortalContext,
   wanted: Wanted,

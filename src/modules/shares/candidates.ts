@@ -3,11 +3,11 @@ import { isChoice } from '../../kernel/parameters.ts';
 import type { Dimension } from '../../kernel/sharing-rules.ts';
 import { dimensionsOf, type Exhibit, loadExhibit, optionsSource } from '../viewing/service.ts';
 
-/** The filters that a policy may be about. @throws Failure `dashboard.not_found` */
+/** The filters that a policy may be about. */
 export const filterCandidates = (ctx: UserContext, dashboardId: string) =>
   candidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
 
-/** The filters and parameters that an embed may fix or allow. @throws Failure `dashboard.not_found` */
+/** The filters and parameters that an embed may fix or allow. */
 export const embedCandidates = (ctx: UserContext, dashboardId: string) => candidates(ctx, dashboardId, () => true);
 
 async function candidates(ctx: UserContext, dashboardId: string, fits: (dimension: Dimension) => boolean) {

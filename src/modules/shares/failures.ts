@@ -1,11 +1,21 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-export const shareNotFound = () => new Failure('missing', 'share.not_found', { message: 'There is no such share.' });
+export const shareNotFound = defineFailure('share.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such share.' },
+  says: { sharing: 'NOT_FOUND' },
+});
 
-/** A share that was revoked stays so. */
-export const shareRevoked = () =>
-  new Failure('conflict', 'share.revoked', { message: 'The share is revoked. Create another one.' });
+/** A revoked share stays revoked. */
+export const shareRevoked = defineFailure('share.revoked', {
+  kind: 'conflict',
+  detail: { message: 'The share is revoked. Create another one.' },
+  says: { sharing: 'SHARE_REVOKED' },
+});
 
 /** Only members of the share's context may see this, in the portal. */
-export const signInNeeded = () =>
-  new Failure('unauthenticated', 'share.sign_in_needed', { message: 'Sign in to the portal to see this.' });
+export const signInNeeded = defineFailure('share.sign_in_needed', {
+  kind: 'unauthenticated',
+  detail: { message: 'Sign in to the portal to see this.' },
+  says: { sharing: 'AUTH_REQUIRED' },
+});

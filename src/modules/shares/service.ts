@@ -46,7 +46,7 @@ export function statusOf(share: DashboardShare, now: number): 'active' | 'revoke
 export const listShares = (ctx: UserContext, part: { page: number; perPage: number }): Promise<Page<CountedShare>> =>
   sharesOf(ctx, part);
 
-/** A page of a dashboard's shares, the newest first. @throws Failure `dashboard.not_found` */
+/** A page of a dashboard's shares, the newest first. */
 export async function listDashboardShares(
   ctx: UserContext,
   dashboardId: string,
@@ -61,10 +61,7 @@ async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]
   return { ...page, records: await counted(ctx, page.records) };
 }
 
-/**
- * Shares a dashboard, with all that stands on it. Its token is told only here.
- * @throws Failure `access.denied`, `dashboard.not_found`, `share_context.not_found`, validation
- */
+/** Shares a dashboard, with all that stands on it. Its token is told only here. */
 export function createShare(
   ctx: UserContext,
   dashboardId: string,
@@ -112,11 +109,7 @@ async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewS
 
 const STANDARD_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
 
-/**
- * Changes what is sent, and nothing else: what others change meanwhile stays.
- * @throws Failure `access.denied`, `share.not_found`, `share.revoked`, `dashboard.not_found`, `share_context.not_found`,
- *   `request.overtaken`, validation
- */
+/** Changes what is sent, and nothing else: what others change meanwhile stays. */
 export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<CountedShare> {
   const { name: _name, ...more } = changes;
   const stored = await retryOnConcurrentChange(async () => {
@@ -143,7 +136,7 @@ export async function changeShare(ctx: UserContext, id: string, changes: Partial
   return result as CountedShare;
 }
 
-/** Ends a share: its token opens nothing from now on. It stays listed. @throws Failure `access.denied`, `share.not_found` */
+/** Ends a share: its token opens nothing from now on. It stays listed. */
 export async function endShare(ctx: UserContext, id: string): Promise<void> {
   const share = await shareFor(ctx, id);
   const [revoked] = await revokeShare(ctx.db, share.companyId, id, ctx.now());

@@ -64,11 +64,10 @@ export function resolveShare(ctx: Context<ShareViewer>) {
   return { requiresAuth: false as const, share, exhibit, rules: rulesOfShare(ctx.actor.shown) };
 }
 
-/** @throws Failure `share.sign_in_needed`, and as `optionsFor` */
 export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
   asViewer(ctx, ({ exhibit }, rules) => optionsFor(ctx, exhibit, rules, slug, search));
 
-/** Counts as a view. @throws Failure `share.sign_in_needed`, and as `executeFor` */
+/** Counts as a view. */
 export const executeShare = (ctx: Context<ShareViewer>, parameters: Readonly<Record<string, unknown>>) =>
   asViewer(ctx, async ({ share, exhibit }, rules) => {
     const answer = await executeFor(ctx, exhibit, rules, parameters);
@@ -107,13 +106,7 @@ async function asViewer<T>(
 /** Records a refusal; other failures are none. */
 function noted(ctx: Context, share: SharedDashboard['share'], error: unknown): unknown {
   if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    happened(
-      ctx,
-      'share.denied',
-      share,
-      { reason: error.reason },
-      error.reason === 'token.invalid' ? share.id : undefined,
-    );
+    happened(ctx, 'share.denied', share, { reason: error.reason }, invalidToken.matches(error) ? share.id : undefined);
   }
   return error;
 }

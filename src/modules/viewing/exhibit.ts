@@ -34,7 +34,7 @@ export type Exhibit =
 export const dashboardReads = (db: Context['db'], companyId: Id, id: Id) =>
   [selectDashboard(db, companyId, id), selectDashboardVisualizations(db, companyId, id)] as const;
 
-/** What those reads gave. @throws Failure `dashboard.not_found` */
+/** What those reads gave. */
 export function dashboardExhibit(
   [dashboard]: readonly Dashboard[],
   visualizations: Visualization[],
@@ -46,13 +46,13 @@ export function dashboardExhibit(
 /** The read that a visualization is made of. */
 export const visualizationRead = selectVisualization;
 
-/** What that read gave. @throws Failure `visualization.not_found` */
+/** What that read gave. */
 export function visualizationExhibit([visualization]: readonly Visualization[]): Exhibit & { type: 'visualization' } {
   if (!visualization) throw visualizationNotFound();
   return { type: 'visualization', visualization };
 }
 
-/** Something that can be shared, of the context's company. @throws Failure `dashboard.not_found`, `visualization.not_found` */
+/** Something that can be shared, of the context's company. */
 export async function loadExhibit(ctx: CompanyContext, type: TargetType, id: string): Promise<Exhibit> {
   const { companyId } = ctx.actor;
   if (type === 'visualization') {
@@ -70,7 +70,7 @@ export const subjectOf = (exhibit: Exhibit): Dashboard | Visualization =>
 export const chartsOf = (exhibit: Exhibit): readonly Visualization[] =>
   exhibit.type === 'dashboard' ? exhibit.visualizations : [exhibit.visualization];
 
-/** Who shares a dashboard must be allowed to share what stands on it. @throws Failure `access.denied` */
+/** Who shares a dashboard must be allowed to share what stands on it. */
 export const requireSharingOf = (ctx: UserContext, exhibit: Exhibit): void =>
   requireSharingAll(
     ctx,

@@ -1,11 +1,8 @@
 import type { Context } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
+import { originNotAllowed } from './failures.ts';
 
-export const originNotAllowed = () =>
-  new Failure('forbidden', 'share.origin_not_allowed', { message: 'This may not be used from this site.' });
-
-/** Lets in requests of the pages that a token is for; of any page when it names none. @throws Failure `share.origin_not_allowed` */
+/** Lets in requests of the pages that a token is for; of any page when it names none. */
 export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
   if (allowed.length === 0) return;
   const { fromOwnPage, origin } = ctx.caller();

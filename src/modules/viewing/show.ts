@@ -22,7 +22,6 @@ const MOST_KEPT = 8 * 1024 * 1024;
 /**
  * The options of a filter that the viewer may use.
  * @param search a literal part of label or value, in any case
- * @throws Failure `sharing.filter_disabled`, `sharing.filter_not_found`, `people_sql.*`, `viewing.busy`
  */
 export async function optionsFor(
   ctx: CompanyContext,
@@ -43,8 +42,6 @@ export async function optionsFor(
 /**
  * Executes for a viewer, or answers with what was executed a short time ago for somebody who is bound to the same.
  * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization
- * @throws Failure `sharing.policy_violation`, validation of the parameters, `managed_database.not_provisioned`,
- *   `tenant_sql.unavailable`, `viewing.busy`
  */
 export async function executeFor(
   ctx: CompanyContext,

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { askObject } from '../../platform/objects.ts';
+import { tooManyViewers } from './failures.ts';
 
 /** How long who was sent away waits before asking once more: not all of them at the same moment. Milliseconds. */
 const PAUSE = { least: 250, spread: 1_000 };
@@ -9,7 +9,6 @@ const PAUSE = { least: 250, spread: 1_000 };
 /**
  * Runs `work`, which asks the company's database, when it is the viewer's turn: one viewer of something slow must not
  * take all connections, and all of them together must not take the company's own.
- * @throws Failure `viewing.busy` when the turn does not come, asked for twice
  */
 export async function inTurn<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
   const { VIEWER_GATE } = ctx.bindings;
@@ -18,10 +17,7 @@ export async function inTurn<T>(ctx: CompanyContext, work: () => Promise<T>): Pr
   // However often it is asked for, it is the same turn.
   const enter = () => askObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(turn));
   if (!(await enter()) && !(await pause().then(enter))) {
-    throw new Failure('unavailable', 'viewing.busy', {
-      message: 'Too many people look at this at the moment.',
-      retryAfter: 5,
-    });
+    throw tooManyViewers();
   }
   try {
     return await work();

@@ -26,10 +26,7 @@ export function denials(
   );
 }
 
-/**
- * Who shares a dashboard shares what stands on it, and nobody shows others what they are denied themselves.
- * @throws Failure `access.denied`
- */
+/** Who shares a dashboard shares what stands on it, and nobody shows others what they are denied themselves. */
 export function requireSharingAll(ctx: UserContext, ids: readonly string[]): void {
   for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
   requireNotDenied(ctx, ids);
@@ -46,7 +43,7 @@ export function mayShareAll(ctx: UserContext, ids: readonly string[]): boolean {
   }
 }
 
-/** For what widens the circle of those to whom something is shared already. @throws Failure `access.denied` */
+/** For what widens the circle of those to whom something is shared already. */
 export function requireNotDenied(ctx: UserContext, ids: readonly string[]): void {
   const [first] = denials(ctx, ids, ['visualizations:share', 'visualizations:execute']).values();
   if (first) throw first;

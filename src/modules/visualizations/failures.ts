@@ -1,11 +1,19 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-export const visualizationNotFound = () => new Failure('missing', 'visualization.not_found');
+export const visualizationNotFound = defineFailure('visualization.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such visualization.' },
+  says: { console: 'VISUALIZATION_NOT_FOUND', sharing: 'NOT_FOUND' },
+});
 
-export const visualizationSlugTaken = () => new Failure('conflict', 'visualization.slug_taken', { field: 'slug' });
+export const visualizationSlugTaken = defineFailure('visualization.slug_taken', {
+  kind: 'conflict',
+  detail: { message: 'Another visualization has this slug.', field: 'slug' },
+  says: { console: 'VISUALIZATION_SLUG_DUPLICATE' },
+});
 
-/** It stands on a dashboard, and may not be deleted as long as it does. */
-export const visualizationInUse = () => new Failure('conflict', 'visualization.in_use');
-
-/** Somebody changed it at the same moment, again and again. */
-export const visualizationBusy = () => new Failure('conflict', 'visualization.changed_meanwhile');
+export const visualizationInUse = defineFailure('visualization.in_use', {
+  kind: 'conflict',
+  detail: { message: 'The visualization is on a dashboard. Remove it there first.' },
+  says: { console: 'VISUALIZATION_IN_USE' },
+});

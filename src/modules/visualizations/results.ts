@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Failure } from '../../kernel/failure.ts';
+import { policyViolation } from '../../kernel/sharing-rules.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
 import type { Execution } from './run.ts';
@@ -41,7 +42,7 @@ export function viewExecution(execution: Execution, explain = false): z.input<ty
 
 function errorOf(failure: Failure, explain: boolean): { error_code: string; message: string } {
   if (failure.kind === 'forbidden') {
-    const byPolicy = failure.reason === 'sharing.policy_violation';
+    const byPolicy = policyViolation.matches(failure);
     return { error_code: byPolicy ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message: failure.message };
   }
   if (failure.kind === 'unavailable') {

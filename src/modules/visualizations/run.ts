@@ -45,7 +45,6 @@ interface Shared {
  * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the
  * others.
  * @returns how each ended, in order
- * @throws Failure `managed_database.not_provisioned`; `tenant_sql.unavailable` when nothing could be run at all
  */
 export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promise<Execution[]> {
   const executions: Execution[] = [];
@@ -130,7 +129,7 @@ async function resultOf(
   });
 }
 
-/** A value for each of a visualization's parameters. @throws Failure of validation for one that is required and has none */
+/** A value for each of a visualization's parameters. */
 function ownValues(parameters: readonly Parameter[], values: BoundValues): BoundValues {
   return new Map(
     parameters.map((parameter): [string, BoundValue] => {

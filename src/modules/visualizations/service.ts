@@ -1,5 +1,6 @@
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { boundValues, type Dimension, viewerRules } from '../../kernel/sharing-rules.ts';
@@ -12,7 +13,7 @@ import {
   type NewVisualization,
   type VisualizationChanges,
 } from './definition.ts';
-import { visualizationBusy, visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
+import { visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
 import { type Execution, execute } from './run.ts';
 import {
   deleteVisualization as deleteRow,
@@ -48,7 +49,6 @@ export function listVisualizations(ctx: CompanyContext, part: { page: number; pe
   return readVisualizations(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
 }
 
-/** @throws Failure `visualization.not_found` */
 export async function getVisualization(ctx: CompanyContext, id: string): Promise<Visualization> {
   if (!ID_PATTERN.test(id)) throw visualizationNotFound();
   const [visualization] = await selectVisualization(ctx.db, ctx.actor.companyId, id);
@@ -56,7 +56,7 @@ export async function getVisualization(ctx: CompanyContext, id: string): Promise
   return visualization;
 }
 
-/** Makes a visualization. Its SQL is not run: tables may come later. @throws Failure `visualization.slug_taken`, validation */
+/** Makes a visualization. Its SQL is not run: tables may come later. */
 export async function createVisualization(ctx: UserContext, input: NewVisualization): Promise<Visualization> {
   requireSound(input);
   const now = ctx.now();
@@ -71,36 +71,29 @@ export async function createVisualization(ctx: UserContext, input: NewVisualizat
     updatedAt: now,
   };
   const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
-  const [[made]] = await commit(ctx.db, [insertVisualization(ctx.db, record, suffix)], SLUG_IS_UNIQUE);
-  return made as Visualization;
+  const unit = { inserted: insertVisualization(ctx.db, record, suffix) };
+  const [visualization] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
+  return visualization as Visualization;
 }
 
-/** How often a change that overlaps with others is tried. */
-const TRIES = 5;
-
-/**
- * Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile.
- * @throws Failure `visualization.not_found`, `visualization.slug_taken`, `visualization.changed_meanwhile`, validation
- */
-export async function changeVisualization(
+/** Changes what is sent. SQL and parameters must fit each other after the change, whoever else changes them meanwhile. */
+export function changeVisualization(
   ctx: CompanyContext,
   id: string,
   changes: VisualizationChanges,
 ): Promise<Visualization> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  return retryOnConcurrentChange(async () => {
     const next = { ...(await getVisualization(ctx, id)), ...changes, updatedAt: ctx.now() };
     requireSound(next);
     if (changes.sql !== undefined || changes.parameters) await requireRoom(ctx, next);
-    const [[changed]] = await commit(ctx.db, [updateVisualization(ctx.db, next)], SLUG_IS_UNIQUE);
-    if (changed) return changed;
-  }
-  throw visualizationBusy();
+    const unit = { updated: updateVisualization(ctx.db, next) };
+    return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
+  });
 }
 
-/** @throws Failure `visualization.not_found`, `visualization.in_use` while it stands on a dashboard */
 export async function deleteVisualization(ctx: CompanyContext, id: string): Promise<void> {
-  const deletion = deleteRow(ctx.db, ctx.actor.companyId, id);
-  const [deleted] = await commit(ctx.db, [deletion], { 'FOREIGN KEY': visualizationInUse });
+  const unit = { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) };
+  const { deleted } = await commit(ctx.db, unit, { 'FOREIGN KEY': visualizationInUse });
   if (deleted.length === 0) throw visualizationNotFound();
 }
 
@@ -120,11 +113,7 @@ export function visualizationDimensions({
   }));
 }
 
-/**
- * Runs a visualization for someone of the company. A query that fails is told in the result.
- * @throws Failure `visualization.not_found`, `managed_database.not_provisioned`, `tenant_sql.unavailable`, validation of
- *   the parameters
- */
+/** Runs a visualization for someone of the company. A query that fails is told in the result. */
 export async function executeVisualization(
   ctx: CompanyContext,
   id: string,
