@@ -9,15 +9,14 @@ export interface Route {
   success: string;
 }
 
+/** The table as it is written: its head, and a line for each route. */
+export const LINES = table.trim().split('\n');
+
 /** Every route of the contract. */
-export const ROUTES: Route[] = table
-  .trim()
-  .split('\n')
-  .slice(1)
-  .map((line) => {
-    const [, method = '', path = '', credential = '', permission = '', success = ''] = line.split('\t');
-    return { method, path, credential, permission, success };
-  });
+export const ROUTES: Route[] = LINES.slice(1).map((line) => {
+  const [, method = '', path = '', credential = '', permission = '', success = ''] = line.split('\t');
+  return { method, path, credential, permission, success };
+});
 
 /** What an operation of an OpenAPI document says, as far as the tests look. */
 export interface Operation {

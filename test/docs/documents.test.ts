@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
@@ -74,4 +74,24 @@ it('documents name only commands that are there', () => {
   const texts = DOCUMENTS.map(read).join('\n');
   const named = [...texts.matchAll(/npm run ([\w-]+)/g)].map(([, script]) => script as string);
   for (const script of named) expect(scripts).toHaveProperty(script);
+});
+
+describe('CONTRIBUTING.md', () => {
+  const text = read('CONTRIBUTING.md');
+  const blocks = [...text.matchAll(/^ *```ts (\S+)\n([\s\S]*?)^ *```$/gm)].map(([, path = '', code = '']) => [
+    path,
+    code,
+  ]);
+  /** As it reads wherever it stands. */
+  const unindented = (code: string) => code.replaceAll(/^ +/gm, '').trim();
+
+  it('takes every line of its example from a file of the repository', () => {
+    expect(blocks.length).toBeGreaterThan(5);
+    expect(blocks).toHaveLength([...text.matchAll(/^ *```ts/gm)].length);
+  });
+
+  it.each(blocks)('shows what stands in %s', (path = '', code = '') => {
+    const holds = existsSync(join(PROJECT, path)) && unindented(read(path)).includes(unindented(code));
+    expect(holds, `CONTRIBUTING.md shows lines that do not stand so in ${path}: copy them anew`).toBe(true);
+  });
 });

@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { testsOf } from '../changed.ts';
+
+describe('npm run test:changed', () => {
+  it.each([
+    ['src/modules/groups/service.ts', 'test/groups/'],
+    ['src/kernel/text.ts', 'test/kernel/'],
+    ['src/formats/csv/records.ts', 'test/formats/csv/'],
+    ['src/web/charts/plot.ts', 'test/web/'],
+    ['operations/rotation/uses.ts', 'test/operations/'],
+    ['test/knowledge/model.ts', 'test/knowledge/'],
+    ['test/http/cors.test.ts', 'test/http/cors.test.ts'],
+    ['test/http/gone.test.ts', 'test/architecture/'],
+    ['docs/operations.md', 'test/docs/'],
+    ['src/context.ts', undefined],
+    ['test/support/worlds.ts', undefined],
+    ['package.json', undefined],
+  ])('answers for %s with %s', (path, tests) => {
+    expect(testsOf(path)).toBe(tests);
+    if (tests) expect(existsSync(join(resolve(import.meta.dirname, '../..'), tests))).toBe(true);
+  });
+});
