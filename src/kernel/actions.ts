@@ -6,7 +6,7 @@ export type LegacyVerb = 'read' | 'create' | 'update' | 'delete';
  *
  * `read` lists, gets and reads · `update` changes an existing thing, its attachments and members included ·
  * `create_and_update` may do either, so it takes both verbs · `unlisted` no verb grants it, only the legacy `*`: it runs
- * people's SQL, reaches outsiders, or decides who may sign in.
+ * user SQL, reaches outsiders, or decides who may sign in.
  */
 interface ServiceRow {
   /** Resource types of the service's ARNs; the first is the one meant when none is named. */

@@ -12,7 +12,7 @@ export interface TenantConnection {
   projectId: string;
   /** Connection string of the service's own login. Secret. */
   ownerConnectionString: string;
-  /** Connection string of the login that people's SQL runs under. Secret. */
+  /** Connection string of the login that user SQL runs under. Secret. */
   readonlyConnectionString: string;
   /** Version of the tenant schema, see `migrate`. */
   schemaVersion: number;

@@ -10,7 +10,7 @@ export interface TenantNames {
   database: string;
   /** The login of the service itself; owns the database and everything in it. */
   owner: string;
-  /** The login that people's SQL runs under; may read tables of schema `public` and nothing else. */
+  /** The login that user SQL runs under; may read tables of schema `public` and nothing else. */
   reader: string;
 }
 
@@ -44,7 +44,7 @@ const READER_SETTINGS = [
  *   moved to `public`; the service's own tables are taken back by `migrate`.
  *
  * Functions for large objects belong to the server's superuser, so no owner can take them from PUBLIC; PostgreSQL
- * refuses them in the read-only transactions that people's SQL runs in.
+ * refuses them in the read-only transactions that user SQL runs in.
  */
 export function readerSetup({ database, owner, reader }: TenantNames, password: string): string {
   if (!/^[A-Za-z0-9_-]{16,}$/.test(password)) throw new Error('the password must be base64url');

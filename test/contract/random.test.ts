@@ -16,7 +16,7 @@ import { Known } from './random/values.ts';
 import { operations, ROUTES } from './routes.ts';
 
 const { count, seed } = inject('randomRequests');
-/** How long the slowest may take: people's SQL is stopped after ten seconds. */
+/** How long the slowest may take: user SQL is stopped after ten seconds. */
 const PATIENCE_MS = 20_000;
 
 /** Failures of a server that are none of ours, and described: the model, the identity provider, a database that is being made. */

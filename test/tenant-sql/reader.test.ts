@@ -4,7 +4,7 @@ import { openTenantSql, type TenantSql } from '../../src/tenant-sql/client.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { aTenant, tunnel } from '../support/tenant.ts';
 
-describe("the login of people's SQL", () => {
+describe('the login of user SQL', () => {
   const companyId = newId(Date.now());
   let tenant: Awaited<ReturnType<typeof aTenant>>;
   let owner: TenantSql;

@@ -13,7 +13,7 @@ import {
 } from '../../kernel/sql-template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { queryFailed } from '../../tenant-sql/failures.ts';
-import { type Cell, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
+import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from '../visualizations/service.ts';
 import { optionsSql } from './dimensions.ts';
@@ -110,7 +110,7 @@ async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }
       WHERE value IS NOT NULL
         AND (${part} IS NULL OR strpos(lower(value::text), lower(${part})) > 0 OR strpos(lower(${label}::text), lower(${part})) > 0)
         AND (${among} IS NULL OR value::text = ANY (${among}))`;
-    const { rows } = await runPeopleSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });
+    const { rows } = await runUserSql(sql, { text: statement, values }, { ...STANDARD_LIMITS, rows: MAX_OPTIONS });
     return rows;
   };
   try {

@@ -82,7 +82,7 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 }
 
 /**
- * Opens the same database with the login that people's SQL runs under: it may read tables of schema `public` and nothing
+ * Opens the same database with the login that user SQL runs under: it may read tables of schema `public` and nothing
  * else. Each call is a connection of its own, for statements that run side by side.
  * @throws Failure `managed_database.not_provisioned`
  */

@@ -23,7 +23,7 @@ export const MAX_DASHBOARD_LENGTH = 400_000;
 /** Text that can be sent to Postgres: no NUL, no half of a surrogate pair. */
 const isSendable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** SQL written by people, with `{{slug}}` for parameters. */
+/** User SQL, with `{{slug}}` for parameters. */
 export const templateSql = z
   .string()
   .min(1)

@@ -6,7 +6,7 @@ import { type CompiledSql, compileTemplate, TemplateError, templateOf, usedSlugs
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
-import { type ByteBudget, type PeopleSqlResult, runPeopleSql, STANDARD_LIMITS } from '../../tenant-sql/people-sql.ts';
+import { type ByteBudget, runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from './definition.ts';
 import type { Visualization } from './store.ts';
@@ -21,7 +21,7 @@ export interface Run {
 
 /** How a run ended: with a result, or with the failure that kept it from one. */
 export type Execution = { visualizationId: string; durationMs: number; cached: boolean } & (
-  | { result: PeopleSqlResult }
+  | { result: UserSqlResult }
   | { failure: Failure }
 );
 
@@ -109,18 +109,14 @@ async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Exe
   return { visualizationId: run.visualization.id, durationMs, cached: false, ...outcome };
 }
 
-async function resultOf(
-  sql: TenantSql,
-  { visualization, values, held }: Run,
-  shared: Shared,
-): Promise<PeopleSqlResult> {
+async function resultOf(sql: TenantSql, { visualization, values, held }: Run, shared: Shared): Promise<UserSqlResult> {
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
   const used = usedSlugs(templateOf(visualization.sql), own);
   if (visualization.parameters.some(({ slug }) => held?.has(slug) && !used.has(slug))) throw policyViolation();
   const nothing = [...own.values()].some(isNothing);
-  return runPeopleSql(sql, compiled(visualization, own), {
+  return runUserSql(sql, compiled(visualization, own), {
     ...STANDARD_LIMITS,
     // Where a viewer may see nothing, no SQL could say otherwise.
     ...(nothing && { rows: 0 }),

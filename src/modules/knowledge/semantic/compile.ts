@@ -4,7 +4,7 @@ import { Failure } from '../../../kernel/failure.ts';
 import { sqlTokens } from '../../../kernel/sql-lexer.ts';
 import { databaseMessage, queryTimedOut, resultTooLarge } from '../../../tenant-sql/failures.ts';
 import { quoted } from '../../../tenant-sql/identifiers.ts';
-import { runPeopleSql } from '../../../tenant-sql/people-sql.ts';
+import { runUserSql } from '../../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
 import type { SemanticItem } from './item.ts';
@@ -34,7 +34,7 @@ function expressionsOf({ formula, filters }: SemanticItem): Expression[] {
 
 /**
  * Has Postgres plan an item's formula and filters over its tables, under the read-only login: what `EXPLAIN` would say,
- * with the bounds that all of people's SQL has.
+ * with the limits of all user SQL.
  * @param tables those that the item maps, as they are now
  * @throws Failure of kind `unavailable`
  */
@@ -59,7 +59,7 @@ export async function compile(
         continue;
       }
       const failure = await failureOf(() =>
-        runPeopleSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS),
+        runUserSql(database, { text: statement(from), values: [] }, COMPILE_LIMITS),
       );
       if (!failure) continue;
       problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });

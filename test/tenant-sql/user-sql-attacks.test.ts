@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { databaseMessage } from '../../src/tenant-sql/failures.ts';
-import { runPeopleSql } from '../../src/tenant-sql/people-sql.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
-import { aTenantWithTables } from './people-sql-support.ts';
+import { runUserSql } from '../../src/tenant-sql/user-sql.ts';
 import { SQL_ATTACKS } from './sql-attacks.ts';
+import { aTenantWithTables } from './user-sql-support.ts';
 
 let world: Awaited<ReturnType<typeof aTenantWithTables>>;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ afterAll(async () => {
   await world?.owner.close();
 });
 
-describe("attacks through people's SQL", () => {
+describe('attacks through user SQL', () => {
   it(`are refused, ${SQL_ATTACKS.length} of them, each as a fact of the domain`, async () => {
     for (const text of SQL_ATTACKS) {
       const failure = await world.failureOf(text);
@@ -34,10 +34,8 @@ describe("attacks through people's SQL", () => {
     };
     try {
       for (const text of ["SELECT set_config('statement_timeout', '0', false)", 'COMMIT', 'SELECT 1 / 0', 'SELECT 1']) {
-        await runPeopleSql(reader, { text, values: [] }).catch(() => undefined);
-        expect((await runPeopleSql(reader, settings)).rows).toEqual([
-          [tenantNames(world.companyId).reader, '10s', 'on'],
-        ]);
+        await runUserSql(reader, { text, values: [] }).catch(() => undefined);
+        expect((await runUserSql(reader, settings)).rows).toEqual([[tenantNames(world.companyId).reader, '10s', 'on']]);
       }
     } finally {
       await reader.close();

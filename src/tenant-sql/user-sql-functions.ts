@@ -1,5 +1,5 @@
 /**
- * What people's SQL may call: functions of the values they are given, and of nothing else. Left out is what reaches beyond
+ * What user SQL may call: functions of their arguments and of nothing else. Left out is what reaches beyond
  * the statement (into sessions, settings, files, locks, large objects, SQL given as text) or knows of what the reader may
  * not see (names of tables, roles, schemas; who holds which privilege; anything of the system's own). PostgreSQL lets
  * everybody call all of them, and no owner can take them away.

@@ -4,8 +4,8 @@ import type { CompiledSql } from '../kernel/sql-template.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
-import { type DoubtfulNames, namesOf, REFUSES_NAMES, refusedBy, valuesOf } from './people-sql-guard.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
+import { type DoubtfulNames, namesOf, REFUSES_NAMES, refusedBy, valuesOf } from './user-sql-guard.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. What is none of the types of managed tables is given as PostgreSQL's text. */
@@ -18,7 +18,7 @@ export interface ResultColumn {
 export type Cell = string | number | boolean | null;
 
 /** What a statement gave. */
-export interface PeopleSqlResult {
+export interface UserSqlResult {
   columns: ResultColumn[];
   rows: Cell[][];
   /** There is more than the limits let through. */
@@ -31,7 +31,7 @@ export interface ByteBudget {
 }
 
 /** How far one statement may go. */
-export interface PeopleSqlLimits {
+export interface UserSqlLimits {
   /** Rows given; 0 gives the columns alone, without running anything. */
   rows: number;
   /** Bytes received from PostgreSQL. */
@@ -41,30 +41,30 @@ export interface PeopleSqlLimits {
   budget?: ByteBudget;
 }
 
-/** The limits of DECISIONS for one statement of people's SQL. */
-export const STANDARD_LIMITS: PeopleSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
+/** The limits of DECISIONS for one statement of user SQL. */
+export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
 
 /** What planning, running and sending may take together, beyond the statement's own time. */
 const GRACE_MS = 2_000;
 
 /**
- * Runs SQL written by people: one SELECT, in a read-only transaction of the reader's own login, through a cursor, with
+ * Runs user SQL, which people of the company write: one SELECT, in a read-only transaction of the reader's own login, through a cursor, with
  * bound values. Everything travels in one message, and PostgreSQL skips the rest after the first error.
  *
  * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was
  *   passed
- * @throws Failure `people_sql.refused`, `people_sql.failed`, `people_sql.timeout`, `people_sql.too_large`, whose words tell
+ * @throws Failure `user_sql.refused`, `user_sql.failed`, `user_sql.timeout`, `user_sql.too_large`, whose words tell
  *   nothing of the statement (`databaseMessage` has those for its author); `tenant_sql.unavailable`
  */
-export async function runPeopleSql(
+export async function runUserSql(
   sql: TenantSql,
   statement: CompiledSql,
-  limits: PeopleSqlLimits = STANDARD_LIMITS,
-): Promise<PeopleSqlResult> {
+  limits: UserSqlLimits = STANDARD_LIMITS,
+): Promise<UserSqlResult> {
   const names = namesOf(statement.text);
   if ('refused' in names) throw queryRefused().because(notAvailable(names.refused));
   const client = await sql.connect();
-  const run = new PeopleSqlRun(client, statement, names, limits, () => sql.drop());
+  const run = new UserSqlRun(client, statement, names, limits, () => sql.drop());
   client.query(run);
   return run.result;
 }
@@ -76,17 +76,17 @@ const FIRST_OWN_RELATION = 16384;
 const READS_NO_CATALOG = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
   WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_OWN_RELATION}`;
 
-const CURSOR = 'people_sql';
+const CURSOR = 'user_sql';
 
 const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
 
 type Step = 'names' | 'leave' | 'begin' | 'limit' | 'declare' | 'look' | 'fetch' | 'end';
 
 /** One statement on its way; the driver calls it while it is the connection's active query. */
-class PeopleSqlRun implements Submittable {
-  readonly result: Promise<PeopleSqlResult>;
+class UserSqlRun implements Submittable {
+  readonly result: Promise<UserSqlResult>;
   readonly #steps: [Step, string, (string | null)[]][];
-  readonly #limits: PeopleSqlLimits;
+  readonly #limits: UserSqlLimits;
   readonly #stream: DataStream;
   readonly #drop: () => void;
   readonly #columns: ResultColumn[] = [];
@@ -96,10 +96,10 @@ class PeopleSqlRun implements Submittable {
   #bytes = 0;
   #deadline: ReturnType<typeof setTimeout> | undefined;
   #settled = false;
-  #succeed!: (result: PeopleSqlResult) => void;
+  #succeed!: (result: UserSqlResult) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(client: Client, statement: CompiledSql, names: DoubtfulNames, limits: PeopleSqlLimits, drop: () => void) {
+  constructor(client: Client, statement: CompiledSql, names: DoubtfulNames, limits: UserSqlLimits, drop: () => void) {
     this.#limits = limits;
     this.#drop = drop;
     this.#stream = (client as unknown as { connection: { stream: DataStream } }).connection.stream;
@@ -182,7 +182,7 @@ class PeopleSqlRun implements Submittable {
     settle();
   }
 
-  #resultSoFar(truncated: boolean): PeopleSqlResult {
+  #resultSoFar(truncated: boolean): UserSqlResult {
     return { columns: this.#columns, rows: this.#rows.slice(0, this.#limits.rows), truncated };
   }
 
@@ -199,7 +199,7 @@ class PeopleSqlRun implements Submittable {
 function stepsOf(
   statement: CompiledSql,
   names: DoubtfulNames,
-  { rows, milliseconds }: PeopleSqlLimits,
+  { rows, milliseconds }: UserSqlLimits,
 ): [Step, string, (string | null)[]][] {
   return [
     // An earlier statement of this connection may have failed inside its transaction.

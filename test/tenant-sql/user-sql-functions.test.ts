@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { databaseMessage } from '../../src/tenant-sql/failures.ts';
-import { ALLOWED_FUNCTIONS, ALLOWED_TYPES } from '../../src/tenant-sql/people-sql-functions.ts';
-import { aTenantWithTables } from './people-sql-support.ts';
+import { ALLOWED_FUNCTIONS, ALLOWED_TYPES } from '../../src/tenant-sql/user-sql-functions.ts';
 import refusedFunctions from './refused-functions.txt?raw';
+import { aTenantWithTables } from './user-sql-support.ts';
 
 let world: Awaited<ReturnType<typeof aTenantWithTables>>;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
-import { runPeopleSql } from '../../src/tenant-sql/people-sql.ts';
-import { aTenantWithTables } from './people-sql-support.ts';
+import { runUserSql } from '../../src/tenant-sql/user-sql.ts';
+import { aTenantWithTables } from './user-sql-support.ts';
 
 let world: Awaited<ReturnType<typeof aTenantWithTables>>;
 beforeAll(async () => {
@@ -135,15 +135,15 @@ describe('limits', () => {
   it('goes on after a failure on the same connection, and is of no use after a drop', async () => {
     const reader = world.tenant.reader();
     try {
-      await expect(runPeopleSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({
+      await expect(runUserSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({
         reason: 'user_sql.failed',
       });
-      expect((await runPeopleSql(reader, { text: 'SELECT 7', values: [] })).rows).toEqual([[7]]);
-      expect((await runPeopleSql(reader, { text: 'SELECT 8', values: [] })).rows).toEqual([[8]]);
-      await expect(runPeopleSql(reader, { text: "SELECT repeat('x', 100000000)", values: [] })).rejects.toBeInstanceOf(
+      expect((await runUserSql(reader, { text: 'SELECT 7', values: [] })).rows).toEqual([[7]]);
+      expect((await runUserSql(reader, { text: 'SELECT 8', values: [] })).rows).toEqual([[8]]);
+      await expect(runUserSql(reader, { text: "SELECT repeat('x', 100000000)", values: [] })).rejects.toBeInstanceOf(
         Failure,
       );
-      await expect(runPeopleSql(reader, { text: 'SELECT 9', values: [] })).rejects.toMatchObject({
+      await expect(runUserSql(reader, { text: 'SELECT 9', values: [] })).rejects.toMatchObject({
         reason: 'tenant_sql.unavailable',
       });
     } finally {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
-import { type PeopleSqlLimits, runPeopleSql, STANDARD_LIMITS } from '../../src/tenant-sql/people-sql.ts';
+import { runUserSql, STANDARD_LIMITS, type UserSqlLimits } from '../../src/tenant-sql/user-sql.ts';
 import { aTenant } from '../support/tenant.ts';
 
 /** A company's Postgres with a table for people, one in the trash and one of the service. Close its owner. */
@@ -14,17 +14,17 @@ export async function aTenantWithTables() {
   await owner.query('CREATE TABLE public.gone (n integer); ALTER TABLE public.gone SET SCHEMA trash');
   await owner.query('CREATE TABLE console.secret (n integer); INSERT INTO console.secret VALUES (42)');
 
-  async function run(text: string, values: (string | null)[] = [], limits: Partial<PeopleSqlLimits> = {}) {
+  async function run(text: string, values: (string | null)[] = [], limits: Partial<UserSqlLimits> = {}) {
     const reader = tenant.reader();
     try {
-      return await runPeopleSql(reader, { text, values }, { ...STANDARD_LIMITS, ...limits });
+      return await runUserSql(reader, { text, values }, { ...STANDARD_LIMITS, ...limits });
     } finally {
       await reader.close();
     }
   }
 
   /** The failure of a statement that must fail as a fact of the domain, never as an error of ours. */
-  async function failureOf(text: string, limits: Partial<PeopleSqlLimits> = {}): Promise<Failure> {
+  async function failureOf(text: string, limits: Partial<UserSqlLimits> = {}): Promise<Failure> {
     const outcome = await run(text, [], limits).catch((error: unknown) => error);
     expect(outcome, text).toBeInstanceOf(Failure);
     return outcome as Failure;

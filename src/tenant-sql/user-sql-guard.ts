@@ -1,6 +1,6 @@
 import { type SqlToken, sqlTokens } from '../kernel/sql-lexer.ts';
 import { arrayLiteral } from '../kernel/sql-template.ts';
-import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './people-sql-functions.ts';
+import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './user-sql-functions.ts';
 
 /** The names in a statement that are not known to be harmless, by what they would have to be to do harm. */
 export interface DoubtfulNames {
