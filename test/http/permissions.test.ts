@@ -1,0 +1,182 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { actionOf, type Contract } from '../../src/http/endpoint.ts';
+import { isTokenAccess } from '../../src/http/guard.ts';
+import { filled } from '../../src/http/paths.ts';
+import { type Action, ALL_ACTIONS, actionEntry } from '../../src/kernel/actions.ts';
+import type { LegacyAction, Role } from '../../src/kernel/legacy.ts';
+import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
+import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
+import { allow, aRobotThat, deny } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+/** Every route, with what its declaration asks of a caller. The walk (test/contract) knocks with another company's ids. */
+const ROUTES = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints.map(({ contract }) => ({
+    route: `${contract.method.toUpperCase()} ${contract.path}`,
+    contract,
+    credential: contract.credential ?? surface.credential,
+    action: actionOf(contract.access),
+  })),
+);
+
+/** A principal whose grants a test sets. */
+interface Principal {
+  as: Caller;
+  may(statements: PolicyStatement[], roles?: Role[]): Promise<void>;
+}
+
+let company: Company;
+let principals: Record<'bearer' | 'signature', Principal>;
+beforeAll(async () => {
+  company = await aCompany();
+  const user = await aUser(company, { can: ['*'] });
+  const robot = await aRobotThat(company, allow('*'));
+  principals = { bearer: principal(user.id, user.as), signature: principal(robot.id, robot.as) };
+});
+
+function principal(id: string, as: Caller): Principal {
+  const group = 'select group_id from group_bindings where principal_id = ?1';
+  return {
+    as,
+    async may(statements, roles = []) {
+      const document = JSON.stringify({ version: '2024-01-01', statements });
+      await env.CONTROL_DB.batch([
+        env.CONTROL_DB.prepare(
+          `update policies set document = ?2 where id in (select policy_id from group_policies where group_id in (${group}))`,
+        ).bind(id, document),
+        env.CONTROL_DB.prepare(`update groups set roles = ?2 where id in (${group})`).bind(id, JSON.stringify(roles)),
+      ]);
+    },
+  };
+}
+
+const NOBODYS = '0'.repeat(24);
+const addressOf = ({ method, path, query }: Contract): string =>
+  filled(path, () => NOBODYS) + (method === 'get' && query ? '?page=0' : '');
+/** Nothing is right about the request, so that a route that lets it in changes nothing. */
+const sendingOf = ({ body }: Contract): Sending => (body ? { json: { name: 7 } } : {});
+
+const knock = ({ as }: Principal, contract: Contract): Promise<Answer> =>
+  as[contract.method](addressOf(contract), sendingOf(contract));
+
+const needsCredential = ({ access }: Contract): boolean =>
+  access !== 'public' && access !== 'optional' && access !== 'pending' && !isTokenAccess(access);
+const others = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
+
+describe('a route that needs a credential', () => {
+  it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))('$route lets nobody in', async ({ contract }) => {
+    const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
+    expect(status).toBe(401);
+  });
+});
+
+describe('a route that a token opens', () => {
+  it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
+    '$route is opened by no other',
+    async ({ contract }) => {
+      const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
+      expect(status).toBe(401);
+    },
+  );
+});
+
+describe('a route that asks for an action', () => {
+  const guarded = ROUTES.flatMap(({ action, credential, ...rest }) =>
+    action === null || credential === 'external' ? [] : [{ ...rest, action, credential }],
+  );
+
+  it('is every route but those of tokens, of anybody, of administrators, and those that decide by the data', () => {
+    const rest = ROUTES.filter(({ contract, action }) => action === null && needsCredential(contract));
+    const kinds = rest.map(({ contract: { access } }) => (typeof access === 'object' ? 'decidedBy' : access));
+    expect(new Set(kinds)).toEqual(new Set(['authenticated', 'administrator', 'operator', 'decidedBy']));
+    expect(guarded.length).toBeGreaterThan(100);
+  });
+
+  describe.each(guarded)('$route', ({ contract, credential, action }) => {
+    it('refuses those who may do everything else, before it looks at the request', async () => {
+      const caller = principals[credential];
+      await caller.may([allow(...others(action))]);
+      const { status, body } = await knock(caller, contract);
+      expect([status, body.details]).toEqual([403, expect.objectContaining({ action })]);
+    });
+
+    it('refuses those who are denied it, whatever else they are allowed', async () => {
+      const caller = principals[credential];
+      await caller.may([allow('*'), deny(action)]);
+      const { status, body } = await knock(caller, contract);
+      expect([status, body.details]).toEqual([403, expect.objectContaining({ action })]);
+    });
+
+    it('lets those in who may do exactly this', async () => {
+      const caller = principals[credential];
+      await caller.may([allow(action)]);
+      const { status, body } = await knock(caller, contract);
+      if (contract.only !== 'administrators') return expect(status).toBeOneOf([200, 204, 400, 404, 422]);
+      expect([status, body.message]).toEqual([403, 'Only administrators may do this.']);
+      await caller.may([allow('*')]);
+      expect((await knock(caller, contract)).status).toBeOneOf([200, 204, 400, 404, 422]);
+    });
+  });
+
+  const legacy = guarded.flatMap(({ action, ...rest }) => {
+    const { legacy: verbs, service } = actionEntry(action);
+    return verbs ? [{ ...rest, verbs: verbs as LegacyAction[], target: service }] : [];
+  });
+
+  it.each(legacy.filter(({ contract }) => contract.only === undefined))(
+    '$route lets those in who have it by the role $verbs of the former model, and by that alone',
+    async ({ contract, credential, verbs, target }) => {
+      const caller = principals[credential];
+      await caller.may([], [{ name: 'Role', target, actions: verbs }]);
+      expect((await knock(caller, contract)).status).toBeOneOf([200, 204, 400, 404, 422]);
+      const rest = (['read', 'create', 'update', 'delete'] as const).filter((verb) => !verbs.includes(verb));
+      await caller.may([], [{ name: 'Role', target, actions: rest }]);
+      expect((await knock(caller, contract)).status).toBe(403);
+    },
+  );
+});
+
+describe('a route for administrators', () => {
+  it.each(ROUTES.filter(({ contract }) => contract.access === 'administrator'))(
+    '$route refuses those who may do everything by name',
+    async ({ contract, credential }) => {
+      const caller = principals[credential as 'bearer' | 'signature'];
+      await caller.may([allow(...ALL_ACTIONS)]);
+      expect((await knock(caller, contract)).status).toBe(403);
+      await caller.may([allow('*')]);
+      expect((await knock(caller, contract)).status).toBeOneOf([200, 204, 400, 404, 422]);
+    },
+  );
+});
+
+describe('a route that decides by the data', () => {
+  const decided = ROUTES.flatMap(({ route, contract, credential }) => {
+    const { access } = contract;
+    const anyOf = typeof access === 'object' && 'decidedBy' in access ? access.anyOf : undefined;
+    return anyOf && credential !== 'external' ? [{ route, contract, credential, anyOf }] : [];
+  });
+
+  it.each(decided)('$route refuses those who may do none of $anyOf', async ({ contract, credential, anyOf }) => {
+    const caller = principals[credential];
+    await caller.may([allow(...ALL_ACTIONS.filter((action) => !anyOf.includes(action)))]);
+    expect((await knock(caller, contract)).status).toBe(403);
+  });
+});
+
+describe('a permission on one resource', () => {
+  it('reaches that one only', async () => {
+    const caller = principals.signature;
+    await caller.may([
+      {
+        effect: 'Allow',
+        actions: ['accounts:*'],
+        resources: [`arn:svc:accounts::${company.id}:account/${company.accountId}`],
+      },
+    ]);
+    expect((await caller.as.get(`/accounts/${company.accountId}`)).status).toBe(200);
+    expect((await caller.as.get(`/accounts/${NOBODYS}`)).status).toBe(403);
+    expect((await caller.as.get('/accounts')).status).toBe(403);
+  });
+});
