@@ -44,7 +44,7 @@ export function mustConform(method: string, path: string, answer: Answered): voi
 function routeOf(method: string, path: string): { path: string; operation: Operation } | undefined {
   const pathname = path.split(/[?#]/)[0] as string;
   const [found] = Object.entries(openApi().paths ?? {})
-    .filter(([template, item]) => matchesPath(template, pathname) && method.toLowerCase() in item)
+    .filter(([template, item]) => method.toLowerCase() in item && matchesPath(template, pathname))
     .toSorted(([a], [b]) => bySpecificity(a, b));
   if (!found) return undefined;
   const [template, item] = found;

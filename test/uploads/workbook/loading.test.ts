@@ -44,7 +44,9 @@ const KINDS = {
 it('what a sheet is proposed as is what it loads as, whichever row decides, and wherever it stands', async () => {
   const kinds = Object.values(KINDS) as fc.Arbitrary<Cell>[];
   const mostly = fc.constantFrom(...kinds).chain((kind) => fc.array(kind, { minLength: 1, maxLength: 20 }));
-  const sheet = fc.tuple(mostly, mostly, fc.nat(20), fc.boolean());
+  // Few are longer than what is looked at first: those take long.
+  const isLong = fc.nat(5).map((n) => n === 0);
+  const sheet = fc.tuple(mostly, mostly, fc.nat(20), isLong);
   await fc.assert(
     fc.asyncProperty(sheet, async ([usual, deciding, at, isLong]) => {
       const before = isLong ? Array.from({ length: 1100 }, (_, n) => usual[n % usual.length] as Cell) : usual;
