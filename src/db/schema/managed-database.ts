@@ -22,7 +22,7 @@ export const managedDatabases = sqliteTable(
     migrationsVersion: integer('migrations_version').notNull().default(0),
     /** When the scheduled run must look into this company's Postgres next; null when nothing is waiting there. */
     sweepAt: timestamp('sweep_at'),
-    /** Counts `markWork`, so that a scheduled run does not forget what was marked while it looked. */
+    /** How often a sweep was scheduled, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
     sweepMarks: integer('sweep_marks').notNull().default(0),
     ...timestamps(),
   },

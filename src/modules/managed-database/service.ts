@@ -92,29 +92,29 @@ export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantS
   return open(ctx, connection.reader);
 }
 
-/** Says that something waits in the company's Postgres: the scheduled run looks there at `dueAt` (ms) or before. */
-export async function markWork(ctx: CompanyContext, dueAt: number): Promise<void> {
-  await store.markSweep(ctx.db, ctx.actor.companyId, dueAt);
+/** Has the scheduled run sweep the company's Postgres at `dueAt` (ms) or before. */
+export async function scheduleSweep(ctx: CompanyContext, dueAt: number): Promise<void> {
+  await store.scheduleSweep(ctx.db, ctx.actor.companyId, dueAt);
 }
 
-/** A database that the scheduled run looks into; `marks` goes back to `setSweepAt`. */
+/** A database that the scheduled run sweeps; `marks` goes back to `finishSweep`. */
 export interface DueDatabase {
   companyId: string;
   marks: number;
 }
 
-/** How long a look may take before another run looks again. Milliseconds. */
-const LOOK_MS = 60_000;
+/** How long a sweep may take before another run begins it again. Milliseconds. */
+const SWEEP_MS = 60_000;
 
-/** The databases in which something is due, each given to one run at a time. */
-export async function dueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {
+/** The databases whose sweep is due, each given to one run at a time. */
+export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {
   const now = ctx.now();
-  return store.claimDue(ctx.db, { now, next: now + LOOK_MS, limit });
+  return store.claimDue(ctx.db, { now, next: now + SWEEP_MS, limit });
 }
 
-/** Ends a look: the next one is at `next` (ms), or never; work that was marked during the look keeps its own moment. */
-export async function setSweepAt(ctx: Pick<Context, 'db'>, looked: DueDatabase, next: number | null): Promise<void> {
-  await store.setSweep(ctx.db, looked.companyId, looked.marks, next);
+/** Ends a sweep. The next one is at `next` (ms) or never, unless one was scheduled meanwhile. */
+export async function finishSweep(ctx: Pick<Context, 'db'>, swept: DueDatabase, next: number | null): Promise<void> {
+  await store.finishSweep(ctx.db, swept.companyId, swept.marks, next);
 }
 
 function openedOf(ctx: CompanyContext): Opened {

@@ -79,8 +79,8 @@ export async function recordMigration(db: ControlDb, companyId: string, version:
   await db.update(managedDatabases).set({ migrationsVersion: version, updatedAt: now }).where(of(companyId));
 }
 
-/** Moves the next look to `dueAt`, if it is earlier, and counts the mark. */
-export async function markSweep(db: ControlDb, companyId: string, dueAt: number): Promise<void> {
+/** Moves the next sweep to `dueAt`, if that is earlier. */
+export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: number): Promise<void> {
   await db
     .update(managedDatabases)
     .set({
@@ -90,7 +90,7 @@ export async function markSweep(db: ControlDb, companyId: string, dueAt: number)
     .where(of(companyId));
 }
 
-/** Takes those that are due, the longest waiting first, and puts their next look off to `next` meanwhile. */
+/** Takes those that are due, the longest waiting first, and puts their next sweep off to `next` meanwhile. */
 export async function claimDue(
   db: ControlDb,
   { now, next, limit }: { now: number; next: number; limit: number },
@@ -108,8 +108,8 @@ export async function claimDue(
     .returning({ companyId: managedDatabases.companyId, marks: managedDatabases.sweepMarks });
 }
 
-/** Sets the next look, unless work was marked since `marks` was read. */
-export async function setSweep(db: ControlDb, companyId: string, marks: number, next: number | null): Promise<void> {
+/** Sets the next sweep, unless one was scheduled since `marks` was read. */
+export async function finishSweep(db: ControlDb, companyId: string, marks: number, next: number | null): Promise<void> {
   await db
     .update(managedDatabases)
     .set({ sweepAt: next })

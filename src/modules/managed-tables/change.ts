@@ -6,8 +6,8 @@ import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conver
 import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
-import { columnsRefused, locked, nameIsTaken } from './failures.ts';
-import { announceChange, change, databaseOfTables, keyOf, lockTable } from './service.ts';
+import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
+import { announceChange, databaseOfTables, inTransaction, keyOf, lockTable } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 
@@ -45,7 +45,7 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
     if (!plan.changes && displayName === table.displayName) return table;
-    if (await store.hasUploadInWork(tx, id)) throw locked();
+    if (await store.hasUploadInWork(tx, id)) throw tableLocked();
 
     const changed = await claimName(tx, ctx, table, displayName, plan);
     if (plan.changes) await applyPlan(tx, table, plan);
@@ -53,7 +53,7 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     before = table.displayName;
     return changed;
   };
-  const table = await change(await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
+  const table = await inTransaction(await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
   if (before !== undefined) await announceChange(ctx, [id, before, table.displayName]);
   return table;
 }
@@ -69,7 +69,7 @@ async function claimName(
     const at = new Date(ctx.now()).toISOString();
     return await store.changeTable(tx, keyOf(ctx, table.id), { displayName, columns: plan.columns, at });
   } catch (error) {
-    throw store.isNameTaken(error) ? nameIsTaken(displayName) : error;
+    throw store.isNameTaken(error) ? tableNameTaken(displayName) : error;
   }
 }
 

@@ -7,14 +7,14 @@ export const tableNotFound = () => new Failure('missing', 'managed_table.not_fou
 
 export const rowNotFound = () => new Failure('missing', 'managed_table.row_not_found');
 
-export const nameIsTaken = (displayName: string) =>
+export const tableNameTaken = (displayName: string) =>
   new Failure('invalid', 'managed_table.duplicate_name', { field: 'display_name', display_name: displayName });
 
 /** An upload job works on the table: it may not be emptied. */
 export const truncateLocked = () => new Failure('conflict', 'managed_table.truncate_locked');
 
 /** An upload job works on the table: it may be neither deleted, renamed nor changed. */
-export const locked = () => new Failure('conflict', 'managed_table.locked');
+export const tableLocked = () => new Failure('conflict', 'managed_table.locked');
 
 /** Rows that do not fit the table, each problem with its 0-based row; at most `MAX_ROW_PROBLEMS`. */
 export const rowsDoNotFit = (problems: FieldProblem[]) =>

@@ -5,7 +5,7 @@ import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
 import { pageTooLarge, rowNotFound, rowTooBig, tableBusy, tableNotFound } from './failures.ts';
 import { encodeChanges, encodeRows } from './row-input.ts';
-import { change, databaseOfTables, keyOf, lockTable, setRowCount } from './service.ts';
+import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
 import { parseSort } from './sort.ts';
 import * as store from './store.ts';
 
@@ -28,7 +28,7 @@ export async function listRows(
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
   return whileStale(() =>
-    change(
+    inTransaction(
       database,
       async (tx) => {
         const table = await store.readTable(tx, key);
@@ -62,7 +62,7 @@ export async function insertRows(ctx: CompanyContext, tableId: string, rows: unk
     const table = await store.readTable(database, key);
     if (!table) throw tableNotFound();
     const encoded = encodeRows(table.columns, rows);
-    return change(database, async (tx) => {
+    return inTransaction(database, async (tx) => {
       const current = await store.addToRowCount(tx, key, rows.length, new Date(ctx.now()).toISOString());
       if (!current) throw tableNotFound();
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
@@ -85,7 +85,7 @@ export async function updateRow(
 ): Promise<Row> {
   const database = await databaseOfTables(ctx);
   return fitting(() =>
-    change(database, async (tx) => {
+    inTransaction(database, async (tx) => {
       // Held, because Postgres would fit a value that was meant for the column as it was, rounding what does not.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
@@ -100,7 +100,7 @@ export async function updateRow(
 
 /** @throws Failure `managed_table.not_found`, `managed_table.row_not_found` */
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
-  await change(await databaseOfTables(ctx), async (tx) => {
+  await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, tableId);
     if (!isUuid(rowId)) throw rowNotFound();
     const { text, values } = sql.deleteRow(table.displayName, rowId);

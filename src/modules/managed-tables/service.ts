@@ -4,13 +4,13 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
-import { locked, nameIsTaken, tableBusy, tableNotFound, truncateLocked } from './failures.ts';
+import { databaseOf, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
 import { KEPT_IN_TRASH_MS } from './trash.ts';
 
-export { nameIsTaken } from './failures.ts';
+export { tableNameTaken } from './failures.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { purgeTrash } from './trash.ts';
 
@@ -87,7 +87,7 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: UserContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const made = await change(database, async (tx) => {
+  const made = await inTransaction(database, async (tx) => {
     const table = await registerTable(tx, ctx, {
       id,
       displayName: display_name,
@@ -123,7 +123,7 @@ export async function registerTable(
   try {
     return await store.insertTable(tx, { ...table, companyId: ctx.actor.companyId, createdAt: at, updatedAt: at });
   } catch (error) {
-    throw store.isNameTaken(error) ? nameIsTaken(table.displayName) : error;
+    throw store.isNameTaken(error) ? tableNameTaken(table.displayName) : error;
   }
 }
 
@@ -158,10 +158,10 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
  * @throws Failure `managed_table.not_found`, `managed_table.locked` while an upload job works on it
  */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
-  await markWork(ctx, ctx.now() + KEPT_IN_TRASH_MS);
-  const name = await change(await databaseOfTables(ctx), async (tx) => {
+  await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
+  const name = await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id, 'shape');
-    if (await store.hasUploadInWork(tx, id)) throw locked();
+    if (await store.hasUploadInWork(tx, id)) throw tableLocked();
     await store.markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
     for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);
     return table.displayName;
@@ -175,7 +175,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
  * @throws Failure `managed_table.not_found`, `managed_table.truncate_locked` while an upload job works on it
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
-  return change(await databaseOfTables(ctx), async (tx) => {
+  return inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id);
     if (await store.hasUploadInWork(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
@@ -184,8 +184,8 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
   });
 }
 
-/** A transaction whose waiting in vain for others is told as such. */
-export async function change<T>(
+/** Runs a transaction; one that waits for others in vain fails with `tableBusy`. */
+export async function inTransaction<T>(
   database: TenantSql,
   work: (tx: TenantTx) => Promise<T>,
   options?: TransactionOptions,

@@ -1,36 +1,36 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { sideBySide } from '../../platform/side-by-side.ts';
-import { dueDatabases, setSweepAt } from '../managed-database/service.ts';
+import { claimDueDatabases, finishSweep } from '../managed-database/service.ts';
 import { sweepCompany } from './sweep.ts';
 
 export { analyseUpload } from './analyse.ts';
 export { loadUpload } from './load.ts';
 
-/** Companies that one scheduled run looks at; the others are due in the next one. */
+/** Companies that one scheduled run sweeps; the others are due in the next one. */
 const COMPANIES_PER_RUN = 50;
 /** A Worker has six connections under way at once. */
 const SWEEPS = { lanes: 5, milliseconds: 20_000, failed: 'sweep_failed' };
 
 /**
- * The scheduled run over the uploads of every company in which something is due, side by side. A company that cannot be
- * looked at now stays due and holds up nobody else.
+ * Sweeps the uploads of every company in which something is due, side by side. A company that cannot be swept now stays
+ * due and holds up nobody else.
  * @param open makes a context of the company's own; `close` ends it
  */
 export async function sweepUploads(
   ctx: Pick<Context, 'db' | 'now'>,
   open: (companyId: string) => { context: CompanyContext; close(): Promise<void> },
 ): Promise<void> {
-  const due = await dueDatabases(ctx, COMPANIES_PER_RUN);
+  const due = await claimDueDatabases(ctx, COMPANIES_PER_RUN);
   const opened = new Map(due.map(({ companyId }) => [companyId, open(companyId)]));
   try {
     await sideBySide(
       due,
       SWEEPS,
       ({ companyId }) => ({ company_id: companyId }),
-      async (looked) => {
-        const { context, close } = opened.get(looked.companyId) as ReturnType<typeof open>;
+      async (claimed) => {
+        const { context, close } = opened.get(claimed.companyId) as ReturnType<typeof open>;
         try {
-          await setSweepAt(ctx, looked, await sweepCompany(context));
+          await finishSweep(ctx, claimed, await sweepCompany(context));
         } finally {
           await close();
         }

@@ -6,8 +6,15 @@ import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
-import { databaseOf, markWork, requireDatabase } from '../managed-database/service.ts';
-import { change, getTable, isNameInUse, lockTable, nameIsTaken, tableName } from '../managed-tables/service.ts';
+import { databaseOf, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import {
+  getTable,
+  inTransaction,
+  isNameInUse,
+  lockTable,
+  tableName,
+  tableNameTaken,
+} from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
 import { endHeld } from './ending.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
@@ -50,7 +57,7 @@ export async function startTableUpload(ctx: UserContext, tableId: string, reques
   return begin(ctx, request, async (job, given) => {
     const mode = given ?? 'append';
     if (mode !== 'append' && mode !== 'replace') throw wrongMode();
-    await change(database, async (tx) => {
+    await inTransaction(database, async (tx) => {
       await lockTable(tx, ctx, tableId);
       await store.insertJob(tx, { ...job, mode, userTableId: tableId });
     });
@@ -66,7 +73,7 @@ async function begin(
   const { id: createdByUserId, companyId } = ctx.actor;
   const id = ctx.newId();
   // First of all, so that the scheduled run finds what a crash in between leaves behind.
-  await markWork(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
   const { files, mode } = await receiveForm(request, ctx.files, filesOf(companyId, id));
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {
@@ -120,7 +127,7 @@ export async function confirmUpload(ctx: UserContext, id: string, confirmation: 
   if (schema.time_zone !== null && !(await store.knowsTimeZone(database, schema.time_zone))) {
     throw invalid([{ field: 'time_zone', message: 'is no time zone that the database knows' }]);
   }
-  await markWork(ctx, ctx.now() + SILENCE_MS);
+  await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
   const progress = {
     rows_processed: 0,
     rows_total: job.inferredSchema.total_row_count_estimate,
@@ -132,7 +139,7 @@ export async function confirmUpload(ctx: UserContext, id: string, confirmation: 
   } catch (error) {
     // Another job is loading a table of this name right now.
     const taken = isPostgresError(error) && error.constraint === 'upload_jobs_name';
-    throw taken ? nameIsTaken(schema.display_name) : error;
+    throw taken ? tableNameTaken(schema.display_name) : error;
   }
   await ctx.jobs.send({ type: 'upload.load', companyId: ctx.actor.companyId, jobId: id });
 }
@@ -153,7 +160,7 @@ async function target(
     throw invalid(name.error.issues.map(({ message }) => ({ field: 'display_name', message })));
   }
   const matched = matchColumns(columns, job.inferredSchema.columns);
-  if (await isNameInUse(ctx, name.data)) throw nameIsTaken(name.data);
+  if (await isNameInUse(ctx, name.data)) throw tableNameTaken(name.data);
   return { display_name: name.data, columns: matched };
 }
 
@@ -164,7 +171,7 @@ async function target(
 export async function cancelUpload(ctx: UserContext, id: string): Promise<void> {
   const database = await databaseOfJobs(ctx);
   await jobFor(ctx, 'managed-tables:upload', id);
-  await change(database, async (tx) => {
+  await inTransaction(database, async (tx) => {
     const held = await store.hold(tx, keyOf(ctx, id));
     if (!held) throw jobNotFound();
     if (held.status === 'done' || held.status === 'failed') throw jobEnded();
