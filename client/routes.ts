@@ -65,11 +65,11 @@ export interface Routes {
   "PATCH /users/{id}": { params: { "id": string }; body: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Delete a user */
   "DELETE /users/{id}": { params: { "id": string }; answer: undefined };
-  /** Whether the API is up */
+  /** Get the health of the API */
   "GET /health": { answer: { "status": "ok"; "version": string } };
-  /** This description */
+  /** Get this description */
   "GET /openapi.json": { answer: unknown };
-  /** This description, to read and try in a browser */
+  /** Show this description in a browser, to read and try */
   "GET /docs": { answer: string };
   /** Tell whether a company of this slug exists */
   "GET /v1/auth/validate-company": { query: { "slug": string | number }; answer: { "exists": boolean } };

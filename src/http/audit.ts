@@ -12,7 +12,7 @@ import { parametersOf } from './paths.ts';
 /** Hands a record over; it is kept once this resolves. */
 export type KeepRecord = (bindings: Bindings, record: AuditRecord) => Promise<void>;
 
-/** Longest method that is written down: clients may send any word. */
+/** Longest method that is recorded: clients may send any word. */
 const METHOD_LENGTH = 16;
 const RESOURCE_ID = /^[\w-]{1,64}$/;
 

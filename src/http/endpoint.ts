@@ -45,7 +45,7 @@ export function actionOf(access: Access): Action | null {
   return isAction(access) ? access : null;
 }
 
-/** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent` and `raw`. */
+/** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent`, `prepared` and `raw`. */
 export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
   | { status: 200; json: ZodType }
@@ -57,7 +57,7 @@ export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) a
 export const accepted = <S extends ZodType>(body: S) => ({ status: 202, body }) as const;
 export const noContent = { status: 204 } as const;
 /** JSON of this shape that the handler has as bytes already. */
-export const written = <S extends ZodType>(json: S) => ({ status: 200, json }) as const;
+export const prepared = <S extends ZodType>(json: S) => ({ status: 200, json }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
 export const raw = <S extends 200 | 302>(status: S, description: string, mediaType?: string) =>
   ({ status, raw: description, mediaType }) as const;
@@ -112,13 +112,13 @@ export interface Contract<Surface extends SurfaceName = never> {
   /** The JSON body. */
   body?: ZodType;
   /**
-   * The members of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
+   * The fields of a multipart body, for the description only: the handler reads the stream itself. Beside a `body`, the
    * caller chooses by the content type; the handler of a form is given no body.
    */
   form?: ZodType;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
-  /** The member of the body that names what is attached to the resource of the path, or to what is made: an id or a list of them, for the audit trail. */
+  /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
   /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */
   madeUnder?: string;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Values by slug. Not a record of zod's: that would trip over a member called `__proto__`. */
+/** Values by slug. Not a record of zod's, which trips over a field called `__proto__`. */
 export const valuesBySlug = (description: string) =>
   z
     .custom<Record<string, unknown>>(isObject, 'must be an object of slugs and values')

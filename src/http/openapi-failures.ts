@@ -62,12 +62,12 @@ function failureResponse(surface: Surface, status: number, types: FailureType[])
 }
 
 /** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
-function bodyOf({ errorBody, codeMember, ...surface }: Surface, failures: FailureType[]) {
+function bodyOf({ errorBody, codeField, ...surface }: Surface, failures: FailureType[]) {
   const codes = failures.map((type) => wordingOf(surface, type).code);
   const named = [...new Set(codes.flatMap((code) => code ?? []))];
   if (named.length === 0) return errorBody;
   const code = z.enum(named);
-  return errorBody.extend({ [codeMember]: codes.includes(undefined) ? code.optional() : code }).meta({ id: undefined });
+  return errorBody.extend({ [codeField]: codes.includes(undefined) ? code.optional() : code }).meta({ id: undefined });
 }
 
 function lineOf(surface: Surface, type: FailureType): string {

@@ -85,7 +85,7 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     },
     ...((contract.body ?? contract.form) && {
       requestBody: {
-        // A body all of whose members are optional is optional itself.
+        // A body of optional fields alone is optional itself.
         required: !contract.body?.safeParse({}).success,
         content: {
           ...(contract.body && {

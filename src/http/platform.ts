@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { raw, written } from './endpoint.ts';
+import { prepared, raw } from './endpoint.ts';
 import { brokenParts } from './health.ts';
 import { describe, type SurfaceEndpoints } from './openapi.ts';
 import { pageResponse } from './page.ts';
@@ -15,10 +15,12 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       method: 'get',
       path: '/health',
       access: 'public',
-      summary: 'Whether the API is up',
+      operationId: 'getHealth',
+      summary: 'Get the health of the API',
       description:
-        'Looked at every ten seconds. 503 with `status: broken` names in `broken` what does not answer: `control_database`, `audit_database`, `files`.',
-      returns: written(z.object({ status: z.literal('ok'), version: z.string() })),
+        'Checked every ten seconds. `broken` names what does not answer: `control_database`, `audit_database`, `files`.',
+      returns: prepared(z.object({ status: z.literal('ok'), version: z.string() })),
+      fails: [],
       otherwise: {
         503: z.object({ status: z.literal('broken'), version: z.string(), broken: z.array(z.string()) }),
       },
@@ -35,8 +37,10 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       method: 'get',
       path: '/openapi.json',
       access: 'public',
-      summary: 'This description',
+      operationId: 'getDescription',
+      summary: 'Get this description',
       returns: raw(200, 'The OpenAPI 3.1 description of every route.', 'application/json'),
+      fails: [],
     },
     ({ ctx }) => {
       description ??= JSON.stringify(describe(surfaces(), ctx.config.VERSION));
@@ -51,8 +55,10 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       method: 'get',
       path: '/docs',
       access: 'public',
-      summary: 'This description, to read and try in a browser',
+      operationId: 'showDescription',
+      summary: 'Show this description in a browser, to read and try',
       returns: raw(200, 'HTML.', 'text/html'),
+      fails: [],
     },
     ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'docs', []),
   ),

@@ -20,9 +20,9 @@ export interface Surface {
   wordedAs: SurfaceName;
   /** How it words a failure by its family, where the failure says nothing else. */
   families: Record<FailureKind, Wording>;
-  /** Schema of an error body, for the API's description, and the member of it that holds the code. */
+  /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;
-  codeMember: string;
+  codeField: string;
   /** The answer to a failure. Reasons that the surface words itself come first, then the family. */
   word(failure: Failure): { status: number; body: unknown };
   /** The body of a 500: it tells nothing of what went wrong inside. */
@@ -80,7 +80,7 @@ export function wordingOf(
   return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
 }
 
-/** What the answer's `details` hold: the fields at fault, or the failure's further members; undefined when none. */
+/** What the answer's `details` hold: the fields at fault, or what else the failure tells; undefined when none. */
 export function detailsOf(failure: Failure): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
   if (problems) return problems;

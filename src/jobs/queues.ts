@@ -22,7 +22,7 @@ const QUEUE_NAME = /^(?<live>data-console-(?:staging-)?(?<kind>[a-z-]+?))(?<dead
 /** Hands a batch to the consumer of its queue. */
 export const consume: Consumer = async (batch, env, execution) => {
   const { live, dead } = partsOf(batch.queue);
-  if (dead) return bury(live, batch, env);
+  if (dead) return keepDead(live, batch, env);
   await queueOf(batch.queue).consume(batch, env, execution);
 };
 
@@ -45,7 +45,7 @@ function partsOf(name: string): { live: string; kind: string; dead: boolean } {
 }
 
 /** Keeps messages that were tried too often, until someone has looked into it and has them sent again. */
-async function bury(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
+async function keepDead(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
   const letters = batch.messages.map(({ id, body, attempts }) => ({
     id,
     queue,

@@ -55,7 +55,7 @@ export const surface: Surface = {
   bases: ['/v1', '/.well-known'],
   wordedAs: 'console',
   families: CONSOLE_FAMILIES,
-  codeMember: 'error',
+  codeField: 'error',
   errorBody: z
     .object({
       error: z.string().meta({ examples: ['USER_NOT_FOUND'] }),

@@ -68,7 +68,7 @@ export const surface: Surface = {
   bases: ['/v1/managed-tables'],
   wordedAs: 'managed-tables',
   families: FAMILIES,
-  codeMember: 'error_code',
+  codeField: 'error_code',
   errorBody: z
     .object({
       error: z.string().meta({ description: 'A sentence in Portuguese.', examples: ['Tabela não encontrada.'] }),

@@ -23,7 +23,7 @@ export const surface: Surface = {
   bases: [''],
   wordedAs: 'organization',
   families: ORGANIZATION_FAMILIES,
-  codeMember: 'error',
+  codeField: 'error',
   errorBody: z
     .object({
       error: z.string().meta({ examples: ['NotFound'] }),

@@ -25,7 +25,7 @@ export const surface: Surface = {
   bases: ['/api'],
   wordedAs: 'sharing',
   families: CONSOLE_FAMILIES,
-  codeMember: 'error_code',
+  codeField: 'error_code',
   errorBody: z
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })
     .meta({ id: 'SharingError' }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
-import { endpointFor, ok, written } from '../../http/endpoint.ts';
+import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import {
@@ -67,7 +67,7 @@ export const publicEmbedEndpoints = [
       description: 'A visualization that fails is told in its result, and does not fail the others.',
       body: executeBody,
       exactNumbers: true,
-      returns: written(resultsView),
+      returns: prepared(resultsView),
     },
     ({ ctx, body }) => executeEmbed(ctx, body.parameters),
   ),
@@ -89,7 +89,7 @@ export const publicEmbedEndpoints = [
       summary: 'Execute the visualization',
       body: executeBody,
       exactNumbers: true,
-      returns: written(resultView),
+      returns: prepared(resultView),
     },
     ({ ctx, body }) => executeEmbed(ctx, body.parameters),
   ),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ok, written } from '../../http/endpoint.ts';
+import { ok, prepared } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
@@ -176,7 +176,7 @@ export const sharePortalEndpoints = [
       summary: 'Execute a dashboard as a context shows it',
       body: execution,
       exactNumbers: true,
-      returns: written(resultsView),
+      returns: prepared(resultsView),
     },
     ({ ctx, params, body }) =>
       executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters),
@@ -189,7 +189,7 @@ export const sharePortalEndpoints = [
       summary: 'The same, by slugs',
       body: execution,
       exactNumbers: true,
-      returns: written(resultsView),
+      returns: prepared(resultsView),
     },
     ({ ctx, params, body }) => {
       requireOwnCompany(ctx, params.company_slug);

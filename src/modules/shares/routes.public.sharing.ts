@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
-import { endpointFor, ok, written } from '../../http/endpoint.ts';
+import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import {
@@ -72,7 +72,7 @@ export const publicShareEndpoints = [
       description: 'A visualization that fails is told in its result, and does not fail the others.',
       body: executeBody,
       exactNumbers: true,
-      returns: written(resultsView),
+      returns: prepared(resultsView),
     },
     ({ ctx, body }) => executeShare(ctx, body.parameters),
   ),
