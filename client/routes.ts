@@ -71,79 +71,79 @@ export interface Routes {
   "GET /openapi.json": { answer: unknown };
   /** Show this description in a browser, to read and try */
   "GET /docs": { answer: string };
-  /** Tell whether a company of this slug exists */
+  /** Check whether a company of this slug exists */
   "GET /v1/auth/validate-company": { query: { "slug": string | number }; answer: { "exists": boolean } };
   /** Sign in with email and password */
   "POST /v1/auth/login": { body: { "company_slug": string; "email": string; "password": string }; answer: SignInResult };
-  /** The caller */
+  /** Get the current user */
   "GET /v1/auth/me": { answer: { "user": User; "context": { "company_id": string } } };
-  /** Exchange a refresh token for a new pair of tokens */
+  /** Refresh a session */
   "POST /v1/auth/refresh": { body: { "refresh_token": string }; answer: TokenPair };
-  /** End the session of the token, if one is sent */
+  /** Sign out */
   "POST /v1/auth/logout": { answer: { "success": true } };
-  /** The public keys that verify session tokens */
+  /** Get the public keys that verify session tokens */
   "GET /.well-known/jwks.json": { answer: { "keys": Array<Record<string, unknown>> } };
-  /** Ask for a sign-in code by mail */
+  /** Request a sign-in code by mail */
   "POST /v1/auth/passwordless/request": { body: { "company_slug": string; "email": string }; answer: { "message": string } };
   /** Sign in with a mailed code */
   "POST /v1/auth/passwordless/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: SignInResult };
-  /** Finish a sign-in with the second factor */
+  /** Complete a sign-in with the second factor */
   "POST /v1/auth/2fa/login": { body: { "pending_2fa_token": string; "totp_token"?: string; "backup_code"?: string }; answer: LoginResult };
-  /** Get the secret for an authenticator app */
+  /** Set up a second factor */
   "POST /v1/auth/2fa/setup": { body: { "password"?: string; "pending_2fa_token"?: string }; answer: { "secret": string; "otpauth_url": string } };
-  /** Enable the second factor with a code of the authenticator app */
+  /** Enable the second factor */
   "POST /v1/auth/2fa/enable": { body: { "totp_token"?: string; "password"?: string; "pending_2fa_token"?: string }; answer: LoginResultWithBackupCodes | BackupCodes };
   /** Disable the second factor */
   "POST /v1/auth/2fa/disable": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: { "success": true } };
-  /** Get a new set of backup codes; the old ones stop working */
+  /** Replace the backup codes */
   "POST /v1/auth/2fa/backup-codes": { body: { "password"?: string; "totp_token"?: string; "backup_code"?: string }; answer: BackupCodes };
-  /** Take the second factor of somebody away, who has lost it */
+  /** Reset a user's second factor */
   "DELETE /v1/users/{id}/2fa": { params: { "id": string }; answer: undefined };
-  /** Where the caller is signed in, the newest first */
+  /** List the caller's sessions */
   "GET /v1/auth/sessions": { answer: { "records": Array<Session> } };
-  /** Sign the caller out everywhere else */
+  /** End the caller's other sessions */
   "DELETE /v1/auth/sessions": { answer: undefined };
-  /** End one of the caller’s sessions */
+  /** End one of the caller's sessions */
   "DELETE /v1/auth/sessions/{id}": { params: { "id": string }; answer: undefined };
-  /** Change the password */
+  /** Change the caller's password */
   "POST /v1/auth/password": { body: { "current_password": string; "new_password": string }; answer: { "success": true } };
-  /** Sign a user out everywhere */
+  /** End a user's sessions */
   "DELETE /v1/users/{id}/sessions": { params: { "id": string }; answer: undefined };
   /** How people sign in to the company, and its language */
   "GET /v1/company/settings": { answer: CompanySettings };
   /** Change the settings that are sent */
   "PUT /v1/company/settings": { body: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
-  /** Begin a sign-in with the company’s identity provider */
+  /** Begin a sign-in with the company's identity provider */
   "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string; "exchange_secret": string } };
-  /** Where an OpenID Connect provider answers */
+  /** Complete a sign-in with the identity provider's answer */
   "GET /v1/auth/sso/{company_slug}/callback": { params: { "company_slug": string }; query?: { "state"?: string | number; "code"?: string | number; "iss"?: string | number; "error"?: string | number; "error_description"?: string | number }; answer: undefined };
-  /** Where a SAML identity provider answers, or an OpenID Connect provider by form post */
+  /** Complete a sign-in with the identity provider's form */
   "POST /v1/auth/sso/{company_slug}/callback": { params: { "company_slug": string }; answer: undefined };
-  /** Our SAML metadata for the company’s identity provider */
+  /** Get the SAML metadata for the identity provider */
   "GET /v1/auth/sso/{company_slug}/metadata": { params: { "company_slug": string }; answer: string };
-  /** Exchange the code of a finished sign-in for a session */
+  /** Exchange the code of a completed sign-in for a session */
   "POST /v1/auth/sso/exchange": { body: { "code": string; "exchange_secret"?: string }; answer: SignInResult };
-  /** The identity provider of the company */
+  /** Get the configuration of single sign-on */
   "GET /v1/auth/sso/config": { answer: SsoConfiguration };
-  /** Set the identity provider of the company, in place of the one before */
+  /** Replace the configuration of single sign-on */
   "PUT /v1/auth/sso/config": { body: OidcConfigurationInput | SamlConfigurationInput; answer: SsoConfiguration };
-  /** End single sign-on of the company */
+  /** Delete the configuration of single sign-on */
   "DELETE /v1/auth/sso/config": { answer: undefined };
-  /** Sign in with an ID token of an external identity provider */
+  /** Sign in with an ID token of an identity provider */
   "POST /v1/auth/social": { body: { "company_slug": string; "social_token": string }; answer: SignInResult };
-  /** The providers whose tokens are accepted */
+  /** Get the providers whose ID tokens are accepted */
   "GET /v1/auth/social/config": { answer: SocialConfigurationOutput };
-  /** Set the providers whose tokens are accepted, in place of those before */
+  /** Replace the providers whose ID tokens are accepted */
   "PUT /v1/auth/social/config": { body: SocialConfiguration; answer: SocialConfigurationOutput };
-  /** Forget the identity that a user signed in with */
+  /** Delete a user's pinned identity */
   "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
   /** Invite an email, by mail */
   "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
   /** Join a company with the token of an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
-  /** Ask for a link that sets a new password, by mail */
+  /** Request a link by mail to reset a password */
   "POST /v1/users/reset-password/request": { body: { "email": string; "company_slug"?: string }; answer: { "success": true; "message": string } };
-  /** Set a new password with the token of a mailed link */
+  /** Reset a password with the token of a mailed link */
   "POST /v1/users/reset-password/confirm": { body: { "token": string; "password": string }; answer: { "success": true } };
   /** List visualizations, newest first */
   "GET /v1/visualizations": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
@@ -391,13 +391,13 @@ export interface Routes {
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute the dashboard */
   "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
-  /** Ask for a code by mail, to see what a company shares with an address */
+  /** Request a code by mail to sign in to the portal */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
   /** Sign in to the portal with a mailed code */
   "POST /api/v1/share-auth/verify": { body: { "company_slug": string; "email": string; "code": string }; answer: PortalTokens };
-  /** Exchange a refresh token of the portal for new tokens */
+  /** Refresh a portal session */
   "POST /api/v1/share-auth/refresh": { body: { "refresh_token": string }; answer: PortalTokens };
-  /** End the portal session of the token, if one is sent; the client throws its tokens away */
+  /** Sign out of the portal */
   "POST /api/v1/share-auth/logout": { answer: { "success": true } };
   /** List the contexts of which the caller is a member */
   "GET /api/v1/share-portal/contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };

@@ -22,7 +22,7 @@ export type ControlDb = ReturnType<typeof openControlDb>;
 export type Statement = BatchItem<'sqlite'>;
 
 /** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
-export type ConstraintFailures = Record<string, () => Failure>;
+export type ConstraintFailures = Record<string, () => Error>;
 
 const tooManyPolicies = (message: string) => () => new Failure('conflict', 'policy.limit_exceeded', { message });
 
@@ -81,7 +81,7 @@ export async function commit(
   }
 }
 
-function constraintFailure(error: unknown, failures: ConstraintFailures): Failure | undefined {
+function constraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
   const message = errorText(error);
   if (!/constraint failed/i.test(message)) return undefined;
   const name = Object.keys(failures).find((constraint) => message.includes(constraint));

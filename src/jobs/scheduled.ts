@@ -10,9 +10,9 @@ import { renewConnections } from '../modules/managed-database/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
 import { archiveOldEvents } from '../modules/share-activity/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
-import { mailCode, mailSecurityChange, purgeSignIns, renewSecondFactors } from '../modules/sign-in/service.ts';
-import { purgeExpired as purgeSingleSignOn, renewClientSecrets } from '../modules/single-sign-on/service.ts';
-import { purgeSpentTokens } from '../modules/social-sign-in/service.ts';
+import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
+import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
+import { purgeUsedTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
 import { correlated } from '../platform/log.ts';
 import { sideBySide } from '../platform/side-by-side.ts';
@@ -54,10 +54,10 @@ async function runParts(origin: Origin): Promise<void> {
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
-      social_sign_in: () => purgeSpentTokens(context),
+      social_sign_in: () => purgeUsedTokens(context),
       connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
-      second_factors_under_old_keys: () => ifKeysRotate(context, renewSecondFactors),
-      client_secrets_under_old_keys: () => ifKeysRotate(context, renewClientSecrets),
+      second_factors_under_old_keys: () => ifKeysRotate(context, reencryptSecondFactors),
+      client_secrets_under_old_keys: () => ifKeysRotate(context, reencryptClientSecrets),
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       old_audit_records: () => archiveOldRecords(context),

@@ -6,8 +6,8 @@ const IV_BYTES = 12;
 /**
  * Encrypts a text with AES-256-GCM under the newest of `keys` (a map from version to secret, `ENCRYPTION_KEYS`).
  *
- * @param context what the text belongs to, e.g. `tenant-sql:{companyId}`; bound to the result, so that a ciphertext copied
- *   to another place does not decrypt there
+ * @param context what the text belongs to, such as `tenant-sql:{companyId}`: copied to another place, the result does not
+ *   decrypt
  * @returns `v{version}:{iv}:{ciphertext}`, both parts base64url
  */
 export async function encrypt(keys: Record<string, string>, plaintext: string, context: string): Promise<string> {
@@ -19,8 +19,7 @@ export async function encrypt(keys: Record<string, string>, plaintext: string, c
 }
 
 /**
- * The text that `encrypt` was given with the same context, under whichever version it was encrypted.
- * Throws when the version is unknown, the context differs, or the ciphertext was changed.
+ * Decrypts what `encrypt` returned for the same context, under any version. Throws when the version is unknown, the context differs, or the ciphertext was changed.
  */
 export async function decrypt(keys: Record<string, string>, encrypted: string, context: string): Promise<string> {
   const match = /^v(\d+):([A-Za-z0-9_-]+):([A-Za-z0-9_-]+)$/.exec(encrypted);
@@ -33,14 +32,14 @@ export async function decrypt(keys: Record<string, string>, encrypted: string, c
   return new TextDecoder().decode(plaintext);
 }
 
-/** What texts begin with that are encrypted under the newest version. */
+/** The prefix of texts that are encrypted under the newest version. */
 export const newestPrefix = (keys: Record<string, string>): string => `v${newestSecret(keys).version}:`;
 
 /**
- * The same text encrypted under the newest version; as it is when it already was, when there is none, or when it cannot be
- * read, which the log tells: one that is spoilt must not keep others from being renewed.
+ * The same text encrypted under the newest version. One that cannot be decrypted is logged and stays as it is, so that it
+ * does not keep others from being encrypted again.
  */
-export async function renewed<T extends string | null>(
+export async function reencrypt<T extends string | null>(
   keys: Record<string, string>,
   encrypted: T,
   context: string,
@@ -49,7 +48,7 @@ export async function renewed<T extends string | null>(
   try {
     return await encrypt(keys, await decrypt(keys, encrypted, context), context);
   } catch (error) {
-    logError('not_renewed', error, { context });
+    logError('reencryption_failed', error, { context });
     return encrypted;
   }
 }

@@ -5,14 +5,23 @@ import {
   discoveryRequest,
   processDiscoveryResponse,
 } from 'oauth4webapi';
-import { Failure } from '../kernel/failure.ts';
+import { defineFailure, Failure } from '../kernel/failure.ts';
 import { RecentlyUsed } from '../kernel/recently-used.ts';
-import { outboundFetch } from './outbound.ts';
+import { outboundFailed, outboundFetch, outboundRefused } from './outbound.ts';
 
 const FRESH_MS = 5 * 60 * 1000;
 const MOST_ISSUERS = 200;
 
 const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MOST_ISSUERS);
+
+export const discoveryFailed = defineFailure('openid.discovery_failed', {
+  kind: 'unavailable',
+  detail: { message: 'The identity provider’s discovery document is not right.' },
+  says: { console: 'SERVICE_UNAVAILABLE' },
+});
+
+/** What a route can answer that asks an OpenID Provider. */
+export const openIdFailures = [outboundRefused, outboundFailed, discoveryFailed] as const;
 
 /** How oauth4webapi is to reach a provider that a customer named. Not to be kept from one request to the next. */
 export const providerRequest = (allowPrivate: boolean) => ({
@@ -25,7 +34,6 @@ export const providerRequest = (allowPrivate: boolean) => ({
 /**
  * What an OpenID Provider says of itself at `{issuer}/.well-known/openid-configuration`, remembered by the isolate for
  * five minutes. Its `issuer` is the expected one.
- * @throws Failure `outbound.*`, `openid.discovery_failed`
  */
 export async function discover(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
   const key = `${allowPrivate} ${issuer}`;
@@ -42,7 +50,6 @@ async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<Au
     return await processDiscoveryResponse(identifier, response);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const message = 'The identity provider’s discovery document is not right.';
-    throw Object.assign(new Failure('unavailable', 'openid.discovery_failed', { message }), { cause: error });
+    throw Object.assign(discoveryFailed(), { cause: error });
   }
 }

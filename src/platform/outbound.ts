@@ -1,4 +1,4 @@
-import { Failure } from '../kernel/failure.ts';
+import { defineFailure } from '../kernel/failure.ts';
 import { addressProblem } from '../kernel/public-address.ts';
 import { readBounded } from './bounded.ts';
 
@@ -6,17 +6,28 @@ const TIMEOUT_MS = 8000;
 /** Metadata, key sets and token answers are a few kilobytes. */
 const LARGEST_ANSWER = 512 * 1024;
 
+export const outboundRefused = defineFailure('outbound.refused', {
+  kind: 'unavailable',
+  detail: (problem: string) => ({ message: `The address ${problem}.` }),
+  says: { console: 'SERVICE_UNAVAILABLE' },
+});
+
+export const outboundFailed = defineFailure('outbound.failed', {
+  kind: 'unavailable',
+  detail: { message: 'The identity provider could not be reached.' },
+  says: { console: 'SERVICE_UNAVAILABLE' },
+});
+
 /**
  * A fetch for addresses that customers name: it reaches public https hosts only, follows no redirect, and gives up on an
  * answer that is slow or large.
  * @param allowPrivate for development: plain http on this machine is good too
  * @returns a function like `fetch`, whose answer has been read whole
- * @throws (from that function) Failure `outbound.refused` or `outbound.failed`
  */
 export function outboundFetch(allowPrivate: boolean) {
   return async (address: string, init: RequestInit = {}): Promise<Response> => {
     const problem = addressProblem(address, allowPrivate);
-    if (problem !== null) throw new Failure('unavailable', 'outbound.refused', { message: `The address ${problem}.` });
+    if (problem !== null) throw outboundRefused(problem);
     try {
       const response = await fetch(address, { ...init, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
       const body = await readBounded(response.body, LARGEST_ANSWER);
@@ -24,11 +35,8 @@ export function outboundFetch(allowPrivate: boolean) {
       const headers = { 'content-type': response.headers.get('content-type') ?? '' };
       return new Response(body.length > 0 ? body : null, { status: response.status, headers });
     } catch (error) {
-      // What went wrong on the way tells of our network: it goes with the cause into the log, not to the caller.
-      throw Object.assign(unreachable(), { cause: error });
+      // The cause tells of our network: it is for the log, not for the caller.
+      throw Object.assign(outboundFailed(), { cause: error });
     }
   };
 }
-
-const unreachable = () =>
-  new Failure('unavailable', 'outbound.failed', { message: 'The identity provider could not be reached.' });

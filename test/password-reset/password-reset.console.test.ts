@@ -85,7 +85,7 @@ describe('a link', () => {
     const link = { digest, companyId: company.id, userId: id };
     const use = (hash: string) =>
       inContext({ kind: 'anonymous' }, (ctx) => commit(ctx.db, resetStatements(ctx.db, link, hash, ctx.now())));
-    const [[, first], [, second]] = await Promise.all([use('first'), use('second')]);
+    const [{ setPassword: first }, { setPassword: second }] = await Promise.all([use('first'), use('second')]);
     expect([first, second].map((changed) => changed.length).sort()).toEqual([0, 1]);
     const user = await env.CONTROL_DB.prepare('SELECT session_epoch, password_hash FROM users WHERE id = ?')
       .bind(id)

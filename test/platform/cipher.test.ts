@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { decrypt, encrypt, renewed } from '../../src/platform/cipher.ts';
+import { decrypt, encrypt, reencrypt } from '../../src/platform/cipher.ts';
 
 const OLD = { 1: 'the first secret, long enough to be one' };
 const BOTH = { ...OLD, 2: 'the second secret, long enough to be one' };
@@ -36,15 +36,15 @@ describe('cipher', () => {
 
   it('brings a text under the newest version, and leaves alone what is there already or cannot be read', async () => {
     const old = await encrypt(OLD, 'text', 'place');
-    const fresh = await renewed(BOTH, old, 'place');
+    const fresh = await reencrypt(BOTH, old, 'place');
     expect(fresh).toMatch(/^v2:/);
     expect(await decrypt(BOTH, fresh, 'place')).toBe('text');
-    expect([await renewed(BOTH, fresh, 'place'), await renewed(BOTH, null, 'place')]).toEqual([fresh, null]);
+    expect([await reencrypt(BOTH, fresh, 'place'), await reencrypt(BOTH, null, 'place')]).toEqual([fresh, null]);
 
     const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    expect(await renewed(BOTH, old, 'another place')).toBe(old);
+    expect(await reencrypt(BOTH, old, 'another place')).toBe(old);
     expect(JSON.parse(logged.mock.calls[0]?.[0] as string)).toMatchObject({
-      event: 'not_renewed',
+      event: 'reencryption_failed',
       context: 'another place',
     });
     logged.mockRestore();

@@ -36,12 +36,12 @@ describe('a sign-in that has read its user before', () => {
 
   it('gets none after the password was reset', async () => {
     await resetPassword();
-    await expect(complete()).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+    await expect(complete()).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it.each(['is_active = 0', 'deleted_at = 1'])('gets none after %s', async (set) => {
     await env.CONTROL_DB.prepare(`UPDATE users SET ${set} WHERE id = ?`).bind(user.id).run();
-    await expect(complete()).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+    await expect(complete()).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it('does not bring the old password back by upgrading its hash', async () => {

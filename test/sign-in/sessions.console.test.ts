@@ -87,7 +87,7 @@ describe('ending sessions', () => {
     const user = await userOf(id);
     expect((await as.delete('/v1/auth/sessions')).status).toBe(204);
     expect([await isLive(as), await isLive(elsewhere), await isLive(bystander.as)]).toEqual([true, false, true]);
-    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it('of a user takes users:update, and ends all of them', async () => {
@@ -97,7 +97,7 @@ describe('ending sessions', () => {
     expect((await elsewhere.delete(`/v1/users/${id}/sessions`)).status).toBe(403);
     expect((await manager.as.delete(`/v1/users/${id}/sessions`)).status).toBe(204);
     expect([await isLive(as), await isLive(elsewhere), await isLive(manager.as)]).toEqual([false, false, true]);
-    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
     expect(statusAndCode(await manager.as.delete(`/v1/users/${'0'.repeat(24)}/sessions`))).toEqual([
       404,
       'USER_NOT_FOUND',
@@ -125,7 +125,7 @@ describe('changing the password', () => {
     expect((await logIn(company.slug, email, PASSWORD)).status).toBe(400);
     expect((await logIn(company.slug, email, NEW_PASSWORD)).status).toBe(200);
     expect(mailTo(email).subject).toMatch(/^Your password was changed/);
-    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.overtaken' });
+    await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
   it('makes links useless that were to set another', async () => {

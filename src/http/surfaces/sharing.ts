@@ -2,19 +2,13 @@ import { z } from 'zod';
 import type { OutsiderActor, UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, detailsOf, type OldWording, type Surface, wordingOf } from '../surface.ts';
+import { CONSOLE_FAMILIES, detailsOf, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people of the company call with their session token. */
 export const endpoint = endpointFor<'sharing', UserActor>();
 
 /** Endpoints of the portal: outsiders call them with a token of their own, people of the company with their session's. */
 export const portalEndpoint = endpointFor<'sharing', UserActor | OutsiderActor>();
-
-const REASONS: Record<string, OldWording> = {
-  'sign_in.wrong_emailed_code': [400, 'INVALID_CODE'],
-  'company.not_found': [404, 'NOT_FOUND', 'There is no such company.'],
-  'user.not_found': [404, 'NOT_FOUND', 'There is no such user.'],
-};
 
 export const surface: Surface = {
   name: 'sharing',
@@ -30,10 +24,7 @@ export const surface: Surface = {
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })
     .meta({ id: 'SharingError' }),
   word(failure) {
-    const old = REASONS[failure.reason];
-    const { status, code, message, details } = old
-      ? { status: old[0], code: old[1], message: old[2], details: undefined }
-      : wordingOf(this, failure);
+    const { status, code, message, details } = wordingOf(this, failure);
     const told = details ?? detailsOf(failure);
     return {
       status,

@@ -1,9 +1,18 @@
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-export const companyNotFound = () =>
-  new Failure('missing', 'company.not_found', { message: 'There is no company of this slug.', field: 'company_slug' });
+export const companyNotFound = defineFailure('company.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no company of this slug.', field: 'company_slug' },
+  says: {
+    console: 'COMPANY_NOT_FOUND',
+    sharing: { code: 'NOT_FOUND', message: 'There is no such company.' },
+  },
+});
 
-export const slugTaken = () =>
-  new Failure('conflict', 'company.slug_taken', { message: 'This slug is taken.', field: 'slug', reason: 'taken' });
+export const slugTaken = defineFailure('company.slug_taken', {
+  kind: 'conflict',
+  detail: { message: 'This slug is taken.', field: 'slug', reason: 'taken' },
+  says: { organization: 'AlreadyExists' },
+});
 
 export const slugReserved = () => invalid([{ field: 'slug', message: 'is reserved; choose another' }]);

@@ -1,6 +1,6 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
+import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
 import type { ProvisioningRecord } from '../../tenant-sql/provisioning.ts';
 import * as store from './store.ts';
 
@@ -72,7 +72,7 @@ export async function renewConnections(ctx: Context): Promise<number> {
     const { companyId } = old;
     const context = contextOf(companyId);
     const [ownerConnection, readonlyConnection, readerPassword] = await Promise.all(
-      [old.ownerConnection, old.readonlyConnection, old.readerPassword].map((text) => renewed(keys, text, context)),
+      [old.ownerConnection, old.readonlyConnection, old.readerPassword].map((text) => reencrypt(keys, text, context)),
     );
     await store.replaceEncrypted(ctx.db, old, {
       companyId,

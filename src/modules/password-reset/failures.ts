@@ -1,5 +1,8 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** Wrong, used or expired, or its user is not active any more: whoever asks learns no more. */
-export const invalidReset = () =>
-  new Failure('invalid', 'password_reset.invalid_token', { message: 'The link is unknown, used or expired.' });
+/** A link that is wrong, used or expired, and one of a user who is not active, are told alike. */
+export const invalidResetToken = defineFailure('password_reset.invalid_token', {
+  kind: 'invalid',
+  detail: { message: 'The link is unknown, used or expired.' },
+  says: { console: { status: 400, code: 'INVALID_RESET_TOKEN' } },
+});

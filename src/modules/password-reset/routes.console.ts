@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { email } from '../../kernel/fields.ts';
+import { ssoRequired } from '../sign-in/service.ts';
 import { newPassword } from '../users/fields.ts';
+import { invalidResetToken } from './failures.ts';
 import { confirmReset, requestReset } from './service.ts';
 
 const requestInput = z
@@ -15,11 +17,13 @@ export const passwordResetEndpoints = [
       method: 'post',
       path: '/v1/users/reset-password/request',
       access: 'public',
-      summary: 'Ask for a link that sets a new password, by mail',
+      operationId: 'requestPasswordReset',
+      summary: 'Request a link by mail to reset a password',
       description:
-        'Answers alike whether or not the email exists. Each active account of the email gets a mail, or only the one in the company that is named. After five requests for an email within an hour, further ones send nothing.',
+        'The answer is the same whether or not the email exists. Each active account of the email gets a mail, or only the one in the named company. After five requests for an email within an hour, no more mails are sent.',
       body: requestInput,
       returns: ok(z.object({ success: z.literal(true), message: z.string() })),
+      fails: [ssoRequired],
     },
     async ({ ctx, body }) => {
       await requestReset(ctx, body);
@@ -31,11 +35,12 @@ export const passwordResetEndpoints = [
       method: 'post',
       path: '/v1/users/reset-password/confirm',
       access: 'public',
-      summary: 'Set a new password with the token of a mailed link',
-      description:
-        'The token works once, for an hour. Setting the password ends all sessions of the user, who is told by mail. 403 SSO_REQUIRED where the company signs in with its identity provider alone.',
+      operationId: 'resetPassword',
+      summary: 'Reset a password with the token of a mailed link',
+      description: 'The token works once, for an hour. All sessions of the user end, and the user is told by mail.',
       body: z.object({ token: z.string().min(1), password: newPassword(12) }),
       returns: ok(z.object({ success: z.literal(true) })),
+      fails: [invalidResetToken, ssoRequired],
     },
     async ({ ctx, body }) => {
       await confirmReset(ctx, body);

@@ -38,7 +38,7 @@ export const insertReset = (db: ControlDb, record: PasswordReset) => db.insert(p
 const isOpen = (digest: string, now: number) =>
   and(eq(passwordResets.digest, digest), isNull(passwordResets.usedAt), gt(passwordResets.expiresAt, now));
 
-/** Whose password a link sets, while it works. */
+/** The user whose password a link sets, while it works. */
 export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
   db
     .select({ user: users })
@@ -47,8 +47,8 @@ export const selectOpenReset = (db: ControlDb, digest: string, now: number) =>
     .where(and(isOpen(digest, now), eq(users.isActive, true), isNull(users.deletedAt)));
 
 /**
- * Uses up a link, sets the password of its user if they are still active, ends all their sessions and every sign-in under
- * way, and uses up their other links: all of it or nothing. The second statement returns the user.
+ * Uses a link, sets the password of its user if they are still active, ends all their sessions and every sign-in under way,
+ * and ends their other links. Order matters: `setPassword` changes a row only if `use`, right before it, did.
  */
 export function resetStatements(
   db: ControlDb,
@@ -57,25 +57,25 @@ export function resetStatements(
   now: number,
 ) {
   const user = and(eq(users.companyId, companyId), eq(users.id, userId));
-  // The new hash has a salt of its own: whoever has it was changed by the statement before.
+  // The new hash has its own salt, so only the user changed by `setPassword` can have it.
   const wasReset = exists(
     db
       .select({ id: users.id })
       .from(users)
       .where(and(user, eq(users.passwordHash, passwordHash))),
   );
-  return [
-    db.update(passwordResets).set({ usedAt: now }).where(isOpen(digest, now)),
-    db
+  return {
+    use: db.update(passwordResets).set({ usedAt: now }).where(isOpen(digest, now)),
+    setPassword: db
       .update(users)
       .set({ passwordHash, isVerified: true, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
       .where(and(user, eq(users.isActive, true), isNull(users.deletedAt), sql`changes() > 0`))
       .returning({ id: users.id }),
-    db
+    sessions: db
       .update(sessions)
       .set({ endedAt: now })
       .where(and(eq(sessions.companyId, companyId), eq(sessions.userId, userId), isNull(sessions.endedAt), wasReset)),
-    db
+    otherResets: db
       .update(passwordResets)
       .set({ usedAt: now })
       .where(
@@ -86,9 +86,8 @@ export function resetStatements(
           wasReset,
         ),
       ),
-  ] as const;
+  };
 }
 
-/** Forgets links that have expired. */
 export const deleteExpired = (db: ControlDb, now: number) =>
   db.delete(passwordResets).where(lt(passwordResets.expiresAt, now));

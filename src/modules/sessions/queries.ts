@@ -43,7 +43,7 @@ export const selectLiveSession = (
   now: number,
 ) =>
   db
-    .select({ user: users, companySlug: companies.slug, lastUsedAt: sessions.lastUsedAt, ...rotated })
+    .select({ user: users, companySlug: companies.slug, lastUsedAt: sessions.lastUsedAt, ...rotationState })
     .from(sessions)
     .innerJoin(users, and(eq(users.id, sessions.userId), eq(users.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))
@@ -99,7 +99,7 @@ const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: str
   and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));
 
 /** What a live session keeps of its newest refresh token, to be selected beside its user. */
-export const rotated = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
+export const rotationState = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
 
 export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
   db
@@ -108,12 +108,12 @@ export const endSession = (db: ControlDb, companyId: string, sessionId: string, 
     .where(and(isSession({ companyId, sessionId }), isNull(sessions.endedAt)));
 
 /** Whose sessions are meant. */
-interface Holder {
+interface SessionOwner {
   companyId: string;
   userId: string;
 }
 
-const isLiveOf = ({ companyId, userId }: Holder, now: number) =>
+const isLiveOf = ({ companyId, userId }: SessionOwner, now: number) =>
   and(
     eq(sessions.companyId, companyId),
     eq(sessions.userId, userId),
@@ -124,7 +124,7 @@ const isLiveOf = ({ companyId, userId }: Holder, now: number) =>
 const MOST_SESSIONS = 500;
 
 /** Somebody's live sessions, the newest first. */
-export const selectSessions = (db: ControlDb, holder: Holder, now: number) =>
+export const selectSessions = (db: ControlDb, holder: SessionOwner, now: number) =>
   db
     .select()
     .from(sessions)
@@ -133,7 +133,7 @@ export const selectSessions = (db: ControlDb, holder: Holder, now: number) =>
     .limit(MOST_SESSIONS);
 
 /** Ends one of somebody's sessions, and tells whether it was live. */
-export const endSessionOf = (db: ControlDb, holder: Holder, sessionId: string, now: number) =>
+export const endSessionOf = (db: ControlDb, holder: SessionOwner, sessionId: string, now: number) =>
   db
     .update(sessions)
     .set({ endedAt: now })
@@ -146,7 +146,7 @@ export const endSessionOf = (db: ControlDb, holder: Holder, sessionId: string, n
  */
 export const endSessionsOf = (
   db: ControlDb,
-  holder: Holder,
+  holder: SessionOwner,
   now: number,
   { except, afterChange = false }: { except?: string; afterChange?: boolean } = {},
 ) =>

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint, portalEndpoint } from '../../http/surfaces/sharing.ts';
 import { email } from '../../kernel/fields.ts';
+import { wrongEmailedCode } from '../sign-in/service.ts';
 import {
   endPortalSession,
   type Outsider,
@@ -64,11 +66,13 @@ export const shareAuthEndpoints = [
       path: '/api/v1/share-auth/request',
       access: 'public',
       credential: 'external',
-      summary: 'Ask for a code by mail, to see what a company shares with an address',
+      operationId: 'requestPortalCode',
+      summary: 'Request a code by mail to sign in to the portal',
       description:
-        'Answers alike whether or not the company exists and the address is a member of anything. A new code replaces the old one. After five requests for an address within an hour, further ones send nothing.',
+        'The answer is the same whether or not the company exists and shares anything with the address. A new code replaces the old one. After five requests for an address within an hour, no more mails are sent.',
       body: requestInput,
       returns: ok(z.object({ success: z.literal(true), message: z.string() })),
+      fails: [],
     },
     async ({ ctx, body }) => {
       await requestPortalCode(ctx, body);
@@ -81,10 +85,12 @@ export const shareAuthEndpoints = [
       path: '/api/v1/share-auth/verify',
       access: 'public',
       credential: 'external',
+      operationId: 'signInToPortal',
       summary: 'Sign in to the portal with a mailed code',
-      description: 'A code works once, for ten minutes, and dies with the fifth wrong try.',
+      description: 'A code works once, for ten minutes, and stops working after five wrong tries.',
       body: verifyInput,
       returns: ok(tokensView),
+      fails: [wrongEmailedCode],
     },
     async ({ ctx, body }) => viewTokens(await verifyPortalCode(ctx, body)),
   ),
@@ -94,11 +100,13 @@ export const shareAuthEndpoints = [
       path: '/api/v1/share-auth/refresh',
       access: 'public',
       credential: 'external',
-      summary: 'Exchange a refresh token of the portal for new tokens',
+      operationId: 'refreshPortalSession',
+      summary: 'Refresh a portal session',
       description:
-        'A refresh token is used once. Should the answer get lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
+        'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, it works again for 10 seconds, until its successor is used; after that, presenting it ends the session.',
       body: z.object({ refresh_token: z.string().min(1) }),
       returns: ok(tokensView),
+      fails: [invalidToken],
     },
     async ({ ctx, body }) => viewTokens(await refreshPortalSession(ctx, body.refresh_token)),
   ),
@@ -108,8 +116,11 @@ export const shareAuthEndpoints = [
       path: '/api/v1/share-auth/logout',
       access: 'optional',
       credential: 'external',
-      summary: 'End the portal session of the token, if one is sent; the client throws its tokens away',
+      operationId: 'signOutOfPortal',
+      summary: 'Sign out of the portal',
+      description: 'Ends the session of the token, if one is sent. The client then deletes its tokens.',
       returns: ok(z.object({ success: z.literal(true) })),
+      fails: [],
     },
     async ({ ctx }) => {
       if (ctx.actor.kind === 'outsider') await endPortalSession({ ...ctx, actor: ctx.actor });

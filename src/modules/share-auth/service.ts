@@ -15,8 +15,8 @@ import {
   CODE_MINUTES,
   newSession,
   prepareCode,
+  prepareCodeCheck,
   prepareRotation,
-  prepareTry,
   wrongEmailedCode,
 } from '../sign-in/service.ts';
 import { insertSession, type Outsider, selectLiveOutsider, upsertOutsider } from './store.ts';
@@ -72,7 +72,7 @@ export async function verifyPortalCode(
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY;
   if (company) ctx.belongsTo(companyId);
-  const trial = await prepareTry(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
+  const trial = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
   const [[tried], members] = await commit(ctx.db, [
     trial.statement,
     membershipsOfEmail(ctx.db, companyId, input.email),

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { outsiders } from '../../db/schema/share-auth.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
-import { rotated } from '../sessions/queries.ts';
+import { rotationState } from '../sessions/queries.ts';
 
 export type Outsider = typeof outsiders.$inferSelect;
 
@@ -29,7 +29,7 @@ export const selectLiveOutsider = (
   now: number,
 ) =>
   db
-    .select({ outsider: outsiders, companySlug: companies.slug, ...rotated })
+    .select({ outsider: outsiders, companySlug: companies.slug, ...rotationState })
     .from(sessions)
     .innerJoin(outsiders, and(eq(outsiders.id, sessions.userId), eq(outsiders.companyId, sessions.companyId)))
     .innerJoin(companies, eq(companies.id, sessions.companyId))

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { lasting, type RefreshToken, secondsUntil, signToken, verifyToken } from '../sign-in/service.ts';
+import { type RefreshToken, secondsUntil, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import type { Outsider } from './store.ts';
 
 const ACCESS_SECONDS = 15 * 60;
@@ -29,7 +29,7 @@ export async function portalTokens(
   const claims = { sub, company_id, sid: refresh.sessionId };
   const access = { ...claims, email, jti: ctx.newId(), token_type: 'access' };
   const [accessToken, refreshToken] = await Promise.all([
-    signToken(ctx, 'share-portal', access, lasting(ctx, ACCESS_SECONDS)),
+    signToken(ctx, 'share-portal', access, validFor(ctx, ACCESS_SECONDS)),
     signToken(ctx, 'share-portal', { ...claims, jti: refresh.jti, token_type: 'refresh' }, refresh),
   ]);
   const refreshExpiresIn = secondsUntil(ctx, refresh.expiresAt);

@@ -1,84 +1,82 @@
 import type { Context } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
+import type { FailureType } from '../../kernel/failure.ts';
 import { networkOf } from '../../kernel/networks.ts';
 import { askObject } from '../../platform/objects.ts';
-import { tooManyAttempts } from './failures.ts';
+import { tooManyAttempts, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { selectKnownNetwork } from './network-store.ts';
 
-/** Wrong guesses that are taken within a window: from one network, or at a second factor. */
-const FAILURES = 10;
-/** Wrong passwords for one email from all networks, before only those are heard that its person is known to sign in from. */
-const FAILURES_FROM_EVERYWHERE = 100;
+/** Wrong guesses within a window, from one network or at one second factor, after which further ones are refused. */
+const MAX_WRONG = 10;
+/** Wrong passwords for one email from all networks, after which they are taken only from networks known for the email. */
+const MAX_WRONG_FROM_EVERYWHERE = 100;
 const WINDOW_MS = 15 * 60 * 1000;
 const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** What can be guessed, under which name its tries are counted, and how many of them may be wrong. */
+/** Something that can be guessed. */
 interface Guess {
+  /** Under which its tries are counted. */
   name: string;
-  /** What a wrong one is thrown as. Any other failure, of ours too, says nothing about the guess. */
-  wrong: 'sign_in.wrong_credentials' | 'second_factor.wrong_code';
-  failures: number;
+  /** The failure of a wrong guess. Any other failure does not count. */
+  wrong: FailureType;
+  maxWrong: number;
 }
 
-/**
- * Runs one try at something that can be guessed: after so many wrong ones in 15 minutes further tries are refused until
- * the window ends, also when they are made at the same time.
- * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
- */
+/** Runs one guess. After `maxWrong` wrong ones in 15 minutes, further ones are refused until the window ends. */
 export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise<T>): Promise<T> {
   const { ATTEMPT_LIMITER } = ctx.bindings;
   const id = ctx.newId();
   const begun = await askObject(
     ATTEMPT_LIMITER,
     guess.name,
-    async (limiter) => await limiter.begin(id, guess.failures, WINDOW_MS),
+    async (limiter) => await limiter.begin(id, guess.maxWrong, WINDOW_MS),
   );
   if (!begun.allowed) throw tooManyAttempts(Math.ceil(begun.retryAfterMs / 1000));
   let wrong = false;
   try {
     return await work();
   } catch (error) {
-    wrong = error instanceof Failure && error.reason === guess.wrong;
+    wrong = guess.wrong.matches(error);
     throw error;
   } finally {
     await askObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, wrong, WINDOW_MS));
   }
 }
 
-/** Whose password is tried, and whether they have signed in from this network within 30 days. */
-export interface Tried {
+export interface PasswordAttempt {
   companyId: string;
   /** Lower-case. */
   email: string;
+  /** Whether the user has signed in from this network within 30 days. */
   isKnownHere: boolean;
 }
 
 /**
- * Runs one try at a password. Ten wrong ones from a network close it for that email, and nobody else; a hundred from
- * everywhere leave only those networks that the person is known in: strangers neither guess nor lock anybody out. Emails
- * that nobody has are counted alike.
- * @throws Failure `sign_in.too_many_attempts`, or what `work` throws
+ * Runs one guess of a password. Wrong ones are counted by email and network, so that strangers cannot lock a user out, and
+ * by email alone, so that many networks cannot guess together. Unknown emails are counted too, so that nobody learns
+ * which are known.
  */
-export function attemptPassword<T>(ctx: Context, { companyId, email, isKnownHere }: Tried, work: () => Promise<T>) {
-  const password = { name: `password:${companyId}:${email}`, wrong: 'sign_in.wrong_credentials' } as const;
-  const fromHere = { ...password, name: `${password.name}:${networkHere(ctx)}`, failures: FAILURES };
-  const fromEverywhere = { ...password, failures: FAILURES_FROM_EVERYWHERE };
+export function attemptPassword<T>(
+  ctx: Context,
+  { companyId, email, isKnownHere }: PasswordAttempt,
+  work: () => Promise<T>,
+) {
+  const password = { name: `password:${companyId}:${email}`, wrong: wrongCredentials };
+  const fromHere = { ...password, name: `${password.name}:${networkHere(ctx)}`, maxWrong: MAX_WRONG };
+  const fromEverywhere = { ...password, maxWrong: MAX_WRONG_FROM_EVERYWHERE };
   return attempt(ctx, fromHere, () => (isKnownHere ? work() : attempt(ctx, fromEverywhere, work)));
 }
 
-/** The read that finds a row if the person of an email has signed in from the caller's network within 30 days. */
+/** Selects a row if the user of the email has signed in from the caller's network within 30 days. */
 export const selectKnownHere = (ctx: Context, companyId: string, email: string) =>
   selectKnownNetwork(ctx.db, { companyId, email, network: networkHere(ctx), since: ctx.now() - KNOWN_MS });
 
-/** The caller's network. */
 export const networkHere = (ctx: Context): string => networkOf(ctx.ip ?? 'unknown');
 
-/** When a network must have been signed in from last to be forgotten now. */
-export const forgottenNetworks = (ctx: Context): number => ctx.now() - KNOWN_MS;
+/** Networks that were last used before this time are not known any more. */
+export const oldestKnownNetwork = (ctx: Context): number => ctx.now() - KNOWN_MS;
 
-/** A user's second factor. */
 export const secondFactorOf = (companyId: string, userId: string): Guess => ({
   name: `second-factor:${companyId}:${userId}`,
-  wrong: 'second_factor.wrong_code',
-  failures: FAILURES,
+  wrong: wrongSecondFactor,
+  maxWrong: MAX_WRONG,
 });

@@ -2,29 +2,32 @@ import type { Context } from '../../context.ts';
 import { randomBelow } from '../../kernel/random.ts';
 import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { newestSecret } from '../../platform/secrets.ts';
-import type { KeptCodes } from './second-factor-store.ts';
+import type { StoredCodes } from './second-factor-store.ts';
 
 const COUNT = 10;
-/** Without the letters and digits that are mistaken for each other. */
+/** Without letters and digits that look alike. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const LENGTH = 10;
 const PURPOSE = 'backup code';
 
-/** A new set of one-time codes, `xxxxx-xxxxx`, and what is kept of them. */
-export async function newBackupCodes(ctx: Context, factorId: string): Promise<{ codes: string[]; kept: KeptCodes }> {
+/** A new set of one-time codes, `xxxxx-xxxxx`, and what is stored of them. */
+export async function newBackupCodes(
+  ctx: Context,
+  factorId: string,
+): Promise<{ codes: string[]; stored: StoredCodes }> {
   const codes = Array.from({ length: COUNT }, newCode);
   const digests = await Promise.all(
-    codes.map((code) => keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normal(code)}`)),
+    codes.map((code) => keyedDigest(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normalize(code)}`)),
   );
-  return { codes, kept: { digests, keyVersion: newestSecret(ctx.config.ENCRYPTION_KEYS).version } };
+  return { codes, stored: { digests, keyVersion: newestSecret(ctx.config.ENCRYPTION_KEYS).version } };
 }
 
-/** The digests that a code someone typed may be stored under. */
+/** The digests that a typed code may be stored under: one a key version. */
 export const backupDigests = (ctx: Context, factorId: string, code: string): Promise<string[]> =>
-  keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normal(code)}`);
+  keyedDigests(ctx.config.ENCRYPTION_KEYS, PURPOSE, `${factorId}:${normalize(code)}`);
 
 /** People leave out the hyphen, add spaces, and press shift. */
-const normal = (code: string): string => code.toLowerCase().replaceAll(/[\s-]/g, '');
+const normalize = (code: string): string => code.toLowerCase().replaceAll(/[\s-]/g, '');
 
 function newCode(): string {
   const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomBelow(ALPHABET.length)]).join('');

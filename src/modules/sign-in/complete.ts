@@ -2,21 +2,20 @@ import type { Context } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { selectCompany } from '../companies/service.ts';
+import { type Company, selectCompany } from '../companies/service.ts';
 import type { User } from '../users/service.ts';
-import { userNotActive } from './failures.ts';
+import { ssoRequired, userNotActive } from './failures.ts';
 import { insertPending, type Pending } from './second-factor-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
-/** How long a second factor is waited for; an authenticator has to be found and set up first. */
+/** How long a pending sign-in lives. */
 const SECONDS: Record<Pending['purpose'], number> = { login: 300, setup: 600 };
 
-/** A session begun, and whose it is. */
 export interface SignedIn extends TokenPair {
   user: User;
 }
 
-/** A first factor passed; the second is still asked for, or has to be set up first. `expiresIn` in seconds. */
+/** The first factor was right; the second is needed, or has to be set up. `expiresIn` in seconds. */
 export interface PendingSecondFactor {
   purpose: Pending['purpose'];
   pendingToken: string;
@@ -26,9 +25,8 @@ export interface PendingSecondFactor {
 export type SignInResult = SignedIn | PendingSecondFactor;
 
 /**
- * The end of every way in, once it is proved that `user` is the one who asks: begins a session, or asks for the second
- * factor of those who have one, and for setting one up where the company demands it. `alongside` is stored in the same unit.
- * @throws Failure `sign_in.user_not_active`, `sign_in.overtaken`
+ * The last step of every way to sign in, once the first factor is proved: begins a session, or asks for the second factor,
+ * or to set one up where the company requires it. `alongside` is committed in the same unit.
  */
 export async function completeSignIn(ctx: Context, user: User, alongside: Statement[] = []): Promise<SignInResult> {
   ctx.belongsTo(user.companyId, { type: 'user', id: user.id });
@@ -58,6 +56,14 @@ async function askForSecondFactor(
     expiresAt: now + SECONDS[purpose] * 1000,
     endedAt: null,
   });
-  await commit(ctx.db, [pending, ...alongside]);
+  await commit(ctx.db, { pending, alongside });
   return { purpose, pendingToken, expiresIn: SECONDS[purpose] };
+}
+
+/**
+ * Where a company signs in by single sign-on alone, other ways are open to the owner only, who must not be locked out when
+ * the provider fails. Unknown emails are refused too.
+ */
+export function requireSsoOptional(company: Pick<Company, 'ssoOnly'>, user: Pick<User, 'isOwner'> | undefined): void {
+  if (company.ssoOnly && !user?.isOwner) throw ssoRequired();
 }

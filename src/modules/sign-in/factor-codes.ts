@@ -4,13 +4,13 @@ import { backupDigests } from './backup-codes.ts';
 import type { Proof, SecondFactor } from './second-factor-store.ts';
 import { stepOf } from './totp.ts';
 
-/** What a person types to prove the second factor: six digits of the authenticator, or a backup code. */
+/** A typed code: six digits of the authenticator, or a backup code. */
 export type SecondFactorCode = { totp: string } | { backupCode: string };
 
-/** What a wrong code proves. */
-const NOTHING: Proof = { backupDigests: [] };
+/** Matches nothing. */
+const NO_PROOF: Proof = { backupDigests: [] };
 
-/** What has to be used up for a code to count. */
+/** What using the code would take. */
 export async function proofOf(
   ctx: Context,
   factor: Pick<SecondFactor, 'id' | 'companyId' | 'secret'>,
@@ -19,13 +19,12 @@ export async function proofOf(
   if ('backupCode' in code) return { backupDigests: await backupDigests(ctx, factor.id, code.backupCode) };
   const secret = await decrypt(ctx.config.ENCRYPTION_KEYS, factor.secret, secretContext(factor));
   const step = stepOf(secret, code.totp, ctx.now());
-  return step === null ? NOTHING : { step };
+  return step === null ? NO_PROOF : { step };
 }
 
-/** A secret as it is stored. */
 export const encryptSecret = (ctx: Context, secret: string, factor: Pick<SecondFactor, 'companyId' | 'id'>) =>
   encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(factor));
 
-/** What a stored secret is bound to. */
+/** What an encrypted secret is bound to. */
 export const secretContext = ({ companyId, id }: Pick<SecondFactor, 'companyId' | 'id'>): string =>
   `totp:${companyId}:${id}`;

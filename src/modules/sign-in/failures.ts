@@ -1,78 +1,106 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** Unknown email and wrong password are the same fact to whoever asks. */
-export const wrongCredentials = () =>
-  new Failure('invalid', 'sign_in.wrong_credentials', { message: 'The email or the password is wrong.' });
+/** Unknown email and wrong password are told alike. */
+export const wrongCredentials = defineFailure('sign_in.wrong_credentials', {
+  kind: 'invalid',
+  detail: { message: 'The email or the password is wrong.' },
+  says: { console: { status: 400, code: 'INVALID_CREDENTIALS' } },
+});
 
-export const userNotActive = () =>
-  new Failure('forbidden', 'sign_in.user_not_active', { message: 'This user may not sign in to the company.' });
+export const userNotActive = defineFailure('sign_in.user_not_active', {
+  kind: 'forbidden',
+  detail: { message: 'This user may not sign in to the company.' },
+  says: { console: 'FORBIDDEN' },
+});
 
-/** @param retryAfter seconds */
-export const tooManyAttempts = (retryAfter: number) =>
-  new Failure('too_many', 'sign_in.too_many_attempts', { retryAfter });
+export const tooManyAttempts = defineFailure('sign_in.too_many_attempts', {
+  kind: 'too_many',
+  detail: (seconds: number) => ({ retryAfter: seconds }),
+  says: { console: 'RateLimitExceeded' },
+});
 
-/** The user was deactivated, or all sessions were ended, while this sign-in was under way. */
-export const overtaken = () =>
-  new Failure('unauthenticated', 'sign_in.overtaken', {
-    message: 'Your sessions were ended meanwhile. Sign in again.',
-  });
+export const sessionsEnded = defineFailure('sign_in.sessions_ended', {
+  kind: 'unauthenticated',
+  detail: { message: 'Your sessions were ended while you signed in. Sign in again.' },
+  says: { console: 'UNAUTHORIZED' },
+});
 
-/** Wrong, used, expired, tried too often, or never sent: whoever asks learns no more. */
-export const wrongEmailedCode = () =>
-  new Failure('invalid', 'sign_in.wrong_emailed_code', { message: 'The code is wrong or has expired.' });
+/** What every way to sign in can answer once the first factor is proved. */
+export const signInFailures = [userNotActive, sessionsEnded] as const;
 
-export const wrongSecondFactor = () =>
-  new Failure('invalid', 'second_factor.wrong_code', { message: 'The code is wrong, or was used before.' });
+/** Wrong, used, expired and never sent are told alike. */
+export const wrongEmailedCode = defineFailure('sign_in.wrong_emailed_code', {
+  kind: 'invalid',
+  detail: { message: 'The code is wrong or has expired.' },
+  says: {
+    console: { status: 400, code: 'INVALID_CODE' },
+    sharing: { status: 400, code: 'INVALID_CODE' },
+  },
+});
 
-export const pendingEnded = () =>
-  new Failure('unauthenticated', 'second_factor.pending_ended', {
-    message: 'This sign-in has expired, was finished, or had too many wrong codes. Sign in again.',
-  });
+export const reauthenticationRequired = defineFailure('sign_in.reauthentication_required', {
+  kind: 'forbidden',
+  detail: { message: 'This needs a sign-in of the last ten minutes. Sign in again.' },
+  says: { console: 'REAUTHENTICATION_REQUIRED' },
+});
 
-export const secondFactorEnabled = () =>
-  new Failure('conflict', 'second_factor.enabled', {
-    message: 'The second factor is enabled already. Disable it to enrol another authenticator.',
-  });
+export const ssoRequired = defineFailure('sign_in.sso_required', {
+  kind: 'forbidden',
+  detail: { message: 'Sign in with the identity provider of your company.' },
+  says: { console: 'SSO_REQUIRED' },
+});
 
-export const secondFactorNotEnabled = () =>
-  new Failure('conflict', 'second_factor.not_enabled', { message: 'The second factor is not enabled.' });
+export const wrongSecondFactor = defineFailure('second_factor.wrong_code', {
+  kind: 'invalid',
+  detail: { message: 'The code is wrong, or was used before.' },
+  says: { console: { status: 400, code: 'INVALID_2FA_CODE' } },
+});
 
-export const secondFactorNotSetUp = () =>
-  new Failure('conflict', 'second_factor.not_set_up', {
-    message: 'There is no authenticator to enable. Set one up first.',
-  });
+export const pendingSignInEnded = defineFailure('second_factor.pending_ended', {
+  kind: 'unauthenticated',
+  detail: { message: 'This sign-in has expired, was finished, or had too many wrong codes. Sign in again.' },
+  says: { console: 'UNAUTHORIZED' },
+});
 
-/** For people who have neither a password nor a second factor to show again. */
-export const signInAgain = () =>
-  new Failure('forbidden', 'sign_in.again', {
-    message: 'This needs a sign-in of the last ten minutes. Sign in again.',
-  });
+export const secondFactorEnabled = defineFailure('second_factor.enabled', {
+  kind: 'conflict',
+  detail: { message: 'The second factor is enabled already. Disable it to enrol another authenticator.' },
+  says: { console: '2FA_ALREADY_ENABLED' },
+});
 
-/** Everybody but the owner comes by the company's identity provider. */
-export const ssoRequired = () =>
-  new Failure('forbidden', 'sign_in.sso_required', { message: 'Sign in with the identity provider of your company.' });
+export const secondFactorNotEnabled = defineFailure('second_factor.not_enabled', {
+  kind: 'conflict',
+  detail: { message: 'The second factor is not enabled.' },
+  says: { console: '2FA_NOT_ENABLED' },
+});
 
-export const noSecondFactor = () =>
-  new Failure('missing', 'second_factor.none', {
-    message: 'This user has no second factor.',
-    field: 'id',
-    reason: 'none',
-  });
+export const secondFactorNotSetUp = defineFailure('second_factor.not_set_up', {
+  kind: 'conflict',
+  detail: { message: 'There is no authenticator to enable. Set one up first.' },
+  says: { console: '2FA_NOT_SET_UP' },
+});
 
-/** A stolen token must not do to its person what they themselves need the password for. */
-export const ownSecondFactor = () =>
-  new Failure('forbidden', 'second_factor.own', {
-    message: 'Disable your own second factor with your password or a code.',
-  });
+export const noSecondFactor = defineFailure('second_factor.none', {
+  kind: 'missing',
+  detail: { message: 'This user has no second factor.', field: 'id', reason: 'none' },
+  says: { console: 'NOT_FOUND' },
+});
 
-export const ownersSecondFactor = () =>
-  new Failure('forbidden', 'access.grant_exceeds', {
-    message: 'Only administrators may reset the second factor of the owner.',
-  });
+/** Otherwise a stolen token could do without the password what its owner needs the password for. */
+export const ownSecondFactor = defineFailure('second_factor.own', {
+  kind: 'forbidden',
+  detail: { message: 'Disable your own second factor with your password or a code.' },
+  says: { console: 'FORBIDDEN' },
+});
 
-export const sessionNotFound = () =>
-  new Failure('missing', 'session.not_found', {
-    message: 'You have no such session, or it has ended.',
-    field: 'id',
-    reason: 'not_found',
-  });
+export const ownersSecondFactor = defineFailure('second_factor.of_owner', {
+  kind: 'forbidden',
+  detail: { message: 'Only administrators may reset the second factor of the owner.' },
+  says: { console: 'FORBIDDEN' },
+});
+
+export const sessionNotFound = defineFailure('session.not_found', {
+  kind: 'missing',
+  detail: { message: 'You have no such session, or it has ended.', field: 'id', reason: 'not_found' },
+  says: { console: 'SESSION_NOT_FOUND' },
+});

@@ -4,7 +4,7 @@ import { insertWhen } from '../../db/insert-when.ts';
 import { signInNetworks } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 
-/** A row if the living user of an email has signed in from a network since. */
+/** A row if the user of an email has signed in from a network since. */
 export const selectKnownNetwork = (
   db: ControlDb,
   { companyId, email, network, since }: { companyId: string; email: string; network: string; since: number },
@@ -23,13 +23,12 @@ export const selectKnownNetwork = (
       ),
     );
 
-/** Notes that somebody signs in from a network, if the statement before it, which begins the session, changed a row. */
-export const noteNetwork = (db: ControlDb, record: typeof signInNetworks.$inferSelect) =>
+/** Records the network of a sign-in, if the statement before it in the batch changed a row. */
+export const recordNetwork = (db: ControlDb, record: typeof signInNetworks.$inferSelect) =>
   insertWhen(db, signInNetworks, record, sql`changes() > 0`).onConflictDoUpdate({
     target: [signInNetworks.userId, signInNetworks.network],
     set: { signedInAt: record.signedInAt },
   });
 
-/** Forgets networks that were last signed in from before `before`. */
 export const deleteOldNetworks = (db: ControlDb, before: number) =>
   db.delete(signInNetworks).where(lt(signInNetworks.signedInAt, before));

@@ -4,9 +4,8 @@ import { passwordlessCodes } from '../../db/schema/sign-in.ts';
 
 export type PasswordlessCode = typeof passwordlessCodes.$inferSelect;
 
-const TRIES = 5;
+const MAX_TRIES = 5;
 
-/** Keeps a new code in the place of the address's old one. */
 export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
   db
     .insert(passwordlessCodes)
@@ -17,10 +16,10 @@ export const replaceCode = (db: ControlDb, record: PasswordlessCode) =>
     });
 
 /**
- * Counts a try and uses the code up if it is one of `digests`, in one statement, so that of many tries at once only as
- * many count as are allowed. Returns a row with `usedAt` when the code was right.
+ * Counts a try and uses the code if it is one of `digests`, in one statement, so that concurrent tries cannot exceed the
+ * limit. Returns a row with `usedAt` if the code was right.
  */
-export const tryCode = (
+export const checkCode = (
   db: ControlDb,
   { companyId, purpose, email }: Pick<PasswordlessCode, 'companyId' | 'purpose' | 'email'>,
   digests: string[],
@@ -39,11 +38,10 @@ export const tryCode = (
         eq(passwordlessCodes.email, email),
         isNull(passwordlessCodes.usedAt),
         gt(passwordlessCodes.expiresAt, now),
-        lt(passwordlessCodes.tries, TRIES),
+        lt(passwordlessCodes.tries, MAX_TRIES),
       ),
     )
     .returning({ usedAt: passwordlessCodes.usedAt });
 
-/** Forgets codes that have expired. */
 export const deleteExpiredCodes = (db: ControlDb, now: number) =>
   db.delete(passwordlessCodes).where(lt(passwordlessCodes.expiresAt, now));

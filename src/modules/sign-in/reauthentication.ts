@@ -4,30 +4,29 @@ import { verifyPassword } from '../../platform/passwords.ts';
 import { selectUser, type User } from '../users/service.ts';
 import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './attempts.ts';
 import { proofOf, type SecondFactorCode } from './factor-codes.ts';
-import { signInAgain, wrongCredentials, wrongSecondFactor } from './failures.ts';
+import { reauthenticationRequired, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { type SecondFactor, useFreshSession, usePassword, useProof } from './second-factor-store.ts';
 
-/** How somebody who has a session shows again that it is they: with the password, or a code of the second factor. */
-export interface Again {
+/** How a caller with a session authenticates again: with the password, or a code of the second factor. */
+export interface Reauthentication {
   password?: string;
   code?: SecondFactorCode;
 }
 
-/** How new the session must be of somebody who has neither. */
+/** How new the session of a caller must be who has neither. */
 const FRESH_MS = 10 * 60 * 1000;
 
 /**
- * Runs `work` for the caller once they have shown again that it is they: an access token alone, which may be stolen,
- * changes nothing about how they sign in.
+ * Runs `work` once the caller has authenticated again: an access token alone may be stolen, and must not change how its user
+ * signs in.
  * @param factor the caller's enabled authenticator, if there is one
- * @param work stores the change. Its batch begins with the given statement, and the rest happens if that changed a row; it
- *   answers undefined if nothing happened
- * @throws Failure `sign_in.wrong_credentials`, `second_factor.wrong_code`, `sign_in.again`, `sign_in.too_many_attempts`
+ * @param work commits a unit that begins with `proof`, and changes nothing else unless `proof` changed a row; answers
+ *   undefined if nothing was changed
  */
-export async function reauthenticated<T>(
+export async function withReauthentication<T>(
   ctx: UserContext,
   factor: SecondFactor | null,
-  { password, code }: Again,
+  { password, code }: Reauthentication,
   work: (proof: Statement) => Promise<T | undefined>,
 ): Promise<T> {
   const { companyId, id, sessionId } = ctx.actor;
@@ -47,13 +46,13 @@ export async function reauthenticated<T>(
   if (!user || user.passwordHash !== null) throw wrongCredentials();
   if (factor) throw wrongSecondFactor();
   const now = ctx.now();
-  return (await work(useFreshSession(ctx.db, user, { sessionId, since: now - FRESH_MS, now }))) ?? raise(signInAgain());
+  return (
+    (await work(useFreshSession(ctx.db, user, { sessionId, since: now - FRESH_MS, now }))) ??
+    raise(reauthenticationRequired())
+  );
 }
 
-/**
- * Runs `work` if this is the caller's password. A wrong one counts as a failed sign-in.
- * @throws Failure `sign_in.wrong_credentials`, `sign_in.too_many_attempts`, or what `work` throws
- */
+/** Runs `work` if this is the caller's password. A wrong one counts as a failed sign-in. */
 export async function withPassword<T>(
   ctx: UserContext,
   password: string,

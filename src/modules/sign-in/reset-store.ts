@@ -3,8 +3,8 @@ import type { ControlDb } from '../../db/client.ts';
 import { passwordResets } from '../../db/schema/password-reset.ts';
 import { users } from '../../db/schema/users.ts';
 
-/** Uses up the links that would set another password, once the one that `user` was read with is not theirs any more. */
-export const useUpResets = (db: ControlDb, user: typeof users.$inferSelect, now: number) =>
+/** Ends the links to reset a password, if the password was changed since `user` was read. */
+export const endResets = (db: ControlDb, user: typeof users.$inferSelect, now: number) =>
   db
     .update(passwordResets)
     .set({ usedAt: now })

@@ -10,7 +10,7 @@ const SESSION_MS = 30 * DAY_MS;
 /** How long a refresh token is answered again after its first use, unless its successor was used. */
 const RETRY_MS = 10_000;
 
-/** A refresh token, before it is signed. Moments in milliseconds. */
+/** A refresh token, before it is signed. Times in milliseconds. */
 export interface RefreshToken {
   sessionId: string;
   jti: string;
@@ -18,16 +18,15 @@ export interface RefreshToken {
   expiresAt: number;
 }
 
-/** What a session keeps of its newest refresh token. */
-export type Rotated = Pick<Session, 'previousUntil' | 'expiresAt'>;
+/** What a session stores of its newest refresh token. */
+export type RotationState = Pick<Session, 'previousUntil' | 'expiresAt'>;
 
 /**
- * The exchange of a refresh token for its successor (RFC 9700 §4.14). After `statements` the session lives only if the
- * token was the newest, or is the one before and its successor unused: somebody else has a copy of any other.
+ * Exchanges a refresh token for its successor (RFC 9700 §4.14). After `statements` the session lives only if the token was
+ * the newest, or the one before while its successor was unused: any other token was copied.
  *
- * The successor's id comes from the presented one: whoever asks again in time is answered the same token, which is stored
- * nowhere. It is worth nothing without our signature.
- * @returns `tokenOf` makes the successor from what the living session keeps
+ * The successor's id is derived from the presented one, so that a retry is answered the same token though it is not stored.
+ * @returns `tokenOf` makes the successor from what the live session stores
  */
 export async function prepareRotation(ctx: Context, { company_id, sid, jti }: RotationClaims) {
   const next = toHex(await hmacSha256(jti, `successor in session ${sid}`));
@@ -40,7 +39,7 @@ export async function prepareRotation(ctx: Context, { company_id, sid, jti }: Ro
   );
   return {
     statements,
-    tokenOf: ({ previousUntil, expiresAt }: Rotated): RefreshToken => ({
+    tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
       jti: next,
       issuedAt: (previousUntil ?? now + RETRY_MS) - RETRY_MS,
@@ -55,7 +54,7 @@ interface RotationClaims {
   jti: string;
 }
 
-/** The first refresh token of a new session, and what the session keeps at its beginning. */
+/** A new session and its first refresh token. */
 export async function newSession(ctx: Context, { companyId, userId }: { companyId: string; userId: string }) {
   const now = ctx.now();
   const token: RefreshToken = {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { invalidToken } from '../../access/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
-import { companyExists } from '../companies/service.ts';
+import { companyExists, companyNotFound } from '../companies/service.ts';
 import { triedPassword } from '../users/fields.ts';
-import { getUser } from '../users/service.ts';
+import { getUser, userNotFound } from '../users/service.ts';
 import { consoleUserView, viewConsoleUser } from '../users/views.ts';
+import { signInFailures, ssoRequired, tooManyAttempts, wrongCredentials } from './failures.ts';
 import { logIn, logOut, publicKeySet, refreshSession } from './service.ts';
 import { signInResultView, tokenPairView, viewSignInResult, viewTokenPair } from './views.ts';
 
@@ -18,9 +20,11 @@ export const signInEndpoints = [
       method: 'get',
       path: '/v1/auth/validate-company',
       access: 'public',
-      summary: 'Tell whether a company of this slug exists',
+      operationId: 'checkCompanySlug',
+      summary: 'Check whether a company of this slug exists',
       query: z.object({ slug: z.string().min(1).max(63) }),
       returns: ok(z.object({ exists: z.boolean() })),
+      fails: [],
     },
     async ({ ctx, query }) => ({ exists: await companyExists(ctx, query.slug) }),
   ),
@@ -29,9 +33,11 @@ export const signInEndpoints = [
       method: 'post',
       path: '/v1/auth/login',
       access: 'public',
+      operationId: 'signInWithPassword',
       summary: 'Sign in with email and password',
       body: loginInput,
       returns: ok(signInResultView),
+      fails: [companyNotFound, ssoRequired, wrongCredentials, tooManyAttempts, ...signInFailures],
     },
     async ({ ctx, body }) => viewSignInResult(await logIn(ctx, body)),
   ),
@@ -40,8 +46,10 @@ export const signInEndpoints = [
       method: 'get',
       path: '/v1/auth/me',
       access: 'authenticated',
-      summary: 'The caller',
+      operationId: 'getCurrentUser',
+      summary: 'Get the current user',
       returns: ok(z.object({ user: consoleUserView, context: z.object({ company_id: z.string() }) })),
+      fails: [userNotFound],
     },
     async ({ ctx }) => ({
       user: viewConsoleUser(await getUser(ctx, ctx.actor.id)),
@@ -53,11 +61,13 @@ export const signInEndpoints = [
       method: 'post',
       path: '/v1/auth/refresh',
       access: 'public',
-      summary: 'Exchange a refresh token for a new pair of tokens',
+      operationId: 'refreshSession',
+      summary: 'Refresh a session',
       description:
-        'A refresh token is used once. Should the answer get lost, or two ask at once, it is answered the same successor again for 10 seconds, until that is used; after that, presenting it ends the session. A session ends 30 days after the sign-in.',
+        'Exchanges a refresh token, which works once, for new tokens. If the answer is lost, or two requests come at once, the same token is answered with the same successor for 10 seconds, until the successor is used; after that, presenting it ends the session. A session ends 30 days after the sign-in.',
       body: z.object({ refresh_token: z.string().min(1) }),
       returns: ok(tokenPairView),
+      fails: [invalidToken],
     },
     async ({ ctx, body }) => viewTokenPair(await refreshSession(ctx, body.refresh_token)),
   ),
@@ -66,8 +76,11 @@ export const signInEndpoints = [
       method: 'post',
       path: '/v1/auth/logout',
       access: 'optional',
-      summary: 'End the session of the token, if one is sent',
+      operationId: 'signOut',
+      summary: 'Sign out',
+      description: 'Ends the session of the token, if one is sent.',
       returns: ok(z.object({ success: z.literal(true) })),
+      fails: [],
     },
     async ({ ctx }) => {
       if (ctx.actor.kind === 'user') await logOut({ ...ctx, actor: ctx.actor });
@@ -79,8 +92,10 @@ export const signInEndpoints = [
       method: 'get',
       path: '/.well-known/jwks.json',
       access: 'public',
-      summary: 'The public keys that verify session tokens',
+      operationId: 'getPublicKeys',
+      summary: 'Get the public keys that verify session tokens',
       returns: ok(z.object({ keys: z.array(z.record(z.string(), z.unknown())) })),
+      fails: [],
     },
     async ({ ctx }) => ({ keys: (await publicKeySet(ctx)).keys as Record<string, unknown>[] }),
   ),

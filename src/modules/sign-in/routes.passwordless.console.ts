@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { email } from '../../kernel/fields.ts';
+import { companyNotFound } from '../companies/service.ts';
+import { signInFailures, ssoRequired, wrongEmailedCode } from './failures.ts';
 import { logInWithCode, requestCode } from './passwordless.ts';
 import { signInResultView, viewSignInResult } from './views.ts';
 
@@ -21,11 +23,13 @@ export const passwordlessEndpoints = [
       method: 'post',
       path: '/v1/auth/passwordless/request',
       access: 'public',
-      summary: 'Ask for a sign-in code by mail',
+      operationId: 'requestSignInCode',
+      summary: 'Request a sign-in code by mail',
       description:
-        'Answers alike whether or not the email belongs to an active user. A new code replaces the old one. After five requests for an email within an hour, further ones send nothing.',
+        'The answer is the same whether or not the email belongs to an active user. A new code replaces the old one. After five requests for an email within an hour, no more mails are sent.',
       body: requestInput,
       returns: ok(z.object({ message: z.string() })),
+      fails: [companyNotFound, ssoRequired],
     },
     async ({ ctx, body }) => {
       await requestCode(ctx, body);
@@ -37,10 +41,12 @@ export const passwordlessEndpoints = [
       method: 'post',
       path: '/v1/auth/passwordless/verify',
       access: 'public',
+      operationId: 'signInWithCode',
       summary: 'Sign in with a mailed code',
-      description: 'A code works once, for ten minutes, and dies with the fifth wrong try.',
+      description: 'A code works once, for ten minutes, and stops working after five wrong tries.',
       body: verifyInput,
       returns: ok(signInResultView),
+      fails: [companyNotFound, ssoRequired, wrongEmailedCode, ...signInFailures],
     },
     async ({ ctx, body }) => viewSignInResult(await logInWithCode(ctx, body)),
   ),

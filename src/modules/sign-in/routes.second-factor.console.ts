@@ -1,18 +1,27 @@
 import { z } from 'zod';
+import { grantExceeds, invalidToken } from '../../access/failures.ts';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { triedPassword } from '../users/fields.ts';
-import {
-  disableSecondFactor,
-  type Enabled,
-  enableSecondFactor,
-  renewBackupCodes,
-  resetSecondFactor,
-  setUpSecondFactor,
-} from './enrolment.ts';
+import { userNotFound } from '../users/service.ts';
+import { type EnabledSecondFactor, enableSecondFactor, setUpSecondFactor } from './enrolment.ts';
 import type { SecondFactorCode } from './factor-codes.ts';
-import type { Again } from './reauthentication.ts';
+import {
+  noSecondFactor,
+  ownersSecondFactor,
+  ownSecondFactor,
+  pendingSignInEnded,
+  reauthenticationRequired,
+  secondFactorEnabled,
+  secondFactorNotEnabled,
+  secondFactorNotSetUp,
+  tooManyAttempts,
+  wrongCredentials,
+  wrongSecondFactor,
+} from './failures.ts';
+import type { Reauthentication } from './reauthentication.ts';
 import { logInWithSecondFactor } from './second-factor.ts';
+import { disableSecondFactor, replaceBackupCodes, resetSecondFactor } from './second-factor-changes.ts';
 import { loginResultView, viewSignedIn } from './views.ts';
 
 const pendingToken = z.string().min(1);
@@ -45,13 +54,13 @@ const enableInput = z
   })
   .transform((body) => ({ totp: body.totp_token, password: body.password, pendingToken: body.pending_2fa_token }));
 
-const againInput = z
+const reauthenticationInput = z
   .object({ password: triedPassword.optional(), totp_token: totpToken.optional(), backup_code: backupCode.optional() })
   .refine((body) => Object.values(body).filter((value) => value !== undefined).length <= 1, {
     path: ['password'],
     message: 'send one of password, totp_token and backup_code',
   })
-  .transform((body): Again => ({ password: body.password, code: codeOf(body) }));
+  .transform((body): Reauthentication => ({ password: body.password, code: codeOf(body) }));
 
 function codeOf(body: { totp_token?: string; backup_code?: string }): SecondFactorCode | undefined {
   if (body.totp_token !== undefined) return { totp: body.totp_token };
@@ -67,16 +76,16 @@ const enabledView = z.union([
   backupCodesView,
 ]);
 
-const viewEnabled = ({ backupCodes, signedIn }: Enabled): z.input<typeof enabledView> => ({
+const viewEnabled = ({ backupCodes, signedIn }: EnabledSecondFactor): z.input<typeof enabledView> => ({
   backup_codes: backupCodes,
   ...(signedIn && viewSignedIn(signedIn)),
 });
 
-const AGAIN =
-  'Needs the password, or a code of the second factor, besides the token. Somebody who has neither must have signed in within the last ten minutes. ';
+const REAUTHENTICATION =
+  'Needs the password or a code of the second factor besides the token; from a caller who has neither, a sign-in of the last ten minutes. ';
 const PENDING =
-  'In the middle of a sign-in that answered `requires_2fa_setup`, its `pending_2fa_token` takes the place of token and password. ';
-const CHANGE = 'The person is told by mail, and their other sessions end.';
+  'During a sign-in that answered `requires_2fa_setup`, its `pending_2fa_token` replaces token and password. ';
+const CONSEQUENCES = 'The caller is told by mail, and their other sessions end.';
 
 export const secondFactorEndpoints = [
   endpoint(
@@ -84,11 +93,13 @@ export const secondFactorEndpoints = [
       method: 'post',
       path: '/v1/auth/2fa/login',
       access: 'public',
-      summary: 'Finish a sign-in with the second factor',
+      operationId: 'completeSignInWithSecondFactor',
+      summary: 'Complete a sign-in with the second factor',
       description:
-        'The pending token dies after 300 seconds, with the fifth wrong code, or when it is used. Ten wrong codes of a user within 15 minutes answer 429.',
+        'The pending token works once, for 300 seconds, and stops working after five wrong codes. After ten wrong codes of a user within 15 minutes, further ones are refused.',
       body: loginInput,
       returns: ok(loginResultView),
+      fails: [pendingSignInEnded, wrongSecondFactor, tooManyAttempts],
     },
     async ({ ctx, body }) => viewSignedIn(await logInWithSecondFactor(ctx, body)),
   ),
@@ -97,10 +108,19 @@ export const secondFactorEndpoints = [
       method: 'post',
       path: '/v1/auth/2fa/setup',
       access: 'pending',
-      summary: 'Get the secret for an authenticator app',
-      description: `The second factor is asked for once it is enabled with a code of the app. ${AGAIN}${PENDING}`,
+      operationId: 'setUpSecondFactor',
+      summary: 'Set up a second factor',
+      description: `Answers the secret for an authenticator app. The second factor is asked for once it is enabled with a code of the app. ${REAUTHENTICATION}${PENDING}`,
       body: setupInput,
       returns: ok(z.object({ secret: z.string().meta({ description: 'Base32.' }), otpauth_url: z.string() })),
+      fails: [
+        invalidToken,
+        pendingSignInEnded,
+        secondFactorEnabled,
+        wrongCredentials,
+        reauthenticationRequired,
+        tooManyAttempts,
+      ],
     },
     async ({ ctx, body }) => {
       const { secret, otpauthUrl } = await setUpSecondFactor(ctx, body);
@@ -112,10 +132,21 @@ export const secondFactorEndpoints = [
       method: 'post',
       path: '/v1/auth/2fa/enable',
       access: 'pending',
-      summary: 'Enable the second factor with a code of the authenticator app',
-      description: `The code is spent by this: signing in takes the next one. ${AGAIN}${PENDING}The sign-in ends thereby, and its session is answered beside the codes. ${CHANGE}`,
+      operationId: 'enableSecondFactor',
+      summary: 'Enable the second factor',
+      description: `Takes a code of the authenticator app; signing in then takes the next one. ${REAUTHENTICATION}${PENDING}This completes the sign-in, and its session is answered beside the backup codes. ${CONSEQUENCES}`,
       body: enableInput,
       returns: ok(enabledView),
+      fails: [
+        invalidToken,
+        pendingSignInEnded,
+        secondFactorNotSetUp,
+        secondFactorEnabled,
+        wrongSecondFactor,
+        wrongCredentials,
+        reauthenticationRequired,
+        tooManyAttempts,
+      ],
     },
     async ({ ctx, body }) => viewEnabled(await enableSecondFactor(ctx, body)),
   ),
@@ -124,10 +155,12 @@ export const secondFactorEndpoints = [
       method: 'post',
       path: '/v1/auth/2fa/disable',
       access: 'authenticated',
+      operationId: 'disableSecondFactor',
       summary: 'Disable the second factor',
-      description: AGAIN + CHANGE,
-      body: againInput,
+      description: REAUTHENTICATION + CONSEQUENCES,
+      body: reauthenticationInput,
       returns: ok(z.object({ success: z.literal(true) })),
+      fails: [secondFactorNotEnabled, wrongSecondFactor, wrongCredentials, tooManyAttempts],
     },
     async ({ ctx, body }) => {
       await disableSecondFactor(ctx, body);
@@ -139,22 +172,26 @@ export const secondFactorEndpoints = [
       method: 'post',
       path: '/v1/auth/2fa/backup-codes',
       access: 'authenticated',
-      summary: 'Get a new set of backup codes; the old ones stop working',
-      description: AGAIN + CHANGE,
-      body: againInput,
+      operationId: 'replaceBackupCodes',
+      summary: 'Replace the backup codes',
+      description: REAUTHENTICATION + CONSEQUENCES,
+      body: reauthenticationInput,
       returns: ok(backupCodesView),
+      fails: [secondFactorNotEnabled, wrongSecondFactor, wrongCredentials, tooManyAttempts],
     },
-    async ({ ctx, body }) => ({ backup_codes: await renewBackupCodes(ctx, body) }),
+    async ({ ctx, body }) => ({ backup_codes: await replaceBackupCodes(ctx, body) }),
   ),
   endpoint(
     {
       method: 'delete',
       path: '/v1/users/{id}/2fa',
       access: 'users:update',
-      summary: 'Take the second factor of somebody away, who has lost it',
+      operationId: 'resetUserSecondFactor',
+      summary: "Reset a user's second factor",
       description:
-        'Their sessions end, and they are told by mail. 403 for somebody who may do more than the caller, and for oneself; 404 where there is no second factor.',
+        'For a user who has lost it. Their sessions end, and they are told by mail. A user who may do more than the caller is refused.',
       returns: noContent,
+      fails: [userNotFound, noSecondFactor, ownSecondFactor, ownersSecondFactor, grantExceeds],
     },
     ({ ctx, params }) => resetSecondFactor(ctx, params.id),
   ),

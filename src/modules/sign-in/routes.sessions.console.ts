@@ -4,17 +4,19 @@ import { endpoint } from '../../http/surfaces/console.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import type { Session } from '../sessions/queries.ts';
 import { newPassword, triedPassword } from '../users/fields.ts';
+import { userNotFound } from '../users/service.ts';
 import { changePassword } from './change-password.ts';
+import { sessionNotFound, tooManyAttempts, wrongCredentials } from './failures.ts';
 import { endOtherSessions, endOwnSession, endSessionsOfUser, ownSessions } from './sessions.ts';
 
 const sessionView = z
   .object({
     _id: z.string(),
-    created_at: timestamp.meta({ description: 'When the person signed in.' }),
+    created_at: timestamp.meta({ description: 'When the user signed in.' }),
     last_used_at: timestamp.nullable().meta({ description: 'To the minute.' }),
     ip: z.string().nullable().meta({ description: 'Where the sign-in came from.' }),
     user_agent: z.string().nullable(),
-    current: z.boolean().meta({ description: 'Whether it is the one that asks.' }),
+    current: z.boolean().meta({ description: 'Whether it is the session of the request.' }),
   })
   .meta({ id: 'Session' });
 
@@ -39,8 +41,11 @@ export const sessionEndpoints = [
       method: 'get',
       path: '/v1/auth/sessions',
       access: 'authenticated',
-      summary: 'Where the caller is signed in, the newest first',
+      operationId: 'listSessions',
+      summary: "List the caller's sessions",
+      description: 'The newest first.',
       returns: ok(z.object({ records: z.array(sessionView) })),
+      fails: [],
     },
     async ({ ctx }) => ({ records: (await ownSessions(ctx)).map(viewSession(ctx.actor.sessionId)) }),
   ),
@@ -49,8 +54,10 @@ export const sessionEndpoints = [
       method: 'delete',
       path: '/v1/auth/sessions',
       access: 'authenticated',
-      summary: 'Sign the caller out everywhere else',
+      operationId: 'endOtherSessions',
+      summary: "End the caller's other sessions",
       returns: noContent,
+      fails: [],
     },
     ({ ctx }) => endOtherSessions(ctx),
   ),
@@ -59,8 +66,10 @@ export const sessionEndpoints = [
       method: 'delete',
       path: '/v1/auth/sessions/{id}',
       access: 'authenticated',
-      summary: 'End one of the caller’s sessions',
+      operationId: 'endSession',
+      summary: "End one of the caller's sessions",
       returns: noContent,
+      fails: [sessionNotFound],
     },
     ({ ctx, params }) => endOwnSession(ctx, params.id),
   ),
@@ -69,11 +78,13 @@ export const sessionEndpoints = [
       method: 'post',
       path: '/v1/auth/password',
       access: 'authenticated',
-      summary: 'Change the password',
+      operationId: 'changePassword',
+      summary: "Change the caller's password",
       description:
-        'A wrong current password counts as a failed sign-in. The person is told by mail, and their other sessions end.',
+        'A wrong current password counts as a failed sign-in. The caller is told by mail, and their other sessions end.',
       body: passwordInput,
       returns: ok(z.object({ success: z.literal(true) })),
+      fails: [wrongCredentials, tooManyAttempts],
     },
     async ({ ctx, body }) => {
       await changePassword(ctx, body);
@@ -85,8 +96,10 @@ export const sessionEndpoints = [
       method: 'delete',
       path: '/v1/users/{id}/sessions',
       access: 'users:update',
-      summary: 'Sign a user out everywhere',
+      operationId: 'endUserSessions',
+      summary: "End a user's sessions",
       returns: noContent,
+      fails: [userNotFound],
     },
     ({ ctx, params }) => endSessionsOfUser(ctx, params.id),
   ),

@@ -23,17 +23,17 @@ export type SecondFactor = typeof secondFactors.$inferSelect;
 export type Pending = typeof pendingSecondFactors.$inferSelect;
 type User = typeof users.$inferSelect;
 
-/** A code as it is used up: the time step it is right for, or the digests a backup code may be stored under. */
+/** What a right code uses: the time step of the authenticator, or the digests a backup code may be stored under. */
 export type Proof = { step: number } | { backupDigests: string[] };
 
-/** Backup codes as they are kept: HMACs under a version of the encryption keys. */
-export interface KeptCodes {
+/** Backup codes as they are stored: HMACs under a version of the encryption keys. */
+export interface StoredCodes {
   digests: string[];
   keyVersion: number;
 }
 
 /** Codes that may be tried with one pending token. */
-const PENDING_TRIES = 5;
+const MAX_PENDING_TRIES = 5;
 
 const afterChange = sql`changes() > 0`;
 
@@ -45,10 +45,10 @@ const livePending = (digest: string, now: number, purpose: Pending['purpose']) =
     eq(pendingSecondFactors.purpose, purpose),
     isNull(pendingSecondFactors.endedAt),
     gt(pendingSecondFactors.expiresAt, now),
-    lt(pendingSecondFactors.tries, PENDING_TRIES),
+    lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),
   );
 
-/** The sign-in that waits behind a token, with its user and their authenticator: nothing when any of them has ended. */
+/** The user of a pending token and their authenticator; nothing when one of them has ended. */
 export const selectPending = (db: ControlDb, digest: string, now: number) =>
   db
     .select({ user: users, factorId: sql<string>`${secondFactors.id}`.as('factor_id'), secret: secondFactors.secret })
@@ -60,7 +60,7 @@ export const selectPending = (db: ControlDb, digest: string, now: number) =>
     )
     .where(and(livePending(digest, now, 'login'), isActive));
 
-/** The user behind a token whose sign-in waits for a second factor to be set up. */
+/** The user of a pending token whose sign-in waits for a second factor to be set up. */
 export const selectPendingSetup = (db: ControlDb, digest: string, now: number) =>
   db
     .select({ user: users })
@@ -77,7 +77,7 @@ const isWaiting = and(
 const isActive = and(eq(users.isActive, true), isNull(users.deletedAt));
 const isConfirmed = isNotNull(secondFactors.confirmedAt);
 
-/** Counts one try with a pending token, while it lives. */
+/** Counts a try with a live pending token. */
 export const countTry = (db: ControlDb, digest: string, now: number, purpose: Pending['purpose']) =>
   db
     .update(pendingSecondFactors)
@@ -91,7 +91,6 @@ export const endPending = (db: ControlDb, digest: string, now: number) =>
     .set({ endedAt: now })
     .where(and(eq(pendingSecondFactors.digest, digest), isNull(pendingSecondFactors.endedAt), afterChange));
 
-/** The user's authenticator, confirmed or not. */
 export const selectFactor = (db: ControlDb, companyId: string, userId: string) =>
   db
     .select()
@@ -99,7 +98,7 @@ export const selectFactor = (db: ControlDb, companyId: string, userId: string) =
     .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.userId, userId)));
 
 /**
- * Keeps a new authenticator in the place of one that was never confirmed; a confirmed one stays.
+ * Stores a new authenticator in place of one that was never confirmed; a confirmed one stays.
  * @param afterProof only if the statement before it in the batch changed a row
  */
 export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof }: { afterProof: boolean }) =>
@@ -109,7 +108,7 @@ export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof 
     setWhere: isNull(secondFactors.confirmedAt),
   });
 
-/** Uses up a code. Changes a row only if it was not used before and, with `when`, that holds. */
+/** Uses a code. Changes a row only if it was not used before and `when` holds, if given. */
 export const useProof = (
   db: ControlDb,
   factor: { companyId: string; id: string },
@@ -134,7 +133,7 @@ export const useProof = (
           ),
         );
 
-/** The same, only if the statement before it changed a row. */
+/** The same, only if the statement before it in the batch changed a row. */
 export const useProofAfterChange = (db: ControlDb, factor: { companyId: string; id: string }, proof: Proof) =>
   useProof(db, factor, proof, afterChange);
 
@@ -144,14 +143,14 @@ const factorRow = (db: ControlDb, { companyId, id }: { companyId: string; id: st
     .from(secondFactors)
     .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.id, id)));
 
-/** Somebody shows again that it is they, with the password whose hash was verified. Changes a row if it still is theirs. */
+/** Proof by password: changes a row if the verified password is still the user's. */
 export const usePassword = (db: ControlDb, user: User, now: number): Statement =>
   db
     .update(users)
     .set({ updatedAt: now })
     .where(and(isUser(user), eq(users.passwordHash, user.passwordHash as string)));
 
-/** The same for somebody who has neither a password nor a second factor, by having signed in since. */
+/** Proof by a new session: changes a row if the user has neither password nor second factor, and signed in since. */
 export const useFreshSession = (
   db: ControlDb,
   user: User,
@@ -184,52 +183,48 @@ export const useFreshSession = (
 const isUser = ({ companyId, id }: { companyId: string; id: string }) =>
   and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.deletedAt));
 
-/** What ends every sign-in under way. */
+/** Ends every sign-in under way. */
 const nextEpoch = sql`${users.sessionEpoch} + 1`;
 
 /**
- * Confirms an authenticator, asks for it from now on and ends every sign-in under way, if the statement before it changed
- * a row.
+ * Confirms and enables an authenticator, and ends every sign-in under way: each statement only if the one before it in the
+ * batch changed a row.
  */
-export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: KeptCodes, now: number) =>
-  [
-    db
-      .update(secondFactors)
-      .set({ confirmedAt: now })
-      .where(and(eq(secondFactors.id, factor.id), isNull(secondFactors.confirmedAt), afterChange)),
-    db
-      .update(users)
-      .set({ mfaEnabled: true, updatedAt: now, sessionEpoch: nextEpoch })
-      .where(and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), afterChange)),
-    insertBackupCodes(db, factor, codes, afterChange),
-  ] as const;
+export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: StoredCodes, now: number) => ({
+  confirm: db
+    .update(secondFactors)
+    .set({ confirmedAt: now })
+    .where(and(eq(secondFactors.id, factor.id), isNull(secondFactors.confirmedAt), afterChange)),
+  enable: db
+    .update(users)
+    .set({ mfaEnabled: true, updatedAt: now, sessionEpoch: nextEpoch })
+    .where(and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), afterChange)),
+  backupCodes: insertBackupCodes(db, factor, codes, afterChange),
+});
 
-/** Stores a new set of backup codes and ends every sign-in under way, if the statement before it changed a row. */
-export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: KeptCodes) =>
-  [
-    db
-      .update(users)
-      .set({ sessionEpoch: nextEpoch })
-      .where(
-        and(
-          eq(users.companyId, factor.companyId),
-          eq(users.id, factor.userId),
-          eq(users.mfaEnabled, true),
-          afterChange,
-        ),
-      ),
-    insertBackupCodes(db, factor, codes, afterChange),
-  ] as const;
+/**
+ * Stores a new set of backup codes and ends every sign-in under way: each statement only if the one before it in the batch
+ * changed a row.
+ */
+export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: StoredCodes) => ({
+  user: db
+    .update(users)
+    .set({ sessionEpoch: nextEpoch })
+    .where(
+      and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), eq(users.mfaEnabled, true), afterChange),
+    ),
+  backupCodes: insertBackupCodes(db, factor, codes, afterChange),
+});
 
-/** Deletes the backup codes of a factor that are not of this set, once that is stored. */
-export const deleteOtherBackupCodes = (db: ControlDb, factor: SecondFactor, { digests }: KeptCodes) => {
+/** Deletes the backup codes of a factor that are not of this set, if the set is stored. */
+export const deleteOtherBackupCodes = (db: ControlDb, factor: SecondFactor, { digests }: StoredCodes) => {
   const own = and(eq(backupCodes.companyId, factor.companyId), eq(backupCodes.factorId, factor.id)) as SQL;
   const isNew = sql`${backupCodes.digest} in (select value from json_each(${JSON.stringify(digests)}))`;
   const isStored = exists(db.select({ digest: backupCodes.digest }).from(backupCodes).where(and(own, isNew)));
   return db.delete(backupCodes).where(and(own, not(isNew), isStored));
 };
 
-const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVersion }: KeptCodes, when: SQL) =>
+const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVersion }: StoredCodes, when: SQL) =>
   db
     .insert(backupCodes)
     .select(
@@ -237,32 +232,31 @@ const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVe
     );
 
 /**
- * Forgets the second factor and ends every sign-in under way. The first statement changes a row only if it was enabled and,
- * with `afterProof`, the statement before it changed one; the second one if the first did.
+ * Disables and deletes the second factor, and ends every sign-in under way. `disable` changes a row only if it was enabled
+ * and, with `afterProof`, the statement before it in the batch changed one; `remove` only if `disable` did.
  */
 export const removeFactor = (
   db: ControlDb,
   factor: SecondFactor,
   now: number,
   { afterProof }: { afterProof: boolean },
-) =>
-  [
-    db
-      .update(users)
-      .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextEpoch })
-      .where(
-        and(
-          eq(users.companyId, factor.companyId),
-          eq(users.id, factor.userId),
-          eq(users.mfaEnabled, true),
-          afterProof ? afterChange : undefined,
-        ),
+) => ({
+  disable: db
+    .update(users)
+    .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextEpoch })
+    .where(
+      and(
+        eq(users.companyId, factor.companyId),
+        eq(users.id, factor.userId),
+        eq(users.mfaEnabled, true),
+        afterProof ? afterChange : undefined,
       ),
-    db.delete(secondFactors).where(and(eq(secondFactors.id, factor.id), afterChange)),
-  ] as const;
+    ),
+  remove: db.delete(secondFactors).where(and(eq(secondFactors.id, factor.id), afterChange)),
+});
 
-/** Forgets what belonged to a second factor that is gone. */
-export const removeRemains = (db: ControlDb, factor: SecondFactor) => {
+/** Deletes what belonged to a second factor that is deleted. */
+export const deleteRemains = (db: ControlDb, factor: SecondFactor) => {
   const isGone = notExists(factorRow(db, factor));
   return [
     db.delete(backupCodes).where(and(eq(backupCodes.factorId, factor.id), isGone)),
@@ -270,23 +264,23 @@ export const removeRemains = (db: ControlDb, factor: SecondFactor) => {
   ] as const;
 };
 
-/** Forgets pending tokens and used time steps that could not be used again anyway. */
+/** Deletes pending tokens and used time steps that could not be used again anyway. */
 export const deleteExpiredSecondFactors = (db: ControlDb, now: number, oldestStep: number) =>
   [
     db.delete(pendingSecondFactors).where(lt(pendingSecondFactors.expiresAt, now)),
     db.delete(usedTotpSteps).where(lt(usedTotpSteps.step, oldestStep)),
   ] as const;
 
-/** Authenticators whose secret does not begin with `prefix`: it is encrypted under an older key. */
-export const selectFactorsNotUnder = (db: ControlDb, prefix: string, limit: number) =>
+/** Authenticators whose secret is encrypted under an older key: it does not begin with `prefix`. */
+export const selectFactorsUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
   db
     .select()
     .from(secondFactors)
     .where(notLike(secondFactors.secret, `${prefix}%`))
     .limit(limit);
 
-/** Puts the same secret under another key in the place of `factor`'s, unless that has changed. */
-export const renewFactorSecret = (db: ControlDb, factor: SecondFactor, secret: string) =>
+/** Stores the secret as encrypted under another key, unless it was changed since it was read. */
+export const replaceFactorSecret = (db: ControlDb, factor: SecondFactor, secret: string) =>
   db
     .update(secondFactors)
     .set({ secret })

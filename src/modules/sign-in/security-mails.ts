@@ -1,16 +1,17 @@
 import type { Context } from '../../context.ts';
 import { selectCompany } from '../companies/service.ts';
 import { type MailRequest, prepareMailAfterChange, type SecurityChange, securityMail } from '../mails/service.ts';
-import { selectUserByEmail } from '../users/service.ts';
+import { endSessionsOf } from '../sessions/queries.ts';
+import { selectUserByEmail, type User } from '../users/service.ts';
 
-/** The mail that tells somebody of a change, which the statement before it in the batch makes. */
+/** The mail about a change, if the statement before it in the batch changed a row. */
 export const prepareSecurityMail = (
   ctx: Context,
   { companyId, email }: { companyId: string; email: string },
   change: SecurityChange,
 ) => prepareMailAfterChange(ctx, { kind: change, companyId, email }, mailSecurityChange);
 
-/** Tells an active user of a change. */
+/** Mails an active user about a change. */
 export async function mailSecurityChange(
   ctx: Context,
   { kind, companyId, email }: MailRequest<SecurityChange>,
@@ -21,4 +22,24 @@ export async function mailSecurityChange(
   ]);
   if (!user?.isActive || !company) return;
   await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company: company.name }));
+}
+
+/**
+ * What follows a change of how a user signs in, if the statement before it in the batch changed a row: a mail to the user,
+ * and the end of their sessions but `exceptSession`.
+ */
+export function prepareConsequences(
+  ctx: Context,
+  { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,
+  change: SecurityChange,
+  exceptSession?: string,
+) {
+  const mail = prepareSecurityMail(ctx, { companyId, email }, change);
+  return {
+    statements: {
+      mail: mail.statement,
+      sessions: endSessionsOf(ctx.db, { companyId, userId }, ctx.now(), { except: exceptSession, afterChange: true }),
+    },
+    send: mail.send,
+  };
 }

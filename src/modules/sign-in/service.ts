@@ -7,29 +7,28 @@ import { companyBySlug } from '../companies/service.ts';
 import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
-import { completeSignIn, type SignInResult } from './complete.ts';
+import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { wrongCredentials } from './failures.ts';
-import { noteSessionUse } from './sessions.ts';
-import { requireWayBesideSso } from './sso-only.ts';
+import { recordSessionUse } from './sessions.ts';
 import { verifyAccessToken } from './tokens.ts';
 
-export { completeSignIn, type PendingSecondFactor, type SignedIn, type SignInResult } from './complete.ts';
-export { CODE_MINUTES, prepareCode, prepareTry } from './emailed-codes.ts';
-export { wrongEmailedCode } from './failures.ts';
+export {
+  completeSignIn,
+  type PendingSecondFactor,
+  requireSsoOptional,
+  type SignedIn,
+  type SignInResult,
+} from './complete.ts';
+export { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
+export { signInFailures, ssoRequired, userNotActive, wrongEmailedCode } from './failures.ts';
+export { purgeSignIns, reencryptSecondFactors } from './maintenance.ts';
 export { mailCode } from './passwordless.ts';
-export { purgeSignIns } from './purge.ts';
 export { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
-export { renewSecondFactors } from './second-factor.ts';
 export { mailSecurityChange, prepareSecurityMail } from './security-mails.ts';
 export { logOut, refreshSession, type TokenPair } from './sessions.ts';
-export { requireWayBesideSso } from './sso-only.ts';
-export { lasting, publicKeySet, secondsUntil, signToken, verifyToken } from './tokens.ts';
+export { publicKeySet, secondsUntil, signToken, validFor, verifyToken } from './tokens.ts';
 
-/**
- * Signs in with a password. Unknown email and wrong password cost the same and say the same, and are counted alike.
- * @throws Failure `company.not_found`, `sign_in.sso_required`, `sign_in.wrong_credentials`, `sign_in.user_not_active`,
- * `sign_in.too_many_attempts`
- */
+/** Signs in with a password. Unknown emails and wrong passwords cost the same time, are answered and counted alike. */
 export async function logIn(
   ctx: Context,
   input: { companySlug: string; email: string; password: string },
@@ -39,9 +38,9 @@ export async function logIn(
     selectUserByEmail(ctx.db, company.id, input.email),
     selectKnownHere(ctx, company.id, input.email),
   ]);
-  requireWayBesideSso(company, user);
-  const tried = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
-  return attemptPassword(ctx, tried, async () => {
+  requireSsoOptional(company, user);
+  const attempt = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
+  return attemptPassword(ctx, attempt, async () => {
     const passed = await verifyPassword(input.password, user?.passwordHash ?? null);
     if (!passed || !user) throw wrongCredentials();
     const upgrade = isOutdated(user.passwordHash as string)
@@ -51,7 +50,7 @@ export async function logIn(
   });
 }
 
-/** Who a session token belongs to, and what they may do: one batch. */
+/** Reads the user of a session token and their access in one batch. */
 export const authenticateBearer: Authenticate = async (ctx, request) => {
   const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
   if (token === undefined) throw invalidToken();
@@ -63,7 +62,7 @@ export const authenticateBearer: Authenticate = async (ctx, request) => {
   ]);
   if (!live) throw invalidToken();
   const { user, companySlug } = live;
-  noteSessionUse(ctx, key, live.lastUsedAt);
+  recordSessionUse(ctx, key, live.lastUsedAt);
   return {
     actor: {
       kind: 'user',

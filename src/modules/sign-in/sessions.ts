@@ -14,8 +14,8 @@ import {
 } from '../sessions/queries.ts';
 import { endSignInsUnderWay, noteSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
 import { networkHere } from './attempts.ts';
-import { overtaken, sessionNotFound } from './failures.ts';
-import { noteNetwork } from './network-store.ts';
+import { sessionNotFound, sessionsEnded } from './failures.ts';
+import { recordNetwork } from './network-store.ts';
 import { newSession, prepareRotation, type RefreshToken } from './rotation.ts';
 import { ACCESS_SECONDS, secondsUntil, signAccessToken, signRefreshToken, verifyRefreshToken } from './tokens.ts';
 
@@ -28,7 +28,7 @@ export interface TokenPair {
 }
 
 /**
- * A session of `user` that `statements` store, the first of them itself, and the tokens to hand out once it is stored.
+ * A new session of `user`: the statements that store it, and the tokens to answer once it is stored.
  * @param afterChange only if the statement before them in the batch changed a row
  */
 export async function prepareSession(ctx: Context, user: User, { afterChange = false } = {}) {
@@ -38,37 +38,35 @@ export async function prepareSession(ctx: Context, user: User, { afterChange = f
   const now = record.createdAt;
   return {
     sessionId: record.id,
-    statements: [
-      insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
-      noteNetwork(ctx.db, { companyId, userId, network: networkHere(ctx), signedInAt: now }),
-      noteSignIn(ctx.db, user, now),
-    ] as const,
+    statements: {
+      session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
+      network: recordNetwork(ctx.db, { companyId, userId, network: networkHere(ctx), signedInAt: now }),
+      signIn: noteSignIn(ctx.db, user, now),
+    },
     tokens: () => tokenPair(ctx, user, token),
   };
 }
 
 /**
- * Begins a session of `user`. `alongside` is stored in the same unit.
- * @throws Failure `sign_in.overtaken` when the user was deactivated, or all sessions were ended, since `user` was read
+ * Begins a session, unless `user` was deactivated, or all their sessions were ended, since `user` was read. `alongside` is
+ * committed in the same unit.
  */
 export async function beginSession(ctx: Context, user: User, alongside: Statement[] = []): Promise<TokenPair> {
   const session = await prepareSession(ctx, user);
-  const [stored] = await commit(ctx.db, [...session.statements, ...alongside]);
-  if (changes(stored) === 0) throw overtaken();
+  const results = await commit(ctx.db, { ...session.statements, alongside });
+  if (changes(results.session) === 0) throw sessionsEnded();
   return session.tokens();
 }
 
-/**
- * Exchanges a refresh token for a new pair. A token that was used before, and is not presented again in time, ends the
- * whole session: somebody has a copy.
- * @throws Failure `token.invalid`
- */
+/** Exchanges a refresh token for a new pair. One that was used before, and is not a retry, ends the session: it was copied. */
 export async function refreshSession(ctx: Context, refreshToken: string): Promise<TokenPair> {
   const claims = await verifyRefreshToken(ctx, refreshToken);
   ctx.belongsTo(claims.company_id, { type: 'user', id: claims.sub });
   const key = { companyId: claims.company_id, sessionId: claims.sid, userId: claims.sub };
   const rotation = await prepareRotation(ctx, claims);
-  const [, , [live]] = await commit(ctx.db, [...rotation.statements, selectLiveSession(ctx.db, key, ctx.now())]);
+  const {
+    sessions: [live],
+  } = await commit(ctx.db, { rotation: rotation.statements, sessions: selectLiveSession(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
   return tokenPair(ctx, live.user, rotation.tokenOf(live));
 }
@@ -78,54 +76,53 @@ export async function logOut(ctx: UserContext): Promise<void> {
   await endSession(ctx.db, ctx.actor.companyId, ctx.actor.sessionId, ctx.now());
 }
 
-/** The caller's live sessions, the newest first. */
 export async function ownSessions(ctx: UserContext): Promise<Session[]> {
-  return selectSessions(ctx.db, holderOf(ctx), ctx.now());
+  return selectSessions(ctx.db, sessionOwner(ctx), ctx.now());
 }
 
-/** Ends one of the caller's sessions. @throws Failure `session.not_found` */
 export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
-  const ended = await endSessionOf(ctx.db, holderOf(ctx), id, ctx.now());
+  const ended = await endSessionOf(ctx.db, sessionOwner(ctx), id, ctx.now());
   if (ended.length === 0) throw sessionNotFound();
 }
 
-/** Ends all of the caller's sessions but this one, and every sign-in under way. */
+/** Ends the caller's sessions but this one, and every sign-in under way. */
 export async function endOtherSessions(ctx: UserContext): Promise<void> {
-  const holder = holderOf(ctx);
-  await commit(ctx.db, [
-    endSignInsUnderWay(ctx.db, holder),
-    endSessionsOf(ctx.db, holder, ctx.now(), { except: ctx.actor.sessionId }),
-  ]);
+  const owner = sessionOwner(ctx);
+  await commit(ctx.db, {
+    signIns: endSignInsUnderWay(ctx.db, owner),
+    sessions: endSessionsOf(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
+  });
 }
 
-/** Ends all sessions of somebody of the company, and every sign-in under way. @throws Failure `user.not_found` */
+/** Ends all sessions of a user, and every sign-in under way. */
 export async function endSessionsOfUser(ctx: UserContext, userId: string): Promise<void> {
-  const holder = { companyId: ctx.actor.companyId, userId };
-  const [[user]] = await commit(ctx.db, [
-    selectUser(ctx.db, holder.companyId, userId),
-    endSignInsUnderWay(ctx.db, holder),
-    endSessionsOf(ctx.db, holder, ctx.now()),
-  ]);
+  const owner = { companyId: ctx.actor.companyId, userId };
+  const {
+    users: [user],
+  } = await commit(ctx.db, {
+    users: selectUser(ctx.db, owner.companyId, userId),
+    signIns: endSignInsUnderWay(ctx.db, owner),
+    sessions: endSessionsOf(ctx.db, owner, ctx.now()),
+  });
   if (!user) throw userNotFound();
 }
 
-/** How fine `last_used_at` is: a busy session costs one write in this time. */
-const GRAIN_MS = 60_000;
+/** The precision of `last_used_at`: a busy session costs one write in this time. */
+const PRECISION_MS = 60_000;
 
-/** Notes, off the request's path, that a session was used, unless that was noted within the last minute. */
-export function noteSessionUse(
+/** Records that a session was used, at most once a minute. Does not delay the request. */
+export function recordSessionUse(
   ctx: Context,
   key: { companyId: string; sessionId: string },
   lastUsedAt: number | null,
 ): void {
   const now = ctx.now();
-  const before = now - GRAIN_MS;
+  const before = now - PRECISION_MS;
   if (lastUsedAt !== null && lastUsedAt > before) return;
-  const noted = touchSession(ctx.db, key, { now, before }).catch((error) => logError('session_use_not_noted', error));
-  ctx.defer(noted);
+  ctx.defer(touchSession(ctx.db, key, { now, before }).catch((error) => logError('session_use_not_recorded', error)));
 }
 
-const holderOf = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
+const sessionOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });
 
 async function tokenPair(ctx: Context, user: User, refresh: RefreshToken): Promise<TokenPair> {
   const { sessionId: sid, jti } = refresh;

@@ -4,13 +4,12 @@ import type { Context } from '../../context.ts';
 import { verifyJwt } from '../../platform/jwt.ts';
 
 const ISSUER = 'data-console-api';
-/** Whom a token is for: people of the company, or outsiders in the portal. A token of one is nothing to the other. */
+/** Who a token is for: users of the company, or outsiders in the portal. */
 export type Audience = 'console' | 'share-portal';
 const ALGORITHM = 'EdDSA';
 
 export const ACCESS_SECONDS = 10 * 60;
 
-/** What an access token says (document 2), and the session it belongs to. */
 export interface AccessClaims {
   user_id: string;
   company_id: string;
@@ -67,41 +66,37 @@ export const signAccessToken = (ctx: Context, claims: AccessClaims): Promise<str
     ctx,
     'console',
     { ...claims, sub: claims.user_id, jti: ctx.newId(), token_type: 'access' },
-    lasting(ctx, ACCESS_SECONDS),
+    validFor(ctx, ACCESS_SECONDS),
   );
 
-export const signRefreshToken = (ctx: Context, claims: RefreshClaims, time: Time): Promise<string> =>
-  signToken(ctx, 'console', { ...claims, token_type: 'refresh' }, time);
+export const signRefreshToken = (ctx: Context, claims: RefreshClaims, validity: Validity): Promise<string> =>
+  signToken(ctx, 'console', { ...claims, token_type: 'refresh' }, validity);
 
-/** The claims of a good access token. @throws Failure `token.invalid` */
 export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessClaims> =>
   verifyToken(ctx, 'console', token, 'access');
 
-/** The claims of a good refresh token. @throws Failure `token.invalid` */
 export const verifyRefreshToken = (ctx: Context, token: string): Promise<RefreshClaims> =>
   verifyToken(ctx, 'console', token, 'refresh');
 
-/** From when to when a token is good, in milliseconds. */
-export interface Time {
+/** In milliseconds since the epoch. */
+export interface Validity {
   issuedAt: number;
   expiresAt: number;
 }
 
-/** From now on, for so many seconds. */
-export const lasting = (ctx: Context, seconds: number): Time => ({
+export const validFor = (ctx: Context, seconds: number): Validity => ({
   issuedAt: ctx.now(),
   expiresAt: ctx.now() + seconds * 1000,
 });
 
-/** Whole seconds until a moment. */
-export const secondsUntil = (ctx: Context, moment: number): number => Math.ceil((moment - ctx.now()) / 1000);
+export const secondsUntil = (ctx: Context, time: number): number => Math.ceil((time - ctx.now()) / 1000);
 
-/** A token of ours. The same claims and time make the same token. */
+/** Signs a token. The same claims and validity give the same token. */
 export async function signToken(
   ctx: Context,
   audience: Audience,
   claims: Record<string, unknown>,
-  { issuedAt, expiresAt }: Time,
+  { issuedAt, expiresAt }: Validity,
 ): Promise<string> {
   const { signing } = await keyRing(ctx);
   return new SignJWT(claims)
@@ -113,7 +108,7 @@ export async function signToken(
     .sign(signing.key);
 }
 
-/** The claims of a good token of that audience and type. @throws Failure `token.invalid` */
+/** The claims of a valid token of this audience and type. */
 export async function verifyToken<Claims>(
   ctx: Context,
   audience: Audience,

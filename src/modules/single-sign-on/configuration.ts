@@ -3,11 +3,11 @@ import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
-import { decrypt, encrypt, newestPrefix, renewed } from '../../platform/cipher.ts';
+import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
 import { type Company, companyBySlug } from '../companies/service.ts';
 import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { certificateProblem } from './certificate.ts';
-import { notConfigured } from './failures.ts';
+import { ssoNotConfigured } from './failures.ts';
 import { oidcProtocol } from './oidc.ts';
 import type { Protocol } from './protocol.ts';
 import {
@@ -16,15 +16,15 @@ import {
   endPending,
   type OidcSettings,
   putConfiguration,
-  renewClientSecret,
+  replaceClientSecret,
   type SamlSettings,
   selectConfiguration,
-  selectConfigurationsNotUnder,
+  selectConfigurationsUnderOlderKey,
 } from './store.ts';
 
 export type { Configuration };
 
-/** A configuration as a caller gives it. Without a client secret the one kept for the same issuer and client stays. */
+/** Without a client secret, the one stored for the same issuer and client is kept. */
 export interface ConfigurationInput {
   provider: OidcSettings | SamlSettings;
   clientSecret?: string;
@@ -32,18 +32,18 @@ export interface ConfigurationInput {
   jitProvisioning: boolean;
 }
 
-/** What our side of a company's single sign-on is called: `entityId` in SAML, `callbackUrl` in both protocols. */
+/** Our side of a company's single sign-on, as the provider knows it. */
 export const serviceProvider = (ctx: Context, companySlug: string) => ({
   entityId: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/metadata`,
   callbackUrl: `${ctx.baseUrl}/v1/auth/sso/${companySlug}/callback`,
 });
 
-/** The configuration of the caller's company. @throws Failure `sso.not_configured` */
+/** The configuration of the caller's company. */
 export async function getConfiguration(ctx: UserContext): Promise<Configuration> {
   return configured(await selectConfiguration(ctx.db, ctx.actor.companyId));
 }
 
-/** A company and its configuration, by slug. @throws Failure `company.not_found`, `sso.not_configured` */
+/** A company and its configuration, by slug. */
 export async function configurationOf(
   ctx: Context,
   companySlug: string,
@@ -52,15 +52,12 @@ export async function configurationOf(
   return { company, configuration: configured(await selectConfiguration(ctx.db, company.id)) };
 }
 
-/**
- * Configures the identity provider of the caller's company, in place of any other. Sign-ins under way end.
- * @throws Failure invalid, naming the members at fault
- */
+/** Configures the identity provider of the caller's company, in place of any other. Sign-ins under way end. */
 export async function putCompanyConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration> {
   return retryOnConcurrentChange(() => storeConfiguration(ctx, input));
 }
 
-/** @returns undefined when the secret that was to stay has been replaced meanwhile */
+/** @returns undefined when the secret that is kept was replaced since it was read */
 async function storeConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration | undefined> {
   const { companyId } = ctx.actor;
   const problems = problemsOf(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
@@ -72,23 +69,28 @@ async function storeConfiguration(ctx: UserContext, input: ConfigurationInput): 
   const now = ctx.now();
   const { provider, redirectUris, jitProvisioning } = input;
   const record = { companyId, provider, clientSecret, redirectUris, jitProvisioning, createdAt: now, updatedAt: now };
-  const change = [
-    putConfiguration(ctx.db, record, input.clientSecret === undefined),
-    ...endPending(ctx.db, companyId),
-  ] as const;
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_changed');
-  const [[stored]] = await commit(ctx.db, [...change, ...notices.statements]);
+  const {
+    configuration: [stored],
+  } = await commit(ctx.db, {
+    configuration: putConfiguration(ctx.db, record, input.clientSecret === undefined),
+    pending: endPending(ctx.db, companyId),
+    notices: notices.statements,
+  });
   if (stored) notices.send();
   return stored;
 }
 
-/** Ends single sign-on of the caller's company. @throws Failure `sso.not_configured` */
+/** Deletes the configuration of the caller's company. */
 export async function removeConfiguration(ctx: UserContext): Promise<void> {
   const { companyId } = ctx.actor;
   await getConfiguration(ctx);
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_removed');
-  const change = [deleteConfiguration(ctx.db, companyId), ...endPending(ctx.db, companyId)] as const;
-  await commit(ctx.db, [...change, ...notices.statements]);
+  await commit(ctx.db, {
+    configuration: deleteConfiguration(ctx.db, companyId),
+    pending: endPending(ctx.db, companyId),
+    notices: notices.statements,
+  });
   notices.send();
 }
 
@@ -122,19 +124,19 @@ async function secretFor(ctx: UserContext, { provider, clientSecret }: Configura
   return same ? known.clientSecret : null;
 }
 
-/** Configurations that one scheduled run renews. */
-const RENEWED_AT_ONCE = 500;
+/** Configurations that one scheduled run encrypts again. */
+const BATCH = 500;
 
-/** The scheduled run's part: brings client secrets under the newest encryption key. @returns how many */
-export async function renewClientSecrets(ctx: Context): Promise<number> {
+/** Encrypts client secrets under the newest key. For the scheduled run. @returns how many */
+export async function reencryptClientSecrets(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await selectConfigurationsNotUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
+  const outdated = await selectConfigurationsUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
   const secrets = await Promise.all(
-    outdated.map(({ companyId, clientSecret }) => renewed(keys, clientSecret, secretContext(companyId))),
+    outdated.map(({ companyId, clientSecret }) => reencrypt(keys, clientSecret, secretContext(companyId))),
   );
-  const [first, ...others] = outdated.map((old, at) => renewClientSecret(ctx.db, old, secrets[at] ?? null));
-  if (first) await commit(ctx.db, [first, ...others]);
-  return outdated.length;
+  const replaced = outdated.map((old, index) => replaceClientSecret(ctx.db, old, secrets[index] ?? null));
+  if (replaced.length > 0) await commit(ctx.db, { replaced });
+  return replaced.length;
 }
 
 /** Its XML libraries take a tenth of a second to load: only those who speak SAML wait for them. */
@@ -172,6 +174,6 @@ function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
 }
 
 function configured([configuration]: Configuration[]): Configuration {
-  if (!configuration) throw notConfigured();
+  if (!configuration) throw ssoNotConfigured();
   return configuration;
 }

@@ -1,25 +1,49 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-export const notConfigured = () =>
-  new Failure('missing', 'sso.not_configured', { message: 'Single sign-on is not configured for this company.' });
+export const ssoNotConfigured = defineFailure('sso.not_configured', {
+  kind: 'missing',
+  detail: { message: 'Single sign-on is not configured for this company.' },
+  says: { console: 'SSO_NOT_CONFIGURED' },
+});
 
 export const redirectUriNotAllowed = () =>
-  new Failure('invalid', 'sso.redirect_uri_not_allowed', {
-    message: 'The redirect_uri is not one of those configured for the company.',
-    problems: [{ field: 'redirect_uri', message: 'must be one of the configured redirect_uris, exactly' }],
-  });
+  invalid(
+    [{ field: 'redirect_uri', message: 'must be one of the configured redirect_uris, exactly' }],
+    'The redirect_uri is not one of those configured for the company.',
+  );
 
-/** Nobody knows where to send the person: the state is unknown, used or expired. */
-export const unknownState = () =>
-  new Failure('malformed', 'sso.unknown_state', {
-    message: 'This sign-in is unknown, finished or expired. Start again from the console.',
-  });
+export const providerUnavailable = defineFailure('sso.provider_unavailable', {
+  kind: 'unavailable',
+  detail: { message: 'The identity provider could not be reached, or its answer was not right.' },
+  says: { console: 'SSO_PROVIDER_UNAVAILABLE' },
+});
 
-export const deadCode = () =>
-  new Failure('invalid', 'sso.dead_code', { message: 'The code is unknown, used or expired.' });
+export const unknownState = defineFailure('sso.unknown_state', {
+  kind: 'malformed',
+  detail: { message: 'This sign-in is unknown, finished or expired. Start again from the console.' },
+  says: { console: 'INVALID_SSO_STATE' },
+});
 
-/** Why a sign-in that came back from the provider ends; what follows `sso.` is told to the console as `error`. */
-export type Refusal =
+export const answerNotForm = defineFailure('sso.answer_not_form', {
+  kind: 'malformed',
+  detail: { message: 'Send the answer as a form (application/x-www-form-urlencoded).' },
+  says: { console: 'BAD_REQUEST' },
+});
+
+export const answerTooLarge = defineFailure('sso.answer_too_large', {
+  kind: 'too_large',
+  detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.` }),
+  says: { console: 'PAYLOAD_TOO_LARGE' },
+});
+
+export const invalidSsoCode = defineFailure('sso.invalid_code', {
+  kind: 'invalid',
+  detail: { message: 'The code is unknown, used or expired.' },
+  says: { console: { status: 400, code: 'INVALID_SSO_CODE' } },
+});
+
+/** Why a sign-in ends that the provider has answered. */
+export type RefusalReason =
   | 'access_denied'
   | 'invalid_response'
   | 'email_missing'
@@ -28,6 +52,14 @@ export type Refusal =
   | 'user_not_active'
   | 'provider_unavailable';
 
-/** @param cause for the log; never shown */
-export const refused = (refusal: Refusal, cause?: unknown) =>
-  Object.assign(new Failure('forbidden', `sso.${refusal}`), { cause });
+/** Ends a sign-in that the provider has answered. The console is told the reason as `error` of the redirect. */
+export class SignInRefusal extends Error {
+  readonly reason: RefusalReason;
+
+  /** @param cause for the log, never shown */
+  constructor(reason: RefusalReason, cause?: unknown) {
+    super(reason, { cause });
+    this.name = 'SignInRefusal';
+    this.reason = reason;
+  }
+}

@@ -19,7 +19,7 @@ import {
 import { addressProblem } from '../../kernel/public-address.ts';
 import { requireCompact } from '../../platform/jwt.ts';
 import { discover, providerRequest } from '../../platform/openid.ts';
-import { refused } from './failures.ts';
+import { SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
 interface Expectation {
@@ -84,7 +84,7 @@ function grantOf(server: AuthorizationServer, client: Client, answer: URLSearchP
   try {
     return validateAuthResponse(server, client, answer, state);
   } catch (error) {
-    throw error instanceof AuthorizationResponseError ? refused('access_denied', error) : error;
+    throw error instanceof AuthorizationResponseError ? new SignInRefusal('access_denied', error) : error;
   }
 }
 
@@ -116,7 +116,7 @@ async function claimsOf(
 }
 
 function identityOf(claims: Record<string, unknown>): Identity {
-  if (!isVerified(claims.email_verified)) throw refused('email_not_verified');
+  if (!isVerified(claims.email_verified)) throw new SignInRefusal('email_not_verified');
   return { email: claims.email, name: claims.name };
 }
 

@@ -15,13 +15,12 @@ export type AnswerMethod = 'GET' | 'POST';
 export interface Protocol {
   /**
    * Where to send the person, carrying `state`, and what the answer must then fit.
-   * @throws Failure `outbound.*`, or a library's error when the provider is not right
    */
   begin(state: string): Promise<{ url: string; expectation: string }>;
   /**
    * Checks the provider's answer: everything about it that can be forged, stale or meant for another.
    * @param expectation as `begin` gave it
-   * @throws Failure `sso.*` or `outbound.*`, or a library's error when the answer is not right
+   * @throws SignInRefusal, or any error of the library or the network
    */
   finish(state: string, expectation: string, answer: URLSearchParams, method: AnswerMethod): Promise<Identity>;
 }

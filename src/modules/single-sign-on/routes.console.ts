@@ -1,23 +1,47 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { readBounded } from '../../platform/bounded.ts';
+import { companyNotFound } from '../companies/service.ts';
+import { signInFailures } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
-import { readAnswerForm } from './answer-form.ts';
 import { getConfiguration, putCompanyConfiguration, removeConfiguration, serviceProvider } from './configuration.ts';
+import {
+  answerNotForm,
+  answerTooLarge,
+  invalidSsoCode,
+  providerUnavailable,
+  ssoNotConfigured,
+  unknownState,
+} from './failures.ts';
 import { exchangeCode, finishSignIn, metadataOf, startSignIn } from './service.ts';
 import { configurationInput, configurationView, viewConfiguration } from './views.ts';
 
 const CALLBACK =
-  'Called by the identity provider. Sends the person on to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified`, `user_not_found`, `user_not_active` or `provider_unavailable`. An unknown, used or expired state (RelayState in SAML) is 400.';
+  'Called by the identity provider. Sends the person on to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified`, `user_not_found`, `user_not_active` or `provider_unavailable`.';
 
-/** Neither caches nor the next page may keep the address with the code. */
-const sendOn = (url: string) =>
+/** The address holds the code: neither caches nor the next page may keep it. */
+const redirectTo = (url: string) =>
   new Response(null, {
     status: 302,
     headers: { Location: url, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
   });
 
-const answered = z.string().max(8192).optional();
+/** A SAML response of the largest size that is read, in base64, percent-encoded throughout. */
+const LARGEST_FORM = 1024 * 1024;
+
+/** The fields of the form that a provider has a browser post to us. */
+async function readAnswerForm(request: Request): Promise<URLSearchParams> {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) {
+    throw answerNotForm();
+  }
+  const bytes = await readBounded(request.body, LARGEST_FORM);
+  if (bytes === null) throw answerTooLarge(LARGEST_FORM);
+  return new URLSearchParams(new TextDecoder().decode(bytes));
+}
+
+const parameter = z.string().max(8192).optional();
 
 export const singleSignOnEndpoints = [
   endpoint(
@@ -25,7 +49,8 @@ export const singleSignOnEndpoints = [
       method: 'get',
       path: '/v1/auth/sso/{company_slug}/start',
       access: 'public',
-      summary: 'Begin a sign-in with the company’s identity provider',
+      operationId: 'beginSsoSignIn',
+      summary: "Begin a sign-in with the company's identity provider",
       query: z.object({ redirect_uri: z.string().min(1).max(2048) }),
       returns: ok(
         z.object({
@@ -35,6 +60,7 @@ export const singleSignOnEndpoints = [
           }),
         }),
       ),
+      fails: [companyNotFound, ssoNotConfigured, providerUnavailable],
     },
     async ({ ctx, params, query }) => {
       const { url, exchangeSecret } = await startSignIn(ctx, params.company_slug, query.redirect_uri);
@@ -46,33 +72,45 @@ export const singleSignOnEndpoints = [
       method: 'get',
       path: '/v1/auth/sso/{company_slug}/callback',
       access: 'public',
-      summary: 'Where an OpenID Connect provider answers',
+      operationId: 'completeSsoSignIn',
+      summary: "Complete a sign-in with the identity provider's answer",
       description: CALLBACK,
-      query: z.object({ state: answered, code: answered, iss: answered, error: answered, error_description: answered }),
+      query: z.object({
+        state: parameter,
+        code: parameter,
+        iss: parameter,
+        error: parameter,
+        error_description: parameter,
+      }),
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
+      fails: [companyNotFound, ssoNotConfigured, unknownState, concurrentChange],
     },
     async ({ ctx, params, request }) =>
-      sendOn(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams, 'GET')),
+      redirectTo(await finishSignIn(ctx, params.company_slug, new URL(request.url).searchParams, 'GET')),
   ),
   endpoint(
     {
       method: 'post',
       path: '/v1/auth/sso/{company_slug}/callback',
       access: 'public',
-      summary: 'Where a SAML identity provider answers, or an OpenID Connect provider by form post',
+      operationId: 'completeSsoSignInByForm',
+      summary: "Complete a sign-in with the identity provider's form",
       description: `${CALLBACK} The body is a form (application/x-www-form-urlencoded) with \`SAMLResponse\` and \`RelayState\`, or with \`code\` and \`state\`.`,
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
+      fails: [companyNotFound, ssoNotConfigured, unknownState, answerNotForm, answerTooLarge, concurrentChange],
     },
     async ({ ctx, params, request }) =>
-      sendOn(await finishSignIn(ctx, params.company_slug, await readAnswerForm(request), 'POST')),
+      redirectTo(await finishSignIn(ctx, params.company_slug, await readAnswerForm(request), 'POST')),
   ),
   endpoint(
     {
       method: 'get',
       path: '/v1/auth/sso/{company_slug}/metadata',
       access: 'public',
-      summary: 'Our SAML metadata for the company’s identity provider',
+      operationId: 'getSamlMetadata',
+      summary: 'Get the SAML metadata for the identity provider',
       returns: raw(200, 'An EntityDescriptor.', 'application/samlmetadata+xml'),
+      fails: [companyNotFound, ssoNotConfigured],
     },
     async ({ ctx, params }) =>
       new Response(await metadataOf(ctx, params.company_slug), {
@@ -84,16 +122,18 @@ export const singleSignOnEndpoints = [
       method: 'post',
       path: '/v1/auth/sso/exchange',
       access: 'public',
-      summary: 'Exchange the code of a finished sign-in for a session',
+      operationId: 'exchangeSsoCode',
+      summary: 'Exchange the code of a completed sign-in for a session',
       body: z
         .object({
           code: z.string().min(1),
           exchange_secret: z.string().optional().meta({
-            description: 'As the start of this sign-in answered it: without it, or with another, the code is no good.',
+            description: 'As the begin of this sign-in answered it. Without it the code is not accepted.',
           }),
         })
         .transform(({ code, exchange_secret }) => ({ code, exchangeSecret: exchange_secret })),
       returns: ok(signInResultView),
+      fails: [invalidSsoCode, ...signInFailures],
     },
     async ({ ctx, body }) => viewSignInResult(await exchangeCode(ctx, body)),
   ),
@@ -102,8 +142,10 @@ export const singleSignOnEndpoints = [
       method: 'get',
       path: '/v1/auth/sso/config',
       access: 'company:update_sso',
-      summary: 'The identity provider of the company',
+      operationId: 'getSsoConfiguration',
+      summary: 'Get the configuration of single sign-on',
       returns: ok(configurationView),
+      fails: [ssoNotConfigured],
     },
     async ({ ctx }) => viewConfiguration(await getConfiguration(ctx), serviceProvider(ctx, ctx.actor.companySlug)),
   ),
@@ -113,11 +155,13 @@ export const singleSignOnEndpoints = [
       path: '/v1/auth/sso/config',
       access: 'company:update_sso',
       only: 'administrators',
-      summary: 'Set the identity provider of the company, in place of the one before',
+      operationId: 'replaceSsoConfiguration',
+      summary: 'Replace the configuration of single sign-on',
       description:
-        'Only for the owner and administrators, who are told by mail. Sign-ins under way end. SAML: give the provider `{base_url}/v1/auth/sso/{company_slug}/callback` as assertion consumer service and `{base_url}/v1/auth/sso/{company_slug}/metadata` as entity id.',
+        'The owner and the administrators are told by mail. Sign-ins under way end. SAML: give the provider `{base_url}/v1/auth/sso/{company_slug}/callback` as assertion consumer service and `{base_url}/v1/auth/sso/{company_slug}/metadata` as entity id.',
       body: configurationInput,
       returns: ok(configurationView),
+      fails: [concurrentChange],
     },
     async ({ ctx, body }) =>
       viewConfiguration(await putCompanyConfiguration(ctx, body), serviceProvider(ctx, ctx.actor.companySlug)),
@@ -128,9 +172,11 @@ export const singleSignOnEndpoints = [
       path: '/v1/auth/sso/config',
       access: 'company:update_sso',
       only: 'administrators',
-      summary: 'End single sign-on of the company',
-      description: 'Only for the owner and administrators, who are told by mail.',
+      operationId: 'deleteSsoConfiguration',
+      summary: 'Delete the configuration of single sign-on',
+      description: 'The owner and the administrators are told by mail.',
       returns: noContent,
+      fails: [ssoNotConfigured],
     },
     async ({ ctx }) => removeConfiguration(ctx),
   ),

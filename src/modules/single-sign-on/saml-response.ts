@@ -1,4 +1,4 @@
-import { refused } from './failures.ts';
+import { SignInRefusal } from './failures.ts';
 import { signaturesAreStrong } from './saml-signatures.ts';
 import {
   ASSERTION,
@@ -26,21 +26,24 @@ const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
  * deeper than real ones, without anything that makes parsers read a document differently from each other (document types and
  * their entities, comments, CDATA, processing instructions), for which SAML has no use, and with signatures that rest on
  * accepted algorithms only.
- * @throws Failure `sso.invalid_response`, or an Error when it is not well-formed
+ * @throws Error
  */
 export function readSamlResponse(encoded: string | null): XmlElement {
   if (encoded === null || encoded.length > Math.ceil(LARGEST_XML / 3) * 4 + 4096) {
-    throw refused('invalid_response', 'There is no SAMLResponse, or it is too large.');
+    throw new SignInRefusal('invalid_response', 'There is no SAMLResponse, or it is too large.');
   }
   const xml = decoded(encoded);
   const problem =
     (/<!/.test(xml) && 'a document type, a comment or CDATA') ||
     (/<\?(?!xml\s)/.test(xml) && 'a processing instruction') ||
     (isExcessive(xml) && 'malformed, too many or too deep elements');
-  if (problem) throw refused('invalid_response', `The SAML response has ${problem}.`);
+  if (problem) throw new SignInRefusal('invalid_response', `The SAML response has ${problem}.`);
   const root = parseXml(xml);
   if (!signaturesAreStrong(root)) {
-    throw refused('invalid_response', 'A signature of the SAML response names an algorithm that is not accepted.');
+    throw new SignInRefusal(
+      'invalid_response',
+      'A signature of the SAML response names an algorithm that is not accepted.',
+    );
   }
   return root;
 }
@@ -48,7 +51,7 @@ export function readSamlResponse(encoded: string | null): XmlElement {
 /**
  * Checks what a response says around its assertion (SAML profiles §4.1.4.2, bindings §3.5.5.2): it is meant for this address,
  * answers this request, comes from this provider and reports success.
- * @throws Failure `sso.access_denied` when it does not report success; else an Error
+ * @throws Error
  */
 export function checkResponse(
   root: XmlElement,
@@ -58,7 +61,7 @@ export function checkResponse(
     throw new Error('This is no response of SAML 2.0.');
   }
   const status = attribute(onlyChild(onlyChild(root, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode'), 'Value');
-  if (status !== SUCCESS) throw refused('access_denied', new Error(`The provider reports ${status}.`));
+  if (status !== SUCCESS) throw new SignInRefusal('access_denied', new Error(`The provider reports ${status}.`));
   if (attribute(root, 'InResponseTo') !== expected.requestId) throw new Error('The response answers another request.');
   // Where it was sent and who from may be left out of a response that is not itself signed: its assertion says both.
   const isSigned = children(root, SIGNATURES, 'Signature').length > 0;
@@ -82,7 +85,7 @@ function decoded(encoded: string): string {
       Uint8Array.fromBase64(encoded.replaceAll(/\s/g, '')),
     );
   } catch {
-    throw refused('invalid_response', 'The SAMLResponse is not base64 of UTF-8.');
+    throw new SignInRefusal('invalid_response', 'The SAMLResponse is not base64 of UTF-8.');
   }
 }
 

@@ -10,16 +10,16 @@ export const selectConfiguration = (db: ControlDb, companyId: string) =>
 
 /**
  * Stores the configuration of a company, in place of the one before.
- * @param keeps whether its secret is that of the one before: then nothing is stored where that has another one by now
+ * @param keepsSecret whether it has the secret of the one before: then nothing is stored if that was changed since
  */
-export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Configuration, keeps: boolean) =>
+export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Configuration, keepsSecret: boolean) =>
   db
     .insert(ssoConfigurations)
     .values({ ...record, createdAt })
     .onConflictDoUpdate({
       target: ssoConfigurations.companyId,
       set: record,
-      ...(keeps &&
+      ...(keepsSecret &&
         record.clientSecret !== null && { setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret) }),
     })
     .returning();
@@ -27,23 +27,23 @@ export const putConfiguration = (db: ControlDb, { createdAt, ...record }: Config
 export const deleteConfiguration = (db: ControlDb, companyId: string) =>
   db.delete(ssoConfigurations).where(eq(ssoConfigurations.companyId, companyId));
 
-/** Configurations whose client secret does not begin with `prefix`: it is encrypted under an older key. */
-export const selectConfigurationsNotUnder = (db: ControlDb, prefix: string, limit: number) =>
+/** Configurations whose client secret is encrypted under an older key: it does not begin with `prefix`. */
+export const selectConfigurationsUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
   db
     .select({ companyId: ssoConfigurations.companyId, clientSecret: ssoConfigurations.clientSecret })
     .from(ssoConfigurations)
     .where(notLike(ssoConfigurations.clientSecret, `${prefix}%`))
     .limit(limit);
 
-/** Puts the same secret under another key in the place of the company's, unless that has changed. */
-export const renewClientSecret = (
+/** Stores the client secret as encrypted under another key, unless it was changed since it was read. */
+export const replaceClientSecret = (
   db: ControlDb,
   old: Pick<Configuration, 'companyId' | 'clientSecret'>,
-  renewed: string | null,
+  secret: string | null,
 ) =>
   db
     .update(ssoConfigurations)
-    .set({ clientSecret: renewed })
+    .set({ clientSecret: secret })
     .where(
       and(
         eq(ssoConfigurations.companyId, old.companyId),
@@ -51,7 +51,7 @@ export const renewClientSecret = (
       ),
     );
 
-/** Ends what is under way with the provider that a company had: sign-ins and codes not yet exchanged. */
+/** Ends the company's sign-ins under way, and its codes that are not exchanged yet. */
 export const endPending = (db: ControlDb, companyId: string) =>
   [
     db.delete(ssoLogins).where(eq(ssoLogins.companyId, companyId)),
@@ -61,8 +61,8 @@ export const endPending = (db: ControlDb, companyId: string) =>
 export const insertLogin = (db: ControlDb, record: typeof ssoLogins.$inferInsert) =>
   db.insert(ssoLogins).values(record);
 
-/** Takes a sign-in that is under way, so that nobody takes it again. */
-export const takeLogin = (db: ControlDb, companyId: string, stateDigest: string, now: number) =>
+/** Deletes a sign-in that is under way and returns it, so that it can be finished only once. */
+export const consumeLogin = (db: ControlDb, companyId: string, stateDigest: string, now: number) =>
   db
     .delete(ssoLogins)
     .where(
@@ -75,11 +75,8 @@ export const insertAssertion = (db: ControlDb, record: typeof ssoAssertions.$inf
 
 export const insertCode = (db: ControlDb, record: typeof ssoCodes.$inferInsert) => db.insert(ssoCodes).values(record);
 
-/**
- * Takes a code, so that nobody takes it again, for the client that began its sign-in. The code itself says which company it
- * belongs to.
- */
-export const takeCode = (db: ControlDb, digests: { code: string; exchange: string }, now: number) =>
+/** Deletes a code and returns it, so that it can be exchanged only once, by the client that began its sign-in. */
+export const consumeCode = (db: ControlDb, digests: { code: string; exchange: string }, now: number) =>
   db
     .delete(ssoCodes)
     .where(
@@ -91,7 +88,7 @@ export const takeCode = (db: ControlDb, digests: { code: string; exchange: strin
     )
     .returning();
 
-/** What has expired, of every company. */
+/** Deletes what has expired, of every company. */
 export const deleteExpired = (db: ControlDb, now: number) =>
   [
     db.delete(ssoLogins).where(lte(ssoLogins.expiresAt, now)),

@@ -1,18 +1,21 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** Whatever is wrong with the token, whoever sends it learns no more. */
-export const invalidSocialToken = () =>
-  new Failure('unauthenticated', 'social.invalid_token', {
-    message: 'The token is not a valid ID token of a provider of this company, or its email is not verified.',
-  });
+/** Whoever sends a wrong token learns no more of what is wrong with it. */
+export const invalidSocialToken = defineFailure('social.invalid_token', {
+  kind: 'unauthenticated',
+  detail: { message: 'The token is not a valid ID token of a provider of this company, or its email is not verified.' },
+  says: { console: 'INVALID_SOCIAL_TOKEN' },
+});
 
-/** Somebody else has this address at the provider now, or the person comes by another provider. */
-export const anotherIdentity = () =>
-  new Failure('forbidden', 'social.another_identity', {
-    message: 'This user signed in with another identity before. An administrator can lift that.',
-  });
+/** The address belongs to somebody else at the provider now, or the person comes by another provider. */
+export const anotherIdentity = defineFailure('social.another_identity', {
+  kind: 'forbidden',
+  detail: { message: 'This user signed in with another identity before. An administrator can remove that identity.' },
+  says: { console: 'FORBIDDEN' },
+});
 
-export const keysNotRight = () =>
-  new Failure('unavailable', 'social.keys_not_right', {
-    message: 'The keys of the identity provider could not be read.',
-  });
+export const providerKeysUnreadable = defineFailure('social.provider_keys_unreadable', {
+  kind: 'unavailable',
+  detail: { message: 'The keys of the identity provider could not be read.' },
+  says: { console: 'SERVICE_UNAVAILABLE' },
+});

@@ -6,7 +6,7 @@ import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { logError } from '../../platform/log.ts';
 import { discover } from '../../platform/openid.ts';
 import { outboundFetch } from '../../platform/outbound.ts';
-import { invalidSocialToken, keysNotRight } from './failures.ts';
+import { invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import type { SocialProvider } from './store.ts';
 
 /** Signatures of a private key only: with HS256 the public key could be taken for the secret. */
@@ -17,7 +17,7 @@ export const OLDEST_TOKEN_SECONDS = 600;
 const LONGEST_SUBJECT = 255;
 const MOST_KEY_SETS = 200;
 
-/** What jose says of a key set that it could not read, and not of the token. */
+/** Codes of errors about the key set; all others of jose are about the token. */
 const PROVIDER_ERRORS = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
@@ -25,19 +25,15 @@ type KeySet = ReturnType<typeof createRemoteJWKSet>;
 /** Key sets by address: jose reads them again when they are ten minutes old or a key is missing, at most twice a minute. */
 const keySets = new RecentlyUsed<string, KeySet>(MOST_KEY_SETS);
 
-/** What an ID token says of whom it was issued for. */
 export interface IdTokenClaims {
   issuer: string;
   subject: string;
-  /** As the provider gives it. */
+  /** As the provider gives it, not validated. */
   email: unknown;
   isEmailVerified: boolean;
 }
 
-/**
- * The claims of an ID token that one of the providers issued to the client we expect.
- * @throws Failure `social.invalid_token`, or of kind unavailable when the provider is down or publishes no good keys
- */
+/** The claims of an ID token that one of the providers issued to the client we expect. */
 export async function verifyIdToken(ctx: Context, providers: SocialProvider[], token: string): Promise<IdTokenClaims> {
   try {
     const provider = issuedBy(providers, readJwt(token).claims);
@@ -65,7 +61,7 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
     if (error instanceof Failure) throw error;
     if (error instanceof errors.JOSEError && !PROVIDER_ERRORS.has(error.code)) throw invalidSocialToken();
     logError('social_keys_failed', error, { issuer: readJwt(token).claims.iss });
-    throw keysNotRight();
+    throw providerKeysUnreadable();
   }
 }
 

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { noContent, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { openIdFailures } from '../../platform/openid.ts';
+import { companyNotFound } from '../companies/service.ts';
+import { signInFailures, ssoRequired } from '../sign-in/service.ts';
 import { signInResultView, viewSignInResult } from '../sign-in/views.ts';
+import { userNotFound } from '../users/service.ts';
+import { anotherIdentity, invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import {
+  deleteUserIdentity,
   getSocialProviders,
-  liftIdentities,
   putSocialProviders,
   type SocialProvider,
   signInWithIdToken,
@@ -50,11 +55,21 @@ export const socialSignInEndpoints = [
       method: 'post',
       path: '/v1/auth/social',
       access: 'public',
-      summary: 'Sign in with an ID token of an external identity provider',
+      operationId: 'signInWithIdToken',
+      summary: 'Sign in with an ID token of an identity provider',
       description:
-        'The token is an OpenID Connect ID token of a provider configured for the company. Issued at most ten minutes ago, it works once. Its email must be verified, and that of a user; the first sign-in pins `iss` and `sub` to them, and another identity with the same email is refused.',
+        'The token is an OpenID Connect ID token of a provider configured for the company. It must be issued at most ten minutes ago, and works once. Its email must be verified and belong to a user. The first sign-in pins `iss` and `sub` to the user; another identity with the same email is then refused.',
       body: tokenInput,
       returns: ok(signInResultView),
+      fails: [
+        companyNotFound,
+        invalidSocialToken,
+        anotherIdentity,
+        ssoRequired,
+        ...signInFailures,
+        providerKeysUnreadable,
+        ...openIdFailures,
+      ],
     },
     async ({ ctx, body }) => viewSignInResult(await signInWithIdToken(ctx, body)),
   ),
@@ -63,8 +78,10 @@ export const socialSignInEndpoints = [
       method: 'get',
       path: '/v1/auth/social/config',
       access: 'company:update_sso',
-      summary: 'The providers whose tokens are accepted',
+      operationId: 'getSocialProviders',
+      summary: 'Get the providers whose ID tokens are accepted',
       returns: ok(socialConfiguration),
+      fails: [],
     },
     async ({ ctx }) => viewConfiguration(await getSocialProviders(ctx)),
   ),
@@ -74,10 +91,12 @@ export const socialSignInEndpoints = [
       path: '/v1/auth/social/config',
       access: 'company:update_sso',
       only: 'administrators',
-      summary: 'Set the providers whose tokens are accepted, in place of those before',
-      description: 'Only for the owner and administrators, who are told by mail.',
+      operationId: 'replaceSocialProviders',
+      summary: 'Replace the providers whose ID tokens are accepted',
+      description: 'The owner and the administrators are told by mail.',
       body: configurationInput,
       returns: ok(socialConfiguration),
+      fails: [],
     },
     async ({ ctx, body }) => viewConfiguration(await putSocialProviders(ctx, body)),
   ),
@@ -86,10 +105,12 @@ export const socialSignInEndpoints = [
       method: 'delete',
       path: '/v1/users/{id}/identities',
       access: 'users:update',
-      summary: 'Forget the identity that a user signed in with',
-      description: 'The next social sign-in with the user’s email pins `iss` and `sub` anew.',
+      operationId: 'deleteUserIdentity',
+      summary: "Delete a user's pinned identity",
+      description: 'The next social sign-in with the user’s email pins `iss` and `sub` again.',
       returns: noContent,
+      fails: [userNotFound],
     },
-    async ({ ctx, params }) => liftIdentities(ctx, params.id),
+    async ({ ctx, params }) => deleteUserIdentity(ctx, params.id),
   ),
 ];

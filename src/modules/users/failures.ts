@@ -1,8 +1,15 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure, Failure } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or the one of a body */
-export const userNotFound = (field: 'id' | 'principal_id' | 'principal.id' = 'id') =>
-  new Failure('missing', 'user.not_found', { message: 'There is no such user.', field, reason: 'not_found' });
+/** @param field the field that names it: `id` of the path, or the one of a body */
+export const userNotFound = defineFailure('user.not_found', {
+  kind: 'missing',
+  detail: (field: 'id' | 'principal_id' | 'principal.id' = 'id') => ({
+    message: 'There is no such user.',
+    field,
+    reason: 'not_found',
+  }),
+  says: { organization: 'NotFound', console: 'USER_NOT_FOUND', sharing: 'NOT_FOUND' },
+});
 
 export const userAlreadyDeleted = () =>
   new Failure('missing', 'user.already_deleted', {
@@ -11,12 +18,11 @@ export const userAlreadyDeleted = () =>
     reason: 'already_deleted',
   });
 
-export const emailTaken = () =>
-  new Failure('conflict', 'user.email_taken', {
-    message: 'A user of this email exists already.',
-    field: 'email',
-    reason: 'taken',
-  });
+export const emailTaken = defineFailure('user.email_taken', {
+  kind: 'conflict',
+  detail: { message: 'A user of this email exists already.', field: 'email', reason: 'taken' },
+  says: { organization: 'AlreadyExists', console: { status: 400, code: 'USER_EMAIL_DUPLICATE' } },
+});
 
 export const ownerCannotBeDeleted = () =>
   new Failure('conflict', 'user.owner_not_deletable', {

@@ -1,0 +1,85 @@
+import { isAdministrator } from '../../access/evaluation.ts';
+import { requireMayGrant } from '../../access/grants.ts';
+import { accessReads, accessSources } from '../../access/sources.ts';
+import type { UserContext } from '../../context.ts';
+import { changes, commit } from '../../db/client.ts';
+import { selectUser, userNotFound } from '../users/service.ts';
+import { newBackupCodes } from './backup-codes.ts';
+import { noSecondFactor, ownersSecondFactor, ownSecondFactor, secondFactorNotEnabled } from './failures.ts';
+import { type Reauthentication, withReauthentication } from './reauthentication.ts';
+import {
+  addBackupCodes,
+  deleteOtherBackupCodes,
+  deleteRemains,
+  removeFactor,
+  type SecondFactor,
+  selectFactor,
+} from './second-factor-store.ts';
+import { prepareConsequences } from './security-mails.ts';
+
+/** Disables the caller's second factor. */
+export async function disableSecondFactor(ctx: UserContext, reauthentication: Reauthentication): Promise<void> {
+  const factor = await enabledFactor(ctx);
+  await withReauthentication(ctx, factor, reauthentication, async (proof) => {
+    const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
+    const results = await commit(ctx.db, {
+      proof,
+      ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: true }),
+      ...consequences.statements,
+      remains: deleteRemains(ctx.db, factor),
+    });
+    if (changes(results.disable) === 0) return undefined;
+    consequences.send();
+    return true;
+  });
+}
+
+/** Replaces the caller's backup codes: the old ones stop working. */
+export async function replaceBackupCodes(ctx: UserContext, reauthentication: Reauthentication): Promise<string[]> {
+  const factor = await enabledFactor(ctx);
+  return withReauthentication(ctx, factor, reauthentication, async (proof) => {
+    const { codes, stored } = await newBackupCodes(ctx, factor.id);
+    const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
+    const results = await commit(ctx.db, {
+      proof,
+      ...addBackupCodes(ctx.db, factor, stored),
+      ...consequences.statements,
+      old: deleteOtherBackupCodes(ctx.db, factor, stored),
+    });
+    if (changes(results.user) === 0) return undefined;
+    consequences.send();
+    return codes;
+  });
+}
+
+/**
+ * Removes the second factor of another user, who has lost it. That of a user who may do more than the caller stays: without
+ * it the caller would be a step nearer to that user's access.
+ */
+export async function resetSecondFactor(ctx: UserContext, userId: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  if (userId === ctx.actor.id) throw ownSecondFactor();
+  const [[user], [factor], ...access] = await ctx.db.batch([
+    selectUser(ctx.db, companyId, userId),
+    selectFactor(ctx.db, companyId, userId),
+    ...accessReads(ctx.db, { companyId, principalType: 'user', principalId: userId }),
+  ]);
+  if (!user) throw userNotFound();
+  if (user.isOwner && !isAdministrator(ctx.actor.access)) throw ownersSecondFactor();
+  requireMayGrant(ctx.actor, accessSources(companyId, user.isOwner, access));
+  if (!factor) throw noSecondFactor();
+  const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
+  const results = await commit(ctx.db, {
+    ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: false }),
+    ...consequences.statements,
+    remains: deleteRemains(ctx.db, factor),
+  });
+  if (changes(results.disable) === 0) throw noSecondFactor();
+  consequences.send();
+}
+
+async function enabledFactor({ db, actor }: UserContext): Promise<SecondFactor> {
+  const [factor] = await selectFactor(db, actor.companyId, actor.id);
+  if (!factor || factor.confirmedAt === null) throw secondFactorNotEnabled();
+  return factor;
+}
