@@ -6,17 +6,18 @@ import { beginInference, feed, finish, type InferenceState, type TableColumn, ta
 import type { JobProgress, Source, WorkedJob } from './job.ts';
 import { JobProblem, Superseded, tableGone } from './problems.ts';
 import { bytesOf, type StoredFile } from './receive.ts';
-import { type Item, itemsOf, nextUnprepared, prepareOn, textsOf } from './sources.ts';
-import * as store from './store.ts';
-import { nowOf, record, type Turn, takeTurn } from './work.ts';
+import { type Item, itemsOf, nextUnprepared, prepareItem, textsOf } from './sources.ts';
+
+import { isoNow, saveProgress, type Work, workOnJob } from './work.ts';
+import { finishAnalysis } from './work-store.ts';
 
 /**
- * Which analysis a state belongs to: to be counted up whenever members of the state, or of what it holds, change. An
- * analysis that an earlier version of the program began starts over: its state means nothing to this one.
+ * The version of {@link AnalysisState}: count it up whenever a field of the state, or of what it holds, changes. An
+ * analysis that an earlier version of the program has begun then starts over.
  */
 const ANALYSIS = 3;
 
-/** Where an analysis stands: what there is to read, the texts read to their end, and the one being read. */
+/** How far an analysis has come: what there is to read, the texts that are read, and the one being read. */
 interface AnalysisState {
   analysis: typeof ANALYSIS;
   items: Item[];
@@ -25,29 +26,29 @@ interface AnalysisState {
 }
 
 /**
- * Makes texts of a job's files, where they are not, then reads them; at most about `UPLOAD_MESSAGE_BYTES` of either.
- * When all are read, infers their schema.
+ * Converts a job's files to texts and reads these, about `UPLOAD_MESSAGE_BYTES` of either. When all are read, infers
+ * their schema.
  */
 export async function analyseUpload(ctx: CompanyContext, jobId: string): Promise<void> {
-  await takeTurn(ctx, { type: 'upload.analyse', jobId }, 'analisando', analyse);
+  await workOnJob(ctx, { type: 'upload.analyse', jobId }, 'analisando', analyse);
 }
 
-async function analyse(turn: Turn<AnalysisState>): Promise<boolean> {
-  const { ctx, job } = turn;
-  let state = job.state?.analysis === ANALYSIS ? job.state : beginningOf(job.files);
-  for (let worked = 0; !isRead(state); ) {
-    if (worked >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
-    const next = await (nextUnprepared(state.items) < 0 ? readOn(ctx, state) : prepare(ctx, job.id, state));
-    worked += next.bytes;
+async function analyse(work: Work<AnalysisState>): Promise<boolean> {
+  const { ctx, job } = work;
+  let state = job.state?.analysis === ANALYSIS ? job.state : newState(job.files);
+  for (let bytes = 0; !isRead(state); ) {
+    if (bytes >= ctx.config.UPLOAD_MESSAGE_BYTES) return true;
+    const next = await (nextUnprepared(state.items) < 0 ? readNextBlock(ctx, state) : prepareNext(ctx, job.id, state));
+    bytes += next.bytes;
     state = next.state;
-    await record(turn, state, progressOf(job, state));
+    await saveProgress(work, state, progressOf(job, state));
     job.step += 1;
   }
-  await settle(turn, state);
+  await saveSchema(work, state);
   return false;
 }
 
-const beginningOf = (files: StoredFile[]): AnalysisState => ({
+const newState = (files: StoredFile[]): AnalysisState => ({
   analysis: ANALYSIS,
   items: itemsOf(files),
   finished: [],
@@ -57,17 +58,18 @@ const beginningOf = (files: StoredFile[]): AnalysisState => ({
 const isRead = ({ items, finished }: AnalysisState): boolean =>
   nextUnprepared(items) < 0 && finished.length === items.length;
 
+/** The state after some work, and the bytes that it took. */
 interface Worked {
   state: AnalysisState;
   bytes: number;
 }
 
-async function prepare(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<Worked> {
-  const { items, bytes } = await prepareOn(ctx, jobId, state.items, nextUnprepared(state.items));
+async function prepareNext(ctx: CompanyContext, jobId: string, state: AnalysisState): Promise<Worked> {
+  const { items, bytes } = await prepareItem(ctx, jobId, state.items, nextUnprepared(state.items));
   return { state: { ...state, items }, bytes };
 }
 
-async function readOn(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
+async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promise<Worked> {
   const { items, finished, reading } = before;
   const source = textsOf(items)[finished.length] as Source;
   const from = reading ?? beginInference({ fileName: source.name, sheet: source.sheet });
@@ -79,12 +81,12 @@ async function readOn(ctx: CompanyContext, before: AnalysisState): Promise<Worke
   return { state, bytes: block.bytes.length };
 }
 
-async function settle(turn: Turn<AnalysisState>, state: AnalysisState): Promise<void> {
-  const { ctx, database, job } = turn;
-  const { schema, files, found } = finish(state.finished, await columnsOfTable(turn));
+async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Promise<void> {
+  const { ctx, database, job } = work;
+  const { schema, files, found } = finish(state.finished, await columnsOfTable(work));
   const texts = textsOf(state.items);
   const [file] = job.files;
-  // Many texts of one file are one archive, whose name says what they are together.
+  // Several texts of one file come from an archive, whose name says what they are together.
   if (file && job.files.length < texts.length) schema.suggested_table_name = tableName(file.original_name);
   const progress: JobProgress = {
     ...progressOf(job, state),
@@ -93,11 +95,11 @@ async function settle(turn: Turn<AnalysisState>, state: AnalysisState): Promise<
   };
   const key = { id: job.id, companyId: job.companyId };
   const outcome = { schema, reading: { sources: texts, files, found }, progress };
-  if (!(await store.finishAnalysis(database, key, job.step, outcome, nowOf(ctx)))) throw new Superseded();
+  if (!(await finishAnalysis(database, key, job.step, outcome, isoNow(ctx)))) throw new Superseded();
 }
 
-/** The columns of the table that the job's rows go into, where it exists. They do not change while the job is active. */
-async function columnsOfTable({ ctx, job }: Turn<AnalysisState>): Promise<TableColumn[] | undefined> {
+/** The columns of the existing table that the rows go into. They do not change while the job is active. */
+async function columnsOfTable({ ctx, job }: Work<AnalysisState>): Promise<TableColumn[] | undefined> {
   if (job.userTableId === null) return undefined;
   try {
     return (await getTable(ctx, job.userTableId)).columns;
@@ -108,7 +110,7 @@ async function columnsOfTable({ ctx, job }: Turn<AnalysisState>): Promise<TableC
 
 function progressOf(job: WorkedJob<AnalysisState>, { items, finished, reading }: AnalysisState): JobProgress {
   const all = reading ? [...finished, reading] : finished;
-  // Before the files are texts, nobody knows how long these will be.
+  // How long the texts will be is not known before.
   const texts = nextUnprepared(items) < 0 ? textsOf(items) : null;
   return {
     rows_processed: all.reduce((rows, file) => rows + file.rows, 0),

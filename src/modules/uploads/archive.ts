@@ -1,23 +1,23 @@
 import type { ZipEntry } from '../../formats/zip/directory.ts';
 import * as problems from './problems.ts';
 
-/** Files in an archive are at most so many. */
+/** At most so many files of an archive are loaded. */
 export const MAX_ENTRIES = 50;
-/** Of all files of an archive together, unpacked. */
+/** The most that all of them together may unpack to. */
 export const MAX_UNPACKED_BYTES = 1024 * 1024 * 1024;
-/** Text shrinks to a tenth; what shrinks to less than this share and is large is made to harm. */
+/** Text shrinks to a tenth; what is large and shrinks to less than this share is a bomb. */
 export const MAX_RATIO = 200;
 const RATIO_FROM_BYTES = 50 * 1024 * 1024;
 const READABLE = ['.csv', '.xlsx', '.xls'];
 
 /**
- * The files of an archive that are loaded: folders, hidden files, what macOS adds, and files of other types are passed
- * over. Sizes are what the archive claims; unpacking holds it to them.
+ * The files of an archive that are loaded: not folders, hidden files, what macOS adds, and files of other types. Sizes
+ * are what the archive claims; unpacking fails when they are wrong.
  * @param size of the archive in bytes
- * @throws JobProblem for archives that are too much, encrypted, nested or made to harm, or have no file to load
+ * @throws JobProblem for archives that are too large, encrypted, nested or bombs, or have no file to load
  */
 export function chooseEntries(archive: string, size: number, entries: ZipEntry[]): ZipEntry[] {
-  const files = entries.filter(({ name }) => !isPassedOver(name));
+  const files = entries.filter(({ name }) => !isIgnored(name));
   const escaping = files.find(({ name }) => name.split('/').includes('..'));
   if (escaping) throw new problems.JobProblem(problems.archiveWithUnsafeName(archive));
   if (files.some(({ name }) => hasExtension(name, ['.zip'])))
@@ -35,7 +35,7 @@ export function chooseEntries(archive: string, size: number, entries: ZipEntry[]
   return chosen;
 }
 
-function isPassedOver(name: string): boolean {
+function isIgnored(name: string): boolean {
   const parts = name.split('/');
   const base = parts.at(-1) ?? '';
   return (

@@ -3,22 +3,22 @@ import type { Source } from './job.ts';
 import { fileMissing, JobProblem } from './problems.ts';
 import { readSegments } from './segments.ts';
 
-/** How much of a text is read, worked on and recorded at a time. One COPY of so much is as fast as a single big one. */
+/** So much of a text is read, processed and saved at a time. COPY of so much is as fast as of the whole. */
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
-/** A stretch of a text. */
+/** A block of a text. */
 export interface TextBlock {
   bytes: Uint8Array;
   /** The text ends with it. */
   last: boolean;
 }
 
-/** The usual size of a block: what a message may work through, if that is less. */
+/** The usual size of a block: not more than one message may process. */
 export const blockBytes = ({ UPLOAD_MESSAGE_BYTES }: Config): number => Math.min(BLOCK_BYTES, UPLOAD_MESSAGE_BYTES);
 
 /**
- * The bytes of a text from `offset` on, `size` of them unless it ends before.
- * @throws JobProblem when it is gone
+ * Reads `size` bytes of a text from `offset` on; fewer where it ends.
+ * @throws JobProblem when the text is gone
  */
 export async function readBlock(
   bucket: R2Bucket,

@@ -6,65 +6,64 @@ import { type LoadPlan, nextChunk, type Position, planLoad, shown, type ZoneEdge
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
 
-/** Where a load stands. */
+/** How far a load has come; stored with its job. */
 export interface LoadState {
-  /** The table to be, and the name of the staging table. */
+  /** The id of the table to be; its staging table is named by it. */
   table_id: string;
-  /** The file being loaded; as many as there are when all are. */
+  /** The place of the file that is being loaded; the number of files when all are. */
   file: number;
-  /** Where in it the next row starts; null at its first. */
+  /** Where in that file the next row starts; null before its first. */
   position: Position | null;
   /** Rows loaded so far, of all files. */
   rows: number;
 }
 
-/** Rows on their way from a file to Postgres: a stretch of the file as COPY takes it. */
+/** Whole rows of a file, in the form in which COPY takes them. */
 export interface Chunk {
   plan: LoadPlan;
-  /** Where it starts in its file, and the bytes of the file from there on. */
+  /** Where the rows start in the file, and its bytes from there on; `last` when these reach its end. */
   from: Position;
   block: Uint8Array;
   last: boolean;
-  /** Bytes of the file that it stands for, and what of them goes to COPY. */
+  /** Bytes of the file that the rows take, and what of them goes to COPY. */
   bytes: number;
   data: Uint8Array;
   rows: number;
-  /** Where the load stands after it. */
+  /** The state of the load after them. */
   after: LoadState;
 }
 
-/** What inference left for the load of an analysed job. */
-export function readingOf({ reading }: WorkedJob<unknown>): Reading {
-  if (!reading) throw new Error('a job that loads was analysed');
+/** How the files of a job are read; there once it is analysed. */
+export function requireReading({ reading }: WorkedJob<unknown>): Reading {
+  if (!reading) throw new Error('the job is not analysed');
   return reading;
 }
 
-/** What was confirmed for a job that loads. */
-export function confirmedOf({ confirmedSchema }: WorkedJob<unknown>): ConfirmedSchema {
-  if (!confirmedSchema) throw new Error('a job that loads was confirmed');
+export function requireConfirmed({ confirmedSchema }: WorkedJob<unknown>): ConfirmedSchema {
+  if (!confirmedSchema) throw new Error('the job is not confirmed');
   return confirmedSchema;
 }
 
-/** The columns that get values from the files. */
+/** The confirmed columns that are filled from the files. */
 export const loadedColumns = (job: WorkedJob<unknown>): (ConfirmedColumn & { source_index: number })[] =>
-  confirmedOf(job).columns.flatMap((column) => {
+  requireConfirmed(job).columns.flatMap((column) => {
     const { source_index } = column;
     return source_index === null ? [] : [{ ...column, source_index }];
   });
 
-/** How each file of a confirmed job is loaded. @param zone the time zone that was confirmed, where it is not UTC */
-export function plansOf(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {
-  const { found, files } = readingOf(job);
+/** How each file of a confirmed job is loaded. @param zone the edges of the confirmed time zone, where they matter */
+export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): LoadPlan[] {
+  const { found, files } = requireReading(job);
   const columns = loadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
     const inferred = found[source];
-    if (!inferred) throw new Error('a confirmed column has no column in the files');
+    if (!inferred) throw new Error('a confirmed column is not in the files');
     return { name, type, nullable, source, inferredType: inferred.type, hasNulls: inferred.nullable };
   });
   return files.map((file) => planLoad(file, columns, zone));
 }
 
-/** The chunk that comes next, or null when all files are loaded. */
-export async function prepareChunk(
+/** Reads the next chunk; null when all files are loaded. */
+export async function readChunk(
   { files, config }: Pick<CompanyContext, 'files' | 'config'>,
   job: WorkedJob<LoadState>,
   plans: LoadPlan[],
@@ -77,24 +76,24 @@ export async function prepareChunk(
     position = null;
     plan = plans[file];
   }
-  const source = readingOf(job).sources[file];
+  const source = requireReading(job).sources[file];
   if (!plan || !source) return null;
   const from = position ?? plan.start;
   for (let size = blockBytes(config); ; ) {
     const { bytes: block, last } = await readBlock(files, source, from.offset, Math.min(size, plan.end - from.offset));
-    const taken = nextChunk(plan, from, block, last);
-    if (taken.position.offset > from.offset) {
-      const { data, rows } = taken;
-      const after = { table_id: state.table_id, file, position: taken.position, rows: state.rows + rows };
-      const bytes = taken.position.offset - from.offset;
+    const chunk = nextChunk(plan, from, block, last);
+    if (chunk.position.offset > from.offset) {
+      const { data, rows } = chunk;
+      const after = { table_id: state.table_id, file, position: chunk.position, rows: state.rows + rows };
+      const bytes = chunk.position.offset - from.offset;
       return { plan, from, block, last, bytes, data, rows, after };
     }
-    if (taken.wants <= size) throw new Error('a block holds no row and no larger one is asked for');
-    size = taken.wants;
+    if (chunk.wants <= size) throw new Error('a block holds no whole row, and no larger one is wanted');
+    size = chunk.wants;
   }
 }
 
-/** The COPY that enters a chunk, after the settings under which its values are read rightly. */
+/** The COPY of a chunk, after the settings under which Postgres reads its dates as they are meant. */
 export function copyStatements(table: string, { plan }: Chunk, timeZone: string | null): string[] {
   return [
     `SET LOCAL DateStyle = ${literal(plan.dateStyle)}`,
@@ -104,15 +103,15 @@ export function copyStatements(table: string, { plan }: Chunk, timeZone: string 
 }
 
 /**
- * Reads a chunk that Postgres refused as strictly ourselves.
- * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the value, if there is one
+ * Converts a chunk that Postgres refused by our own, stricter rules.
+ * @throws InferenceError `VALUE_DOES_NOT_FIT` naming the first value that does not fit, if there is one
  */
-export function findMisfit({ plan, from, block, last }: Chunk): void {
+export function findMisfitValue({ plan, from, block, last }: Chunk): void {
   nextChunk({ ...plan, mode: 'convert' }, from, block, last);
 }
 
-/** What Postgres says of a chunk it refused: `COPY "table", line 12, column price: "abc"`. */
-export function refusalOf({ plan, from }: Chunk, error: PostgresError): JobProblem {
+/** The problem that Postgres's error names (`COPY "table", line 12, column price: "abc"`), by the lines of the file. */
+export function wordRefusal({ plan, from }: Chunk, error: PostgresError): JobProblem {
   const [, line, column, value] = /, line (\d+)(?:, column ([^:]+): "(.*)")?/s.exec(error.where ?? '') ?? [];
   const where = {
     line: from.line + Number(line ?? 1) - 1,

@@ -4,13 +4,13 @@ import type { FileReading, FoundColumn, InferredSchema } from './inference/index
 import type { StoredFile } from './receive.ts';
 import type { Segment } from './segments.ts';
 
-/** Where a job stands; the first four are not ended. */
+/** The status of a job; the first four are those of an active one. */
 export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';
 
-/** What the rows do to the table: make it, join its rows, take their place. */
+/** What the rows do to the table: create it, join its rows, or replace them. */
 export type UploadMode = 'create' | 'append' | 'replace';
 
-/** How far the present phase is, in rows and bytes of all files. The total of rows is null until it is known. */
+/** The progress of the present phase, in rows and bytes of all files. The total of rows is null until it is known. */
 export interface JobProgress {
   rows_processed: number;
   rows_total: number | null;
@@ -18,7 +18,7 @@ export interface JobProgress {
   bytes_total: number;
 }
 
-/** Why a job failed. `message` is Portuguese; the rest says where, as far as there is a place. */
+/** Why a job failed. `message` is a sentence in Portuguese; the rest says where, if there is a place. */
 export interface JobError {
   code: string;
   message: string;
@@ -31,7 +31,7 @@ export interface JobError {
 }
 
 const isTimeZone = (zone: string): boolean => {
-  // Offsets such as +03:00 are zones to some, and the opposite to Postgres.
+  // `+03:00` is a zone to JavaScript, and one to the west in Postgres.
   if (!/^[A-Za-z]/.test(zone)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone });
@@ -41,7 +41,7 @@ const isTimeZone = (zone: string): boolean => {
   }
 };
 
-/** A column as a person confirms it: what to call it, its type, and which column of the files it is. */
+/** A column as a person confirms it: its name, its type, and which column of the files it is. */
 export const confirmedColumn = column
   .extend({
     source_index: z.number().int().nonnegative().nullable().optional().meta({
@@ -57,7 +57,7 @@ export const confirmation = z.object({
     .string()
     .optional()
     .meta({
-      description: 'The name of the new table, as in creating one by hand. Not looked at when the table exists.',
+      description: 'The name of the new table, as in creating one by hand. Ignored when the table exists.',
       examples: ['sales_2024'],
     }),
   columns: columnList(confirmedColumn),
@@ -71,7 +71,7 @@ export const confirmation = z.object({
 
 export type Confirmation = z.output<typeof confirmation>;
 
-/** What was confirmed, each column tied to its column in the files. */
+/** The confirmed table, each column matched with one of the files. */
 export interface ConfirmedSchema {
   display_name: string;
   columns: ConfirmedColumn[];
@@ -81,20 +81,20 @@ export interface ConfirmedSchema {
 /** `source_index` is null for a column of an existing table that the files do not fill. */
 export type ConfirmedColumn = Omit<z.output<typeof confirmedColumn>, 'source_index'> & { source_index: number | null };
 
-/** A text that is read for a job: an uploaded file, or what was made of one. */
+/** A text that is read for a job: an uploaded file, or what one was converted to. */
 export interface Source {
-  /** As people know it. */
+  /** The name that people know it by. */
   name: string;
-  /** Where it lies in R2, one piece after another. */
+  /** Its pieces in R2, in their order. */
   segments: Segment[];
   size_bytes: number;
   /** It was made of a workbook's sheet: one line a row, typed values without quotes. */
   sheet: boolean;
 }
 
-/** What inference leaves for the load. */
+/** What inference found out for the load. */
 export interface Reading {
-  /** In the order of their rows. */
+  /** The texts, in the order of their rows. */
   sources: Source[];
   /** How each of them is read. */
   files: FileReading[];
@@ -102,7 +102,7 @@ export interface Reading {
   found: FoundColumn[];
 }
 
-/** An upload job as people see it. Moments are ISO 8601 UTC. */
+/** An upload job as people see it. Timestamps are ISO 8601 in UTC. */
 export interface UploadJob {
   id: string;
   companyId: string;
@@ -120,14 +120,14 @@ export interface UploadJob {
   updatedAt: string;
 }
 
-/** A job in somebody's hands, with what only the work needs. */
+/** A job with what only its work needs. */
 export interface WorkedJob<State> extends UploadJob {
   /** How the files are read; null until inference has finished. */
   reading: Reading | null;
-  /** Changes with every change of the work. */
+  /** Counted up with every change of the job. */
   step: number;
-  /** Where the phase stands; null at its beginning. */
+  /** How far the phase has come; null at its beginning. */
   state: State | null;
-  /** Deliveries since the work last got on, this one included. */
+  /** Deliveries since the last progress, this one included. */
   attempts: number;
 }

@@ -6,15 +6,15 @@ import { sweepCompany } from './sweep.ts';
 export { analyseUpload } from './analyse.ts';
 export { loadUpload } from './load.ts';
 
-/** Companies that one scheduled run sweeps; the others are due in the next one. */
+/** One scheduled run sweeps so many companies; the others are still due in the next one. */
 const COMPANIES_PER_RUN = 50;
-/** A Worker has six connections under way at once. */
+/** Five at a time: a Worker has at most six connections open. */
 const SWEEPS = { lanes: 5, milliseconds: 20_000, failed: 'sweep_failed' };
 
 /**
- * Sweeps the uploads of every company in which something is due, side by side. A company that cannot be swept now stays
- * due and holds up nobody else.
- * @param open makes a context of the company's own; `close` ends it
+ * Sweeps the uploads of every company that is due, side by side. A company whose sweep fails stays due and holds up no
+ * other one.
+ * @param open makes a context for a company; `close` ends it
  */
 export async function sweepUploads(
   ctx: Pick<Context, 'db' | 'now'>,
@@ -37,7 +37,7 @@ export async function sweepUploads(
       },
     );
   } finally {
-    // Those that took too long, too.
+    // Also those whose sweep took too long.
     await Promise.all([...opened.values()].map(({ close }) => close()));
   }
 }

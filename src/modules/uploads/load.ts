@@ -4,72 +4,74 @@ import { copyIn } from '../../tenant-sql/copy.ts';
 import { countRowIds, createTable, drawRowIds } from '../../tenant-sql/ddl.ts';
 import {
   type Chunk,
-  confirmedOf,
   copyStatements,
-  findMisfit,
+  findMisfitValue,
   type LoadState,
   loadedColumns,
-  plansOf,
-  prepareChunk,
-  readingOf,
-  refusalOf,
+  planFiles,
+  readChunk,
+  requireConfirmed,
+  requireReading,
+  wordRefusal,
 } from './chunks.ts';
-import { stagingTable } from './ending.ts';
+import { stagingTable } from './fail-job.ts';
 import type { ZoneEdges } from './inference/index.ts';
 import type { JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, rowsDiffer, Superseded } from './problems.ts';
 import { publish } from './publish.ts';
 import { bytesOf } from './receive.ts';
-import * as store from './store.ts';
-import { nowOf, record, type Turn, takeTurn } from './work.ts';
+import type { JobKey } from './store.ts';
+import { zoneEdges } from './time-zones.ts';
+import { isoNow, saveProgress, type Work, workOnJob } from './work.ts';
+import { GUARD_REFUSED, guardedAdvance } from './work-store.ts';
 
 const CHUNK_TIMEOUT_MS = 60_000;
 const LOCK_TIMEOUT_MS = 5_000;
 
 /**
- * Loads on in a confirmed job's files, at most `UPLOAD_MESSAGE_BYTES` of them, into a staging table, each chunk in one
- * transaction with the record of how far the load is. When all rows are there, one transaction brings them into place.
+ * Loads about `UPLOAD_MESSAGE_BYTES` of a confirmed job's files into its staging table, each chunk in one transaction with
+ * the progress of the load. When all rows are there, publishes them.
  */
 export async function loadUpload(ctx: CompanyContext, jobId: string): Promise<void> {
-  await takeTurn(ctx, { type: 'upload.load', jobId }, 'inserting', load);
+  await workOnJob(ctx, { type: 'upload.load', jobId }, 'inserting', load);
 }
 
-async function load(turn: Turn<LoadState>): Promise<boolean> {
-  const { ctx, job } = turn;
-  const plans = plansOf(job, await zoneOf(turn));
-  let state = job.state ?? (await begin(turn));
+async function load(work: Work<LoadState>): Promise<boolean> {
+  const { ctx, job } = work;
+  const plans = planFiles(job, await zoneOf(work));
+  let state = job.state ?? (await createStagingTable(work));
   let budget = ctx.config.UPLOAD_MESSAGE_BYTES;
-  let chunk = await prepareChunk(ctx, job, plans, state);
+  let chunk = await readChunk(ctx, job, plans, state);
   while (chunk) {
     budget -= chunk.bytes;
     const { after } = chunk;
     let next: Promise<Chunk | null> | undefined;
-    state = await enter(turn, chunk, () => {
-      // Read and converted while Postgres takes the present one.
-      next = budget > 0 ? prepareChunk(ctx, job, plans, after) : undefined;
+    state = await copyChunk(work, chunk, () => {
+      // The next chunk is read and converted while Postgres takes this one.
+      next = budget > 0 ? readChunk(ctx, job, plans, after) : undefined;
       next?.catch(() => undefined);
     });
     if (!next) return true;
     chunk = await next;
   }
   const progress = progressOf(job, state);
-  await publish(turn, state, { ...progress, bytes_processed: progress.bytes_total });
+  await publish(work, state, { ...progress, bytes_processed: progress.bytes_total });
   return false;
 }
 
-/** The confirmed time zone at the edges of the calendar, where values without an offset may be beyond them. */
-async function zoneOf({ database, job }: Turn<LoadState>): Promise<ZoneEdges | null> {
-  const zone = confirmedOf(job).time_zone;
+/** The edges of the confirmed time zone, where some column may have values beyond them. */
+async function zoneOf({ database, job }: Work<LoadState>): Promise<ZoneEdges | null> {
+  const zone = requireConfirmed(job).time_zone;
   const matters = zone !== null && loadedColumns(job).some(({ type }) => type === 'datetime');
-  return matters ? store.zoneEdges(database, zone) : null;
+  return matters ? zoneEdges(database, zone) : null;
 }
 
-/** Makes the staging table. Its key comes at the end: that is faster than keeping it all along. */
-async function begin(turn: Turn<LoadState>): Promise<LoadState> {
-  const { ctx, database, job } = turn;
+/** Its primary key is added at the end: that is faster than keeping it during the load. */
+async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
+  const { ctx, database, job } = work;
   const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
   await database.transaction(async (tx) => {
-    await record(turn, state, progressOf(job, state), tx);
+    await saveProgress(work, state, progressOf(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };
     await tx.execute(createTable(table, loadedColumns(job), false));
     for (const statement of countRowIds(state.table_id)) await tx.execute(statement);
@@ -79,64 +81,64 @@ async function begin(turn: Turn<LoadState>): Promise<LoadState> {
 }
 
 /**
- * Enters a chunk and records it, in one message and so in one transaction. Its commit need not reach the disk at once:
- * were it lost, so were its record, and the last commit of the load brings all before it along.
+ * Copies a chunk and saves the progress, in one message and so in one transaction. Its commit need not reach the disk at
+ * once: were it lost, so would be the progress, and the last commit of the load waits for all before it.
  */
-async function enter(turn: Turn<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
-  const { ctx, database, job } = turn;
+async function copyChunk(work: Work<LoadState>, chunk: Chunk, onSent: () => void): Promise<LoadState> {
+  const { ctx, database, job } = work;
   const { after: state } = chunk;
-  const work = store.workAround(keyOf(turn), job.step, { state, progress: progressOf(job, state) }, nowOf(ctx));
+  const step = guardedAdvance(keyOf(work), job.step, { state, progress: progressOf(job, state) }, isoNow(ctx));
   const text = [
     `SET LOCAL statement_timeout = ${CHUNK_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     'SET LOCAL synchronous_commit = off',
-    work.before,
-    ...copyStatements(stagingTable(state.table_id), chunk, confirmedOf(job).time_zone),
-    work.after,
+    step.guard,
+    ...copyStatements(stagingTable(state.table_id), chunk, requireConfirmed(job).time_zone),
+    step.advance,
   ];
   const copied = await copyIn(database, text.join('; '), chunk.data, CHUNK_TIMEOUT_MS, onSent).catch((error) =>
-    refused(turn, chunk, error),
+    explainRefusal(work, chunk, error),
   );
   job.step += 1;
   if (copied !== chunk.rows) throw new JobProblem(rowsDiffer(copied, chunk.rows));
   return state;
 }
 
-/** Why Postgres refused a chunk, as exactly as can be told. */
-async function refused(turn: Turn<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
+/** @throws why Postgres refused a chunk, as exactly as can be told */
+async function explainRefusal(work: Work<LoadState>, chunk: Chunk, error: unknown): Promise<never> {
   if (!isPostgresError(error)) throw error;
-  if (error.code === store.NOT_MINE) throw new Superseded();
+  if (error.code === GUARD_REFUSED) throw new Superseded();
   if (!isAboutData(error.code)) throw error;
-  findMisfit(chunk);
-  throw refusalOf(chunk, (await refusalOfRow(turn, chunk)) ?? error);
+  findMisfitValue(chunk);
+  throw wordRefusal(chunk, (await findRefusedRow(work, chunk)) ?? error);
 }
 
-/** What Postgres says of a chunk's first bad row, when it takes them one by one. Nothing of it remains. */
-async function refusalOfRow({ database, job }: Turn<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
+/** Postgres's error for the first bad row of a chunk, when it takes row by row; the trial is rolled back. */
+async function findRefusedRow({ database, job }: Work<LoadState>, chunk: Chunk): Promise<PostgresError | undefined> {
   const { table_id: tableId } = chunk.after;
-  const copy = copyStatements(stagingTable(tableId), chunk, confirmedOf(job).time_zone);
+  const copy = copyStatements(stagingTable(tableId), chunk, requireConfirmed(job).time_zone);
   try {
     await database.transaction(
       async (tx) => {
         await tx.execute(drawRowIds(tableId));
         await copyIn(tx, copy.join('; '), chunk.data, CHUNK_TIMEOUT_MS);
-        throw NOT_REFUSED;
+        throw ROLLBACK;
       },
       { statementTimeoutMs: CHUNK_TIMEOUT_MS },
     );
   } catch (error) {
     if (isPostgresError(error)) return error;
-    if (error !== NOT_REFUSED) throw error;
+    if (error !== ROLLBACK) throw error;
   }
   return undefined;
 }
 
-/** Rolls back a trial that went well. */
-const NOT_REFUSED = new Error('no row was refused');
+/** Thrown to roll back a trial in which Postgres took every row. */
+const ROLLBACK = new Error('no row was refused');
 
-const keyOf = ({ job }: Turn<LoadState>): store.JobKey => ({ id: job.id, companyId: job.companyId });
+const keyOf = ({ job }: Work<LoadState>): JobKey => ({ id: job.id, companyId: job.companyId });
 
 function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadState): JobProgress {
-  const { sources } = readingOf(job);
+  const { sources } = requireReading(job);
   return {
     rows_processed: rows,
     rows_total: job.inferredSchema?.total_row_count_estimate ?? null,
@@ -145,5 +147,5 @@ function progressOf(job: WorkedJob<LoadState>, { file, position, rows }: LoadSta
   };
 }
 
-/** SQLSTATE classes 22 and 23: the data; 54: more than Postgres stores in a row. */
+/** SQLSTATE classes 22 and 23 are about values; 54 about more than Postgres stores in a row. */
 const isAboutData = (code: string): boolean => /^(22|23|54)/.test(code);

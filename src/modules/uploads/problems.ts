@@ -1,6 +1,6 @@
 import type { JobError } from './job.ts';
 
-/** A fact about a job's files or its table that ends the job as failed; `error` is what the job shows. */
+/** A problem with a job's files or its table that fails the job; `error` is what the job shows. */
 export class JobProblem extends Error {
   readonly error: JobError;
 
@@ -11,10 +11,10 @@ export class JobProblem extends Error {
   }
 }
 
-/** The work was done, or the job ended, by somebody else meanwhile: there is nothing to do and nothing to tell. */
+/** Another delivery has done the work, or the job has ended: there is nothing left to do. */
 export class Superseded extends Error {
   constructor() {
-    super('the work of this job went on elsewhere');
+    super('another delivery has done this step, or the job has ended');
     this.name = 'Superseded';
   }
 }
@@ -47,13 +47,13 @@ export const tableGone: JobError = {
   message: 'A tabela de destino não existe mais.',
 };
 
-/** The table is not as it was when the upload was confirmed. */
+/** The table has changed since the upload was confirmed. */
 export const tableChanged: JobError = {
   code: 'TABLE_CHANGED',
   message: 'As colunas da tabela de destino mudaram durante a carga. Envie os arquivos novamente.',
 };
 
-/** Postgres refuses a row that our own reading finds no fault with; `where` as far as Postgres tells. */
+/** Postgres refuses a row in which we find nothing wrong; `where` as far as Postgres tells. */
 export const rowRefused = (file: string, where: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',
   message: `O banco de dados recusou uma linha do arquivo "${file}" (linha ${where.line}).`,
@@ -61,7 +61,7 @@ export const rowRefused = (file: string, where: { line: number; column?: string;
   ...where,
 });
 
-/** What was loaded is not what was analysed: better no table than one that lacks rows. */
+/** Other rows were loaded than were analysed: better no table than one that lacks rows. */
 export const rowsDiffer = (loaded: number, expected: number): JobError => ({
   code: 'ROWS_DIFFER',
   message: `Foram lidas ${loaded} linhas, mas a análise encontrou ${expected}. Envie os arquivos novamente.`,

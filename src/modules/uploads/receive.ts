@@ -12,45 +12,42 @@ import {
 } from './failures.ts';
 import type { Segment } from './segments.ts';
 
-/** A file as it lies in R2, in the words of an upload job's record. */
+/** A file in R2, as an upload job shows it. */
 export interface StoredFile {
-  /** The base name the sender gave it, made harmless. Never part of a path. */
+  /** The name that the sender gave it, as {@link fileName} makes it. Never part of a path. */
   original_name: string;
-  /** Its key in R2, or where its pieces lie: see {@link segmentsOf}. */
+  /** Its key in R2, or the prefix of its pieces' keys: see {@link segmentsOf}. */
   storage_path: string;
   size_bytes: number;
   mime_type: string;
 }
 
-/** What an upload form held. */
+/** The content of an upload form. */
 export interface UploadForm {
   /** In the order of the form. */
   files: StoredFile[];
-  /** The field `mode`, wherever it stood; null when absent. */
+  /** The field `mode`, wherever it stands; null when absent. */
   mode: string | null;
 }
 
-/** File types whose content can be read. */
 export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
 
 /**
- * A file of so much or more is stored in pieces, each an object: so much is all that is ever held in memory. Not as parts
- * of one object by an R2 multipart upload: what a broken one leaves is in no list, for the scheduled run to find.
+ * A file of this size or more is stored in pieces, each an object, of which one at a time is held in memory. Not as parts
+ * of an R2 multipart upload: no list shows what a broken one leaves behind, so that no sweep could delete it.
  */
 const PIECE_BYTES = 8 * 1024 * 1024;
-/** Everything of a form that is not a file: boundaries, headers, other fields. */
+/** What a form may hold besides its files: boundaries, headers, other fields. */
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FIELD_BYTES = 64;
-/** A refused body is read this far, so that its sender gets to see the answer. */
+/** A refused body is read this far, so that its sender gets the answer. */
 const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
-/** What browsers send for a file whose type they do not know. */
+/** Browsers send it for a file whose type they do not know. */
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /**
- * Streams the files of a form into R2 under `prefix`, numbered from 0, with memory that does not depend on their size.
- * Sizes are counted as the bytes arrive; what the headers claim plays no part.
- *
- * @throws a failure of `failures.ts`, or `multipart.malformed`; nothing is left in R2 then
+ * Streams the files of a form into R2 under `prefix`, numbered from 0, in memory that does not depend on their size.
+ * Sizes are counted as the bytes arrive, whatever the headers claim. When it throws, nothing is left in R2.
  */
 export async function receiveForm(request: Request, bucket: R2Bucket, prefix: string): Promise<UploadForm> {
   const boundary = boundaryOf(request.headers.get('content-type'));
@@ -59,20 +56,20 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
   const reader = new MultipartReader(request.body, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
   const form: UploadForm = { files: [], mode: null };
   try {
-    for (let head = await reader.next(); head; head = await reader.next()) {
-      if (isFile(head)) await receiveFile(head, reader, bucket, prefix, form);
-      else if (head.name === 'mode' && head.filename === null) form.mode = await fieldText(reader);
+    for (let part = await reader.next(); part; part = await reader.next()) {
+      if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
+      else if (part.name === 'mode' && part.filename === null) form.mode = await fieldText(reader);
     }
     if (form.files.length === 0) throw noFiles();
     return form;
   } catch (error) {
-    await forget(bucket, form.files);
+    await deleteFiles(bucket, form.files);
     await reader.drain(DRAIN_BYTES);
     throw error instanceof MultipartMalformed ? malformedForm(error.message) : error;
   }
 }
 
-/** Where the bytes of a stored file lie, one piece after another. */
+/** The pieces of a stored file, in their order. */
 export function segmentsOf(file: StoredFile): Segment[] {
   const { storage_path: key, size_bytes: size } = file;
   if (size < PIECE_BYTES) return [{ key, bytes: size }];
@@ -84,67 +81,66 @@ export function segmentsOf(file: StoredFile): Segment[] {
 
 const pieceOf = (file: StoredFile, piece: number): string => `${file.storage_path}/${piece}`;
 
-/** Removes files of a form that led to nothing. */
-export async function forget(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
-  await forgetKeys(
+/** Deletes stored files from R2. */
+export async function deleteFiles(bucket: R2Bucket, files: StoredFile[]): Promise<void> {
+  await deleteKeys(
     bucket,
     files.flatMap((file) => segmentsOf(file).map(({ key }) => key)),
   );
 }
 
-/** Removes objects from R2, up to 1,000. */
-export async function forgetKeys(bucket: R2Bucket, keys: string[]): Promise<void> {
+/** Deletes up to 1,000 objects from R2. */
+export async function deleteKeys(bucket: R2Bucket, keys: string[]): Promise<void> {
   if (keys.length > 0) await bucket.delete(keys);
 }
 
-/** Where the uploads of a company lie in R2, or those of one job. */
+/** The prefix in R2 of a company's uploads, or of one job's. */
 export const filesOf = (companyId: string, jobId?: string): string =>
   jobId === undefined ? `uploads/${companyId}` : `uploads/${companyId}/${jobId}`;
 
-/** The job that an object in R2 belongs to. */
+/** The id of the job that an object in R2 belongs to. */
 export const jobIdOf = (key: string): string => key.split('/')[2] ?? '';
 
-/** Both ways to repeat a field in a form are in use. */
-const isFile = (head: PartHeaders): boolean => head.name === 'files' || head.name === 'files[]';
+/** Both ways to repeat a field of a form are in use. */
+const isFile = ({ name }: PartHeaders): boolean => name === 'files' || name === 'files[]';
 
-/** Bytes of files together. */
+/** The size of all files together. */
 export const bytesOf = (files: { size_bytes: number }[]): number =>
   files.reduce((sum, file) => sum + file.size_bytes, 0);
 
 async function receiveFile(
-  head: PartHeaders,
+  part: PartHeaders,
   reader: MultipartReader,
   bucket: R2Bucket,
   prefix: string,
   form: UploadForm,
 ): Promise<void> {
-  if (!head.filename) {
+  if (!part.filename) {
     // A browser's "no file chosen" has neither a name nor content.
     const { bytes } = await reader.block(1);
     if (bytes.length > 0) throw wrongFileType('', ACCEPTED_TYPES);
     return;
   }
-  const name = fileName(head.filename);
+  const name = fileName(part.filename);
   if (form.files.length === MAX_FILES) throw tooManyFiles();
   if (!ACCEPTED_TYPES.some((type) => name.toLowerCase().endsWith(type))) throw wrongFileType(name, ACCEPTED_TYPES);
   const file: StoredFile = {
     original_name: name,
     storage_path: `${prefix}/${form.files.length}`,
     size_bytes: 0,
-    mime_type: /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(head.mediaType) ? head.mediaType : UNKNOWN_TYPE,
+    mime_type: /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(part.mediaType) ? part.mediaType : UNKNOWN_TYPE,
   };
   form.files.push(file);
-  const room = MAX_UPLOAD_BYTES - bytesOf(form.files);
-  await store(reader, bucket, file, room);
+  await store(reader, bucket, file, MAX_UPLOAD_BYTES - bytesOf(form.files));
 }
 
-/** Puts the present part into R2, piece after piece, where `segmentsOf` finds it. */
-async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, room: number): Promise<void> {
+/** Puts the part that is being read into R2, piece by piece, under the keys of {@link segmentsOf}. */
+async function store(reader: MultipartReader, bucket: R2Bucket, file: StoredFile, maxBytes: number): Promise<void> {
   for (let piece = 0, last = false; !last; piece += 1) {
     const block = await reader.block(PIECE_BYTES);
     last = block.last;
     file.size_bytes += block.bytes.length;
-    if (file.size_bytes > room) throw tooLarge();
+    if (file.size_bytes > maxBytes) throw tooLarge();
     if (block.bytes.length === 0 && piece > 0) return;
     await bucket.put(file.size_bytes < PIECE_BYTES ? file.storage_path : pieceOf(file, piece), block.bytes);
   }
@@ -159,8 +155,8 @@ async function fieldText(reader: MultipartReader): Promise<string> {
 const MAX_NAME_LENGTH = 255;
 
 /**
- * The name a sender gave a file, made fit to be stored and shown: the base name only, without control characters and
- * invisible ones that change the direction of text, in one Unicode form, at most 255 characters with its extension kept.
+ * The name that a sender gave a file, safe to be stored and shown: the base name, in Unicode's form NFC, without control
+ * characters and those that change the direction of text, cut to 255 characters before its extension.
  */
 export function fileName(given: string): string {
   const base = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);

@@ -1,14 +1,14 @@
-/** A piece of a file, or of a text that was made for a job: an object of its own, so that making it can stop after any. */
+/** A piece of a file, or of a text made for a job: each is an object, so that the work can stop after any of them. */
 export interface Segment {
   /** Its key in R2. */
   key: string;
   bytes: number;
 }
 
-/** Bytes of one object; so much is held in memory while it is made. */
+/** The size of one object; so much is held in memory while it is written. */
 const SEGMENT_BYTES = 8 * 1024 * 1024;
 
-/** Writes a stream of bytes as objects of R2, each under a key that `newKey` makes and nobody else has. */
+/** Writes a stream of bytes as objects of R2, each under a new key of `newKey`. */
 export class SegmentWriter {
   readonly segments: Segment[] = [];
   readonly #bucket: R2Bucket;
@@ -21,7 +21,7 @@ export class SegmentWriter {
     this.#newKey = newKey;
   }
 
-  /** Takes the bytes in; they may be changed afterwards. */
+  /** Copies the bytes: they may be changed afterwards. */
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       const room = Math.min(SEGMENT_BYTES - this.#length, bytes.length - at);
@@ -32,7 +32,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Puts what is held back; to be called at the end. */
+  /** Writes what is buffered; to be called at the end. */
   async flush(): Promise<void> {
     if (this.#length === 0) return;
     const key = this.#newKey();
@@ -43,7 +43,7 @@ export class SegmentWriter {
 }
 
 /**
- * Bytes of segments that lie one after another, `length` from `offset` on; fewer where they end.
+ * Reads `length` bytes from `offset` on, of segments one after another; fewer where they end.
  * @returns null when one of the objects is gone
  */
 export async function readSegments(
@@ -81,5 +81,5 @@ function joined(pieces: Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Bytes of all segments. */
+/** The size of all segments together. */
 export const bytesIn = (segments: Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -16,46 +16,47 @@ import {
   tableNameTaken,
 } from '../managed-tables/service.ts';
 import { matchColumns, matchTableColumns } from './confirm.ts';
-import { endHeld } from './ending.ts';
+import { failLockedJob } from './fail-job.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
 import type { Confirmation, ConfirmedSchema, UploadJob } from './job.ts';
 import { cancelled } from './problems.ts';
-import { bytesOf, filesOf, forget, receiveForm } from './receive.ts';
+import { bytesOf, deleteFiles, filesOf, receiveForm } from './receive.ts';
 import * as store from './store.ts';
+import { knowsTimeZone } from './time-zones.ts';
+import { isoNow } from './work.ts';
 
-/** A job that shows no sign of life for so long is taken up again by the scheduled run. Milliseconds. */
+/** A job that does not change for so long is queued again by the scheduled run. Milliseconds. */
 export const SILENCE_MS = 60_000;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
 
-/** How the store knows a job of the caller's company. @throws Failure `upload_job.not_found` for what cannot be an id */
 function keyOf(ctx: CompanyContext, id: string): store.JobKey {
   if (!ID_PATTERN.test(id)) throw jobNotFound();
   return { id, companyId: ctx.actor.companyId };
 }
-const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
 
 /**
- * Receives the files of a form and queues a job that makes a table of them.
+ * Receives the files of a form and queues a job that makes a table of them. When it throws, no job and no file is left.
  * @returns the job's id
  * @throws Failure `managed_database.not_provisioned` before the body is read, the failures of `failures.ts`, and
  *   `multipart.malformed`; no job and no file is left then
  */
 export async function startUpload(ctx: UserContext, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
-  return begin(ctx, request, async (job) => store.insertJob(database, { ...job, mode: 'create', userTableId: null }));
+  return startJob(ctx, request, async (job) =>
+    store.insertJob(database, { ...job, mode: 'create', userTableId: null }),
+  );
 }
 
 /**
- * The same with rows that go into an existing table: `mode` of the form says how. From here on until the job ends the
+ * The same for an existing table, whose rows are joined or replaced, as `mode` of the form says. Until the job ends, the
  * table can be neither emptied, deleted, renamed nor changed.
  * @throws Failure `managed_table.not_found` before the body is read, `request.invalid` for the mode, and as above
  */
 export async function startTableUpload(ctx: UserContext, tableId: string, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
-  return begin(ctx, request, async (job, given) => {
-    const mode = given ?? 'append';
+  return startJob(ctx, request, async (job, mode = 'append') => {
     if (mode !== 'append' && mode !== 'replace') throw wrongMode();
     await inTransaction(database, async (tx) => {
       await lockTable(tx, ctx, tableId);
@@ -64,23 +65,23 @@ export async function startTableUpload(ctx: UserContext, tableId: string, reques
   });
 }
 
-/** @param enter writes the job; what it throws undoes the upload */
-async function begin(
+/** @param insert inserts the job; when it throws, the files are deleted */
+async function startJob(
   ctx: UserContext,
   request: Request,
-  enter: (job: store.NewJob, mode: string | null) => Promise<void>,
+  insert: (job: store.NewJob, mode?: string) => Promise<void>,
 ): Promise<string> {
   const { id: createdByUserId, companyId } = ctx.actor;
   const id = ctx.newId();
-  // First of all, so that the scheduled run finds what a crash in between leaves behind.
+  // Before anything else, so that a sweep deletes what a crash leaves behind.
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
   const { files, mode } = await receiveForm(request, ctx.files, filesOf(companyId, id));
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {
-    await enter({ id, companyId, createdByUserId, files, progress, createdAt: nowOf(ctx) }, mode);
+    await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoNow(ctx) }, mode ?? undefined);
   } catch (error) {
-    // The job may be there and need them; if it is not, the scheduled run finds them.
-    if (!resultUnknown.matches(error)) await forget(ctx.files, files);
+    // With an unknown result the job may be there and need its files; otherwise a sweep deletes them.
+    if (!resultUnknown.matches(error)) await deleteFiles(ctx.files, files);
     throw error;
   }
   await ctx.jobs.send({ type: 'upload.analyse', companyId, jobId: id });
@@ -89,20 +90,20 @@ async function begin(
 
 /** @throws Failure `upload_job.not_found`, `access.denied` where its table is denied */
 export async function getJob(ctx: UserContext, id: string): Promise<UploadJob> {
-  return jobFor(ctx, 'managed-tables:list', id);
+  return requireJob(ctx, 'managed-tables:list', id);
 }
 
-/** Jobs that have not ended, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
+/** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
 export async function activeJobs(ctx: UserContext): Promise<UploadJob[]> {
   const database = await databaseOf(ctx);
   if (!database) return [];
   const jobs = await store.readActiveJobs(database, ctx.actor.companyId);
-  return jobs.filter(({ userTableId }) => userTableId === null || decideOn(ctx, 'managed-tables:list', userTableId));
+  return jobs.filter(({ userTableId }) => userTableId === null || isAllowedOn(ctx, 'managed-tables:list', userTableId));
 }
 
 /** What is denied on a table is denied on its upload jobs, too. */
-async function jobFor(ctx: UserContext, action: TableAction, id: string): Promise<UploadJob> {
-  const job = await store.readJob(await databaseOfJobs(ctx), keyOf(ctx, id));
+async function requireJob(ctx: UserContext, action: TableAction, id: string): Promise<UploadJob> {
+  const job = await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id));
   if (!job) throw jobNotFound();
   if (job.userTableId !== null) requireAction(ctx.actor, action, job.userTableId);
   return job;
@@ -110,22 +111,22 @@ async function jobFor(ctx: UserContext, action: TableAction, id: string): Promis
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 
-const decideOn = ({ actor }: UserContext, action: TableAction, tableId: string): boolean =>
+const isAllowedOn = ({ actor }: UserContext, action: TableAction, tableId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, tableId)).allowed;
 
 /**
- * Accepts what was inferred, as changed by a person, and queues the load. Of several confirms of one job one wins.
+ * Confirms the inferred schema, as changed by a person, and queues the load. Of several confirms of one job one wins.
  * @throws Failure `upload_job.not_found`, `upload_job.not_waiting_confirm`, `managed_table.duplicate_name`, and
  *   `request.invalid` for columns that are none of the files'; the job still waits then
  */
 export async function confirmUpload(ctx: UserContext, id: string, confirmation: Confirmation): Promise<void> {
-  const database = await databaseOfJobs(ctx);
+  const database = await requireJobsDatabase(ctx);
   const key = keyOf(ctx, id);
-  const job = await jobFor(ctx, 'managed-tables:upload', id);
+  const job = await requireJob(ctx, 'managed-tables:upload', id);
   if (job.status !== 'waiting_confirm' || !job.inferredSchema) throw notWaitingConfirm();
-  const schema = { ...(await target(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
-  if (schema.time_zone !== null && !(await store.knowsTimeZone(database, schema.time_zone))) {
-    throw invalid([{ field: 'time_zone', message: 'is no time zone that the database knows' }]);
+  const schema = { ...(await confirmedTable(ctx, job, confirmation)), time_zone: confirmation.time_zone ?? null };
+  if (schema.time_zone !== null && !(await knowsTimeZone(database, schema.time_zone))) {
+    throw invalid([{ field: 'time_zone', message: 'is not a time zone that the database knows' }]);
   }
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
   const progress = {
@@ -135,17 +136,17 @@ export async function confirmUpload(ctx: UserContext, id: string, confirmation: 
     bytes_total: job.progress?.bytes_total ?? bytesOf(job.files),
   };
   try {
-    if (!(await store.confirmJob(database, key, { schema, progress }, nowOf(ctx)))) throw notWaitingConfirm();
+    if (!(await store.confirmJob(database, key, { schema, progress }, isoNow(ctx)))) throw notWaitingConfirm();
   } catch (error) {
-    // Another job is loading a table of this name right now.
+    // Another job is loading a table of that name.
     const taken = isPostgresError(error) && error.constraint === 'upload_jobs_name';
     throw taken ? tableNameTaken(schema.display_name) : error;
   }
   await ctx.jobs.send({ type: 'upload.load', companyId: ctx.actor.companyId, jobId: id });
 }
 
-/** The table that a confirm asks for: a new one, or the one that is there. */
-async function target(
+/** The name and columns of the table that is confirmed: a new one, or the existing one. */
+async function confirmedTable(
   ctx: CompanyContext,
   job: UploadJob,
   { display_name, columns }: Confirmation,
@@ -165,21 +166,21 @@ async function target(
 }
 
 /**
- * Ends a job that has not ended; no table and no rows of it remain.
+ * Cancels an active job; no table and no rows of it remain.
  * @throws Failure `upload_job.not_found`, `upload_job.ended`
  */
 export async function cancelUpload(ctx: UserContext, id: string): Promise<void> {
-  const database = await databaseOfJobs(ctx);
-  await jobFor(ctx, 'managed-tables:upload', id);
+  const database = await requireJobsDatabase(ctx);
+  await requireJob(ctx, 'managed-tables:upload', id);
   await inTransaction(database, async (tx) => {
-    const held = await store.hold(tx, keyOf(ctx, id));
-    if (!held) throw jobNotFound();
-    if (held.status === 'done' || held.status === 'failed') throw jobEnded();
-    await endHeld(tx, ctx, id, held.state, cancelled);
+    const locked = await store.lockJob(tx, keyOf(ctx, id));
+    if (!locked) throw jobNotFound();
+    if (locked.status === 'done' || locked.status === 'failed') throw jobEnded();
+    await failLockedJob(tx, ctx, id, locked.state, cancelled);
   });
 }
 
-async function databaseOfJobs(ctx: CompanyContext): Promise<TenantSql> {
+async function requireJobsDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw jobNotFound();
   return database;

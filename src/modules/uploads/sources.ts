@@ -17,9 +17,9 @@ import {
 } from './problems.ts';
 import { fileName, filesOf, type StoredFile, segmentsOf } from './receive.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
-import { beginConversion, type ConversionState, convertOldWorkbook, convertOn } from './workbook.ts';
+import { beginConversion, type ConversionState, continueConversion, convertOldWorkbook } from './workbook.ts';
 
-/** What lies in R2, under a name that people know. */
+/** Bytes in R2, and the name that people know them by. */
 interface Stored {
   name: string;
   segments: Segment[];
@@ -27,8 +27,8 @@ interface Stored {
 }
 
 /**
- * Something on its way to becoming a text: a file as it came, an entry of an archive that is still packed, a workbook
- * being converted, a text. Plain data.
+ * A stage on the way from an uploaded file to a text: a file as it came, an entry of an archive that is still packed, a
+ * workbook being converted, a text. Plain data.
  */
 export type Item =
   | ({ kind: 'file' } & Stored)
@@ -36,10 +36,9 @@ export type Item =
   | ({ kind: 'workbook'; conversion: ConversionState } & Stored)
   | ({ kind: 'text' } & Source);
 
-/** Texts of one job; what is more comes of archives made to harm. */
+/** A job has at most so many texts; more come of archives made to harm. */
 const MAX_ITEMS = 100;
 
-/** The uploaded files as they came. */
 export const itemsOf = (files: StoredFile[]): Item[] =>
   files.map((file) => ({
     kind: 'file',
@@ -48,7 +47,7 @@ export const itemsOf = (files: StoredFile[]): Item[] =>
     size_bytes: file.size_bytes,
   }));
 
-/** The texts, once all items are. */
+/** The items that are texts. */
 export const textsOf = (items: Item[]): Source[] =>
   items.flatMap((item) => {
     if (item.kind !== 'text') return [];
@@ -56,70 +55,71 @@ export const textsOf = (items: Item[]): Source[] =>
     return [source];
   });
 
-/** Whether anything is still to be prepared. */
+/** The place of the first item that is no text yet; -1 when all are. */
 export const nextUnprepared = (items: Item[]): number => items.findIndex(({ kind }) => kind !== 'text');
 
 /**
- * Brings the item at `index` one step on: looks into a file, unpacks an entry, converts about one message's worth of a
- * workbook.
- * @returns the items with those that came of it in its place, and about how many bytes were worked through
+ * Takes the item at `index` one stage further: finds out what a file is, unpacks an entry, converts about one message's
+ * worth of a workbook.
+ * @returns the items, those that came of it in its place, and about how many bytes that took
  * @throws JobProblem for what cannot become a text
  */
-export async function prepareOn(
+export async function prepareItem(
   ctx: CompanyContext,
   jobId: string,
   items: Item[],
   index: number,
 ): Promise<{ items: Item[]; bytes: number }> {
-  const { become, bytes } = await step(ctx, jobId, items[index] as Item);
-  const all = items.toSpliced(index, 1, ...become);
-  if (all.reduce((sum, item) => sum + madeOf(item), 0) > MAX_WORKBOOK_BYTES) {
+  const next = await nextStage(ctx, jobId, items[index] as Item);
+  const all = items.toSpliced(index, 1, ...next.items);
+  if (all.reduce((sum, item) => sum + convertedBytes(item), 0) > MAX_WORKBOOK_BYTES) {
     throw new JobProblem(workbookTooLarge(nameOf(items[index])));
   }
   if (all.length > MAX_ITEMS) throw new JobProblem(archiveOfTooManyFiles(nameOf(items[index]), MAX_ITEMS));
-  return { items: all, bytes };
+  return { items: all, bytes: next.bytes };
 }
 
-/** Bytes that were written for what came of a workbook. */
-function madeOf(item: Item): number {
+/** Bytes of text that a workbook was converted to. */
+function convertedBytes(item: Item): number {
   if (item.kind === 'workbook') return item.conversion.written;
   return item.kind === 'text' && item.sheet ? item.size_bytes : 0;
 }
 
 const nameOf = (item: Item | undefined): string => item?.name ?? '';
 
-interface Step {
-  become: Item[];
+/** What came of an item, and about how many bytes that took. */
+interface Stage {
+  items: Item[];
   bytes: number;
 }
 
-async function step(ctx: CompanyContext, jobId: string, item: Item): Promise<Step> {
+async function nextStage(ctx: CompanyContext, jobId: string, item: Item): Promise<Stage> {
   switch (item.kind) {
     case 'file':
-      return lookInto(ctx, jobId, item);
+      return identify(ctx, jobId, item);
     case 'entry':
       return unpackEntry(ctx, jobId, item);
     case 'workbook':
       return convertWorkbook(ctx, jobId, item);
     case 'text':
-      return { become: [item], bytes: 0 };
+      return { items: [item], bytes: 0 };
   }
 }
 
-/** Bytes that tell what a file is. */
+/** So many bytes tell what a file is. */
 const HEAD_BYTES = 4096;
 
-async function lookInto(ctx: CompanyContext, jobId: string, item: Item & { kind: 'file' }): Promise<Step> {
+async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind: 'file' }): Promise<Stage> {
   const { name, segments, size_bytes } = item;
   const stored = { name, segments, size_bytes };
   const text: Item = { kind: 'text', sheet: false, ...stored };
   const extension = name.slice(name.lastIndexOf('.')).toLowerCase();
-  if (extension === '.csv') return { become: [text], bytes: 0 };
-  if (extension === '.zip') return { become: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
+  if (extension === '.csv') return { items: [text], bytes: 0 };
+  if (extension === '.zip') return { items: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
   const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
-  if (content === 'zip') return { become: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
+  if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
   if (content === 'old') return convertOld(ctx, jobId, stored);
-  if (content === 'text' && extension === '.xls') return { become: [text], bytes: 0 };
+  if (content === 'text' && extension === '.xls') return { items: [text], bytes: 0 };
   throw new JobProblem(workbookUnreadable(name));
 }
 
@@ -137,7 +137,7 @@ async function entriesOf(ctx: CompanyContext, archive: Stored): Promise<Item[]> 
   }
 }
 
-async function unpackEntry(ctx: CompanyContext, jobId: string, item: Item & { kind: 'entry' }): Promise<Step> {
+async function unpackEntry(ctx: CompanyContext, jobId: string, item: Item & { kind: 'entry' }): Promise<Stage> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
   try {
     await unpack(zipOf(ctx, item.archive), item.entry, (bytes) => writer.write(bytes));
@@ -147,7 +147,7 @@ async function unpackEntry(ctx: CompanyContext, jobId: string, item: Item & { ki
   await writer.flush();
   const { segments } = writer;
   const file: Item = { kind: 'file', name: item.name, segments, size_bytes: bytesIn(segments) };
-  return { become: [file], bytes: item.entry.size };
+  return { items: [file], bytes: item.entry.size };
 }
 
 function archiveProblem(error: unknown, archive: string): unknown {
@@ -155,21 +155,21 @@ function archiveProblem(error: unknown, archive: string): unknown {
   return error instanceof ZipDamaged ? new JobProblem(archiveDamaged(archive)) : error;
 }
 
-async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & { kind: 'workbook' }): Promise<Step> {
+async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & { kind: 'workbook' }): Promise<Stage> {
   const budget = ctx.config.UPLOAD_MESSAGE_BYTES;
-  const around = {
+  const environment = {
     bucket: ctx.files,
     zip: zipOf(ctx, item),
     newKey: () => newKey(ctx, jobId),
     budget,
     block: blockBytes(ctx.config),
   };
-  const conversion = await convertOn(around, { name: item.name, size: item.size_bytes }, item.conversion);
-  if (!conversion.done) return { become: [{ ...item, conversion }], bytes: budget };
-  return { become: [sheetText(item.name, conversion.text)], bytes: budget };
+  const conversion = await continueConversion(environment, { name: item.name, size: item.size_bytes }, item.conversion);
+  if (!conversion.done) return { items: [{ ...item, conversion }], bytes: budget };
+  return { items: [sheetText(item.name, conversion.text)], bytes: budget };
 }
 
-async function convertOld(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Step> {
+async function convertOld(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
   await convertOldWorkbook(stored.name, {
     size: stored.size_bytes,
@@ -177,7 +177,7 @@ async function convertOld(ctx: CompanyContext, jobId: string, stored: Stored): P
     write: (text) => writer.write(text),
   });
   await writer.flush();
-  return { become: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
+  return { items: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
 const sheetText = (name: string, segments: Segment[]): Item => ({
@@ -188,7 +188,7 @@ const sheetText = (name: string, segments: Segment[]): Item => ({
   size_bytes: bytesIn(segments),
 });
 
-/** What is made for a job lies beside its files, so that it goes with them; each time under a key of its own. */
+/** What is made for a job lies beside its files, so that it is deleted with them; each time under a new key. */
 const newKey = (ctx: CompanyContext, jobId: string): string =>
   `${filesOf(ctx.actor.companyId, jobId)}/made/${crypto.randomUUID()}`;
 
@@ -200,7 +200,7 @@ function readerOf(ctx: CompanyContext, { name, segments, size_bytes: size }: Sto
   };
 }
 
-/** Bytes of a packed entry that are read at a time. */
+/** So much of a packed entry is read at a time. */
 const PACKED_BYTES = 4 * 1024 * 1024;
 
 function zipOf(ctx: CompanyContext, stored: Stored): ZipSource {

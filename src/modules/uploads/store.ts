@@ -1,26 +1,17 @@
-import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
-import { literal } from '../../tenant-sql/identifiers.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
-import type { InferredSchema, ZoneEdges } from './inference/index.ts';
-import type {
-  ConfirmedSchema,
-  JobError,
-  JobProgress,
-  JobStatus,
-  Reading,
-  UploadJob,
-  UploadMode,
-  WorkedJob,
-} from './job.ts';
+import type { InferredSchema } from './inference/index.ts';
+import type { ConfirmedSchema, JobError, JobProgress, JobStatus, UploadJob, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
 
-/** Which job of which company. Every statement on jobs filters by both. */
+/** A job and its company. Every statement on jobs filters by both. */
 export interface JobKey {
   id: string;
   companyId: string;
 }
 
-interface JobRow {
+/** A row of `console.upload_jobs` as {@link COLUMNS} select it. */
+export interface JobRow {
   id: string;
   company_id: string;
   user_table_id: string | null;
@@ -36,25 +27,19 @@ interface JobRow {
   updated_at: string;
 }
 
-interface WorkedRow<State> extends JobRow {
-  reading: Reading | null;
-  step: number;
-  state: State | null;
-  attempts: number;
-}
-
-const MEMBERS =
+export const COLUMNS =
   'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, created_at, updated_at';
 
-const KEY = 'id = $1 AND company_id = $2';
+/** Condition of the job of a {@link JobKey}, as the first two values. */
+export const KEY = 'id = $1 AND company_id = $2';
 
 /** Condition of jobs that have not ended. */
 export const ACTIVE = `status IN ('queued', 'analisando', 'waiting_confirm', 'inserting')`;
 
-/** Jobs that a list holds at most; expiry keeps the number of waiting ones low. */
+/** At most so many jobs are listed; expiry keeps the number of waiting ones low. */
 const MAX_LISTED = 500;
 
-function jobOf(row: JobRow): UploadJob {
+export function toJob(row: JobRow): UploadJob {
   return {
     id: row.id,
     companyId: row.company_id,
@@ -72,12 +57,12 @@ function jobOf(row: JobRow): UploadJob {
   };
 }
 
-/** A job of files that were just stored. */
+/** A new job, whose files are stored. */
 export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'files' | 'createdAt'> & {
   progress: JobProgress;
 };
 
-/** Enters a new job, `queued`. Its progress is written from the start and not shown before work begins. */
+/** Inserts a job that is `queued`. Its progress is shown once work begins. */
 export async function insertJob(tx: TenantTx, job: NewJob & Pick<UploadJob, 'mode' | 'userTableId'>): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
@@ -96,154 +81,29 @@ export async function insertJob(tx: TenantTx, job: NewJob & Pick<UploadJob, 'mod
   );
 }
 
-/** The job as it is now. */
 export async function readJob(tx: TenantTx, key: JobKey): Promise<UploadJob | undefined> {
-  const [row] = await tx.query<JobRow>(`SELECT ${MEMBERS} FROM console.upload_jobs WHERE ${KEY}`, [
+  const [row] = await tx.query<JobRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${KEY}`, [
     key.id,
     key.companyId,
   ]);
-  return row && jobOf(row);
+  return row && toJob(row);
 }
 
 /** Jobs that have not ended, newest first. */
 export async function readActiveJobs(tx: TenantTx, companyId: string): Promise<UploadJob[]> {
   const rows = await tx.query<JobRow>(
-    `SELECT ${MEMBERS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}
+    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}
      ORDER BY created_at DESC, id DESC LIMIT $2`,
     [companyId, MAX_LISTED],
   );
-  return rows.map(jobOf);
+  return rows.map(toJob);
 }
 
 /**
- * Takes up the work of a phase: a queued job begins it. Counts the attempt.
- * @returns undefined when the job is in another phase or gone, so that there is nothing to do
+ * Lets a waiting job load.
+ * @returns false when it waits no more
+ * @throws PostgresError of the constraint `upload_jobs_name` when another job loads a table of that name
  */
-export async function takeUp<State>(
-  tx: TenantTx,
-  key: JobKey,
-  phase: 'analisando' | 'inserting',
-  at: string,
-): Promise<WorkedJob<State> | undefined> {
-  const [row] = await tx.query<WorkedRow<State>>(
-    `UPDATE console.upload_jobs SET status = $3, attempts = attempts + 1, updated_at = $4
-     WHERE ${KEY} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
-     RETURNING ${MEMBERS}, reading, step, state, attempts`,
-    [key.id, key.companyId, phase, at],
-  );
-  return row && { ...jobOf(row), reading: row.reading, step: row.step, state: row.state, attempts: row.attempts };
-}
-
-/** A job held against every other change. */
-export interface HeldJob {
-  status: JobStatus;
-  step: number;
-  state: unknown;
-}
-
-/** Holds the job until the transaction ends, and tells where its work stands. */
-export async function hold(tx: TenantTx, key: JobKey): Promise<HeldJob | undefined> {
-  const [row] = await tx.query<HeldJob>(`SELECT status, step, state FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`, [
-    key.id,
-    key.companyId,
-  ]);
-  return row;
-}
-
-/**
- * Records that the work at `step` got on: it is at `step + 1` then.
- * @returns false, nothing changed, when somebody else's work came first
- */
-export async function advance(
-  tx: TenantTx,
-  key: JobKey,
-  step: number,
-  to: { state: unknown; progress: JobProgress },
-  at: string,
-): Promise<boolean> {
-  const changed = await tx.execute(
-    `UPDATE console.upload_jobs
-     SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
-     WHERE ${KEY} AND step = $3`,
-    [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
-  );
-  return changed === 1;
-}
-
-/** SQLSTATE with which `workAround` refuses. */
-export const NOT_MINE = '22012';
-
-/**
- * The same as statements around a COPY: all of them in one message are one transaction, in one round trip. The first
- * fails with `NOT_MINE` (a division by zero: SQL has no plainer way) when somebody else's work came first.
- */
-export function workAround(
-  key: JobKey,
-  step: number,
-  to: { state: unknown; progress: JobProgress },
-  at: string,
-): { before: string; after: string } {
-  const here = `id = ${literal(key.id)} AND company_id = ${literal(key.companyId)} AND step = ${Math.trunc(step)}`;
-  return {
-    before: `SELECT 1 / count(*) FROM (
-        SELECT FROM console.upload_jobs WHERE ${here} FOR UPDATE
-      ) AS mine`,
-    after: `UPDATE console.upload_jobs
-      SET step = step + 1, state = ${literal(JSON.stringify(to.state))}, progress = ${literal(JSON.stringify(to.progress))},
-        attempts = 0, updated_at = ${literal(at)}
-      WHERE ${here}`,
-  };
-}
-
-/** Ends the analysis: what was inferred waits for a person. False when somebody else's work came first. */
-export async function finishAnalysis(
-  tx: TenantTx,
-  key: JobKey,
-  step: number,
-  found: { schema: InferredSchema; reading: Reading; progress: JobProgress },
-  at: string,
-): Promise<boolean> {
-  const changed = await tx.execute(
-    `UPDATE console.upload_jobs
-     SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
-       step = step + 1, state = NULL, attempts = 0, updated_at = $7
-     WHERE ${KEY} AND step = $3 AND status = 'analisando'`,
-    [
-      key.id,
-      key.companyId,
-      step,
-      JSON.stringify(found.schema),
-      JSON.stringify(found.reading),
-      JSON.stringify(found.progress),
-      at,
-    ],
-  );
-  return changed === 1;
-}
-
-/** Whether Postgres knows a time zone of this name: not all that others know. */
-export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean> {
-  try {
-    await tx.query('SELECT now() AT TIME ZONE $1::text', [zone]);
-    return true;
-  } catch (error) {
-    if (isPostgresError(error) && error.code === '22023') return false;
-    throw error;
-  }
-}
-
-/** What a time zone leaves of the first and the last day that the API can write. */
-export async function zoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
-  const [row] = await tx.query<{ first: string; last: string }>(
-    `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,
-       extract(epoch FROM timestamp '9999-12-31' - (timestamptz '9999-12-31 00:00:00Z' AT TIME ZONE $1::text)) AS last`,
-    [zone],
-  );
-  const DAY = 24 * 60 * 60;
-  return { first: Math.max(0, -Number(row?.first)), last: DAY - Math.max(0, Number(row?.last)) };
-}
-
-/** Moves a waiting job on to loading. False when it waits no more; violates `upload_jobs_name` for a name in use. */
 export async function confirmJob(
   tx: TenantTx,
   key: JobKey,
@@ -259,22 +119,23 @@ export async function confirmJob(
   return changed === 1;
 }
 
-/** Ends a held job well: its rows are in the table. */
-export async function finishLoad(
-  tx: TenantTx,
-  key: JobKey,
-  done: { userTableId: string; progress: JobProgress },
-  at: string,
-): Promise<void> {
-  await tx.execute(
-    `UPDATE console.upload_jobs
-     SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0, updated_at = $5
-     WHERE ${KEY}`,
-    [key.id, key.companyId, done.userTableId, JSON.stringify(done.progress), at],
-  );
+/** What a transaction that has locked a job needs to know of it. */
+export interface LockedJob {
+  status: JobStatus;
+  step: number;
+  state: unknown;
 }
 
-/** Ends a held job as failed. */
+/** Locks the job until the transaction ends. */
+export async function lockJob(tx: TenantTx, key: JobKey): Promise<LockedJob | undefined> {
+  const [row] = await tx.query<LockedJob>(
+    `SELECT status, step, state FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`,
+    [key.id, key.companyId],
+  );
+  return row;
+}
+
+/** Ends a job as failed; the transaction has locked it. */
 export async function failJob(tx: TenantTx, key: JobKey, error: JobError, at: string): Promise<void> {
   await tx.execute(
     `UPDATE console.upload_jobs

@@ -2,74 +2,79 @@ import type { TenantTx } from '../../tenant-sql/client.ts';
 import type { JobStatus } from './job.ts';
 import { ACTIVE } from './store.ts';
 
-/** What the scheduled run needs to know of a job. Moments in milliseconds. */
-export interface JobGlance {
+/** What a sweep needs to know of a job. */
+export interface SweptJob {
   id: string;
   status: JobStatus;
   step: number;
+  /** Milliseconds. */
   updatedAt: number;
 }
 
-const GLANCE = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
+const COLUMNS = `id, status, step, (extract(epoch FROM updated_at) * 1000)::bigint AS updated_at`;
 
-interface GlanceRow {
+interface SweptRow {
   id: string;
   status: JobStatus;
   step: number;
   updated_at: string;
 }
 
-const glanceOf = (row: GlanceRow): JobGlance => ({
+const toSweptJob = (row: SweptRow): SweptJob => ({
   id: row.id,
   status: row.status,
   step: row.step,
   updatedAt: Number(row.updated_at),
 });
 
-/** What counts as silent: a job that waits for its confirm and did so at that moment, any other at that. ISO 8601. */
+/** A job is silent when it has not changed since a timestamp (ISO 8601). */
 export interface SilentSince {
+  /** For a job that waits for its confirm. */
   waiting: string;
+  /** For any other. */
   working: string;
 }
 
-const MOMENT = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
+const SILENT_SINCE = `CASE status WHEN 'waiting_confirm' THEN $2::timestamptz ELSE $3::timestamptz END`;
 
-/** Jobs that have not ended and fell silent, the longest silent first. */
-export async function glanceAtSilent(
+/** Active jobs that are silent, the longest silent first. */
+export async function readSilentJobs(
   tx: TenantTx,
   companyId: string,
   since: SilentSince,
   limit: number,
-): Promise<JobGlance[]> {
-  const rows = await tx.query<GlanceRow>(
-    `SELECT ${GLANCE} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE} AND updated_at <= ${MOMENT}
+): Promise<SweptJob[]> {
+  const rows = await tx.query<SweptRow>(
+    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE} AND updated_at <= ${SILENT_SINCE}
      ORDER BY updated_at LIMIT $4`,
     [companyId, since.waiting, since.working, limit],
   );
-  return rows.map(glanceOf);
+  return rows.map(toSweptJob);
 }
 
-/** How long until the next job counts as silent, in milliseconds from `since` on; null when none has not ended. */
+/** Milliseconds, from `since` on, until the next active job is silent; null when there is none. */
 export async function untilNextSilent(tx: TenantTx, companyId: string, since: SilentSince): Promise<number | null> {
   const [row] = await tx.query<{ left: string | null }>(
-    `SELECT (extract(epoch FROM min(updated_at - ${MOMENT})) * 1000)::bigint AS left
+    `SELECT (extract(epoch FROM min(updated_at - ${SILENT_SINCE})) * 1000)::bigint AS left
      FROM console.upload_jobs WHERE company_id = $1 AND ${ACTIVE}`,
     [companyId, since.waiting, since.working],
   );
   return row?.left ? Number(row.left) : null;
 }
 
-/** The jobs of these ids, as far as they exist. */
-export async function glanceAt(tx: TenantTx, companyId: string, ids: string[]): Promise<JobGlance[]> {
-  const rows = await tx.query<GlanceRow>(
-    `SELECT ${GLANCE} FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])`,
+export async function readJobs(tx: TenantTx, companyId: string, ids: string[]): Promise<SweptJob[]> {
+  const rows = await tx.query<SweptRow>(
+    `SELECT ${COLUMNS} FROM console.upload_jobs WHERE company_id = $1 AND id = ANY($2::text[])`,
     [companyId, ids],
   );
-  return rows.map(glanceOf);
+  return rows.map(toSweptJob);
 }
 
-/** Deletes up to `limit` jobs that ended at or before `until` (ISO 8601), and says when the next one did, in milliseconds. */
-export async function deleteEnded(
+/**
+ * Deletes up to `limit` jobs that ended at or before `until` (ISO 8601).
+ * @returns how many, and when the oldest of those left ended, in milliseconds
+ */
+export async function deleteEndedJobs(
   tx: TenantTx,
   companyId: string,
   until: string,
@@ -89,10 +94,10 @@ export async function deleteEnded(
 }
 
 /**
- * Names of tables in `console` that hold rows of a load, but of no job that has not ended. The state is looked into as
- * text: what stands elsewhere in it (half a character of somebody's file) may be no JSON to Postgres.
+ * Names of staging tables that no active job uses. The state is searched as text: with half a character of somebody's
+ * file in it, Postgres would refuse it as JSON.
  */
-export async function orphanedStagings(tx: TenantTx): Promise<string[]> {
+export async function orphanedStagingTables(tx: TenantTx): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables
      WHERE schemaname = 'console' AND tablename ~ '^[0-9a-f]{24}$'

@@ -12,31 +12,31 @@ import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
 import * as problems from './problems.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
 
-/** Where the conversion of an Excel workbook stands: plain data. */
+/** How far the conversion of an Excel workbook has come. Plain data. */
 export interface ConversionState {
-  /** The sheet that is being converted, by its place. */
+  /** The place of the sheet that is being converted. */
   sheet: number;
-  /** Its XML, unpacked; null before it is. */
+  /** Its unpacked XML; null while it is packed. */
   xml: Segment[] | null;
   rows: SheetState;
-  /** How often the sheet's first column was found further left. */
+  /** How often a row was found to begin left of the sheet's first column. */
   shifts: number;
   /** The text so far. */
   text: Segment[];
-  /** XML unpacked so far, of all sheets, and text written, also where it was begun again. */
+  /** Bytes of XML unpacked and of text written so far, of all sheets and including what was begun again. */
   unpacked: number;
   written: number;
-  /** The first sheet that has rows is converted. */
+  /** The first sheet with rows is converted. */
   done: boolean;
 }
 
-/** A sheet's first column is the leftmost value's; after so many surprises it is column A. */
+/** A sheet's first column is that of its leftmost value; after so many shifts, column A is taken. */
 const MAX_SHIFTS = 5;
 const FURTHEST_RIGHT = 16_383;
 
-export const beginConversion = (): ConversionState => ({ ...beginningOf(0), unpacked: 0, written: 0, done: false });
+export const beginConversion = (): ConversionState => ({ ...newSheetState(0), unpacked: 0, written: 0, done: false });
 
-const beginningOf = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'done'> => ({
+const newSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'written' | 'done'> => ({
   sheet,
   xml: null,
   rows: beginSheet(FURTHEST_RIGHT),
@@ -44,13 +44,13 @@ const beginningOf = (sheet: number): Omit<ConversionState, 'unpacked' | 'written
   text: [],
 });
 
-/** What a conversion needs of its surroundings. */
-export interface Surroundings {
+/** What a conversion works with. */
+export interface ConversionEnvironment {
   bucket: R2Bucket;
   zip: ZipSource;
-  /** Makes a key that nobody else has. */
+  /** Makes a new key. */
   newKey(): string;
-  /** XML that one call works through, about, and that is read at a time. */
+  /** Bytes of XML that one call converts, about, and that are read at a time. */
   budget: number;
   block: number;
 }
@@ -62,19 +62,23 @@ interface File {
 }
 
 /**
- * Converts on: unpacks sheets and turns their XML into text, one line a row, until about `budget` bytes are worked through.
+ * Goes on with a conversion: unpacks sheets and turns their XML into text, one line a row, about `budget` bytes of it.
  * @throws JobProblem for what is no workbook, or too large a one
  */
-export async function convertOn(around: Surroundings, file: File, from: ConversionState): Promise<ConversionState> {
+export async function continueConversion(
+  environment: ConversionEnvironment,
+  file: File,
+  from: ConversionState,
+): Promise<ConversionState> {
   try {
-    const workbook = await openWorkbook(around.zip, file.size);
+    const workbook = await openWorkbook(environment.zip, file.size);
     let state = from;
-    for (let left = around.budget; !state.done && left > 0; ) {
+    for (let left = environment.budget; !state.done && left > 0; ) {
       const { sheet, xml } = state;
       const entry = workbook.sheets[sheet]?.entry;
       if (!entry) throw new problems.JobProblem(problems.workbookEmpty(file.name));
-      if (xml) state = await convertSheet({ ...around, budget: left }, file, workbook, state, xml);
-      else state = await unpackSheet(around, file, entry, state);
+      if (xml) state = await convertSheet({ ...environment, budget: left }, file, workbook, state, xml);
+      else state = await unpackSheet(environment, file, entry, state);
       // After a sheet without rows comes the next.
       if (xml && state.sheet === sheet) break;
       left -= xml ? bytesIn(xml) : Math.max(SHEET_BYTES, entry.size);
@@ -86,7 +90,7 @@ export async function convertOn(around: Surroundings, file: File, from: Conversi
 }
 
 async function unpackSheet(
-  { bucket, zip, newKey }: Surroundings,
+  { bucket, zip, newKey }: ConversionEnvironment,
   file: File,
   entry: ZipEntry,
   state: ConversionState,
@@ -100,13 +104,13 @@ async function unpackSheet(
 }
 
 async function convertSheet(
-  around: Surroundings,
+  environment: ConversionEnvironment,
   file: File,
   workbook: Workbook,
   state: ConversionState,
   xml: Segment[],
 ): Promise<ConversionState> {
-  const { bucket, newKey, budget } = around;
+  const { bucket, newKey, budget } = environment;
   const size = bytesIn(xml);
   const merges = await mergesOf(bucket, xml, size, state.rows.names);
   const writer = new SegmentWriter(bucket, newKey);
@@ -114,7 +118,7 @@ async function convertSheet(
   const until = rows.offset + budget;
   try {
     while (!rows.done && rows.offset < until) {
-      const { state: after, text } = await convertBlock(around, workbook, merges, rows, xml, size);
+      const { state: after, text } = await convertBlock(environment, workbook, merges, rows, xml, size);
       const whole = rows.offset === 0 ? withHeaders(text, merges.headers, rows.first) : text;
       written += whole.length;
       if (written > mostText(file.size)) throw new WorkbookTooLarge();
@@ -130,11 +134,11 @@ async function convertSheet(
   const text = [...state.text, ...writer.segments];
   if (!rows.done) return { ...state, written, rows, text };
   if (rows.filled > 0) return { ...state, written, rows, text, done: true };
-  return { ...state, ...beginningOf(state.sheet + 1), written };
+  return { ...state, ...newSheetState(state.sheet + 1), written };
 }
 
 async function convertBlock(
-  { bucket, block }: Surroundings,
+  { bucket, block }: ConversionEnvironment,
   workbook: Workbook,
   merges: Merges,
   rows: SheetState,
@@ -151,7 +155,7 @@ async function convertBlock(
 
 /** Headers stand within the first block. */
 const FIRST_BLOCK_BYTES = 256 * 1024;
-/** What stands behind a sheet's rows is looked at so far for merged cells. */
+/** Merged cells are listed behind the rows; so much of a sheet's end is searched for them. */
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 async function mergesOf(bucket: R2Bucket, xml: Segment[], size: number, names: Namespaces | null): Promise<Merges> {

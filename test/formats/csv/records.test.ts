@@ -59,7 +59,7 @@ describe('the records of a CSV', () => {
   });
 
   it('may escape quotes by backslashes', () => {
-    const text = String.raw`"a\"b","c\\","d\e"` + '\n';
+    const text = `${String.raw`"a\"b","c\\","d\e"`}\n`;
     expect(recordsOf(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
   });
 

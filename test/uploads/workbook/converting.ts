@@ -1,7 +1,7 @@
 import { zipOf } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { readSegments } from '../../../src/modules/uploads/segments.ts';
-import { beginConversion, convertOldWorkbook, convertOn } from '../../../src/modules/uploads/workbook.ts';
+import { beginConversion, continueConversion, convertOldWorkbook } from '../../../src/modules/uploads/workbook.ts';
 
 /** Objects of R2, kept in memory, and the bytes that were put there. */
 function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
@@ -26,7 +26,9 @@ export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes:
   const around = { bucket, zip: zipOf(book), newKey: () => `key${++keys}`, budget, block: budget };
   let state = beginConversion();
   while (!state.done) {
-    state = JSON.parse(JSON.stringify(await convertOn(around, { name: 'livro.xlsx', size: book.length }, state)));
+    state = JSON.parse(
+      JSON.stringify(await continueConversion(around, { name: 'livro.xlsx', size: book.length }, state)),
+    );
   }
   const bytes = await readSegments(bucket, state.text, 0, Number.MAX_SAFE_INTEGER);
   return new TextDecoder().decode(bytes ?? undefined);

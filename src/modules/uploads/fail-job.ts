@@ -5,11 +5,11 @@ import type { JobError } from './job.ts';
 import { Superseded } from './problems.ts';
 import * as store from './store.ts';
 
-/** Where a load keeps its rows until they are all there: a table of schema `console`, under the id the table will have. */
+/** The table of schema `console` that holds the rows of a load until all are there, named by the id of the table to be. */
 export const stagingTable = (tableId: string): string => qualified('console', tableId);
 
-/** Ends a held job as failed and removes what it had loaded. `state` is where its work stood. */
-export async function endHeld(
+/** Ends a job as failed and drops the rows it has loaded; the transaction has locked it and read its `state`. */
+export async function failLockedJob(
   tx: TenantTx,
   ctx: CompanyContext,
   jobId: string,
@@ -23,10 +23,10 @@ export async function endHeld(
 }
 
 /**
- * Ends a job as failed whose work stood at `step`.
- * @throws Superseded when it stands there no more
+ * Ends a job as failed, if its work is still at `step`.
+ * @throws Superseded when it is not
  */
-export async function endAt(
+export async function failJobAtStep(
   database: TenantSql,
   ctx: CompanyContext,
   jobId: string,
@@ -34,8 +34,8 @@ export async function endAt(
   error: JobError,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    const held = await store.hold(tx, { id: jobId, companyId: ctx.actor.companyId });
-    if (held?.step !== step) throw new Superseded();
-    await endHeld(tx, ctx, jobId, held.state, error);
+    const locked = await store.lockJob(tx, { id: jobId, companyId: ctx.actor.companyId });
+    if (locked?.step !== step) throw new Superseded();
+    await failLockedJob(tx, ctx, jobId, locked.state, error);
   });
 }

@@ -1,0 +1,24 @@
+import type { ZoneEdges } from '../../formats/values/conversion.ts';
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+
+/** Whether Postgres knows a time zone of this name. JavaScript knows some that it does not. */
+export async function knowsTimeZone(tx: TenantTx, zone: string): Promise<boolean> {
+  try {
+    await tx.query('SELECT now() AT TIME ZONE $1::text', [zone]);
+    return true;
+  } catch (error) {
+    if (isPostgresError(error) && error.code === '22023') return false;
+    throw error;
+  }
+}
+
+/** What a time zone leaves of the first and the last day that the API can write. */
+export async function zoneEdges(tx: TenantTx, zone: string): Promise<ZoneEdges> {
+  const [row] = await tx.query<{ first: string; last: string }>(
+    `SELECT extract(epoch FROM timestamp '0001-01-02' - (timestamptz '0001-01-02 00:00:00Z' AT TIME ZONE $1::text)) AS first,
+       extract(epoch FROM timestamp '9999-12-31' - (timestamptz '9999-12-31 00:00:00Z' AT TIME ZONE $1::text)) AS last`,
+    [zone],
+  );
+  const DAY = 24 * 60 * 60;
+  return { first: Math.max(0, -Number(row?.first)), last: DAY - Math.max(0, Number(row?.last)) };
+}

@@ -1,0 +1,120 @@
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { literal } from '../../tenant-sql/identifiers.ts';
+import type { InferredSchema } from './inference/index.ts';
+import type { JobProgress, Reading, WorkedJob } from './job.ts';
+import { COLUMNS, type JobKey, type JobRow, KEY, toJob } from './store.ts';
+
+interface WorkedRow<State> extends JobRow {
+  reading: Reading | null;
+  step: number;
+  state: State | null;
+  attempts: number;
+}
+
+/**
+ * Claims a job for the work of a phase, and counts the attempt. A queued job enters the phase `analisando`.
+ * @returns undefined when the job is in another phase, or gone: there is nothing to do
+ */
+export async function claimJob<State>(
+  tx: TenantTx,
+  key: JobKey,
+  phase: 'analisando' | 'inserting',
+  at: string,
+): Promise<WorkedJob<State> | undefined> {
+  const [row] = await tx.query<WorkedRow<State>>(
+    `UPDATE console.upload_jobs SET status = $3, attempts = attempts + 1, updated_at = $4
+     WHERE ${KEY} AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))
+     RETURNING ${COLUMNS}, reading, step, state, attempts`,
+    [key.id, key.companyId, phase, at],
+  );
+  return row && { ...toJob(row), reading: row.reading, step: row.step, state: row.state, attempts: row.attempts };
+}
+
+/**
+ * Saves the progress of the work at `step`, and counts the step up.
+ * @returns false when another delivery has done that step: nothing is saved
+ */
+export async function advance(
+  tx: TenantTx,
+  key: JobKey,
+  step: number,
+  to: { state: unknown; progress: JobProgress },
+  at: string,
+): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET step = step + 1, state = $4::json, progress = $5::json, attempts = 0, updated_at = $6
+     WHERE ${KEY} AND step = $3`,
+    [key.id, key.companyId, step, JSON.stringify(to.state), JSON.stringify(to.progress), at],
+  );
+  return changed === 1;
+}
+
+/** The SQLSTATE with which the guard of {@link guardedAdvance} fails: a division by zero, for SQL has no plainer way. */
+export const GUARD_REFUSED = '22012';
+
+/**
+ * The same as two statements around a COPY; together in one message they are one transaction and one round trip. The
+ * guard fails with {@link GUARD_REFUSED} when another delivery has done that step.
+ */
+export function guardedAdvance(
+  key: JobKey,
+  step: number,
+  to: { state: unknown; progress: JobProgress },
+  at: string,
+): { guard: string; advance: string } {
+  const here = `id = ${literal(key.id)} AND company_id = ${literal(key.companyId)} AND step = ${Math.trunc(step)}`;
+  return {
+    guard: `SELECT 1 / count(*) FROM (
+        SELECT FROM console.upload_jobs WHERE ${here} FOR UPDATE
+      ) AS at_step`,
+    advance: `UPDATE console.upload_jobs
+      SET step = step + 1, state = ${literal(JSON.stringify(to.state))}, progress = ${literal(JSON.stringify(to.progress))},
+        attempts = 0, updated_at = ${literal(at)}
+      WHERE ${here}`,
+  };
+}
+
+/**
+ * Ends the analysis: the inferred schema waits for its confirm.
+ * @returns false when another delivery has done that step: nothing is saved
+ */
+export async function finishAnalysis(
+  tx: TenantTx,
+  key: JobKey,
+  step: number,
+  result: { schema: InferredSchema; reading: Reading; progress: JobProgress },
+  at: string,
+): Promise<boolean> {
+  const changed = await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
+       step = step + 1, state = NULL, attempts = 0, updated_at = $7
+     WHERE ${KEY} AND step = $3 AND status = 'analisando'`,
+    [
+      key.id,
+      key.companyId,
+      step,
+      JSON.stringify(result.schema),
+      JSON.stringify(result.reading),
+      JSON.stringify(result.progress),
+      at,
+    ],
+  );
+  return changed === 1;
+}
+
+/** Ends a job whose rows are in the table; the transaction has locked it. */
+export async function finishLoad(
+  tx: TenantTx,
+  key: JobKey,
+  done: { userTableId: string; progress: JobProgress },
+  at: string,
+): Promise<void> {
+  await tx.execute(
+    `UPDATE console.upload_jobs
+     SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0, updated_at = $5
+     WHERE ${KEY}`,
+    [key.id, key.companyId, done.userTableId, JSON.stringify(done.progress), at],
+  );
+}
