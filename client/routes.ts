@@ -145,29 +145,29 @@ export interface Routes {
   "POST /v1/users/reset-password/request": { body: { "email": string; "company_slug"?: string }; answer: { "success": true; "message": string } };
   /** Reset a password with the token of a mailed link */
   "POST /v1/users/reset-password/confirm": { body: { "token": string; "password": string }; answer: { "success": true } };
-  /** List visualizations, newest first */
+  /** List visualizations */
   "GET /v1/visualizations": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Visualization> } };
   /** Create a visualization */
   "POST /v1/visualizations": { body: { "name": string; "slug"?: string; "description"?: string; "sql": string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
   /** Get a visualization */
   "GET /v1/visualizations/{id}": { params: { "id": string }; answer: Visualization };
-  /** Change what is sent of a visualization */
+  /** Update a visualization */
   "PUT /v1/visualizations/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "sql"?: string; "chart"?: Chart; "parameters"?: Array<Parameter> }; answer: Visualization };
-  /** Delete a visualization that stands on no dashboard */
+  /** Delete a visualization */
   "DELETE /v1/visualizations/{id}": { params: { "id": string }; answer: undefined };
-  /** Run a visualization */
+  /** Execute a visualization */
   "POST /v1/visualizations/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
-  /** List dashboards, newest first */
+  /** List dashboards */
   "GET /v1/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Dashboard> } };
   /** Create a dashboard */
   "POST /v1/dashboards": { body: { "name": string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
   /** Get a dashboard */
   "GET /v1/dashboards/{id}": { params: { "id": string }; answer: Dashboard };
-  /** Change what is sent of a dashboard */
+  /** Update a dashboard */
   "PUT /v1/dashboards/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "cache_seconds"?: number; "layout"?: Array<Widget>; "filters"?: Array<Filter> }; answer: Dashboard };
-  /** Delete a dashboard; its visualizations stay */
+  /** Delete a dashboard */
   "DELETE /v1/dashboards/{id}": { params: { "id": string }; answer: undefined };
-  /** Run every visualization on a dashboard */
+  /** Execute a dashboard */
   "POST /v1/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
   /** List users, the newest first */
   "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
@@ -353,43 +353,43 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
   /** End a job that has not ended */
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
-  /** List the contexts of which the caller may share everything */
+  /** List share contexts */
   "GET /api/v1/share-contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };
-  /** Create a context */
+  /** Create a share context */
   "POST /api/v1/share-contexts": { body: { "name": string; "slug"?: string; "description"?: string; "grants"?: Array<ShareGrant> }; answer: ShareContext };
-  /** Get a context */
+  /** Get a share context */
   "GET /api/v1/share-contexts/{id}": { params: { "id": string }; answer: ShareContext };
-  /** Change what is sent of a context */
+  /** Update a share context */
   "PUT /api/v1/share-contexts/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string }; answer: ShareContext };
-  /** Delete a context; its shares are revoked */
+  /** Delete a share context */
   "DELETE /api/v1/share-contexts/{id}": { params: { "id": string }; answer: undefined };
-  /** Put other grants in the place of all that the context has */
+  /** Replace the grants of a share context */
   "PUT /api/v1/share-contexts/{id}/grants": { params: { "id": string }; body: { "grants": Array<ShareGrant> }; answer: ShareContext };
-  /** List the members of a context */
+  /** List the members of a share context */
   "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
-  /** Add a user, a group or an address from outside to a context */
+  /** Add a member to a share context */
   "POST /api/v1/share-contexts/{id}/members": { params: { "id": string }; body: { "member_type": "external_email"; "email": string } | { "member_type": "internal_user"; "member_id": string } | { "member_type": "group"; "member_id": string }; answer: ShareMember };
-  /** Remove a member, who sees nothing of the context from the next request on */
+  /** Remove a member from a share context */
   "DELETE /api/v1/share-contexts/{id}/members/{memberId}": { params: { "id": string; "memberId": string }; answer: undefined };
-  /** List the shares of a dashboard, the newest first */
+  /** List the shares of a dashboard */
   "GET /api/v1/dashboards/{id}/shares": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
-  /** Share a dashboard by a link, or for a page of somebody else */
+  /** Create a share of a dashboard */
   "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
-  /** List the shares of the company, the newest first */
+  /** List the shares of the company */
   "GET /api/v1/dashboard-shares": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
-  /** Change what is sent of a share */
+  /** Update a share */
   "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; body: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
-  /** Revoke a share; it stays listed */
+  /** Revoke a share */
   "DELETE /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: undefined };
-  /** The filters that a policy may be about */
+  /** List the filters that a policy can be about */
   "GET /api/v1/dashboards/{id}/share-filter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
-  /** The filters and parameters that an embed may fix or allow */
+  /** List the parameters that an embed token can fix or allow */
   "GET /api/v1/dashboards/{id}/embed-parameter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
-  /** What the token opens, or that one must sign in to the portal first */
+  /** Get a shared dashboard */
   "GET /api/v1/public/shares/{token}/resolve": { params: { "token": string }; answer: { "requires_auth": true; "company_slug": string } | { "requires_auth": false; "share_type": "link" | "embed"; "dashboard": ViewSubject; "embed_options": EmbedOptions; "expires_at": string | null } };
-  /** The options of a filter of kind select or multi_select */
+  /** List the options of a filter of a shared dashboard */
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
-  /** Execute the dashboard */
+  /** Execute a shared dashboard */
   "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
   /** Request a code by mail to sign in to the portal */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
@@ -399,55 +399,55 @@ export interface Routes {
   "POST /api/v1/share-auth/refresh": { body: { "refresh_token": string }; answer: PortalTokens };
   /** Sign out of the portal */
   "POST /api/v1/share-auth/logout": { answer: { "success": true } };
-  /** List the contexts of which the caller is a member */
+  /** List the contexts of the caller */
   "GET /api/v1/share-portal/contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** The same, by the slug of the company */
+  /** List the contexts of the caller in a company */
   "GET /api/v1/share-portal/{company_slug}/contexts": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
   /** List the dashboards of a context */
   "GET /api/v1/share-portal/dashboards": { query?: { "page"?: string | number; "per_page"?: string | number; "context_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** List the dashboards of all contexts of the caller, each once for each context */
+  /** List the dashboards of all contexts of the caller */
   "GET /api/v1/share-portal/{company_slug}/dashboards": { params: { "company_slug": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<PortalEntry> } };
-  /** Get a dashboard as a context shows it */
+  /** Get a dashboard of a context */
   "GET /api/v1/share-portal/dashboards/{id}": { params: { "id": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
-  /** The same, by slugs */
+  /** Get a dashboard of a context by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}": { params: { "company_slug": string; "dashboard_slug": string }; query?: { "context_id"?: string | number }; answer: PortalDashboard };
-  /** The options of a filter of kind select or multi_select */
+  /** List the options of a filter */
   "GET /api/v1/share-portal/dashboards/{id}/filters/{filter_slug}/options": { params: { "id": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
-  /** The same, by slugs */
+  /** List the options of a filter by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options": { params: { "company_slug": string; "dashboard_slug": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
-  /** Execute a dashboard as a context shows it */
+  /** Execute a dashboard of a context */
   "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult> } };
-  /** The same, by slugs */
+  /** Execute a dashboard of a context by slug */
   "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult> } };
-  /** Make a token that shows a dashboard on a page of somebody else */
+  /** Create an embed token for a dashboard */
   "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
-  /** Make a token that shows a visualization on a page of somebody else */
+  /** Create an embed token for a visualization */
   "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
-  /** End all embed tokens of the company */
+  /** Rotate the embed key */
   "POST /api/v1/embed/rotate-key": { answer: undefined };
-  /** What of a dashboard the token shows */
+  /** Get an embedded dashboard */
   "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "dashboard": ViewSubject } };
-  /** The options of a filter of kind select or multi_select */
+  /** List the options of a filter of an embedded dashboard */
   "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
-  /** Execute the dashboard */
+  /** Execute an embedded dashboard */
   "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
-  /** What of a visualization the token shows */
+  /** Get an embedded visualization */
   "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "visualization": ViewSubject } };
-  /** Execute the visualization */
+  /** Execute an embedded visualization */
   "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
-  /** List what happened with shares, contexts, outsiders and embeds, the newest first */
+  /** List share events */
   "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
-  /** Get one event */
+  /** Get a share event */
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
-  /** Count what was seen of shares and embeds */
+  /** Get share analytics */
   "GET /api/v1/share-analytics": { query?: { "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "interval"?: "hour" | "day" | "week" }; answer: ShareAnalytics };
-  /** The page of an embedded dashboard */
+  /** Show the page of an embedded dashboard */
   "GET /embed/d/{token}": { params: { "token": string }; answer: string };
-  /** The page of an embedded visualization */
+  /** Show the page of an embedded visualization */
   "GET /embed/v/{token}": { params: { "token": string }; answer: string };
-  /** The page of a shared dashboard */
+  /** Show the page of a shared dashboard */
   "GET /p/{token}": { params: { "token": string }; answer: string };
-  /** The page where outsiders sign in and find what is shared with them */
+  /** Show the page of the portal */
   "GET /portal/{company_slug}": { params: { "company_slug": string }; answer: string };
 }
 

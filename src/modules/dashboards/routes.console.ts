@@ -1,11 +1,16 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { notProvisioned } from '../managed-database/failures.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
 import { executionSchema, isAuthor, viewExecution } from '../visualizations/service.ts';
 import { dashboardChanges, definitionMembers, newDashboard } from './definition.ts';
+import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   changeDashboard,
   createDashboard,
@@ -47,9 +52,12 @@ export const dashboardEndpoints = [
       method: 'get',
       path: '/v1/dashboards',
       access: 'dashboards:list',
-      summary: 'List dashboards, newest first',
+      operationId: 'listDashboards',
+      summary: 'List dashboards',
+      description: 'The newest first.',
       query: searchableList,
       returns: ok(listOf(dashboardRecord)),
+      fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
       list(await listDashboards(ctx, { page, perPage, search }), view),
@@ -59,11 +67,13 @@ export const dashboardEndpoints = [
       method: 'post',
       path: '/v1/dashboards',
       access: 'dashboards:create',
+      operationId: 'createDashboard',
       summary: 'Create a dashboard',
       description:
         'A filter gives its value to the parameter of its slug in the visualizations that it applies to, and must be of the same kind (`text`, `select` and `multi_select` can stand for each other where SQL compares with `= ANY`). The SQL of `options` gives the value in its first column and the label in its second.',
       body: newDashboard,
       returns: created(dashboardRecord),
+      fails: [visualizationNotFound, dashboardSlugTaken],
     },
     async ({ ctx, body }) => view(await createDashboard(ctx, body)),
   ),
@@ -72,8 +82,10 @@ export const dashboardEndpoints = [
       method: 'get',
       path: '/v1/dashboards/{id}',
       access: 'dashboards:get',
+      operationId: 'getDashboard',
       summary: 'Get a dashboard',
       returns: ok(dashboardRecord),
+      fails: [dashboardNotFound],
     },
     async ({ ctx, params }) => view(await getDashboard(ctx, params.id)),
   ),
@@ -82,9 +94,12 @@ export const dashboardEndpoints = [
       method: 'put',
       path: '/v1/dashboards/{id}',
       access: 'dashboards:update',
-      summary: 'Change what is sent of a dashboard',
+      operationId: 'updateDashboard',
+      summary: 'Update a dashboard',
+      description: 'What is not sent stays.',
       body: dashboardChanges,
       returns: ok(dashboardRecord),
+      fails: [dashboardNotFound, visualizationNotFound, dashboardSlugTaken, concurrentChange],
     },
     async ({ ctx, params, body }) => view(await changeDashboard(ctx, params.id, body)),
   ),
@@ -93,8 +108,11 @@ export const dashboardEndpoints = [
       method: 'delete',
       path: '/v1/dashboards/{id}',
       access: 'dashboards:delete',
-      summary: 'Delete a dashboard; its visualizations stay',
+      operationId: 'deleteDashboard',
+      summary: 'Delete a dashboard',
+      description: 'Its visualizations stay.',
       returns: noContent,
+      fails: [dashboardNotFound],
     },
     ({ ctx, params }) => deleteDashboard(ctx, params.id),
   ),
@@ -103,12 +121,14 @@ export const dashboardEndpoints = [
       method: 'post',
       path: '/v1/dashboards/{id}/execute',
       access: 'dashboards:get',
-      summary: 'Run every visualization on a dashboard',
+      operationId: 'executeDashboard',
+      summary: 'Execute a dashboard',
       description:
-        'Side by side, 30 s and 20 MiB altogether. One that fails carries `error` and does not fail the others.',
+        'Runs its visualizations side by side, within 30 s and 20 MiB altogether. One that fails has `error` and does not fail the others.',
       body: executeBody,
       exactNumbers: true,
       returns: ok(z.object({ results: z.array(executionSchema) })),
+      fails: [dashboardNotFound, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => ({
       results: (await executeDashboard(ctx, params.id, body.parameters)).map((execution) =>

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
+import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
+import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
   type Exhibit,
   embedOptionsView,
@@ -13,12 +16,15 @@ import {
   subjectView,
   viewSubject,
 } from '../viewing/service.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
 import { type Embedded, type EmbedViewer, embedOptions, executeEmbed, rulesOfEmbed } from './token.ts';
 
 const dashboardEndpoint = endpointFor<'sharing', UserActor, EmbedViewer<Exhibit & { type: 'dashboard' }>>();
 const visualizationEndpoint = endpointFor<'sharing', UserActor, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
+const dashboardFailures = [invalidToken, originNotAllowed, dashboardNotFound];
+const visualizationFailures = [invalidToken, originNotAllowed, visualizationNotFound];
 
 const members = { requires_auth: z.literal(false), embed_options: embedOptionsView, expires_at: timestamp };
 const dashboardInfo = z.object({ ...members, dashboard: subjectView });
@@ -42,8 +48,10 @@ export const publicEmbedEndpoints = [
       method: 'get',
       path: '/api/embed/d/{token}/info',
       access: dashboardToken,
-      summary: 'What of a dashboard the token shows',
+      operationId: 'getEmbeddedDashboard',
+      summary: 'Get an embedded dashboard',
       returns: ok(dashboardInfo),
+      fails: [...dashboardFailures],
     },
     ({ ctx: { actor } }) => ({ ...infoOf(actor.shown), dashboard: subject(actor.shown) }),
   ),
@@ -52,9 +60,12 @@ export const publicEmbedEndpoints = [
       method: 'get',
       path: '/api/embed/d/{token}/filters/{filter_slug}/options',
       access: dashboardToken,
-      summary: 'The options of a filter of kind select or multi_select',
+      operationId: 'listEmbeddedFilterOptions',
+      summary: 'List the options of a filter of an embedded dashboard',
+      description: 'Of a `select` or `multi_select`.',
       query: optionsQuery,
       returns: ok(optionsView),
+      fails: [...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) => embedOptions(ctx, params.filter_slug, query.search),
   ),
@@ -63,11 +74,13 @@ export const publicEmbedEndpoints = [
       method: 'post',
       path: '/api/embed/d/{token}/execute',
       access: dashboardToken,
-      summary: 'Execute the dashboard',
-      description: 'A visualization that fails is told in its result, and does not fail the others.',
+      operationId: 'executeEmbeddedDashboard',
+      summary: 'Execute an embedded dashboard',
+      description: 'A visualization that fails has `error` and does not fail the others.',
       body: executeBody,
       exactNumbers: true,
       returns: prepared(resultsView),
+      fails: [...dashboardFailures, ...executionFailures],
     },
     ({ ctx, body }) => executeEmbed(ctx, body.parameters),
   ),
@@ -76,8 +89,10 @@ export const publicEmbedEndpoints = [
       method: 'get',
       path: '/api/embed/v/{token}/info',
       access: visualizationToken,
-      summary: 'What of a visualization the token shows',
+      operationId: 'getEmbeddedVisualization',
+      summary: 'Get an embedded visualization',
       returns: ok(visualizationInfo),
+      fails: [...visualizationFailures],
     },
     ({ ctx: { actor } }) => ({ ...infoOf(actor.shown), visualization: subject(actor.shown) }),
   ),
@@ -86,10 +101,12 @@ export const publicEmbedEndpoints = [
       method: 'post',
       path: '/api/embed/v/{token}/execute',
       access: visualizationToken,
-      summary: 'Execute the visualization',
+      operationId: 'executeEmbeddedVisualization',
+      summary: 'Execute an embedded visualization',
       body: executeBody,
       exactNumbers: true,
       returns: prepared(resultView),
+      fails: [...visualizationFailures, ...executionFailures],
     },
     ({ ctx, body }) => executeEmbed(ctx, body.parameters),
   ),

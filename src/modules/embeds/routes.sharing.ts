@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent } from '../../http/endpoint.ts';
 import { valuesBySlug } from '../../http/execute-body.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
 import { origin } from '../viewing/service.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
 import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
 
 const MOST_PARAMETERS = 100;
@@ -49,10 +52,13 @@ export const embedEndpoints = [
       method: 'post',
       path: '/api/v1/embed/dashboards/{id}',
       access: 'dashboards:share',
-      summary: 'Make a token that shows a dashboard on a page of somebody else',
+      operationId: 'createDashboardEmbed',
+      summary: 'Create an embed token for a dashboard',
+      description: 'It shows the dashboard on a page of somebody else, to whoever holds it.',
       body: newEmbed,
       exactNumbers: true,
       returns: created(embedView),
+      fails: [dashboardNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'dashboard', params.id, body)),
   ),
@@ -61,10 +67,13 @@ export const embedEndpoints = [
       method: 'post',
       path: '/api/v1/embed/visualizations/{id}',
       access: 'visualizations:share',
-      summary: 'Make a token that shows a visualization on a page of somebody else',
+      operationId: 'createVisualizationEmbed',
+      summary: 'Create an embed token for a visualization',
+      description: 'It shows the visualization on a page of somebody else, to whoever holds it.',
       body: newEmbed,
       exactNumbers: true,
       returns: created(embedView),
+      fails: [visualizationNotFound],
     },
     async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'visualization', params.id, body)),
   ),
@@ -76,8 +85,11 @@ export const embedEndpoints = [
         decidedBy: 'dashboards:share and visualizations:share',
         anyOf: ['dashboards:share', 'visualizations:share'],
       },
-      summary: 'End all embed tokens of the company',
+      operationId: 'rotateEmbedKey',
+      summary: 'Rotate the embed key',
+      description: 'Ends all embed tokens of the company, from the next request on.',
       returns: noContent,
+      fails: [],
     },
     ({ ctx }) => rotateEmbedKey(ctx),
   ),

@@ -4,6 +4,7 @@ import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
+import { shareEventNotFound } from './failures.ts';
 import {
   type Analytics,
   type EventFilter,
@@ -108,10 +109,13 @@ export const shareActivityEndpoints = [
       method: 'get',
       path: '/api/v1/share-events',
       access,
-      summary: 'List what happened with shares, contexts, outsiders and embeds, the newest first',
-      description: 'Events can be read a few seconds after they happened.',
+      operationId: 'listShareEvents',
+      summary: 'List share events',
+      description:
+        'What happened with shares, contexts, outsiders and embeds, the newest first. Events can be read a few seconds after they happened.',
       query: eventsQuery,
       returns: ok(listOf(eventView)),
+      fails: [],
     },
     async ({ ctx, query }) => list(await listShareEvents(ctx, filterOf(query), query.page, query.per_page), viewEvent),
   ),
@@ -120,8 +124,10 @@ export const shareActivityEndpoints = [
       method: 'get',
       path: '/api/v1/share-events/{id}',
       access: { decidedBy: 'the share action of what the event is about; both where it is about none', anyOf },
-      summary: 'Get one event',
+      operationId: 'getShareEvent',
+      summary: 'Get a share event',
       returns: ok(eventView),
+      fails: [shareEventNotFound],
     },
     async ({ ctx, params }) => viewEvent(await getShareEvent(ctx, params.id)),
   ),
@@ -130,11 +136,13 @@ export const shareActivityEndpoints = [
       method: 'get',
       path: '/api/v1/share-analytics',
       access,
-      summary: 'Count what was seen of shares and embeds',
+      operationId: 'getShareAnalytics',
+      summary: 'Get share analytics',
       description:
-        'Without `from`, the 30 days before `to`; without `to`, until now. Intervals are of UTC, weeks begin on Monday. The lists count executions.',
+        'How often shares and embeds were opened and executed. Without `from`, the 30 days before `to`; without `to`, until now. Intervals are of UTC, weeks begin on Monday. The lists count executions.',
       query: analyticsQuery,
       returns: ok(analyticsView),
+      fails: [],
     },
     async ({ ctx, query }) => viewAnalytics(await shareAnalytics(ctx, filterOf(query), query.interval)),
   ),

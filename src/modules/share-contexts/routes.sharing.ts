@@ -1,10 +1,16 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { description, displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { TARGET_TYPES } from '../../kernel/share-event.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
+import { groupNotFound } from '../groups/failures.ts';
+import { userNotFound } from '../users/failures.ts';
 import { filterPolicies } from '../viewing/service.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
+import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { addMember, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
 import {
   changeContext,
@@ -95,9 +101,12 @@ export const shareContextEndpoints = [
       method: 'get',
       path,
       access,
-      summary: 'List the contexts of which the caller may share everything',
+      operationId: 'listShareContexts',
+      summary: 'List share contexts',
+      description: 'Those of which the caller may share everything, the newest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(contextView)),
+      fails: [],
     },
     async ({ ctx, query }) => list(await listContexts(ctx, pageRequest(query)), viewContext),
   ),
@@ -106,7 +115,8 @@ export const shareContextEndpoints = [
       method: 'post',
       path,
       access,
-      summary: 'Create a context',
+      operationId: 'createShareContext',
+      summary: 'Create a share context',
       body: z.object({
         name: displayName,
         slug: slug.optional(),
@@ -114,11 +124,20 @@ export const shareContextEndpoints = [
         grants: grants.default([]),
       }),
       returns: created(contextView),
+      fails: [shareContextSlugTaken, dashboardNotFound, visualizationNotFound, concurrentChange],
     },
     async ({ ctx, body }) => viewContext(await createContext(ctx, body)),
   ),
   endpoint(
-    { method: 'get', path: `${path}/{id}`, access, summary: 'Get a context', returns: ok(contextView) },
+    {
+      method: 'get',
+      path: `${path}/{id}`,
+      access,
+      operationId: 'getShareContext',
+      summary: 'Get a share context',
+      returns: ok(contextView),
+      fails: [shareContextNotFound],
+    },
     async ({ ctx, params }) => viewContext(await getContext(ctx, params.id)),
   ),
   endpoint(
@@ -126,9 +145,12 @@ export const shareContextEndpoints = [
       method: 'put',
       path: `${path}/{id}`,
       access,
-      summary: 'Change what is sent of a context',
+      operationId: 'updateShareContext',
+      summary: 'Update a share context',
+      description: 'What is not sent stays.',
       body: z.object({ name: displayName, slug, description }).partial(),
       returns: ok(contextView),
+      fails: [shareContextNotFound, shareContextSlugTaken, concurrentChange],
     },
     async ({ ctx, params, body }) => viewContext(await changeContext(ctx, params.id, body)),
   ),
@@ -137,9 +159,11 @@ export const shareContextEndpoints = [
       method: 'put',
       path: `${path}/{id}/grants`,
       access,
-      summary: 'Put other grants in the place of all that the context has',
+      operationId: 'replaceShareContextGrants',
+      summary: 'Replace the grants of a share context',
       body: z.object({ grants }),
       returns: ok(contextView),
+      fails: [shareContextNotFound, dashboardNotFound, visualizationNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewContext(await replaceContextGrants(ctx, params.id, body.grants)),
   ),
@@ -148,8 +172,11 @@ export const shareContextEndpoints = [
       method: 'delete',
       path: `${path}/{id}`,
       access,
-      summary: 'Delete a context; its shares are revoked',
+      operationId: 'deleteShareContext',
+      summary: 'Delete a share context',
+      description: 'Its shares are revoked.',
       returns: noContent,
+      fails: [shareContextNotFound, concurrentChange],
     },
     ({ ctx, params }) => removeContext(ctx, params.id),
   ),
@@ -158,9 +185,11 @@ export const shareContextEndpoints = [
       method: 'get',
       path: `${path}/{id}/members`,
       access,
-      summary: 'List the members of a context',
+      operationId: 'listShareContextMembers',
+      summary: 'List the members of a share context',
       query: pageQuery('per_page'),
       returns: ok(listOf(memberView)),
+      fails: [shareContextNotFound],
     },
     async ({ ctx, params, query }) => list(await listMembers(ctx, params.id, pageRequest(query)), viewMember),
   ),
@@ -169,10 +198,13 @@ export const shareContextEndpoints = [
       method: 'post',
       path: `${path}/{id}/members`,
       access,
-      summary: 'Add a user, a group or an address from outside to a context',
+      operationId: 'addShareContextMember',
+      summary: 'Add a member to a share context',
+      description: 'A user or group of the company, or an address from outside.',
       body: newMember,
       attaches: 'id',
       returns: created(memberView),
+      fails: [shareContextNotFound, userNotFound, groupNotFound, memberExists, concurrentChange],
     },
     async ({ ctx, params, body }) => viewMember(await addMember(ctx, params.id, body)),
   ),
@@ -181,8 +213,11 @@ export const shareContextEndpoints = [
       method: 'delete',
       path: `${path}/{id}/members/{memberId}`,
       access,
-      summary: 'Remove a member, who sees nothing of the context from the next request on',
+      operationId: 'removeShareContextMember',
+      summary: 'Remove a member from a share context',
+      description: 'The member sees nothing of the context from the next request on.',
       returns: noContent,
+      fails: [shareContextNotFound, memberNotFound],
     },
     ({ ctx, params }) => removeMember(ctx, params.id, params.memberId),
   ),

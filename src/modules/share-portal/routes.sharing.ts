@@ -3,7 +3,11 @@ import { ok, prepared } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { companyNotFound } from '../companies/failures.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
+import { executionFailures, optionFailures } from '../viewing/failures.ts';
 import { optionsQuery, optionsView, resultsView, subjectView, viewSubject } from '../viewing/service.ts';
+import { invalidContextId } from './failures.ts';
 import {
   contextDashboards,
   executeInPortal,
@@ -51,6 +55,7 @@ const credentials = {
   access: { decidedBy: 'membership of the context' },
   credential: 'external',
 } as const;
+const dashboardFailures = [invalidContextId, dashboardNotFound];
 const own = '/api/v1/share-portal';
 const company = `${own}/{company_slug}` as const;
 const pages = pageQuery('per_page');
@@ -64,9 +69,12 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${own}/contexts`,
-      summary: 'List the contexts of which the caller is a member',
+      operationId: 'listPortalContexts',
+      summary: 'List the contexts of the caller',
+      description: 'Those of which the caller is a member, the newest first.',
       query: pages,
       returns: ok(listOf(listedView)),
+      fails: [],
     },
     async ({ ctx, query }) => list(await ownContexts(ctx, pageRequest(query)), viewListed),
   ),
@@ -75,9 +83,11 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${company}/contexts`,
-      summary: 'The same, by the slug of the company',
+      operationId: 'listPortalContextsOfCompany',
+      summary: 'List the contexts of the caller in a company',
       query: pages,
       returns: ok(listOf(listedView)),
+      fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
@@ -89,9 +99,11 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${own}/dashboards`,
+      operationId: 'listPortalContextDashboards',
       summary: 'List the dashboards of a context',
       query: pages.extend({ context_id: contextId }),
       returns: ok(listOf(listedView)),
+      fails: [invalidContextId],
     },
     async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, pageRequest(query)), viewListed),
   ),
@@ -100,9 +112,12 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${company}/dashboards`,
-      summary: 'List the dashboards of all contexts of the caller, each once for each context',
+      operationId: 'listPortalDashboards',
+      summary: 'List the dashboards of all contexts of the caller',
+      description: 'A dashboard that several contexts show is listed once for each.',
       query: pages,
       returns: ok(listOf(listedView)),
+      fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
@@ -114,9 +129,11 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${own}/dashboards/{id}`,
-      summary: 'Get a dashboard as a context shows it',
+      operationId: 'getPortalDashboard',
+      summary: 'Get a dashboard of a context',
       query: ofContext,
       returns: ok(dashboardView),
+      fails: [...dashboardFailures],
     },
     async ({ ctx, params, query }) =>
       viewDashboard(await portalDashboard(ctx, { contextId: query.context_id, dashboard: { id: params.id } })),
@@ -126,9 +143,11 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${company}/dashboards/{dashboard_slug}`,
-      summary: 'The same, by slugs',
+      operationId: 'getPortalDashboardBySlug',
+      summary: 'Get a dashboard of a context by slug',
       query: ofContext,
       returns: ok(dashboardView),
+      fails: [companyNotFound, ...dashboardFailures],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
@@ -141,9 +160,12 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${own}/dashboards/{id}/filters/{filter_slug}/options`,
-      summary: 'The options of a filter of kind select or multi_select',
+      operationId: 'listPortalFilterOptions',
+      summary: 'List the options of a filter',
+      description: 'Of a `select` or `multi_select`.',
       query: optionsQuery.extend({ context_id: contextId }),
       returns: ok(optionsView),
+      fails: [...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) =>
       portalOptions(
@@ -158,9 +180,12 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'get',
       path: `${company}/dashboards/{dashboard_slug}/filters/{filter_slug}/options`,
-      summary: 'The same, by slugs',
+      operationId: 'listPortalFilterOptionsBySlug',
+      summary: 'List the options of a filter by slug',
+      description: 'Of a `select` or `multi_select`.',
       query: optionsQuery.extend({ context_id: contextId }),
       returns: ok(optionsView),
+      fails: [companyNotFound, ...dashboardFailures, ...optionFailures],
     },
     ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
@@ -173,10 +198,13 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'post',
       path: `${own}/dashboards/{id}/execute`,
-      summary: 'Execute a dashboard as a context shows it',
+      operationId: 'executePortalDashboard',
+      summary: 'Execute a dashboard of a context',
+      description: 'A visualization that fails has `error` and does not fail the others.',
       body: execution,
       exactNumbers: true,
       returns: prepared(resultsView),
+      fails: [...dashboardFailures, ...executionFailures],
     },
     ({ ctx, params, body }) =>
       executeInPortal(ctx, { contextId: body.context_id, dashboard: { id: params.id } }, body.parameters),
@@ -186,10 +214,13 @@ export const sharePortalEndpoints = [
       ...credentials,
       method: 'post',
       path: `${company}/dashboards/{dashboard_slug}/execute`,
-      summary: 'The same, by slugs',
+      operationId: 'executePortalDashboardBySlug',
+      summary: 'Execute a dashboard of a context by slug',
+      description: 'A visualization that fails has `error` and does not fail the others.',
       body: execution,
       exactNumbers: true,
       returns: prepared(resultsView),
+      fails: [companyNotFound, ...dashboardFailures, ...executionFailures],
     },
     ({ ctx, params, body }) => {
       requireOwnCompany(ctx, params.company_slug);

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
+import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
+import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
   embedOptionsView,
   optionsQuery,
@@ -11,11 +14,13 @@ import {
   subjectView,
   viewSubject,
 } from '../viewing/service.ts';
+import { signInNeeded } from './failures.ts';
 import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
 
 const endpoint = endpointFor<'sharing', UserActor, ShareViewer>();
 const access = { token: 'share' } as const;
 const path = '/api/v1/public/shares/{token}';
+const tokenFailures = [invalidToken, originNotAllowed, dashboardNotFound];
 
 const resolvedView = z.union([
   z.object({ requires_auth: z.literal(true), company_slug: z.string() }),
@@ -47,8 +52,11 @@ export const publicShareEndpoints = [
       method: 'get',
       path: `${path}/resolve`,
       access,
-      summary: 'What the token opens, or that one must sign in to the portal first',
+      operationId: 'getSharedDashboard',
+      summary: 'Get a shared dashboard',
+      description: 'With `requires_auth`, only members of a context may see it: sign in to the portal first.',
       returns: ok(resolvedView),
+      fails: [...tokenFailures],
     },
     ({ ctx }) => viewResolved(resolveShare(ctx)),
   ),
@@ -57,9 +65,12 @@ export const publicShareEndpoints = [
       method: 'get',
       path: `${path}/filters/{filter_slug}/options`,
       access,
-      summary: 'The options of a filter of kind select or multi_select',
+      operationId: 'listSharedFilterOptions',
+      summary: 'List the options of a filter of a shared dashboard',
+      description: 'Of a `select` or `multi_select`.',
       query: optionsQuery,
       returns: ok(optionsView),
+      fails: [...tokenFailures, signInNeeded, ...optionFailures],
     },
     ({ ctx, params, query }) => shareOptions(ctx, params.filter_slug, query.search),
   ),
@@ -68,11 +79,13 @@ export const publicShareEndpoints = [
       method: 'post',
       path: `${path}/execute`,
       access,
-      summary: 'Execute the dashboard',
-      description: 'A visualization that fails is told in its result, and does not fail the others.',
+      operationId: 'executeSharedDashboard',
+      summary: 'Execute a shared dashboard',
+      description: 'A visualization that fails has `error` and does not fail the others.',
       body: executeBody,
       exactNumbers: true,
       returns: prepared(resultsView),
+      fails: [...tokenFailures, signInNeeded, ...executionFailures],
     },
     ({ ctx, body }) => executeShare(ctx, body.parameters),
   ),

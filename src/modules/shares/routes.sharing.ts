@@ -1,8 +1,12 @@
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { dashboardNotFound } from '../dashboards/failures.ts';
+import { shareContextNotFound } from '../share-contexts/failures.ts';
 import { candidatesView } from '../viewing/service.ts';
 import { embedCandidates, filterCandidates } from './candidates.ts';
+import { shareNotFound, shareRevoked } from './failures.ts';
 import { changeShare, createShare, endShare, listDashboardShares, listShares } from './service.ts';
 import { newShare, shareChanges, shareView, viewShare } from './views.ts';
 
@@ -17,9 +21,12 @@ export const shareEndpoints = [
       method: 'get',
       path: '/api/v1/dashboards/{id}/shares',
       access: 'dashboards:share',
-      summary: 'List the shares of a dashboard, the newest first',
+      operationId: 'listDashboardShares',
+      summary: 'List the shares of a dashboard',
+      description: 'The newest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(shareView)),
+      fails: [dashboardNotFound],
     },
     async ({ ctx, params, query }) =>
       list(await listDashboardShares(ctx, params.id, pageRequest(query)), (share) => viewShare(ctx, share)),
@@ -29,10 +36,13 @@ export const shareEndpoints = [
       method: 'post',
       path: '/api/v1/dashboards/{id}/shares',
       access: 'dashboards:share',
-      summary: 'Share a dashboard by a link, or for a page of somebody else',
-      description: 'The token is told only in this answer. With a context, only its members may see the dashboard.',
+      operationId: 'createShare',
+      summary: 'Create a share of a dashboard',
+      description:
+        'A `link` to hand out, or an `embed` for a page of somebody else. The token is told only in this answer. With a context, only its members may see the dashboard.',
       body: newShare,
       returns: created(shareView),
+      fails: [dashboardNotFound, shareContextNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewShare(ctx, await createShare(ctx, params.id, body)),
   ),
@@ -41,9 +51,12 @@ export const shareEndpoints = [
       method: 'get',
       path: '/api/v1/dashboard-shares',
       access: 'dashboards:share',
-      summary: 'List the shares of the company, the newest first',
+      operationId: 'listShares',
+      summary: 'List the shares of the company',
+      description: 'The newest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(shareView)),
+      fails: [],
     },
     async ({ ctx, query }) => list(await listShares(ctx, pageRequest(query)), (share) => viewShare(ctx, share)),
   ),
@@ -52,9 +65,12 @@ export const shareEndpoints = [
       method: 'put',
       path: '/api/v1/dashboard-shares/{shareId}',
       access: decided,
-      summary: 'Change what is sent of a share',
+      operationId: 'updateShare',
+      summary: 'Update a share',
+      description: 'What is not sent stays.',
       body: shareChanges,
       returns: ok(shareView),
+      fails: [shareNotFound, shareRevoked, dashboardNotFound, shareContextNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewShare(ctx, await changeShare(ctx, params.shareId, body)),
   ),
@@ -63,8 +79,11 @@ export const shareEndpoints = [
       method: 'delete',
       path: '/api/v1/dashboard-shares/{shareId}',
       access: decided,
-      summary: 'Revoke a share; it stays listed',
+      operationId: 'revokeShare',
+      summary: 'Revoke a share',
+      description: 'Its token opens nothing from the next request on. The share stays in the lists.',
       returns: noContent,
+      fails: [shareNotFound],
     },
     ({ ctx, params }) => endShare(ctx, params.shareId),
   ),
@@ -73,8 +92,10 @@ export const shareEndpoints = [
       method: 'get',
       path: '/api/v1/dashboards/{id}/share-filter-candidates',
       access: 'dashboards:share',
-      summary: 'The filters that a policy may be about',
+      operationId: 'listShareFilterCandidates',
+      summary: 'List the filters that a policy can be about',
       returns: ok(candidatesView),
+      fails: [dashboardNotFound],
     },
     async ({ ctx, params }) => ({ records: await filterCandidates(ctx, params.id) }),
   ),
@@ -83,8 +104,11 @@ export const shareEndpoints = [
       method: 'get',
       path: '/api/v1/dashboards/{id}/embed-parameter-candidates',
       access: 'dashboards:share',
-      summary: 'The filters and parameters that an embed may fix or allow',
+      operationId: 'listEmbedParameterCandidates',
+      summary: 'List the parameters that an embed token can fix or allow',
+      description: 'The filters of the dashboard, and the parameters of its visualizations that no filter sets.',
       returns: ok(candidatesView),
+      fails: [dashboardNotFound],
     },
     async ({ ctx, params }) => ({ records: await embedCandidates(ctx, params.id) }),
   ),

@@ -1,4 +1,7 @@
 import { defineFailure } from '../../kernel/failure.ts';
+import { filterDisabled, filterNotFound, policyViolation } from '../../kernel/sharing-rules.ts';
+import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
+import { notProvisioned } from '../managed-database/failures.ts';
 
 export const originNotAllowed = defineFailure('share.origin_not_allowed', {
   kind: 'forbidden',
@@ -11,3 +14,11 @@ export const tooManyViewers = defineFailure('viewing.busy', {
   detail: { message: 'Too many people look at this at the moment.', retryAfter: 5 },
   says: { sharing: 'SERVICE_UNAVAILABLE' },
 });
+
+const databaseFailures = [notProvisioned, ...tenantSqlFailures, tooManyViewers];
+
+/** What `executeFor` fails with, besides bad parameters. */
+export const executionFailures = [policyViolation, ...databaseFailures];
+
+/** What `optionsFor` fails with. */
+export const optionFailures = [filterNotFound, filterDisabled, ...databaseFailures, ...userSqlFailures];

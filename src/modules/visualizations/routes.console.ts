@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { executeBody } from '../../http/execute-body.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { notProvisioned } from '../managed-database/failures.ts';
 import { isAuthor } from './access.ts';
 import { chart, newVisualization, parameterMembers, visualizationChanges } from './definition.ts';
+import { visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
 import { executionSchema, viewExecution } from './results.ts';
 import {
   changeVisualization,
@@ -51,9 +55,12 @@ export const visualizationEndpoints = [
       method: 'get',
       path: '/v1/visualizations',
       access: 'visualizations:list',
-      summary: 'List visualizations, newest first',
+      operationId: 'listVisualizations',
+      summary: 'List visualizations',
+      description: 'The newest first.',
       query: searchableList,
       returns: ok(listOf(visualizationRecord)),
+      fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
       list(await listVisualizations(ctx, { page, perPage, search }), view),
@@ -63,11 +70,13 @@ export const visualizationEndpoints = [
       method: 'post',
       path: '/v1/visualizations',
       access: 'visualizations:create',
+      operationId: 'createVisualization',
       summary: 'Create a visualization',
       description:
         '`sql` is one SELECT over the tables of schema `public`. `{{slug}}` is a bound parameter, `{{slug.from}}` and `{{slug.to}}` the ends of a `date_range`, `[[ … ]]` a clause that is dropped when one of its parameters has no value. A `multi_select` is used as `= ANY({{slug}})`.',
       body: newVisualization,
       returns: created(visualizationRecord),
+      fails: [visualizationSlugTaken],
     },
     async ({ ctx, body }) => view(await createVisualization(ctx, body)),
   ),
@@ -76,8 +85,10 @@ export const visualizationEndpoints = [
       method: 'get',
       path: '/v1/visualizations/{id}',
       access: 'visualizations:get',
+      operationId: 'getVisualization',
       summary: 'Get a visualization',
       returns: ok(visualizationRecord),
+      fails: [visualizationNotFound],
     },
     async ({ ctx, params }) => view(await getVisualization(ctx, params.id)),
   ),
@@ -86,9 +97,12 @@ export const visualizationEndpoints = [
       method: 'put',
       path: '/v1/visualizations/{id}',
       access: 'visualizations:update',
-      summary: 'Change what is sent of a visualization',
+      operationId: 'updateVisualization',
+      summary: 'Update a visualization',
+      description: 'What is not sent stays.',
       body: visualizationChanges,
       returns: ok(visualizationRecord),
+      fails: [visualizationNotFound, visualizationSlugTaken, concurrentChange],
     },
     async ({ ctx, params, body }) => view(await changeVisualization(ctx, params.id, body)),
   ),
@@ -97,8 +111,10 @@ export const visualizationEndpoints = [
       method: 'delete',
       path: '/v1/visualizations/{id}',
       access: 'visualizations:delete',
-      summary: 'Delete a visualization that stands on no dashboard',
+      operationId: 'deleteVisualization',
+      summary: 'Delete a visualization',
       returns: noContent,
+      fails: [visualizationNotFound, visualizationInUse],
     },
     ({ ctx, params }) => deleteVisualization(ctx, params.id),
   ),
@@ -107,12 +123,14 @@ export const visualizationEndpoints = [
       method: 'post',
       path: '/v1/visualizations/{id}/execute',
       access: 'visualizations:execute',
-      summary: 'Run a visualization',
+      operationId: 'executeVisualization',
+      summary: 'Execute a visualization',
       description:
-        'Under the read-only login: 10 s, 10,000 rows, 10 MiB. A query that fails is told in `result.error`; those who may change the visualization read the message of the database there.',
+        'Under a read-only login, within 10 s, 10,000 rows and 10 MiB. A query that fails is told in `result.error`, with the message of the database for those who may change the visualization.',
       body: executeBody,
       exactNumbers: true,
       returns: ok(z.object({ result: executionSchema })),
+      fails: [visualizationNotFound, notProvisioned, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => ({
       result: viewExecution(await executeVisualization(ctx, params.id, body.parameters), isAuthor(ctx, params.id)),
