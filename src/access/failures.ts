@@ -47,3 +47,15 @@ export const grantExceeds = defineFailure('access.grant_exceeds', {
   }),
   says: FORBIDDEN,
 });
+
+/** Also of routes that exist, for those who are not to know. */
+export const unknownRoute = defineFailure('request.unknown_route', {
+  kind: 'missing',
+  detail: { message: 'There is no such route.' },
+  says: {
+    organization: 'NotFound',
+    console: 'NOT_FOUND',
+    sharing: 'NOT_FOUND',
+    'managed-tables': { message: 'Rota não encontrada.' },
+  },
+});

@@ -1,7 +1,7 @@
 import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
-import { Failure } from '../kernel/failure.ts';
-import { POLICY_LIMITS } from '../kernel/policy-document.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { POLICY_LIMIT_FAILURES } from './policy-limits.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
@@ -23,16 +23,6 @@ export type Statement = BatchItem<'sqlite'>;
 
 /** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
-
-const tooManyPolicies = (message: string) => () => new Failure('conflict', 'policy.limit_exceeded', { message });
-
-/** Limits that triggers of the database hold, whoever writes: a request's work is bounded by the documents it reads. */
-const LIMITS: ConstraintFailures = {
-  policies_of_group: tooManyPolicies(`At most ${POLICY_LIMITS.attached} policies can be attached to a group.`),
-  documents_of_principal: tooManyPolicies(
-    `The documents of all policies that reach one user or service account can have at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
-  ),
-};
 
 /** The statements of a unit of work by name; a list is a step whose number of statements depends on the input. */
 export type Unit = Readonly<Record<string, Statement | readonly Statement[]>>;
@@ -77,7 +67,7 @@ export async function commit(
       ]),
     );
   } catch (error) {
-    throw constraintFailure(error, { ...LIMITS, ...failures }) ?? error;
+    throw constraintFailure(error, { ...POLICY_LIMIT_FAILURES, ...failures }) ?? error;
   }
 }
 

@@ -47,17 +47,6 @@ export const bodyTooLarge = defineFailure('request.too_large', {
   },
 });
 
-export const unknownRoute = defineFailure('request.unknown_route', {
-  kind: 'missing',
-  detail: { message: 'There is no such route.' },
-  says: {
-    organization: 'NotFound',
-    console: 'NOT_FOUND',
-    sharing: 'NOT_FOUND',
-    'managed-tables': { message: 'Rota não encontrada.' },
-  },
-});
-
 export const wrongMethod = defineFailure('request.wrong_method', {
   kind: 'missing',
   detail: (allowed: string[]) => ({ message: 'This method is not available on this route.', allowed }),

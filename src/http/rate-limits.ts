@@ -1,4 +1,5 @@
 import type { Principal } from '../access/actors.ts';
+import { clockSkew, nonceReused } from '../access/signature-failures.ts';
 import type { Context } from '../context.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
@@ -24,8 +25,8 @@ export async function countByToken(ctx: Context, tokenId: string): Promise<Limit
 }
 
 /**
- * Asks the organization's gate, in one call, whether the nonce is new and both limits have room.
- * @throws Failure `signature.nonce_reused`, or `signature.clock_skew` when the request's date has passed on the way here
+ * Asks the organization's gate, in one call, whether the nonce is new and both limits have room. The date of a request can
+ * have grown too old on the way here.
  */
 export async function countByPrincipal(
   ctx: Context,
@@ -46,16 +47,8 @@ export async function countByPrincipal(
     actor.companyId,
     async (gate) => await gate.admit(admission),
   );
-  if (verdict.refused !== null) throw notAdmitted(verdict.refused);
+  if (verdict.refused !== null) throw verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
   return [verdict.organization, verdict.principal];
-}
-
-function notAdmitted(reason: 'nonce_reused' | 'clock_skew'): Failure {
-  const [field, message] =
-    reason === 'nonce_reused'
-      ? ['x-nonce', 'This nonce was used before.']
-      : ['x-date', 'x-date is more than 300 seconds from our clock.'];
-  return new Failure('unauthenticated', `signature.${reason}`, { message, field, reason });
 }
 
 /** The headers of the limit that has the fewest requests left. */

@@ -1,5 +1,6 @@
+import { unknownRoute } from '../access/failures.ts';
 import type { Failure } from '../kernel/failure.ts';
-import { unknownRoute, wrongMethod } from './failures.ts';
+import { wrongMethod } from './failures.ts';
 import type { SurfaceEndpoints } from './openapi.ts';
 import { matchesPath } from './paths.ts';
 import type { Surface } from './surface.ts';

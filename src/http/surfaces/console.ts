@@ -2,24 +2,10 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, detailsOf, type OldWording, type Surface, wordingOf } from '../surface.ts';
+import { CONSOLE_FAMILIES, detailsOf, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token. */
 export const endpoint = endpointFor<'console', UserActor>();
-
-const REASONS: Record<string, OldWording> = {
-  'invitation.invalid_token': [400, 'INVALID_INVITATION_TOKEN'],
-  'user.self_not_deactivatable': [400, 'CANNOT_DEACTIVATE_SELF'],
-  'user.owner_not_deactivatable': [400, 'CANNOT_DEACTIVATE_OWNER'],
-  'user.still_invited': [409, 'USER_STILL_INVITED'],
-  'service_account.not_found': [404, 'SERVICE_ACCOUNT_NOT_FOUND'],
-  'permission.not_found': [404, 'PERMISSION_NOT_FOUND'],
-  'policy.not_found': [404, 'POLICY_NOT_FOUND'],
-  'policy.name_taken': [409, 'POLICY_NAME_DUPLICATE'],
-  'policy.not_modifiable': [400, 'POLICY_NOT_MODIFIABLE'],
-  'policy.in_use': [409, 'POLICY_IN_USE'],
-  'policy.limit_exceeded': [409, 'POLICY_LIMIT_EXCEEDED'],
-};
 
 export const surface: Surface = {
   name: 'console',
@@ -39,10 +25,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'ConsoleError' }),
   word(failure) {
-    const old = REASONS[failure.reason];
-    const { status, code, message, details } = old
-      ? { status: old[0], code: old[1], message: old[2], details: undefined }
-      : wordingOf(this, failure);
+    const { status, code, message, details } = wordingOf(this, failure);
     const told = details ?? detailsOf(failure);
     return {
       status,

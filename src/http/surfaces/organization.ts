@@ -2,17 +2,10 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, type OldWording, ORGANIZATION_FAMILIES, type Surface, wordingOf } from '../surface.ts';
+import { detailsOf, ORGANIZATION_FAMILIES, type Surface, wordingOf } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
 export const endpoint = endpointFor<'organization', ServiceAccountActor>();
-
-const REASONS: Record<string, OldWording> = {
-  'account.already_deleted': [400, 'AlreadyDeleted'],
-  'service_account.already_deleted': [400, 'AlreadyDeleted'],
-  'api_key.already_revoked': [400, 'AlreadyDeleted'],
-  'user.already_deleted': [400, 'AlreadyDeleted'],
-};
 
 export const surface: Surface = {
   name: 'organization',
@@ -35,10 +28,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'OrganizationError' }),
   word(failure) {
-    const old = REASONS[failure.reason];
-    const { status, code, message, details } = old
-      ? { status: old[0], code: old[1], message: old[2], details: undefined }
-      : wordingOf(this, failure);
+    const { status, code, message, details } = wordingOf(this, failure);
     return {
       status,
       body: { error: code, message: message ?? failure.message, details: details ?? detailsOf(failure) ?? {} },

@@ -1,59 +1,67 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or `account_id` of a body */
-export const accountNotFound = (field: 'id' | 'account_id' = 'id') =>
-  new Failure('missing', 'account.not_found', { message: 'There is no such account.', field, reason: 'not_found' });
+/** @param field what names it: `id` of the path, or `account_id` of a body */
+export const accountNotFound = defineFailure('account.not_found', {
+  kind: 'missing',
+  detail: (field: 'id' | 'account_id' = 'id') => ({ message: 'There is no such account.', field, reason: 'not_found' }),
+  says: { organization: 'NotFound' },
+});
 
-export const accountAlreadyDeleted = () =>
-  new Failure('missing', 'account.already_deleted', {
-    message: 'This account is already deleted.',
-    field: 'id',
-    reason: 'already_deleted',
-  });
+export const accountAlreadyDeleted = defineFailure('account.already_deleted', {
+  kind: 'missing',
+  detail: { message: 'This account is already deleted.', field: 'id', reason: 'already_deleted' },
+  says: { organization: { status: 400, code: 'AlreadyDeleted' } },
+});
 
-export const accountNameTaken = () =>
-  new Failure('conflict', 'account.name_taken', {
-    message: 'An account of this name exists already.',
-    field: 'name',
-    reason: 'taken',
-  });
+export const accountNotDeleted = defineFailure('account.not_deleted', {
+  kind: 'conflict',
+  detail: { message: 'This account is not deleted.', field: 'id', reason: 'not_deleted' },
+  says: { organization: 'AlreadyExists' },
+});
 
-export const defaultAccountStays = () =>
-  new Failure('conflict', 'account.is_default', {
+export const accountNameTaken = defineFailure('account.name_taken', {
+  kind: 'conflict',
+  detail: { message: 'An account of this name exists already.', field: 'name', reason: 'taken' },
+  says: { organization: 'AlreadyExists' },
+});
+
+export const defaultAccountNotDeletable = defineFailure('account.is_default', {
+  kind: 'conflict',
+  detail: {
     message: 'The default account cannot be deleted. Make another account the default first.',
     field: 'id',
     reason: 'is_default',
-  });
+  },
+  says: { organization: 'AlreadyExists' },
+});
 
-export const lastAccountStays = () =>
-  new Failure('conflict', 'account.is_last', {
-    message: 'The last account of an organization cannot be deleted.',
-    field: 'id',
-    reason: 'is_last',
-  });
+export const lastAccountNotDeletable = defineFailure('account.is_last', {
+  kind: 'conflict',
+  detail: { message: 'The last account of an organization cannot be deleted.', field: 'id', reason: 'is_last' },
+  says: { organization: 'AlreadyExists' },
+});
 
 const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
 /** Says how many of each are attached. */
-export const accountInUse = (users: number, serviceAccounts: number) =>
-  new Failure('conflict', 'account.in_use', {
+export const accountInUse = defineFailure('account.in_use', {
+  kind: 'conflict',
+  detail: (users: number, serviceAccounts: number) => ({
     message: `${counted(users, 'user')} and ${counted(serviceAccounts, 'service account')} are still attached to this account. Migrate them first.`,
     field: 'id',
     reason: 'in_use',
     users,
     service_accounts: serviceAccounts,
-  });
+  }),
+  says: { organization: 'AlreadyExists' },
+});
 
-export const defaultAccountStaysActive = () =>
-  new Failure('conflict', 'account.default_is_active', {
+export const defaultAccountNotDeactivatable = defineFailure('account.default_is_active', {
+  kind: 'conflict',
+  detail: {
     message: 'The default account is always active. Make another, active account the default first.',
     field: 'is_active',
     reason: 'is_default',
-  });
-
-export const accountNotDeleted = () =>
-  new Failure('conflict', 'account.not_deleted', {
-    message: 'This account is not deleted.',
-    field: 'id',
-    reason: 'not_deleted',
-  });
+  },
+  says: { organization: 'AlreadyExists' },
+});

@@ -7,9 +7,9 @@ import {
   accountNameTaken,
   accountNotDeleted,
   accountNotFound,
-  defaultAccountStays,
-  defaultAccountStaysActive,
-  lastAccountStays,
+  defaultAccountNotDeactivatable,
+  defaultAccountNotDeletable,
+  lastAccountNotDeletable,
 } from './failures.ts';
 import {
   type Account,
@@ -92,7 +92,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
   const now = ctx.now();
   if (changes.isDefault && changes.isActive === false) {
     await getAccount(ctx, id);
-    throw defaultAccountStaysActive();
+    throw defaultAccountNotDeactivatable();
   }
   const update = updateAccount(ctx.db, companyId, id, now, changes);
   const move = clearDefault(ctx.db, companyId, now, { id, activates: changes.isActive === true });
@@ -100,7 +100,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
   const [changed] = results.at(-1) as Account[];
   if (changed) return changed;
   await getAccount(ctx, id);
-  throw defaultAccountStaysActive();
+  throw defaultAccountNotDeactivatable();
 }
 
 /**
@@ -117,11 +117,11 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
   if (deleted.length > 0) return;
   if (!account) throw accountNotFound();
   if (account.deletedAt !== null) throw accountAlreadyDeleted();
-  if (account.isDefault) throw defaultAccountStays();
+  if (account.isDefault) throw defaultAccountNotDeletable();
   if (attached && attached.users + attached.serviceAccounts > 0) {
     throw accountInUse(attached.users, attached.serviceAccounts);
   }
-  throw lastAccountStays();
+  throw lastAccountNotDeletable();
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { companyNotFound } from './failures.ts';
 import { type Company, selectCompanyBySlug } from './store.ts';
 
-export { companyNotFound, slugReserved, slugTaken } from './failures.ts';
+export { companyNotFound, companySlugTaken } from './failures.ts';
 export { insertCompany, selectCompany, selectCompanyBySlug } from './store.ts';
 export type { Company };
 

@@ -1,5 +1,8 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** Wrong, used, replaced or expired: whoever asks learns no more. */
-export const invalidInvitation = () =>
-  new Failure('invalid', 'invitation.invalid_token', { message: 'The invitation is unknown, used or expired.' });
+/** The same for every token that does not work, so that nobody learns more by guessing. */
+export const invalidInvitation = defineFailure('invitation.invalid_token', {
+  kind: 'invalid',
+  detail: { message: 'The invitation is unknown, used or expired.' },
+  says: { console: { status: 400, code: 'INVALID_INVITATION_TOKEN' } },
+});

@@ -1,17 +1,23 @@
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or `permissionIds` of a body, and there the unknown ones */
-export const permissionNotFound = (field: 'id' | 'permissionIds' = 'id', ids?: string[]) =>
-  new Failure('missing', 'permission.not_found', {
+/** @param field what names it: `id` of the path, or `permissionIds` of a body, and there the unknown ones */
+export const permissionNotFound = defineFailure('permission.not_found', {
+  kind: 'missing',
+  detail: (field: 'id' | 'permissionIds' = 'id', ids?: string[]) => ({
     message: 'There is no such permission.',
     field,
     reason: 'not_found',
     ...(ids && { ids }),
-  });
+  }),
+  says: { console: 'PERMISSION_NOT_FOUND' },
+});
 
-export const onlyOwnCompany = () =>
-  new Failure('forbidden', 'permission.foreign_target', {
+export const foreignPermissionTarget = defineFailure('permission.foreign_target', {
+  kind: 'forbidden',
+  detail: {
     message: 'Permissions can be given within your own company only.',
     field: 'target.company_id',
     reason: 'foreign_company',
-  });
+  },
+  says: { console: 'FORBIDDEN' },
+});

@@ -4,7 +4,7 @@ import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import type { LegacyPermission } from '../../kernel/legacy.ts';
-import { onlyOwnCompany, permissionNotFound } from './failures.ts';
+import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {
   deletePermission as deleteRecord,
   insertPermission,
@@ -74,7 +74,7 @@ export async function deletePermission(ctx: PrincipalContext, id: string): Promi
 }
 
 function requireOwnTarget(ctx: PrincipalContext, target: LegacyPermission['target']): void {
-  if (target.company_id !== ctx.actor.companyId) throw onlyOwnCompany();
+  if (target.company_id !== ctx.actor.companyId) throw foreignPermissionTarget();
 }
 
 const giving = (companyId: string, permission: LegacyPermission): Grants => ({

@@ -1,8 +1,9 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { invalid } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { prepareAccount } from '../accounts/service.ts';
-import { type Company, companyExists, insertCompany, slugReserved, slugTaken } from '../companies/service.ts';
+import { type Company, companyExists, companySlugTaken, insertCompany } from '../companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
 import { prepareApiKey, prepareServiceAccount } from '../service-accounts/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
@@ -20,8 +21,8 @@ export async function foundCompany(
   ctx: Context,
   input: { name: string; slug: string; owner: { email: string; name: string; password: string } },
 ) {
-  if (RESERVED_SLUGS.has(input.slug)) throw slugReserved();
-  if (await companyExists(ctx, input.slug)) throw slugTaken();
+  if (RESERVED_SLUGS.has(input.slug)) throw invalid([{ field: 'slug', message: 'is reserved; choose another' }]);
+  if (await companyExists(ctx, input.slug)) throw companySlugTaken();
   requireUnlikePerson(input.owner.password, { ...input.owner, company: input }, 'owner.password');
   const now = ctx.now();
   const company: Company = {
@@ -63,7 +64,7 @@ export async function foundCompany(
       prepareBinding(ctx, { ...membership, principalType: 'service_account', principalId: serviceAccount.record.id })
         .statement,
     ],
-    { 'companies.slug': slugTaken },
+    { 'companies.slug': companySlugTaken },
   );
   return {
     company,

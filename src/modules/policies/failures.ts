@@ -1,36 +1,46 @@
-import { Failure } from '../../kernel/failure.ts';
+import { policyLimitExceeded } from '../../db/policy-limits.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
 
-/** @param field the member that names it */
-export const policyNotFound = (field: 'id' | 'policy_id' = 'id') =>
-  new Failure('missing', 'policy.not_found', { message: 'There is no such policy.', field, reason: 'not_found' });
+export { policyLimitExceeded } from '../../db/policy-limits.ts';
 
-export const policyNameTaken = () =>
-  new Failure('conflict', 'policy.name_taken', {
-    message: 'A policy of this name exists already.',
-    field: 'name',
-    reason: 'taken',
-  });
+/** @param field what names it: `id` or `policy_id` of the path */
+export const policyNotFound = defineFailure('policy.not_found', {
+  kind: 'missing',
+  detail: (field: 'id' | 'policy_id' = 'id') => ({ message: 'There is no such policy.', field, reason: 'not_found' }),
+  says: { organization: 'NotFound', console: 'POLICY_NOT_FOUND' },
+});
+
+export const policyNameTaken = defineFailure('policy.name_taken', {
+  kind: 'conflict',
+  detail: { message: 'A policy of this name exists already.', field: 'name', reason: 'taken' },
+  says: { console: 'POLICY_NAME_DUPLICATE' },
+});
 
 export const policyTooLarge = () =>
-  new Failure('conflict', 'policy.limit_exceeded', {
-    message: `A policy's document can have at most ${POLICY_LIMITS.bytes / 1024} KiB as JSON.`,
+  policyLimitExceeded(`A policy's document can have at most ${POLICY_LIMITS.bytes / 1024} KiB as JSON.`, {
     field: 'document',
     reason: 'limit_exceeded',
   });
 
-export const policyNotModifiable = () =>
-  new Failure('conflict', 'policy.not_modifiable', {
+export const policyNotModifiable = defineFailure('policy.not_modifiable', {
+  kind: 'conflict',
+  detail: {
     message: 'A managed policy can be neither changed nor deleted. Clone it, and change the copy.',
     field: 'id',
     reason: 'is_managed',
-  });
+  },
+  says: { console: { status: 400, code: 'POLICY_NOT_MODIFIABLE' } },
+});
 
 /** @param groups how many it is attached to */
-export const policyInUse = (groups: number) =>
-  new Failure('conflict', 'policy.in_use', {
+export const policyInUse = defineFailure('policy.in_use', {
+  kind: 'conflict',
+  detail: (groups: number) => ({
     message: `This policy is attached to ${groups} group${groups === 1 ? '' : 's'}. Detach it first.`,
     field: 'id',
     reason: 'in_use',
     groups,
-  });
+  }),
+  says: { console: 'POLICY_IN_USE' },
+});

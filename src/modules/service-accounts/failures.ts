@@ -1,32 +1,36 @@
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
-/** @param field the member that names it: `id` of the path, or the one of a body */
-export const serviceAccountNotFound = (field: 'id' | 'principal_id' | 'principal.id' = 'id') =>
-  new Failure('missing', 'service_account.not_found', {
+/** @param field what names it: `id` of the path, or a field of the body */
+export const serviceAccountNotFound = defineFailure('service_account.not_found', {
+  kind: 'missing',
+  detail: (field: 'id' | 'principal_id' | 'principal.id' = 'id') => ({
     message: 'There is no such service account.',
     field,
     reason: 'not_found',
-  });
+  }),
+  says: { organization: 'NotFound', console: 'SERVICE_ACCOUNT_NOT_FOUND' },
+});
 
-export const serviceAccountAlreadyDeleted = () =>
-  new Failure('missing', 'service_account.already_deleted', {
-    message: 'This service account is already deleted.',
-    field: 'id',
-    reason: 'already_deleted',
-  });
+export const serviceAccountAlreadyDeleted = defineFailure('service_account.already_deleted', {
+  kind: 'missing',
+  detail: { message: 'This service account is already deleted.', field: 'id', reason: 'already_deleted' },
+  says: { organization: { status: 400, code: 'AlreadyDeleted' } },
+});
 
-export const keyNotFound = () =>
-  new Failure('missing', 'api_key.not_found', {
-    message: 'This service account has no such key.',
-    field: 'key_id',
-    reason: 'not_found',
-  });
+export const keyNotFound = defineFailure('api_key.not_found', {
+  kind: 'missing',
+  detail: { message: 'This service account has no such key.', field: 'key_id', reason: 'not_found' },
+  says: { organization: 'NotFound' },
+});
 
-export const keyAlreadyRevoked = () =>
-  new Failure('missing', 'api_key.already_revoked', {
+export const keyAlreadyRevoked = defineFailure('api_key.already_revoked', {
+  kind: 'missing',
+  detail: {
     message: 'This key is already deleted: it was revoked before.',
     field: 'key_id',
     reason: 'already_deleted',
-  });
+  },
+  says: { organization: { status: 400, code: 'AlreadyDeleted' } },
+});
 
-export const expiryPassed = () => invalid([{ field: 'expires_at', message: 'must be in the future' }]);
+export const expiryInPast = () => invalid([{ field: 'expires_at', message: 'must be in the future' }]);

@@ -3,7 +3,7 @@ import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { expiryPassed, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
+import { expiryInPast, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
 import {
   type ApiKey,
@@ -59,7 +59,7 @@ export async function issueKey(
 ): Promise<{ key: ApiKey; secretKey: string }> {
   const { companyId: id, companySlug: slug } = ctx.actor;
   const serviceAccount = await livingServiceAccount(ctx, serviceAccountId);
-  if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryPassed();
+  if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryInPast();
   await requireNoWider(ctx, serviceAccount);
   const { record, secretKey, statement } = await prepareApiKey(ctx, { id, slug }, serviceAccount, input);
   const [inserted] = await commit(ctx.db, [statement]);

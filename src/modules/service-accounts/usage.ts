@@ -7,7 +7,7 @@ import { touchKey } from './store.ts';
 const GRAIN_MS = 60_000;
 
 /** Notes, off the request's path, that a key was used, unless that was noted within the last minute. */
-export function noteUse(
+export function recordUse(
   ctx: Context,
   key: { id: string; companyId: string; serviceAccountId: string; lastUsedAt: number | null },
 ): void {

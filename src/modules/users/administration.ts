@@ -6,8 +6,8 @@ import { selectCompany } from '../companies/service.ts';
 import { endSessionsOfInactive } from '../sessions/queries.ts';
 import {
   emailTaken,
-  ownerCannotBeDeactivated,
-  ownerCannotBeDeleted,
+  ownerNotDeactivatable,
+  ownerNotDeletable,
   selfNotDeactivatable,
   userAlreadyDeleted,
   userNotFound,
@@ -83,7 +83,7 @@ export async function changeUser(
   ]);
   if (changed) return changed;
   if (!user) throw userNotFound();
-  throw changes.isActive ? userStillInvited() : ownerCannotBeDeactivated();
+  throw changes.isActive ? userStillInvited() : ownerNotDeactivatable();
 }
 
 /**
@@ -119,5 +119,5 @@ export async function deleteUser(ctx: PrincipalContext, id: string): Promise<voi
   ]);
   if (deleted.length > 0) return;
   if (!user) throw userNotFound();
-  throw user.deletedAt === null ? ownerCannotBeDeleted() : userAlreadyDeleted();
+  throw user.deletedAt === null ? ownerNotDeletable() : userAlreadyDeleted();
 }

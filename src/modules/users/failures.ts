@@ -1,6 +1,6 @@
-import { defineFailure, Failure } from '../../kernel/failure.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 
-/** @param field the field that names it: `id` of the path, or the one of a body */
+/** @param field what names the user: `id` of the path, or a field of the body */
 export const userNotFound = defineFailure('user.not_found', {
   kind: 'missing',
   detail: (field: 'id' | 'principal_id' | 'principal.id' = 'id') => ({
@@ -11,12 +11,11 @@ export const userNotFound = defineFailure('user.not_found', {
   says: { organization: 'NotFound', console: 'USER_NOT_FOUND', sharing: 'NOT_FOUND' },
 });
 
-export const userAlreadyDeleted = () =>
-  new Failure('missing', 'user.already_deleted', {
-    message: 'This user is already deleted.',
-    field: 'id',
-    reason: 'already_deleted',
-  });
+export const userAlreadyDeleted = defineFailure('user.already_deleted', {
+  kind: 'missing',
+  detail: { message: 'This user is already deleted.', field: 'id', reason: 'already_deleted' },
+  says: { organization: { status: 400, code: 'AlreadyDeleted' } },
+});
 
 export const emailTaken = defineFailure('user.email_taken', {
   kind: 'conflict',
@@ -24,30 +23,26 @@ export const emailTaken = defineFailure('user.email_taken', {
   says: { organization: 'AlreadyExists', console: { status: 400, code: 'USER_EMAIL_DUPLICATE' } },
 });
 
-export const ownerCannotBeDeleted = () =>
-  new Failure('conflict', 'user.owner_not_deletable', {
-    message: 'The owner cannot be deleted.',
-    field: 'id',
-    reason: 'is_owner',
-  });
+export const ownerNotDeletable = defineFailure('user.owner_not_deletable', {
+  kind: 'conflict',
+  detail: { message: 'The owner cannot be deleted.', field: 'id', reason: 'is_owner' },
+  says: { organization: 'AlreadyExists' },
+});
 
-export const ownerCannotBeDeactivated = () =>
-  new Failure('conflict', 'user.owner_not_deactivatable', {
-    message: 'The owner cannot be deactivated.',
-    field: 'is_active',
-    reason: 'is_owner',
-  });
+export const ownerNotDeactivatable = defineFailure('user.owner_not_deactivatable', {
+  kind: 'conflict',
+  detail: { message: 'The owner cannot be deactivated.', field: 'is_active', reason: 'is_owner' },
+  says: { organization: 'AlreadyExists', console: { status: 400, code: 'CANNOT_DEACTIVATE_OWNER' } },
+});
 
-export const selfNotDeactivatable = () =>
-  new Failure('conflict', 'user.self_not_deactivatable', {
-    message: 'Nobody can deactivate themself.',
-    field: 'id',
-    reason: 'is_self',
-  });
+export const selfNotDeactivatable = defineFailure('user.self_not_deactivatable', {
+  kind: 'conflict',
+  detail: { message: 'Nobody can deactivate themself.', field: 'id', reason: 'is_self' },
+  says: { console: { status: 400, code: 'CANNOT_DEACTIVATE_SELF' } },
+});
 
-export const userStillInvited = () =>
-  new Failure('conflict', 'user.still_invited', {
-    message: 'This user has not accepted the invitation yet.',
-    field: 'is_active',
-    reason: 'invited',
-  });
+export const userStillInvited = defineFailure('user.still_invited', {
+  kind: 'conflict',
+  detail: { message: 'This user has not accepted the invitation yet.', field: 'is_active', reason: 'invited' },
+  says: { organization: 'AlreadyExists', console: 'USER_STILL_INVITED' },
+});

@@ -1,0 +1,61 @@
+import { defineFailure } from '../kernel/failure.ts';
+
+const says = { organization: 'Unauthorized' } as const;
+
+/** What a signed request can lack. All of them are 401; `details.reason` tells its sender what to put right. */
+export const missingSignatureHeader = defineFailure('signature.missing_header', {
+  kind: 'unauthenticated',
+  detail: (field: string) => ({ message: `The header ${field} is missing.`, field, reason: 'missing_header' }),
+  says,
+});
+
+export const malformedSignatureHeader = defineFailure('signature.malformed', {
+  kind: 'unauthenticated',
+  detail: (field: string, message: string) => ({ message, field, reason: 'malformed' }),
+  says,
+});
+
+/** @param serverTime what our clock says, where the sender can still use it */
+export const clockSkew = defineFailure('signature.clock_skew', {
+  kind: 'unauthenticated',
+  detail: (serverTime?: string) => ({
+    message: 'x-date is more than 300 seconds from our clock.',
+    field: 'x-date',
+    reason: 'clock_skew',
+    ...(serverTime !== undefined && { server_time: serverTime }),
+  }),
+  says,
+});
+
+export const bodyDigestMismatch = defineFailure('signature.body_digest_mismatch', {
+  kind: 'unauthenticated',
+  detail: {
+    message: 'x-content-sha256 is not the digest of the body.',
+    field: 'x-content-sha256',
+    reason: 'body_digest_mismatch',
+  },
+  says,
+});
+
+export const unknownKey = defineFailure('signature.unknown_key', {
+  kind: 'unauthenticated',
+  detail: { message: 'There is no usable key of this access key.', field: 'authorization', reason: 'unknown_key' },
+  says,
+});
+
+export const badSignature = defineFailure('signature.bad_signature', {
+  kind: 'unauthenticated',
+  detail: (stringToSign: string) => ({
+    message: 'The signature does not fit the request.',
+    field: 'authorization',
+    reason: 'bad_signature',
+    string_to_sign: stringToSign,
+  }),
+  says,
+});
+
+export const nonceReused = defineFailure('signature.nonce_reused', {
+  kind: 'unauthenticated',
+  detail: { message: 'This nonce was used before.', field: 'x-nonce', reason: 'nonce_reused' },
+  says,
+});
