@@ -4,7 +4,7 @@ import type { AuditRecord } from '../kernel/audit-record.ts';
 import { clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { log, logError } from '../platform/log.ts';
-import { actionOf, type Contract } from './endpoint.ts';
+import { actionOf } from './endpoint.ts';
 import type { RequestFacts } from './guard.ts';
 import type { HttpEnv } from './mount.ts';
 import { parametersOf } from './paths.ts';
@@ -31,7 +31,7 @@ export const audited =
       ...principalOf(facts),
       method: c.req.method.slice(0, METHOD_LENGTH),
       route: contract?.path ?? null,
-      action: contract ? (actionOf(contract.access) ?? signInAction(contract)) : null,
+      action: contract ? (actionOf(contract.access) ?? contract.recordedAs ?? null) : null,
       resourceId: resourceIds.length > 0 ? resourceIds.join('/') : null,
       status: c.res.status,
       ip: c.req.header('cf-connecting-ip') ?? null,
@@ -54,20 +54,6 @@ export const idsOf = (value: unknown): string[] =>
 /** The parameters of a path that name resources; never one that is a secret, such as `{token}`. */
 export function resourceParameters(path: string): string[] {
   return parametersOf(path).filter((name) => /^(id|\w+(_id|Id))$/.test(name));
-}
-
-/** Where people sign in, by the beginning of the path. */
-const SIGN_IN_PATH =
-  /^(?:\/v1|\/api\/v1)\/(?:(?<service>auth|share-auth)|users(?=\/(?:reset-password|accept-invitation)))\/(?<rest>.+)$/;
-
-/**
- * Ways of signing in ask for no permission of the catalogue. In the trail they go by their path: `auth:login`,
- * `auth:2fa_enable`, `auth:sso_callback`, `share-auth:verify`.
- */
-function signInAction({ path }: Contract): string | null {
-  const { service = 'auth', rest } = SIGN_IN_PATH.exec(path)?.groups ?? {};
-  if (rest === undefined) return null;
-  return `${service}:${rest.replaceAll(/\{\w+\}\//g, '').replaceAll('/', '_')}`;
 }
 
 function principalOf({

@@ -94,6 +94,8 @@ export interface Contract<Surface extends SurfaceName = never> {
   /** In OpenAPI's form: `/accounts/{id}`. */
   path: string;
   access: Access;
+  /** What the audit trail calls a way of signing in, which asks for no action: `auth:login`. */
+  recordedAs?: string;
   /** Besides what `access` asks for, only administrators and the owner may: what the route changes leads to everything. */
   only?: 'administrators';
   /**

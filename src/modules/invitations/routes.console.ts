@@ -40,6 +40,7 @@ export const invitationEndpoints = [
     {
       method: 'post',
       path: '/v1/users/accept-invitation',
+      recordedAs: 'auth:accept-invitation',
       access: 'public',
       summary: 'Join a company with the token of an invitation',
       description: 'The token works once, for seven days.',

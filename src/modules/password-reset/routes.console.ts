@@ -16,6 +16,7 @@ export const passwordResetEndpoints = [
     {
       method: 'post',
       path: '/v1/users/reset-password/request',
+      recordedAs: 'auth:reset-password_request',
       access: 'public',
       operationId: 'requestPasswordReset',
       summary: 'Request a link by mail to reset a password',
@@ -34,6 +35,7 @@ export const passwordResetEndpoints = [
     {
       method: 'post',
       path: '/v1/users/reset-password/confirm',
+      recordedAs: 'auth:reset-password_confirm',
       access: 'public',
       operationId: 'resetPassword',
       summary: 'Reset a password with the token of a mailed link',

@@ -156,6 +156,7 @@ export const policyEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/permissions',
+      recordedAs: 'auth:permissions',
       access: 'authenticated',
       summary: 'What the caller may do',
       returns: ok(

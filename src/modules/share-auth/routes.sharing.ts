@@ -64,6 +64,7 @@ export const shareAuthEndpoints = [
     {
       method: 'post',
       path: '/api/v1/share-auth/request',
+      recordedAs: 'share-auth:request',
       access: 'public',
       credential: 'external',
       operationId: 'requestPortalCode',
@@ -83,6 +84,7 @@ export const shareAuthEndpoints = [
     {
       method: 'post',
       path: '/api/v1/share-auth/verify',
+      recordedAs: 'share-auth:verify',
       access: 'public',
       credential: 'external',
       operationId: 'signInToPortal',
@@ -98,6 +100,7 @@ export const shareAuthEndpoints = [
     {
       method: 'post',
       path: '/api/v1/share-auth/refresh',
+      recordedAs: 'share-auth:refresh',
       access: 'public',
       credential: 'external',
       operationId: 'refreshPortalSession',
@@ -114,6 +117,7 @@ export const shareAuthEndpoints = [
     {
       method: 'post',
       path: '/api/v1/share-auth/logout',
+      recordedAs: 'share-auth:logout',
       access: 'optional',
       credential: 'external',
       operationId: 'signOutOfPortal',

@@ -19,6 +19,7 @@ export const signInEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/validate-company',
+      recordedAs: 'auth:validate-company',
       access: 'public',
       operationId: 'checkCompanySlug',
       summary: 'Check whether a company of this slug exists',
@@ -32,6 +33,7 @@ export const signInEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/login',
+      recordedAs: 'auth:login',
       access: 'public',
       operationId: 'signInWithPassword',
       summary: 'Sign in with email and password',
@@ -45,6 +47,7 @@ export const signInEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/me',
+      recordedAs: 'auth:me',
       access: 'authenticated',
       operationId: 'getCurrentUser',
       summary: 'Get the current user',
@@ -60,6 +63,7 @@ export const signInEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/refresh',
+      recordedAs: 'auth:refresh',
       access: 'public',
       operationId: 'refreshSession',
       summary: 'Refresh a session',
@@ -75,6 +79,7 @@ export const signInEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/logout',
+      recordedAs: 'auth:logout',
       access: 'optional',
       operationId: 'signOut',
       summary: 'Sign out',

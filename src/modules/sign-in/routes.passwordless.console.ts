@@ -22,6 +22,7 @@ export const passwordlessEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/passwordless/request',
+      recordedAs: 'auth:passwordless_request',
       access: 'public',
       operationId: 'requestSignInCode',
       summary: 'Request a sign-in code by mail',
@@ -40,6 +41,7 @@ export const passwordlessEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/passwordless/verify',
+      recordedAs: 'auth:passwordless_verify',
       access: 'public',
       operationId: 'signInWithCode',
       summary: 'Sign in with a mailed code',

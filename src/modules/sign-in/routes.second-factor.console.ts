@@ -92,6 +92,7 @@ export const secondFactorEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/2fa/login',
+      recordedAs: 'auth:2fa_login',
       access: 'public',
       operationId: 'completeSignInWithSecondFactor',
       summary: 'Complete a sign-in with the second factor',
@@ -107,6 +108,7 @@ export const secondFactorEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/2fa/setup',
+      recordedAs: 'auth:2fa_setup',
       access: 'pending',
       operationId: 'setUpSecondFactor',
       summary: 'Set up a second factor',
@@ -131,6 +133,7 @@ export const secondFactorEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/2fa/enable',
+      recordedAs: 'auth:2fa_enable',
       access: 'pending',
       operationId: 'enableSecondFactor',
       summary: 'Enable the second factor',
@@ -154,6 +157,7 @@ export const secondFactorEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/2fa/disable',
+      recordedAs: 'auth:2fa_disable',
       access: 'authenticated',
       operationId: 'disableSecondFactor',
       summary: 'Disable the second factor',
@@ -171,6 +175,7 @@ export const secondFactorEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/2fa/backup-codes',
+      recordedAs: 'auth:2fa_backup-codes',
       access: 'authenticated',
       operationId: 'replaceBackupCodes',
       summary: 'Replace the backup codes',

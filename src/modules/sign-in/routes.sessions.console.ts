@@ -40,6 +40,7 @@ export const sessionEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/sessions',
+      recordedAs: 'auth:sessions',
       access: 'authenticated',
       operationId: 'listSessions',
       summary: "List the caller's sessions",
@@ -53,6 +54,7 @@ export const sessionEndpoints = [
     {
       method: 'delete',
       path: '/v1/auth/sessions',
+      recordedAs: 'auth:sessions',
       access: 'authenticated',
       operationId: 'endOtherSessions',
       summary: "End the caller's other sessions",
@@ -65,6 +67,7 @@ export const sessionEndpoints = [
     {
       method: 'delete',
       path: '/v1/auth/sessions/{id}',
+      recordedAs: 'auth:sessions_{id}',
       access: 'authenticated',
       operationId: 'endSession',
       summary: "End one of the caller's sessions",
@@ -77,6 +80,7 @@ export const sessionEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/password',
+      recordedAs: 'auth:password',
       access: 'authenticated',
       operationId: 'changePassword',
       summary: "Change the caller's password",

@@ -48,6 +48,7 @@ export const singleSignOnEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/sso/{company_slug}/start',
+      recordedAs: 'auth:sso_start',
       access: 'public',
       operationId: 'beginSsoSignIn',
       summary: "Begin a sign-in with the company's identity provider",
@@ -71,6 +72,7 @@ export const singleSignOnEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/sso/{company_slug}/callback',
+      recordedAs: 'auth:sso_callback',
       access: 'public',
       operationId: 'completeSsoSignIn',
       summary: "Complete a sign-in with the identity provider's answer",
@@ -92,6 +94,7 @@ export const singleSignOnEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/sso/{company_slug}/callback',
+      recordedAs: 'auth:sso_callback',
       access: 'public',
       operationId: 'completeSsoSignInByForm',
       summary: "Complete a sign-in with the identity provider's form",
@@ -106,6 +109,7 @@ export const singleSignOnEndpoints = [
     {
       method: 'get',
       path: '/v1/auth/sso/{company_slug}/metadata',
+      recordedAs: 'auth:sso_metadata',
       access: 'public',
       operationId: 'getSamlMetadata',
       summary: 'Get the SAML metadata for the identity provider',
@@ -121,6 +125,7 @@ export const singleSignOnEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/sso/exchange',
+      recordedAs: 'auth:sso_exchange',
       access: 'public',
       operationId: 'exchangeSsoCode',
       summary: 'Exchange the code of a completed sign-in for a session',

@@ -54,6 +54,7 @@ export const socialSignInEndpoints = [
     {
       method: 'post',
       path: '/v1/auth/social',
+      recordedAs: 'auth:social',
       access: 'public',
       operationId: 'signInWithIdToken',
       summary: 'Sign in with an ID token of an identity provider',
