@@ -1,4 +1,4 @@
-import { type D1Migration, env, reset } from 'cloudflare:test';
+import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
 import { hashing } from '../../src/platform/passwords.ts';
 import { countAnew } from './worlds.ts';
@@ -15,4 +15,4 @@ beforeAll(async () => {
 
 /** All of them in one batch: each is a round trip otherwise. */
 const migrate = (database: D1Database, migrations: D1Migration[]) =>
-  database.batch(migrations.flatMap(({ queries }) => queries.map((query) => database.prepare(query))));
+  applyD1Migrations(database, [{ name: 'all', queries: migrations.flatMap(({ queries }) => queries) }]);
