@@ -267,91 +267,91 @@ export interface Routes {
   "POST /v1/managed-tables/upload-jobs/{jobId}/confirm": { params: { "jobId": string }; body: { "display_name"?: string; "columns": Array<ConfirmedColumn>; "time_zone"?: string }; answer: { "status": "inserting" } };
   /** Cancel an upload job that has not ended */
   "POST /v1/managed-tables/upload-jobs/{jobId}/cancel": { params: { "jobId": string }; answer: { "status": "failed" } };
-  /** What the company does: the domains that concepts are generated for */
+  /** Get the business domains */
   "GET /api/v1/domain-knowledge/business-domains": { answer: BusinessDomainsOutput };
-  /** Set all business domains, in place of those before */
+  /** Replace the business domains */
   "PUT /api/v1/domain-knowledge/business-domains": { body: BusinessDomains; answer: BusinessDomainsOutput };
-  /** The concepts of the company, newest first */
+  /** List concepts */
   "GET /api/v1/domain-knowledge/concepts": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "type"?: "term" | "rule" | "entity_hint" | "metric_hint" | "policy_hint" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<Concept> } };
-  /** Make a concept */
+  /** Create a concept */
   "POST /api/v1/domain-knowledge/concepts": { body: NewConcept; answer: Concept };
-  /** One concept, archived or not */
+  /** Get a concept */
   "GET /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; answer: Concept };
-  /** Change a concept */
+  /** Update a concept */
   "PATCH /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; body: ConceptChanges; answer: Concept };
   /** Archive a concept */
   "DELETE /api/v1/domain-knowledge/concepts/{id}": { params: { "id": string }; answer: undefined };
-  /** Every version of a concept, newest first */
+  /** List the versions of a concept */
   "GET /api/v1/domain-knowledge/concepts/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
-  /** The semantic items of the company, newest first */
+  /** List semantic items */
   "GET /api/v1/domain-knowledge/semantic": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "kind"?: "entity" | "metric" | "dimension" | "mapping" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<SemanticItem> } };
-  /** Make a semantic item */
+  /** Create a semantic item */
   "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem };
-  /** Change a semantic item */
+  /** Update a semantic item */
   "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; body: SemanticItemChanges; answer: SemanticItem };
   /** Archive a semantic item */
   "DELETE /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; answer: undefined };
-  /** Every version of a semantic item, newest first */
+  /** List the versions of a semantic item */
   "GET /api/v1/domain-knowledge/semantic/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
-  /** The nodes of the ontology of the company, newest first */
+  /** List ontology nodes */
   "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
-  /** Make a node */
+  /** Create an ontology node */
   "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode };
-  /** Change a node */
+  /** Update an ontology node */
   "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; body: OntologyNodeChanges; answer: OntologyNode };
-  /** Archive a node */
+  /** Archive an ontology node */
   "DELETE /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; answer: undefined };
-  /** Every version of a node, newest first */
+  /** List the versions of an ontology node */
   "GET /api/v1/domain-knowledge/ontology/nodes/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
-  /** The relations of the ontology of the company, newest first */
+  /** List ontology relations */
   "GET /api/v1/domain-knowledge/ontology/relations": { query?: { "page"?: string | number; "per_page"?: string | number; "status"?: "draft" | "active" | "archived"; "predicate"?: string | number; "subject_node_id"?: string | number; "object_node_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyRelation> } };
-  /** Make a relation */
+  /** Create an ontology relation */
   "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation };
-  /** Change a relation */
+  /** Update an ontology relation */
   "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; body: OntologyRelationChanges; answer: OntologyRelation };
-  /** Archive a relation */
+  /** Archive an ontology relation */
   "DELETE /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; answer: undefined };
-  /** Every version of a relation, newest first */
+  /** List the versions of an ontology relation */
   "GET /api/v1/domain-knowledge/ontology/relations/{id}/versions": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeVersion> } };
-  /** Suggestions of the model, newest first; the pending ones unless a status is sent */
+  /** List suggestions */
   "GET /api/v1/domain-knowledge/suggestions": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "concept_create" | "semantic" | "semantic_create" | "ontology_node" | "ontology_node_create" | "ontology_relation" | "ontology_relation_create"; "status"?: "pending" | "accepted" | "rejected" | "superseded"; "job_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeSuggestion> } };
-  /** Ask how to improve a concept */
+  /** Suggest a change to a concept */
   "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
-  /** Ask what a concept becomes in the semantic layer */
+  /** Suggest a semantic item for a concept */
   "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/promote-semantic": { params: { "id": string }; answer: KnowledgeSuggestion };
-  /** Ask what a concept becomes in the ontology */
+  /** Suggest an ontology node for a concept */
   "POST /api/v1/domain-knowledge/suggestions/concepts/{id}/promote-ontology": { params: { "id": string }; answer: KnowledgeSuggestion };
-  /** Ask how to improve a semantic item */
+  /** Suggest a change to a semantic item */
   "POST /api/v1/domain-knowledge/suggestions/semantic/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
-  /** Ask how to improve a node */
+  /** Suggest a change to an ontology node */
   "POST /api/v1/domain-knowledge/suggestions/ontology/nodes/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
-  /** Ask how to improve a relation */
+  /** Suggest a change to an ontology relation */
   "POST /api/v1/domain-knowledge/suggestions/ontology/relations/{id}/generate": { params: { "id": string }; answer: KnowledgeSuggestion };
-  /** Accept several suggestions, what others depend on first */
+  /** Accept several suggestions */
   "POST /api/v1/domain-knowledge/suggestions/bulk-accept": { body: SuggestionIds; answer: { "accepted": Array<AcceptedSuggestion>; "failed": Array<{ "id": string; "error": string; "message": string; "details"?: unknown }> } };
-  /** Accept a suggestion: its target is made or changed */
+  /** Accept a suggestion */
   "POST /api/v1/domain-knowledge/suggestions/{id}/accept": { params: { "id": string }; body: SuggestionAcceptance; answer: AcceptedSuggestion };
-  /** Turn a suggestion down */
+  /** Reject a suggestion */
   "POST /api/v1/domain-knowledge/suggestions/{id}/reject": { params: { "id": string }; body: SuggestionRejection; answer: KnowledgeSuggestion };
-  /** What generating concepts needs, and what of it is missing */
+  /** Get the prerequisites of generating concepts */
   "GET /api/v1/domain-knowledge/concepts/generation/prerequisites": { answer: ConceptGenerationPrerequisites };
   /** Generate concepts from business domains, text and a file */
   "POST /api/v1/domain-knowledge/concepts/generation/jobs": { body?: ConceptGeneration; form?: FormData; answer: KnowledgeJob };
-  /** How far a generation of concepts is */
+  /** Get a job that generates concepts */
   "GET /api/v1/domain-knowledge/concepts/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
-  /** What generating an ontology needs, and what of it is missing */
+  /** Get the prerequisites of generating an ontology */
   "GET /api/v1/domain-knowledge/ontology/generation/prerequisites": { answer: OntologyGenerationPrerequisites };
-  /** Generate nodes and relations from the concepts of type entity_hint and the catalogue of a connection */
+  /** Generate an ontology */
   "POST /api/v1/domain-knowledge/ontology/generation/jobs": { body: OntologyGeneration; answer: KnowledgeJob };
-  /** How far a generation of ontology is */
+  /** Get a job that generates an ontology */
   "GET /api/v1/domain-knowledge/ontology/generation/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
-  /** Ask how to improve several resources of one type */
+  /** Suggest changes to several resources */
   "POST /api/v1/domain-knowledge/jobs/enrich": { body: Enrichment; answer: KnowledgeJob };
-  /** Enrichment jobs, newest first */
+  /** List the jobs that suggest changes */
   "GET /api/v1/domain-knowledge/jobs": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "concept" | "semantic" | "ontology_node" | "ontology_relation"; "status"?: "queued" | "running" | "succeeded" | "failed" | "cancelled" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<KnowledgeJob> } };
-  /** How far a job of any type is */
+  /** Get a job of any type */
   "GET /api/v1/domain-knowledge/jobs/{id}": { params: { "id": string }; answer: KnowledgeJob };
-  /** End a job that has not ended */
+  /** Cancel a job */
   "POST /api/v1/domain-knowledge/jobs/{id}/cancel": { params: { "id": string }; answer: KnowledgeJob };
   /** List share contexts */
   "GET /api/v1/share-contexts": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareContext> } };

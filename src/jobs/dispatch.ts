@@ -2,7 +2,7 @@ import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
-import { workOn } from '../modules/knowledge/generation/jobs.ts';
+import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
@@ -58,7 +58,7 @@ async function run(
       case 'upload.load':
         return await loadUpload(context, message.jobId);
       case 'knowledge.generate':
-        return await workOn(context, message.jobId);
+        return await runBatch(context, message.jobId);
       case 'knowledge.recheck':
         return await recheckItems(context, message);
     }

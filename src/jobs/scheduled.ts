@@ -3,7 +3,7 @@ import { type Context, type Origin, openContext } from '../context.ts';
 import { archiveOldRecords } from '../modules/audit/service.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
-import { resumeJobs, sweepSources } from '../modules/knowledge/generation/jobs.ts';
+import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice } from '../modules/mails/notices.ts';
 import { sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
@@ -49,7 +49,7 @@ async function runParts(origin: Origin): Promise<void> {
         }),
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       knowledge_jobs: () => resumeJobs(context),
-      knowledge_sources: () => sweepSources(context),
+      knowledge_sources: () => deleteLeftoverSources(context),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),

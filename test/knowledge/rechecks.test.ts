@@ -5,10 +5,10 @@ import {
   createResource,
   type Definition,
   findResources,
-  noteCheck,
+  recordCheck,
 } from '../../src/modules/knowledge/resources/service.ts';
 import { checkItem, checkItemNow } from '../../src/modules/knowledge/semantic/check.ts';
-import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/service.ts';
+import { type SemanticItem, semanticItem } from '../../src/modules/knowledge/semantic/item.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
@@ -179,7 +179,7 @@ describe('a table that changes while an item is checked', () => {
       const [resource] = await findResources(ctx, [summed]);
       if (!resource) throw new Error('It is gone.');
       let checks = 0;
-      const errors = await noteCheck(ctx, resource, async () => {
+      const errors = await recordCheck(ctx, resource, async () => {
         const check = await checkItemNow(ctx, resource.content as SemanticItem);
         checks += 1;
         // Another check, of the changed table, has the time to note what it found.

@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { ok } from '../../../http/endpoint.ts';
 import { endpoint } from '../../../http/surfaces/knowledge.ts';
-import { getBusinessDomains, putBusinessDomains } from './service.ts';
-import { businessDomain } from './views.ts';
+import { businessDomain, getBusinessDomains, replaceBusinessDomains } from './service.ts';
 
 const PATH = '/api/v1/domain-knowledge/business-domains';
-const MOST_DOMAINS = 100;
+const MAX_DOMAINS = 100;
 
 const domains = z
   .object({
     business_domains: z
       .array(businessDomain)
-      .max(MOST_DOMAINS)
+      .max(MAX_DOMAINS)
       .superRefine((list, context) => {
         const keys = new Set<string>();
         for (const [index, { key }] of list.entries()) {
@@ -28,8 +27,11 @@ export const businessDomainEndpoints = [
       method: 'get',
       path: PATH,
       access: 'concepts:list',
-      summary: 'What the company does: the domains that concepts are generated for',
+      operationId: 'getBusinessDomains',
+      summary: 'Get the business domains',
+      description: 'Concepts are generated for these.',
       returns: ok(domains),
+      fails: [],
     },
     async ({ ctx }) => ({ business_domains: await getBusinessDomains(ctx) }),
   ),
@@ -38,10 +40,12 @@ export const businessDomainEndpoints = [
       method: 'put',
       path: PATH,
       access: 'company:update',
-      summary: 'Set all business domains, in place of those before',
+      operationId: 'replaceBusinessDomains',
+      summary: 'Replace the business domains',
       body: domains,
       returns: ok(domains),
+      fails: [],
     },
-    async ({ ctx, body }) => ({ business_domains: await putBusinessDomains(ctx, body.business_domains) }),
+    async ({ ctx, body }) => ({ business_domains: await replaceBusinessDomains(ctx, body.business_domains) }),
   ),
 ];

@@ -1,17 +1,25 @@
+import { z } from 'zod';
 import type { CompanyContext, UserContext } from '../../../context.ts';
 import type { BusinessDomain } from '../../../db/schema/business-domains.ts';
-import { putDomains, selectDomains } from './store.ts';
+import { slug } from '../../../kernel/fields.ts';
+import { description, name } from '../resources/fields.ts';
+import { replaceDomains, selectDomains } from './store.ts';
 
 export type { BusinessDomain };
 
-/** What the company does, in its own order. */
+/** A business domain, in requests and answers. */
+export const businessDomain = z
+  .object({ key: slug, name, description: description.or(z.literal('')).default('') })
+  .meta({ id: 'BusinessDomain' });
+
+/** The business domains of the company, in its own order. */
 export async function getBusinessDomains(ctx: CompanyContext): Promise<BusinessDomain[]> {
   const [row] = await selectDomains(ctx.db, ctx.actor.companyId);
   return row?.domains ?? [];
 }
 
-/** Sets all business domains, in place of those before. Jobs under way keep those they began with. */
-export async function putBusinessDomains(ctx: UserContext, domains: BusinessDomain[]): Promise<BusinessDomain[]> {
-  await putDomains(ctx.db, ctx.actor.companyId, domains, ctx.now());
+/** Replaces all business domains of the company. Running jobs keep those that they started with. */
+export async function replaceBusinessDomains(ctx: UserContext, domains: BusinessDomain[]): Promise<BusinessDomain[]> {
+  await replaceDomains(ctx.db, ctx.actor.companyId, domains, ctx.now());
   return domains;
 }

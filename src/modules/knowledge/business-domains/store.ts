@@ -6,8 +6,7 @@ import { businessDomains } from '../../../db/schema/business-domains.ts';
 export const selectDomains = (db: ControlDb, companyId: string) =>
   db.select().from(businessDomains).where(eq(businessDomains.companyId, companyId));
 
-/** Sets all domains of a company, in place of those before. */
-export const putDomains = (db: ControlDb, companyId: string, domains: BusinessDomain[], now: number) =>
+export const replaceDomains = (db: ControlDb, companyId: string, domains: BusinessDomain[], now: number) =>
   db
     .insert(businessDomains)
     .values({ companyId, domains, updatedAt: now })

@@ -1,53 +1,52 @@
 import { z } from 'zod';
 import { requireAction } from '../../../access/requirements.ts';
+import { conceptFailures } from '../resources/failures.ts';
 import {
+  changedStatus,
   confidence,
   description,
-  givenStatus,
   MAX_ITEMS,
   name,
-  patchedStatus,
+  newStatus,
   textList,
-  textOf,
-} from '../resources/members.ts';
-import { type Definition, keyFrom } from '../resources/service.ts';
+  textUpTo,
+} from '../resources/fields.ts';
+import { type Definition, uniqueKeyFrom } from '../resources/service.ts';
 
 export const CONCEPT_TYPES = ['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'] as const;
 
-/** A concept's own members. */
-export const conceptMembers = {
+export const conceptFields = {
   name,
   description,
   type: z.enum(CONCEPT_TYPES),
   aliases: textList(MAX_ITEMS),
   tags: textList(MAX_ITEMS),
-  source: textOf(200).nullable().meta({ description: 'Where it comes from, in the words of whoever made it.' }),
+  source: textUpTo(200).nullable().meta({ description: "Where it comes from, in the author's words." }),
   confidence: confidence.nullable(),
   related_catalog_assets: textList(MAX_ITEMS, 300).meta({
     description: 'Tables and columns it is about, such as `orders` or `orders.total`.',
   }),
 };
 
-export type Concept = z.output<z.ZodObject<typeof conceptMembers>>;
+export type Concept = z.output<z.ZodObject<typeof conceptFields>>;
 
-const input = z.object({ ...conceptMembers, status: givenStatus }).partial();
+const input = z.object({ ...conceptFields, status: newStatus }).partial();
 
-/** A word of the business, a rule, or a hint at what the model of the data will need. */
+/** A term or rule of the business, or a hint at an entity, a metric or a policy. */
 export const concept: Definition<Concept> = {
   type: 'concept',
-  noun: 'concept',
+  failures: conceptFailures,
   create: input.required({ name: true, description: true }).meta({ id: 'NewConcept' }),
   changes: input,
-  patch: input.extend({ status: patchedStatus }).meta({ id: 'ConceptChanges' }),
+  patch: input.extend({ status: changedStatus }).meta({ id: 'ConceptChanges' }),
   defaults: { type: 'term', aliases: [], tags: [], source: null, confidence: null, related_catalog_assets: [] },
   permissions: {
-    names: ['concepts:create', 'concepts:update'],
     requireCreate: (actor) => requireAction(actor, 'concepts:create', '*'),
     requireUpdate: (actor, id) => requireAction(actor, 'concepts:update', id),
     requireDelete: (actor, id) => requireAction(actor, 'concepts:delete', id),
   },
   nameOf: (content) => content.name,
-  keyOf: (content) => keyFrom(content.name),
+  uniqueKeyOf: (content) => uniqueKeyFrom(content.name),
   facetOf: (content) => content.type,
   textsOf: (content) => [content.name, content.description, ...content.aliases, ...content.tags],
   referencesOf: () => [],

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
-import { search, status } from '../resources/queries.ts';
+import { searchQuery, statusQuery } from '../resources/fields.ts';
 import {
   archiveResource,
   changeResource,
@@ -11,11 +12,11 @@ import {
   listVersions,
 } from '../resources/service.ts';
 import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
-import { CONCEPT_TYPES, concept, conceptMembers } from './concept.ts';
+import { CONCEPT_TYPES, concept, conceptFields } from './concept.ts';
 
 const PATH = '/api/v1/domain-knowledge/concepts';
 
-const record = recordOf(conceptMembers).meta({ id: 'Concept' });
+const record = recordOf(conceptFields).meta({ id: 'Concept' });
 
 export const conceptEndpoints = [
   endpoint(
@@ -23,9 +24,12 @@ export const conceptEndpoints = [
       method: 'get',
       path: PATH,
       access: 'concepts:list',
-      summary: 'The concepts of the company, newest first',
-      query: pages.extend({ search, status, type: z.enum(CONCEPT_TYPES).optional() }),
+      operationId: 'listConcepts',
+      summary: 'List concepts',
+      description: 'Newest first.',
+      query: pages.extend({ search: searchQuery, status: statusQuery, type: z.enum(CONCEPT_TYPES).optional() }),
       returns: ok(listOf(record)),
+      fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, type, ...filter } }) =>
       list(await listResources(ctx, concept, { ...filter, facet: type }, { page, perPage }), viewResource),
@@ -35,9 +39,11 @@ export const conceptEndpoints = [
       method: 'post',
       path: PATH,
       access: 'concepts:create',
-      summary: 'Make a concept',
+      operationId: 'createConcept',
+      summary: 'Create a concept',
       body: concept.create,
       returns: created(record),
+      fails: [concept.failures.duplicate],
     },
     async ({ ctx, body }) => viewResource(await createResource(ctx, concept, body)),
   ),
@@ -46,8 +52,11 @@ export const conceptEndpoints = [
       method: 'get',
       path: `${PATH}/{id}`,
       access: 'concepts:get',
-      summary: 'One concept, archived or not',
+      operationId: 'getConcept',
+      summary: 'Get a concept',
+      description: 'Also when it is archived.',
       returns: ok(record),
+      fails: [concept.failures.notFound],
     },
     async ({ ctx, params }) => viewResource(await getResource(ctx, concept, params.id)),
   ),
@@ -56,10 +65,13 @@ export const conceptEndpoints = [
       method: 'patch',
       path: `${PATH}/{id}`,
       access: 'concepts:update',
-      summary: 'Change a concept',
-      description: 'Changes what is sent. An archived concept comes back when `status` is sent with the change.',
+      operationId: 'updateConcept',
+      summary: 'Update a concept',
+      description:
+        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
       body: concept.patch,
       returns: ok(record),
+      fails: [concept.failures.notFound, concept.failures.archived, concept.failures.duplicate, concurrentChange],
     },
     async ({ ctx, params, body }) => viewResource(await changeResource(ctx, concept, params.id, body)),
   ),
@@ -68,9 +80,11 @@ export const conceptEndpoints = [
       method: 'delete',
       path: `${PATH}/{id}`,
       access: 'concepts:delete',
+      operationId: 'archiveConcept',
       summary: 'Archive a concept',
-      description: 'It leaves the lists and its name is free again; what refers to it keeps doing so.',
+      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
       returns: noContent,
+      fails: [concept.failures.notFound, concurrentChange],
     },
     ({ ctx, params }) => archiveResource(ctx, concept, params.id),
   ),
@@ -79,9 +93,12 @@ export const conceptEndpoints = [
       method: 'get',
       path: `${PATH}/{id}/versions`,
       access: 'concepts:get',
-      summary: 'Every version of a concept, newest first',
+      operationId: 'listConceptVersions',
+      summary: 'List the versions of a concept',
+      description: 'Newest first.',
       query: pages,
       returns: ok(listOf(versionRecord)),
+      fails: [concept.failures.notFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>
       list(await listVersions(ctx, concept, params.id, { page, perPage }), viewVersion),

@@ -1,23 +1,34 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { AiSettings, AiUsage } from '../../../platform/ai.ts';
-import type { Candidate } from '../suggestions/service.ts';
+import { type NewSuggestion, type Rationale, readRationale } from '../suggestions/service.ts';
 import type { JobRow } from './store.ts';
 
-/** What one batch works with. */
-export interface BatchTurn {
+export interface BatchInput {
   ctx: CompanyContext;
   settings: AiSettings;
   job: JobRow;
-  /** Counts what the model was asked, also when the batch fails. */
+  /** Is increased by every question to the model, also when the batch fails. */
   usage: AiUsage;
 }
 
-/** What came of one batch. */
-export interface Batch {
-  rows: Candidate[];
-  /** Candidates that were dropped. */
+export interface BatchResult {
+  suggestions: NewSuggestion[];
+  /** How many candidates of the model were not valid. */
   rejected: number;
 }
 
-/** A batch whose material is gone. */
-export class SourceGone extends Error {}
+/** The text of the job is gone. */
+export class SourceMissing extends Error {}
+
+/** The rationale of a candidate; undefined when it is not valid. */
+export function rationaleOf(candidate: unknown): Rationale | undefined {
+  try {
+    return readRationale(candidate);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields of a candidate, without those that the model left null. */
+export const withoutNulls = (candidate: unknown): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(candidate ?? {}).filter(([, value]) => value !== null && value !== undefined));

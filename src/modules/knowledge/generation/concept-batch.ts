@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import { askModel } from '../../../platform/ai.ts';
-import { CONCEPT_TYPES, type Concept, concept } from '../concepts/service.ts';
+import { CONCEPT_TYPES, type Concept, concept } from '../concepts/concept.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
-import { MAX_ITEMS } from '../resources/members.ts';
+import { MAX_ITEMS } from '../resources/fields.ts';
 import type { Resource } from '../resources/service.ts';
 import {
   conceptsText,
-  fitting,
-  GROUNDS_SHAPE,
-  groundsIn,
-  namesStagedBy,
+  joinLines,
+  newSuggestion,
   type Proposal,
-  rowOf,
+  RATIONALE_SHAPE,
+  type Rationale,
+  stagedNames,
 } from '../suggestions/service.ts';
-import { type Batch, type BatchTurn, SourceGone } from './batch.ts';
+import { type BatchInput, type BatchResult, rationaleOf, SourceMissing, withoutNulls } from './batch.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.conceptGeneration;
-/** Candidates of one answer that are looked at; the schema has room for no more in any case. */
+/** Most candidates of one answer that are read. */
 const MAX_CANDIDATES = 200;
 
 const SHAPE = z.object({
@@ -31,14 +31,14 @@ const SHAPE = z.object({
       type: z.enum(CONCEPT_TYPES),
       aliases: z.array(z.string()),
       tags: z.array(z.string()),
-      ...GROUNDS_SHAPE,
+      ...RATIONALE_SHAPE,
     }),
   ),
 });
 
-const answered = z.object({ candidates: z.array(z.unknown()) });
+const answer = z.object({ candidates: z.array(z.unknown()) });
 
-const candidateMembers = z.object({
+const candidateFields = z.object({
   action: z.enum(['create', 'enrich']),
   existing_concept_id: z.string().nullish(),
   name: z.unknown().optional(),
@@ -48,103 +48,106 @@ const candidateMembers = z.object({
   tags: z.unknown().optional(),
 });
 
-/** Asks for the concepts of one part of the material, or of one business domain where there is no text. */
-export async function conceptBatch(turn: BatchTurn): Promise<Batch> {
-  const { ctx, settings, job, usage } = turn;
-  const given = await materialsOf(turn);
-  const { text, concepts } = await conceptsText(ctx, given.map((material) => material.text).join('\n'));
-  const staged = await namesStagedBy(ctx, job.id);
-  const proposed = staged
+/** Asks for the concepts of one part of the text, or of one business domain where there is no text. */
+export async function conceptBatch(input: BatchInput): Promise<BatchResult> {
+  const { ctx, settings, job, usage } = input;
+  const sources = await sourceSections(input);
+  const { text, concepts } = await conceptsText(ctx, sources.map((section) => section.text).join('\n'));
+  const staged = await stagedNames(ctx, job.id);
+  const stagedConcepts = staged
     .filter(({ targetType }) => targetType === 'concept_create')
     .map(({ targetName }) => targetName);
-  const materials = [
-    ...given,
-    { what: 'existing concepts', text },
-    { what: 'names already proposed', text: fitting(proposed.map((name) => JSON.stringify(name))) },
+  const sections = [
+    ...sources,
+    { title: 'existing concepts', text },
+    { title: 'names already proposed', text: joinLines(stagedConcepts.map((name) => JSON.stringify(name))) },
   ];
   const { value: candidates, model } = await askModel(
     settings,
     {
       name: 'concepts',
-      ...compose(PROMPT, materials),
+      ...compose(PROMPT, sections),
       shape: SHAPE,
-      read: (answer) => answered.parse(answer).candidates,
+      read: (json) => answer.parse(json).candidates,
     },
     usage,
   );
   const known = new Map(concepts.map((resource) => [resource.id, resource]));
-  const names = new Set(concepts.map(({ content }) => concept.keyOf(content)));
-  const taken = new Set(staged.map(({ candidateKey }) => candidateKey));
-  const rows = candidates.slice(0, MAX_CANDIDATES).flatMap((candidate) => {
-    const read = proposalOf(candidate, known, names);
-    const key = read && keyOf(read);
-    if (!read || taken.has(key as string)) return [];
-    taken.add(key as string);
-    const of = {
-      createdByUserId: job.createdByUserId,
-      requestId: job.requestId,
-      jobId: job.id,
-      candidateKey: key as string,
-    };
-    return [rowOf(ctx, { ...read, model, promptVersion: PROMPT.version }, of)];
+  const uniqueKeys = new Set(concepts.map(({ content }) => concept.uniqueKeyOf(content)));
+  const candidateKeys = new Set(staged.map(({ candidateKey }) => candidateKey));
+  const suggestions = candidates.slice(0, MAX_CANDIDATES).flatMap((candidate) => {
+    const proposal = readCandidate(candidate, known, uniqueKeys);
+    if (!proposal) return [];
+    const candidateKey = candidateKeyOf(proposal);
+    if (candidateKeys.has(candidateKey)) return [];
+    candidateKeys.add(candidateKey);
+    const origin = { createdByUserId: job.createdByUserId, requestId: job.requestId, jobId: job.id, candidateKey };
+    return [newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, origin)];
   });
-  return { rows, rejected: candidates.length - rows.length };
+  return { suggestions, rejected: candidates.length - suggestions.length };
 }
 
-async function materialsOf({ ctx, job }: BatchTurn) {
+async function sourceSections({ ctx, job }: BatchInput) {
   const { businessDomains = [], source } = job.input;
-  const domainsText = (domains: typeof businessDomains) => fitting(domains.map((domain) => JSON.stringify(domain)));
+  const domainsText = (domains: typeof businessDomains) => joinLines(domains.map((domain) => JSON.stringify(domain)));
   if (!source) {
     return [
-      { what: 'business domain', text: domainsText(businessDomains.slice(job.processedCount, job.processedCount + 1)) },
+      {
+        title: 'business domain',
+        text: domainsText(businessDomains.slice(job.processedCount, job.processedCount + 1)),
+      },
     ];
   }
   const text = await readBatch(ctx, source, job.processedCount);
-  if (text === undefined) throw new SourceGone();
+  if (text === undefined) throw new SourceMissing();
   return [
-    { what: 'business domains', text: domainsText(businessDomains) },
-    { what: `part ${job.processedCount + 1} of ${job.totalCount} of a document`, text },
+    { title: 'business domains', text: domainsText(businessDomains) },
+    { title: `part ${job.processedCount + 1} of ${job.totalCount} of a document`, text },
   ];
 }
 
-type Read = Omit<Proposal, 'model' | 'promptVersion'>;
+type ConceptProposal = Omit<Proposal, 'model' | 'promptVersion'>;
 
-const keyOf = ({ targetId, targetName }: Read): string =>
-  targetId === null ? `create\n${concept.keyOf({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
+const candidateKeyOf = ({ targetId, targetName }: ConceptProposal): string =>
+  targetId === null ? `create\n${concept.uniqueKeyOf({ name: targetName } as Concept)}` : `enrich\n${targetId}`;
 
-/** What a candidate proposes; undefined for one that is not valid, or names a concept that it should enrich. */
-function proposalOf(candidate: unknown, known: Map<string, Resource<Concept>>, names: Set<string>): Read | undefined {
-  const members = candidateMembers.safeParse(candidate);
-  if (!members.success) return undefined;
-  const { action, existing_concept_id, ...content } = members.data;
-  const grounds = grounded(candidate);
-  if (!grounds) return undefined;
+/** What a candidate proposes; undefined for one that is not valid, or creates a concept that exists. */
+function readCandidate(
+  candidate: unknown,
+  known: Map<string, Resource<Concept>>,
+  uniqueKeys: Set<string>,
+): ConceptProposal | undefined {
+  const fields = candidateFields.safeParse(candidate);
+  if (!fields.success) return undefined;
+  const { action, existing_concept_id, ...content } = fields.data;
+  const rationale = rationaleOf(candidate);
+  if (!rationale) return undefined;
   if (action === 'enrich') {
     const existing = known.get(existing_concept_id ?? '');
-    return existing && enrichment(existing, content, grounds);
+    return existing && readEnrichment(existing, content, rationale);
   }
   const parsed = concept.create.safeParse({
     ...withoutNulls(content),
     source: 'model',
-    confidence: grounds.confidence,
+    confidence: rationale.confidence,
   });
   if (!parsed.success) return undefined;
   const name = parsed.data.name as string;
-  if (names.has(concept.keyOf(parsed.data as Concept))) return undefined;
+  if (uniqueKeys.has(concept.uniqueKeyOf(parsed.data as Concept))) return undefined;
   const target = { targetType: 'concept_create' as const, targetId: null, targetVersion: null, targetName: name };
-  return { ...grounds, ...target, conceptId: null, conceptName: null, payload: parsed.data };
+  return { ...rationale, ...target, conceptId: null, conceptName: null, payload: parsed.data };
 }
 
-function enrichment(
+function readEnrichment(
   existing: Resource<Concept>,
   { description, type, aliases, tags }: Content,
-  grounds: ReturnType<typeof groundsIn>,
-): Read | undefined {
+  rationale: Rationale,
+): ConceptProposal | undefined {
   const parsed = concept.changes.safeParse(withoutNulls({ description, type, aliases, tags }));
   if (!parsed.success) return undefined;
   const { content } = existing;
   const { aliases: moreAliases = [], tags: moreTags = [], ...rest } = parsed.data;
-  // Enriching adds to what people have collected; it takes nothing away.
+  // Aliases and tags are added to those that people gave; none is removed.
   const wanted: Content = {
     ...rest,
     aliases: union(content.aliases, moreAliases),
@@ -152,12 +155,12 @@ function enrichment(
   };
   const payload = Object.fromEntries(
     Object.entries(wanted).filter(
-      ([member, value]) => JSON.stringify(value) !== JSON.stringify(content[member as keyof Concept]),
+      ([field, value]) => JSON.stringify(value) !== JSON.stringify(content[field as keyof Concept]),
     ),
   );
   if (Object.keys(payload).length === 0) return undefined;
   return {
-    ...grounds,
+    ...rationale,
     targetType: 'concept',
     targetId: existing.id,
     targetVersion: existing.version,
@@ -167,16 +170,5 @@ function enrichment(
     payload,
   };
 }
-
-function grounded(candidate: unknown): ReturnType<typeof groundsIn> | undefined {
-  try {
-    return groundsIn(candidate);
-  } catch {
-    return undefined;
-  }
-}
-
-const withoutNulls = (content: Content): Content =>
-  Object.fromEntries(Object.entries(content).filter(([, value]) => value !== null && value !== undefined));
 
 const union = (kept: string[], more: string[]): string[] => [...new Set([...kept, ...more])].slice(0, MAX_ITEMS);

@@ -12,10 +12,7 @@ const MAX_UNPACKED_BYTES = 20 * 1024 * 1024;
 /** The parts of a Word document that hold what it says, in the order in which it is read. */
 const WORD_PARTS = ['word/document.xml', 'word/footnotes.xml', 'word/endnotes.xml'] as const;
 
-/**
- * The text of a file, by the ending of its name.
- * @throws Failure invalid, naming `file`, for what cannot be read as what its name says
- */
+/** The text of a file, read by the ending of its name. */
 export async function textOfDocument(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const text = await reader(name)(bytes);
   if (text.trim() === '') throw badFile('holds no text');
@@ -37,7 +34,7 @@ function plainText(bytes: Uint8Array): string {
   return text;
 }
 
-/** Reads an Office file. @throws Failure for one that is damaged, something else, or large when unpacked */
+/** Reads an Office file, which may be damaged, something else, or too large. */
 async function ofOffice<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;

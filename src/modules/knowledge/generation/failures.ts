@@ -1,34 +1,47 @@
-import { Failure, invalid } from '../../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../../kernel/failure.ts';
 
-/** What files may be called. */
+/** What the names of files must end in. */
 export const ACCEPTED_FILE_TYPES = ['.docx', '.xlsx', '.csv', '.tsv', '.txt', '.md'] as const;
 
-/** The company has no job under the id, or none of the type that the route is about. */
-export const jobNotFound = () =>
-  new Failure('missing', 'knowledge_job.not_found', { message: 'There is no such job.' });
+/** Also for a job of another type than the route's. */
+export const jobNotFound = defineFailure('knowledge_job.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such job.' },
+  says: { console: 'JOB_NOT_FOUND' },
+});
 
-/** What is over cannot be cancelled; `status` is how it ended. */
-export const jobEnded = (status: string) =>
-  new Failure('conflict', 'knowledge_job.ended', { message: `The job has ended: it is ${status}.`, status });
+export const jobEnded = defineFailure('knowledge_job.ended', {
+  kind: 'conflict',
+  detail: (status: string) => ({ message: `The job has ended: it is ${status}.`, status }),
+  says: { console: 'JOB_ENDED' },
+});
 
-/** One generation of concepts, and one of ontology, at a time. */
-export const jobRunning = (jobId: string | undefined) =>
-  new Failure('conflict', 'knowledge_job.running', {
-    message: 'Another generation is under way. Wait for its end, or cancel it.',
+/** @param jobId the job that is running, where that is known */
+export const jobRunning = defineFailure('knowledge_job.running', {
+  kind: 'conflict',
+  detail: (jobId?: string) => ({
+    message: 'Another job of this type is running. Wait for its end, or cancel it.',
     ...(jobId !== undefined && { job_id: jobId }),
-  });
+  }),
+  says: { console: 'JOB_RUNNING' },
+});
 
-/** What a generation needs is not there; `field` says what. */
+/** @param field what is missing */
 export const prerequisiteMissing = (field: string, message: string) =>
   invalid([{ field, message }], 'Something that the generation needs is missing.');
 
-/** The file that was sent cannot be read, or is none. */
+/** The file cannot be read, or is none. */
 export const badFile = (message: string) => invalid([{ field: 'file', message }]);
 
-/** `limit` in bytes. */
-export const fileTooLarge = (limit: number) =>
-  new Failure('too_large', 'request.too_large', { message: `The file is larger than ${limit} bytes.`, limit });
+/** @param limit in bytes */
+export const fileTooLarge = defineFailure('knowledge_file.too_large', {
+  kind: 'too_large',
+  detail: (limit: number) => ({ message: `The file is larger than ${limit} bytes.`, limit }),
+  says: { console: 'PAYLOAD_TOO_LARGE' },
+});
 
-/** The body is no whole `multipart/form-data`. */
-export const malformedForm = () =>
-  new Failure('malformed', 'multipart.malformed', { message: 'The form is incomplete or malformed.' });
+export const malformedForm = defineFailure('knowledge_form.malformed', {
+  kind: 'malformed',
+  detail: { message: 'The form is incomplete or malformed.' },
+  says: { console: 'BAD_REQUEST' },
+});

@@ -11,7 +11,7 @@ const MAX_TEXT = 100_000;
 /** Everything of a form that is not the file. */
 const MAX_FORM_BYTES = 1024 * 1024;
 
-/** What a generation of concepts takes as JSON. */
+/** The JSON body that generates concepts. */
 export const conceptGeneration = z
   .object({
     business_domains: z.array(z.string().max(63)).max(100).optional().meta({
@@ -34,10 +34,7 @@ export const conceptGenerationForm = z.object({
     }),
 });
 
-/**
- * Reads the form of a generation of concepts. The body is never held beyond its limit, whatever its headers claim.
- * @throws Failure invalid, naming the fields at fault; `request.too_large`; `multipart.malformed`
- */
+/** Reads the form that generates concepts, and no more of it than its limit, whatever its headers claim. */
 export async function readConceptForm(request: Request): Promise<ConceptGeneration> {
   const parts = await readParts(request);
   const files = parts.filter(isFile).filter(wasChosen);
@@ -64,7 +61,6 @@ export async function readConceptForm(request: Request): Promise<ConceptGenerati
   };
 }
 
-/** What was asked for, in the service's terms. */
 export const generationOf = ({ business_domains, text }: z.output<typeof conceptGeneration>): ConceptGeneration => ({
   ...(business_domains && { businessDomains: business_domains }),
   ...(text !== undefined && { text }),

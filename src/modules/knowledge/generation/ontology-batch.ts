@@ -1,28 +1,28 @@
 import { z } from 'zod';
 import { askModel } from '../../../platform/ai.ts';
-import { NODE_TYPES, type OntologyNode } from '../ontology/service.ts';
+import { NODE_TYPES, type OntologyNode } from '../ontology/node.ts';
 import { compose, PROMPTS } from '../prompts/compose.ts';
-import { livingResources, type Resource } from '../resources/service.ts';
+import { type Resource, unarchivedResources } from '../resources/service.ts';
 import {
-  acceptedAs,
-  conceptPieces,
+  acceptedResourceIds,
+  conceptChunks,
   entityHints,
-  fitting,
-  GROUNDS_SHAPE,
+  joinLines,
+  newSuggestion,
   type Proposal,
-  pendingOntology,
-  rowOf,
-  stagedBy,
+  pendingOntologySuggestions,
+  RATIONALE_SHAPE,
+  stagedSuggestions,
 } from '../suggestions/service.ts';
-import { type Batch, type BatchTurn, SourceGone } from './batch.ts';
-import { readNode, readRelation, waitedForBy, worldOf } from './ontology-candidates.ts';
+import { type BatchInput, type BatchResult, SourceMissing } from './batch.ts';
+import { knownOntology, readNode, readRelation, suggestedNodeIds } from './ontology-candidates.ts';
 import { readBatch } from './sources.ts';
 
 const PROMPT = PROMPTS.ontologyGeneration;
-/** Candidates of each kind in one answer that are looked at. */
+/** Most nodes, and most relations, of one answer that are read. */
 const MAX_CANDIDATES = 300;
-/** Nodes and relations that exist that are read at all. */
-const MOST_KNOWN = 5000;
+/** Most nodes, and most relations, of the company that are read. */
+const MAX_KNOWN = 5000;
 
 const text = z.string().nullable();
 const texts = z.array(z.string()).nullable();
@@ -39,7 +39,7 @@ const SHAPE = z.object({
       constraints: texts,
       source_concept_ids: texts,
       mapped_catalog_assets: texts,
-      ...GROUNDS_SHAPE,
+      ...RATIONALE_SHAPE,
     }),
   ),
   relations: z.array(
@@ -50,68 +50,71 @@ const SHAPE = z.object({
       description: text,
       cardinality: text,
       relation_type: text,
-      ...GROUNDS_SHAPE,
+      ...RATIONALE_SHAPE,
     }),
   ),
 });
 
-const answered = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
+const answer = z.object({ nodes: z.array(z.unknown()).default([]), relations: z.array(z.unknown()).default([]) });
 
 /**
- * Asks for the nodes and relations of one part of the catalogue. Concepts that are more than one request holds take turns,
- * so that all of both are read by the end.
+ * Asks for the nodes and relations of one chunk of the catalogue and one of the concepts. The chunks alternate, so that the
+ * batches of a job read all of both.
  */
-export async function ontologyBatch({ ctx, settings, job, usage }: BatchTurn): Promise<Batch> {
+export async function ontologyBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const { source } = job.input;
-  if (!source) throw new SourceGone();
+  if (!source) throw new SourceMissing();
   const parts = source.offsets.length - 1;
   const part = job.processedCount % parts;
   const catalogue = await readBatch(ctx, source, part);
-  if (catalogue === undefined) throw new SourceGone();
+  if (catalogue === undefined) throw new SourceMissing();
   const hints = await entityHints(ctx);
-  const pieces = conceptPieces(hints);
-  const nodes = (await livingResources(ctx, { type: 'ontology_node', limit: MOST_KNOWN })) as Resource<OntologyNode>[];
-  const relations = await livingResources(ctx, { type: 'ontology_relation', limit: MOST_KNOWN });
-  const suggested = [...(await pendingOntology(ctx)), ...(await stagedBy(ctx, job.id))];
-  const accepted = await acceptedAs(ctx, waitedForBy(suggested));
-  const world = worldOf({ hints, nodes, relations, suggested, accepted });
-  // Those of this very job come first, which relations are likeliest to name.
-  const known = [...world.ends].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
-  const materials = [
-    { what: 'concepts', text: pieces[job.processedCount % pieces.length] ?? '' },
-    { what: `part ${part + 1} of ${parts} of the catalogue`, text: catalogue },
-    { what: 'known nodes', text: fitting(known) },
+  const chunks = conceptChunks(hints);
+  const nodes = (await unarchivedResources(ctx, {
+    type: 'ontology_node',
+    limit: MAX_KNOWN,
+  })) as Resource<OntologyNode>[];
+  const relations = await unarchivedResources(ctx, { type: 'ontology_relation', limit: MAX_KNOWN });
+  const suggested = [...(await pendingOntologySuggestions(ctx)), ...(await stagedSuggestions(ctx, job.id))];
+  const accepted = await acceptedResourceIds(ctx, suggestedNodeIds(suggested));
+  const known = knownOntology({ hints, nodes, relations, suggested, accepted });
+  // The nodes of this job come first: relations most likely name these.
+  const nodeLines = [...known.nodesByKey].toReversed().map(([key, { name }]) => JSON.stringify({ key, name }));
+  const sections = [
+    { title: 'concepts', text: chunks[job.processedCount % chunks.length] ?? '' },
+    { title: `part ${part + 1} of ${parts} of the catalogue`, text: catalogue },
+    { title: 'known nodes', text: joinLines(nodeLines) },
   ];
   const { value, model } = await askModel(
     settings,
-    { name: 'ontology', ...compose(PROMPT, materials), shape: SHAPE, read: (answer) => answered.parse(answer) },
+    { name: 'ontology', ...compose(PROMPT, sections), shape: SHAPE, read: (json) => answer.parse(json) },
     usage,
   );
-  const of = { createdByUserId: job.createdByUserId, requestId: job.requestId, jobId: job.id };
-  const keep = (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) =>
-    rowOf(ctx, { ...proposal, model, promptVersion: PROMPT.version }, { ...of, candidateKey });
+  const origin = { createdByUserId: job.createdByUserId, requestId: job.requestId, jobId: job.id };
+  const suggestionOf = (proposal: Omit<Proposal, 'model' | 'promptVersion'>, candidateKey: string) =>
+    newSuggestion(ctx, { ...proposal, model, promptVersion: PROMPT.version }, { ...origin, candidateKey });
 
-  const batch: Batch = { rows: [], rejected: 0 };
+  const result: BatchResult = { suggestions: [], rejected: 0 };
   for (const [index, candidate] of value.nodes.entries()) {
-    const read = index < MAX_CANDIDATES ? readNode(candidate, world) : undefined;
-    if (!read) batch.rejected += 1;
-    else if (read.known) world.ends.set(read.key, read.known);
+    const node = index < MAX_CANDIDATES ? readNode(candidate, known) : undefined;
+    if (!node) result.rejected += 1;
+    else if (node.existing) known.nodesByKey.set(node.key, node.existing);
     else {
-      const row = keep(read.proposal, `node\n${read.unique}`);
-      const end = { nodeId: null, suggestionId: row.id, name: row.targetName };
-      world.ends.set(read.key, end);
-      world.nodes.set(read.unique, end);
-      batch.rows.push(row);
+      const suggestion = suggestionOf(node.proposal, `node\n${node.uniqueKey}`);
+      const added = { nodeId: null, suggestionId: suggestion.id, name: suggestion.targetName };
+      known.nodesByKey.set(node.key, added);
+      known.nodesByUniqueKey.set(node.uniqueKey, added);
+      result.suggestions.push(suggestion);
     }
   }
   for (const [index, candidate] of value.relations.entries()) {
-    const read = index < MAX_CANDIDATES ? readRelation(candidate, world) : undefined;
-    if (!read) {
-      batch.rejected += 1;
+    const relation = index < MAX_CANDIDATES ? readRelation(candidate, known) : undefined;
+    if (!relation) {
+      result.rejected += 1;
       continue;
     }
-    world.relations.add(read.unique);
-    batch.rows.push(keep(read.proposal, `relation\n${read.unique}`));
+    known.relationKeys.add(relation.uniqueKey);
+    result.suggestions.push(suggestionOf(relation.proposal, `relation\n${relation.uniqueKey}`));
   }
-  return batch;
+  return result;
 }

@@ -1,36 +1,25 @@
 import { z } from 'zod';
-import { nodeMembers, type OntologyNode, ontologyNode, relationMembers } from '../ontology/service.ts';
-import { keyFrom, type Resource } from '../resources/service.ts';
-import { groundsIn, type SuggestionRow } from '../suggestions/service.ts';
+import { nodeFields, type OntologyNode, ontologyNode } from '../ontology/node.ts';
+import { relationFields } from '../ontology/relation.ts';
+import { type Resource, uniqueKeyFrom } from '../resources/service.ts';
+import type { SuggestionRow } from '../suggestions/service.ts';
+import { rationaleOf, withoutNulls } from './batch.ts';
 
 /** A node that a relation can name: one that exists, or one that is only suggested. */
-export interface End {
+interface KnownNode {
   nodeId: string | null;
   suggestionId: string | null;
   name: string;
 }
 
-/** What is there already, and what the answer adds. */
-export interface World {
-  /** By the key that the model knows it by. */
-  ends: Map<string, End>;
-  /** By type and name. */
-  nodes: Map<string, End>;
-  /** What relations there are. */
-  relations: Set<string>;
-  /** Concepts that nodes may come from. */
+/** The nodes and relations that exist or are suggested; those of the model's answer are added as they are read. */
+export interface KnownOntology {
+  /** By the key that the model names them by. */
+  nodesByKey: Map<string, KnownNode>;
+  nodesByUniqueKey: Map<string, KnownNode>;
+  relationKeys: Set<string>;
+  /** The concepts that a node may name as its sources. */
   conceptIds: Set<string>;
-}
-
-/** What a world is made of. */
-interface Known {
-  hints: Resource[];
-  nodes: Resource<OntologyNode>[];
-  relations: Resource[];
-  /** What is proposed and not decided about. */
-  suggested: SuggestionRow[];
-  /** Nodes that came of suggestions which relations of `suggested` name. */
-  accepted: Map<string, string>;
 }
 
 type Ends = Record<
@@ -38,94 +27,108 @@ type Ends = Record<
   string | null
 >;
 
-/** The suggested nodes that suggested relations name. */
-export const waitedForBy = (suggested: SuggestionRow[]): string[] =>
+/** The suggestions of nodes that suggested relations name. */
+export const suggestedNodeIds = (suggested: SuggestionRow[]): string[] =>
   suggested
     .flatMap(({ payload }) => [payload.subject_suggestion_id, payload.object_suggestion_id])
     .filter((id) => typeof id === 'string');
 
-/** What the company has of nodes and relations, and what is proposed already. */
-export function worldOf({ hints, nodes, relations, suggested, accepted }: Known): World {
-  const world: World = {
-    ends: new Map(),
-    nodes: new Map(),
-    relations: new Set(relations.map(({ uniqueKey }) => uniqueKey)),
-    conceptIds: new Set(hints.map(({ id }) => id)),
+/** @param of `suggested` are pending or staged; `accepted` maps accepted suggestions to the nodes that they created */
+export function knownOntology(of: {
+  hints: Resource[];
+  nodes: Resource<OntologyNode>[];
+  relations: Resource[];
+  suggested: SuggestionRow[];
+  accepted: Map<string, string>;
+}): KnownOntology {
+  const known: KnownOntology = {
+    nodesByKey: new Map(),
+    nodesByUniqueKey: new Map(),
+    relationKeys: new Set(of.relations.map(({ uniqueKey }) => uniqueKey)),
+    conceptIds: new Set(of.hints.map(({ id }) => id)),
   };
-  const add = (key: string, unique: string, end: End) => {
-    world.ends.set(key, end);
-    world.nodes.set(unique, end);
+  const add = (key: string, uniqueKey: string, node: KnownNode) => {
+    known.nodesByKey.set(key, node);
+    known.nodesByUniqueKey.set(uniqueKey, node);
   };
-  for (const { id, content, uniqueKey } of nodes) {
+  for (const { id, content, uniqueKey } of of.nodes) {
     add(`node:${id}`, uniqueKey, { nodeId: id, suggestionId: null, name: content.name });
   }
-  for (const { id, targetType, targetName, payload } of suggested) {
+  for (const { id, targetType, targetName, payload } of of.suggested) {
     if (targetType === 'ontology_node_create') {
-      const unique = ontologyNode.keyOf({ ...ontologyNode.defaults, ...payload } as OntologyNode);
-      if (!world.nodes.has(unique))
-        add(`suggested:${id}`, unique, { nodeId: null, suggestionId: id, name: targetName });
+      const uniqueKey = nodeKeyOf(payload);
+      if (!known.nodesByUniqueKey.has(uniqueKey)) {
+        add(`suggested:${id}`, uniqueKey, { nodeId: null, suggestionId: id, name: targetName });
+      }
     } else if (targetType === 'ontology_relation_create') {
       const { subject_node_id, subject_suggestion_id, object_node_id, object_suggestion_id } = payload as Ends;
       const [subject, object] = [subject_node_id ?? subject_suggestion_id, object_node_id ?? object_suggestion_id];
-      const nodeOf = (id: string | null) => accepted.get(id ?? '') ?? id;
-      world.relations.add(uniqueOf(nodeOf(subject), payload.predicate, nodeOf(object)));
+      const nodeOf = (end: string | null) => of.accepted.get(end ?? '') ?? end;
+      known.relationKeys.add(relationKeyOf(nodeOf(subject), payload.predicate, nodeOf(object)));
     }
   }
-  return world;
+  return known;
 }
 
-const uniqueOf = (subject: unknown, predicate: unknown, object: unknown): string =>
-  keyFrom(String(subject), String(predicate), String(object));
+const nodeKeyOf = (fields: Partial<OntologyNode>): string =>
+  ontologyNode.uniqueKeyOf({ ...ontologyNode.defaults, ...fields } as OntologyNode);
+
+const relationKeyOf = (subject: unknown, predicate: unknown, object: unknown): string =>
+  uniqueKeyFrom(String(subject), String(predicate), String(object));
 
 const nodeCandidate = z
-  .object({ ...nodeMembers, key: z.string().min(1), source_concept_ids: z.array(z.string()) })
+  .object({ ...nodeFields, key: z.string().min(1), source_concept_ids: z.array(z.string()) })
   .omit({ parent_node_id: true, source_concepts: true, mapped_semantic_entities: true })
   .partial()
   .required({ key: true, name: true, description: true });
 
-/** A node that a model proposes; undefined when it is not valid. `known` is one like it that is there already. */
-export function readNode(candidate: unknown, world: World) {
+/** Reads a node that the model proposes; undefined when it is not valid. `existing` is a known node of the same key. */
+export function readNode(candidate: unknown, known: KnownOntology) {
   const parsed = nodeCandidate.safeParse(withoutNulls(candidate));
-  const grounds = groundsOf(candidate);
-  if (!parsed.success || !grounds) return undefined;
-  const { key, source_concept_ids = [], ...members } = parsed.data;
-  // A key of its own that is taken would turn relations to the wrong node.
-  if (world.ends.has(key)) return undefined;
-  const source_concepts = source_concept_ids.filter((id) => world.conceptIds.has(id));
-  const payload = { ...members, source_concepts };
-  const unique = ontologyNode.keyOf({ ...ontologyNode.defaults, ...members } as OntologyNode);
+  const rationale = rationaleOf(candidate);
+  if (!parsed.success || !rationale) return undefined;
+  const { key, source_concept_ids = [], ...fields } = parsed.data;
+  // Relations that name a key that is in use would be connected to the wrong node.
+  if (known.nodesByKey.has(key)) return undefined;
+  const source_concepts = source_concept_ids.filter((id) => known.conceptIds.has(id));
+  const payload = { ...fields, source_concepts };
+  const uniqueKey = nodeKeyOf(fields);
   const proposal = {
-    ...grounds,
+    ...rationale,
     targetType: 'ontology_node_create' as const,
     targetId: null,
     targetVersion: null,
-    targetName: members.name,
+    targetName: fields.name,
     conceptId: source_concepts[0] ?? null,
     conceptName: null,
     payload,
   };
-  return { key, unique, known: world.nodes.get(unique), proposal };
+  return { key, uniqueKey, existing: known.nodesByUniqueKey.get(uniqueKey), proposal };
 }
 
 const relationCandidate = z
-  .object({ ...relationMembers, subject_key: z.string(), object_key: z.string() })
+  .object({ ...relationFields, subject_key: z.string(), object_key: z.string() })
   .omit({ subject_node_id: true, object_node_id: true, confidence: true, evidence: true })
   .partial()
   .required({ subject_key: true, predicate: true, object_key: true });
 
-/** A relation that a model proposes; undefined when it is not valid, names nodes that nobody knows, or is there already. */
-export function readRelation(candidate: unknown, { ends, relations }: World) {
+/** Reads a relation that the model proposes; undefined when it is not valid, names unknown nodes, or is known. */
+export function readRelation(candidate: unknown, { nodesByKey, relationKeys }: KnownOntology) {
   const parsed = relationCandidate.safeParse(withoutNulls(candidate));
-  const grounds = groundsOf(candidate);
-  if (!parsed.success || !grounds) return undefined;
-  const { subject_key, object_key, predicate, description, ...members } = parsed.data;
-  const [subject, object] = [ends.get(subject_key), ends.get(object_key)];
+  const rationale = rationaleOf(candidate);
+  if (!parsed.success || !rationale) return undefined;
+  const { subject_key, object_key, predicate, description, ...fields } = parsed.data;
+  const [subject, object] = [nodesByKey.get(subject_key), nodesByKey.get(object_key)];
   if (!subject || !object) return undefined;
-  const unique = uniqueOf(subject.nodeId ?? subject.suggestionId, predicate, object.nodeId ?? object.suggestionId);
-  if (relations.has(unique)) return undefined;
+  const uniqueKey = relationKeyOf(
+    subject.nodeId ?? subject.suggestionId,
+    predicate,
+    object.nodeId ?? object.suggestionId,
+  );
+  if (relationKeys.has(uniqueKey)) return undefined;
   const sentence = `${subject.name} ${predicate} ${object.name}`;
   const proposal = {
-    ...grounds,
+    ...rationale,
     targetType: 'ontology_relation_create' as const,
     targetId: null,
     targetVersion: null,
@@ -133,29 +136,16 @@ export function readRelation(candidate: unknown, { ends, relations }: World) {
     conceptId: null,
     conceptName: null,
     payload: {
-      ...members,
+      ...fields,
       subject_node_id: subject.nodeId,
       subject_suggestion_id: subject.suggestionId,
       predicate,
       object_node_id: object.nodeId,
       object_suggestion_id: object.suggestionId,
       description: description ?? sentence,
-      confidence: grounds.confidence,
-      evidence: grounds.evidence,
+      confidence: rationale.confidence,
+      evidence: rationale.evidence,
     },
   };
-  return { unique, proposal };
+  return { uniqueKey, proposal };
 }
-
-function groundsOf(candidate: unknown): ReturnType<typeof groundsIn> | undefined {
-  try {
-    return groundsIn(candidate);
-  } catch {
-    return undefined;
-  }
-}
-
-const withoutNulls = (candidate: unknown): unknown =>
-  typeof candidate === 'object' && candidate !== null
-    ? Object.fromEntries(Object.entries(candidate).filter(([, value]) => value !== null))
-    : candidate;

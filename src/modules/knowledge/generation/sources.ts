@@ -3,10 +3,10 @@ import type { JobSource } from '../../../db/schema/knowledge-jobs.ts';
 
 /** Characters of one batch: long enough to understand, short enough for the smallest context of today's models. */
 export const BATCH_CHARACTERS = 24_000;
-/** Most batches of one job. A file of 10 MiB stays below. */
+/** Most batches of one job. A file of 10 MiB has fewer. */
 export const MAX_BATCHES = 500;
 
-/** Cuts a text into batches, at the ends of paragraphs or lines where there are any near. */
+/** Cuts a text into batches, at the end of a paragraph or line where there is one near. */
 export function batchesOf(text: string, size = BATCH_CHARACTERS): string[] {
   const batches: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -23,28 +23,28 @@ function cutNear(text: string, start: number, latest: number): number {
     const at = text.lastIndexOf(end, latest - end.length);
     if (at > earliest) return at + end.length;
   }
-  // Never between the halves of one character.
+  // Not between the halves of a surrogate pair.
   return /[\uD800-\uDBFF]/.test(text[latest - 1] ?? '') ? latest - 1 : latest;
 }
 
-/** Where the texts of all jobs lie in R2; under it the company's id, then the job's. */
+/** Prefix of the texts in R2; the ids of company and job follow. */
 export const SOURCES = 'knowledge/';
 
-const keyOf = (ctx: CompanyContext, jobId: string): string => `${SOURCES}${ctx.actor.companyId}/${jobId}`;
+const sourceKey = (ctx: CompanyContext, jobId: string): string => `${SOURCES}${ctx.actor.companyId}/${jobId}`;
 
-/** Where the batches of a job will lie, and their bytes. */
+/** The key and offsets under which the batches of a job are stored, and their bytes. */
 export function sourceOf(
   ctx: CompanyContext,
   jobId: string,
   batches: string[],
 ): { source: JobSource; bytes: Uint8Array } {
   const encoder = new TextEncoder();
-  const pieces = batches.map((batch) => encoder.encode(batch));
+  const chunks = batches.map((batch) => encoder.encode(batch));
   const offsets = [0];
-  for (const piece of pieces) offsets.push((offsets.at(-1) as number) + piece.length);
+  for (const chunk of chunks) offsets.push((offsets.at(-1) as number) + chunk.length);
   const bytes = new Uint8Array(offsets.at(-1) as number);
-  for (const [index, piece] of pieces.entries()) bytes.set(piece, offsets[index]);
-  return { source: { key: keyOf(ctx, jobId), offsets }, bytes };
+  for (const [index, chunk] of chunks.entries()) bytes.set(chunk, offsets[index]);
+  return { source: { key: sourceKey(ctx, jobId), offsets }, bytes };
 }
 
 /** The text of one batch; undefined when the source is gone. */

@@ -1,5 +1,7 @@
 import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../../db/by-id.ts';
 import type { ControlDb } from '../../../db/client.ts';
+import { idList } from '../../../db/id-list.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
@@ -7,27 +9,25 @@ import type { AiUsage } from '../../../platform/ai.ts';
 
 export type JobRow = typeof jobs.$inferSelect;
 
-/** Which job of which company. */
 export interface JobKey {
   companyId: string;
   id: string;
 }
 
-const one = ({ companyId, id }: JobKey): SQL => and(eq(jobs.companyId, companyId), eq(jobs.id, id)) as SQL;
-const inWork = inArray(jobs.status, ['queued', 'running']);
+const byKey = ({ companyId, id }: JobKey): SQL => byId(jobs, companyId, id);
+const isActive = inArray(jobs.status, ['queued', 'running']);
 
-/** Keeps a new job; a second generation of its type in work violates `knowledge_jobs_one_at_a_time`. */
+/** Inserts a job. A second active generation of its type violates `knowledge_jobs_one_at_a_time`. */
 export const insertJob = (db: ControlDb, row: JobRow) => db.insert(jobs).values(row);
 
-/** The job of an id. */
-export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(one(key));
+export const selectJob = (db: ControlDb, key: JobKey) => db.select().from(jobs).where(byKey(key));
 
-/** The generation of a type that is under way. */
-export const selectRunning = (db: ControlDb, companyId: string, type: JobType) =>
+/** The active generation of a type. */
+export const selectActive = (db: ControlDb, companyId: string, type: JobType) =>
   db
     .select()
     .from(jobs)
-    .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), inWork));
+    .where(and(eq(jobs.companyId, companyId), eq(jobs.type, type), isActive));
 
 /** A page of a company's jobs of one type, newest first. */
 export function readJobs(
@@ -45,43 +45,41 @@ export function readJobs(
   return readPage(db, { table: jobs, filter }, { ...part, by: jobs.createdAt, descending: true });
 }
 
-/** Gives one delivery its turn at a job that is in work, until `until`, unless another is at it. */
-export const takeUp = (db: ControlDb, key: JobKey, now: number, until: number) =>
+/** Leases an active job to one delivery, until `until`, unless another has it. */
+export const leaseJob = (db: ControlDb, key: JobKey, now: number, until: number) =>
   db
     .update(jobs)
     .set({ status: 'running', leasedUntil: until, attempts: sql`${jobs.attempts} + 1`, updatedAt: now })
-    .where(and(one(key), inWork, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
+    .where(and(byKey(key), isActive, or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
     .returning();
 
-/** What a job used so far and this, as the database adds it up. */
+/** The usage of a job with more added, as the database adds it. */
 const usageWith = ({ requests, prompt_tokens, completion_tokens }: AiUsage): SQL =>
   sql`json_object('requests', ${jobs.usage} ->> '$.requests' + ${requests},
     'prompt_tokens', ${jobs.usage} ->> '$.prompt_tokens' + ${prompt_tokens},
     'completion_tokens', ${jobs.usage} ->> '$.completion_tokens' + ${completion_tokens})`;
 
-/** Counts what a delivery used although nothing came of it. */
+/** Counts what a delivery used although its result was not stored. */
 export const addUsage = (db: ControlDb, key: JobKey, usage: AiUsage) =>
   db
     .update(jobs)
     .set({ usage: usageWith(usage) })
-    .where(one(key));
+    .where(byKey(key));
 
-/** Lets the next delivery have its turn at once. */
-export const release = (db: ControlDb, key: JobKey, until: number, usage: AiUsage) =>
+/** Ends a lease, so that the next delivery can have the job at once. */
+export const releaseJob = (db: ControlDb, key: JobKey, until: number, usage: AiUsage) =>
   db
     .update(jobs)
     .set({ leasedUntil: null, usage: usageWith(usage) })
-    .where(and(one(key), eq(jobs.leasedUntil, until)));
+    .where(and(byKey(key), eq(jobs.leasedUntil, until)));
 
-/** What a batch brought. */
-export interface BatchResult {
-  suggestions: number;
-  rejected: number;
-  usage: AiUsage;
-}
-
-/** Records that the batch after `job.processedCount` is done, if nobody else has, and ends the job with the last one. */
-export const advance = (db: ControlDb, job: JobRow, { suggestions, rejected, usage }: BatchResult, now: number) => {
+/** Records that the batch after `job.processedCount` is done, unless it is recorded, and ends the job with the last. */
+export const advanceJob = (
+  db: ControlDb,
+  job: JobRow,
+  { suggestions, rejected, usage }: { suggestions: number; rejected: number; usage: AiUsage },
+  now: number,
+) => {
   const processedCount = job.processedCount + 1;
   const last = processedCount === job.totalCount;
   return db
@@ -97,38 +95,38 @@ export const advance = (db: ControlDb, job: JobRow, { suggestions, rejected, usa
       attempts: 0,
       updatedAt: now,
     })
-    .where(and(one(job), eq(jobs.status, 'running'), eq(jobs.processedCount, job.processedCount)))
+    .where(and(byKey(job), eq(jobs.status, 'running'), eq(jobs.processedCount, job.processedCount)))
     .returning();
 };
 
-/** Ends a job that is in work as failed. */
-export const fail = (db: ControlDb, job: JobRow, lastError: string, usage: AiUsage, now: number) =>
+/** Ends an active job as failed. */
+export const failJob = (db: ControlDb, job: JobRow, lastError: string, usage: AiUsage, now: number) =>
   db
     .update(jobs)
     .set({ status: 'failed', lastError, usage: usageWith(usage), endedAt: now, leasedUntil: null, updatedAt: now })
-    .where(and(one(job), inWork, eq(jobs.processedCount, job.processedCount)))
+    .where(and(byKey(job), isActive, eq(jobs.processedCount, job.processedCount)))
     .returning();
 
-/** Ends a job that is in work because somebody wants it to. */
-export const cancel = (db: ControlDb, key: JobKey, now: number) =>
+/** Ends an active job as cancelled. */
+export const cancelJob = (db: ControlDb, key: JobKey, now: number) =>
   db
     .update(jobs)
     .set({ status: 'cancelled', endedAt: now, leasedUntil: null, updatedAt: now })
-    .where(and(one(key), inWork))
+    .where(and(byKey(key), isActive))
     .returning();
 
-/** Those of the ids that are jobs in work, of whatever company. */
-export const selectInWork = (db: ControlDb, ids: readonly string[]) =>
+/** Those of the ids that are active jobs, of any company. */
+export const selectActiveIds = (db: ControlDb, ids: readonly string[]) =>
   db
     .select({ id: jobs.id })
     .from(jobs)
-    .where(and(inWork, sql`${jobs.id} in (select value from json_each(${JSON.stringify(ids)}))`));
+    .where(and(isActive, sql`${jobs.id} in ${idList(ids)}`));
 
-/** Jobs of any company that are in work and fell silent before `since`, with nobody at them. */
-export const selectSilent = (db: ControlDb, { now, since }: { now: number; since: number }, limit: number) =>
+/** Active jobs of any company that nothing has changed since `since`, and that no delivery has leased. */
+export const selectStalled = (db: ControlDb, { now, since }: { now: number; since: number }, limit: number) =>
   db
     .select({ id: jobs.id, companyId: jobs.companyId })
     .from(jobs)
-    .where(and(inWork, lte(jobs.updatedAt, since), or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
+    .where(and(isActive, lte(jobs.updatedAt, since), or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))))
     .orderBy(asc(jobs.updatedAt))
     .limit(limit);

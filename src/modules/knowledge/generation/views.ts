@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { JOB_STATUSES, JOB_TYPES } from '../../../db/schema/knowledge-jobs.ts';
 import { RESOURCE_TYPES } from '../../../db/schema/knowledge-resources.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
-import { businessDomain } from '../business-domains/views.ts';
+import { businessDomain } from '../business-domains/service.ts';
 import { ACCEPTED_FILE_TYPES, type conceptPrerequisites, type JobRow, type ontologyPrerequisites } from './service.ts';
 
-/** Schema of a job. */
 export const jobRecord = z
   .object({
     _id: z.string(),
@@ -17,7 +16,7 @@ export const jobRecord = z
     processed_count: z.int().meta({ description: 'Batches done; a target of an enrichment is one.' }),
     total_count: z.int(),
     suggestion_count: z.int(),
-    rejected_count: z.int().meta({ description: 'Candidates of the model that were not valid and were dropped.' }),
+    rejected_count: z.int().meta({ description: 'Candidates of the model that were not valid.' }),
     usage: z.object({ requests: z.int(), prompt_tokens: z.int(), completion_tokens: z.int() }),
     last_error: z.string().nullable(),
     request_id: z.string(),
@@ -31,7 +30,6 @@ export const jobRecord = z
   })
   .meta({ id: 'KnowledgeJob' });
 
-/** A job as the API shows it. */
 export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
   _id: job.id,
   company_id: job.companyId,
@@ -55,9 +53,8 @@ export const viewJob = (job: JobRow): z.input<typeof jobRecord> => ({
   ended_at: isoTimestampOrNull(job.endedAt),
 });
 
-const missing = z.array(z.string()).meta({ description: 'What is not there yet; empty when ready.' });
+const missing = z.array(z.string()).meta({ description: 'What is missing; empty when ready.' });
 
-/** Schema of what a generation of concepts needs. */
 export const conceptPrerequisitesRecord = z
   .object({
     ready: z.boolean(),
@@ -80,7 +77,6 @@ export const viewConceptPrerequisites = ({
   missing,
 });
 
-/** Schema of what a generation of ontology needs. */
 export const ontologyPrerequisitesRecord = z
   .object({
     ready: z.boolean(),

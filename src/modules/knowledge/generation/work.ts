@@ -1,116 +1,120 @@
 import type { CompanyContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { JobType } from '../../../db/schema/knowledge-jobs.ts';
-import { Failure } from '../../../kernel/failure.ts';
-import { type AiUsage, longestAskMs, noUsage } from '../../../platform/ai.ts';
+import type { Failure } from '../../../kernel/failure.ts';
+import { type AiUsage, maxAskMs, noUsage } from '../../../platform/ai.ts';
 import { logError } from '../../../platform/log.ts';
 import { findResources } from '../resources/service.ts';
 import {
-  dropBatch,
+  discardStatement,
+  insertStatements,
   isAiConfigured,
-  keepCandidates,
+  modelFailures,
+  newSuggestion,
+  nothingProposed,
   proposeChange,
+  publishStatements,
   requireAi,
-  rowOf,
-  showBatch,
 } from '../suggestions/service.ts';
-import { type Batch, type BatchTurn, SourceGone } from './batch.ts';
+import { type BatchInput, type BatchResult, SourceMissing } from './batch.ts';
 import { conceptBatch } from './concept-batch.ts';
 import { ontologyBatch } from './ontology-batch.ts';
 import * as store from './store.ts';
 
-/** Deliveries in which a job did not get on at all, after which it is given up. */
+/** After so many deliveries without a finished batch a job fails. */
 const MAX_ATTEMPTS = 8;
-/** What reading and writing may take beside asking the model. */
+/** The longest that reading and writing take, besides asking the model. */
 const GRACE_MS = 30_000;
 
-const BATCHES: Record<JobType, (turn: BatchTurn) => Promise<Batch>> = {
+const BATCHES: Record<JobType, (input: BatchInput) => Promise<BatchResult>> = {
   concept_generation: conceptBatch,
   ontology_generation: ontologyBatch,
   enrichment: enrichmentBatch,
 };
 
 /**
- * Does the next batch of a job and sends the message for the one after it. Deliveries may come twice, late, or at the same
- * time: one has its turn, and what another did meanwhile is not done again. A model that cannot be had ends the job;
- * anything else throws, and the message comes again.
+ * Runs the next batch of a job and sends the message for the one after it. Of deliveries at the same time, one leases the
+ * job; a late one finds its batch done. A failure of the model ends the job; any other error throws, and the message is
+ * delivered again.
  */
-export async function workOn(ctx: CompanyContext, jobId: string): Promise<void> {
+export async function runBatch(ctx: CompanyContext, jobId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const key = { companyId, id: jobId };
   const until = ctx.now() + leaseMs(ctx);
-  const [job] = await store.takeUp(ctx.db, key, ctx.now(), until);
+  const [job] = await store.leaseJob(ctx.db, key, ctx.now(), until);
   if (!job) return;
   const usage = noUsage();
   try {
-    if (job.attempts > MAX_ATTEMPTS) throw new GivenUp();
-    const batch = await BATCHES[job.type]({ ctx, settings: requireAi(ctx), job, usage });
-    if (await record(ctx, job, batch, usage)) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
+    if (job.attempts > MAX_ATTEMPTS) throw new TooManyAttempts();
+    const result = await BATCHES[job.type]({ ctx, settings: requireAi(ctx), job, usage });
+    const isMore = await recordBatch(ctx, job, result, usage);
+    if (isMore) await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId });
   } catch (error) {
-    const lastError = sentenceOf(error);
+    const lastError = finalError(error);
     if (lastError === undefined) {
-      await store.release(ctx.db, key, until, usage);
+      await store.releaseJob(ctx.db, key, until, usage);
       throw error;
     }
     await endFailed(ctx, job, lastError, usage);
   }
 }
 
-class GivenUp extends Error {}
+class TooManyAttempts extends Error {}
 
-const leaseMs = (ctx: CompanyContext): number => GRACE_MS + (isAiConfigured(ctx) ? longestAskMs(requireAi(ctx)) : 0);
+const leaseMs = (ctx: CompanyContext): number => GRACE_MS + (isAiConfigured(ctx) ? maxAskMs(requireAi(ctx)) : 0);
 
-/** What an error means for the job, in a sentence for its people; undefined when it is worth another delivery. */
-function sentenceOf(error: unknown): string | undefined {
-  if (error instanceof SourceGone) return 'The text that was sent is not there any more.';
-  if (error instanceof GivenUp) return 'The work was tried several times and did not get on.';
-  if (!(error instanceof Failure) || !error.reason.startsWith('ai.')) return undefined;
-  return error.reason === 'ai.not_configured' ? 'No AI provider is configured.' : error.message;
+/** What the job says of an error that ends it; undefined for an error after which the batch is tried again. */
+function finalError(error: unknown): string | undefined {
+  if (error instanceof SourceMissing) return 'The text that was sent is not there any more.';
+  if (error instanceof TooManyAttempts) return 'The job was tried several times without progress.';
+  return modelFailures.some((type) => type.matches(error)) ? (error as Failure).message : undefined;
 }
 
-/** Keeps a batch and the record of it together. @returns whether there is more to do */
-async function record(
+/** Stores the result of a batch with the progress of its job. @returns whether there is another batch */
+async function recordBatch(
   ctx: CompanyContext,
   job: store.JobRow,
-  { rows, rejected }: Batch,
+  { suggestions, rejected }: BatchResult,
   usage: AiUsage,
 ): Promise<boolean> {
   const isLast = job.processedCount + 1 === job.totalCount;
   const isStaged = job.type !== 'enrichment';
-  const [advanced] = await commit(ctx.db, [
-    store.advance(ctx.db, job, { suggestions: rows.length, rejected, usage }, ctx.now()),
-    ...keepCandidates(ctx, rows, isStaged ? 'staged' : 'pending'),
-    ...(isLast && isStaged ? showBatch(ctx, job.id, job.type === 'concept_generation' ? 'concepts' : 'ontology') : []),
-  ]);
+  const kind = job.type === 'concept_generation' ? 'concepts' : 'ontology';
+  const { advanced } = await commit(ctx.db, {
+    advanced: store.advanceJob(ctx.db, job, { suggestions: suggestions.length, rejected, usage }, ctx.now()),
+    inserted: insertStatements(ctx, suggestions, isStaged ? 'staged' : 'pending'),
+    published: isLast && isStaged ? publishStatements(ctx, job.id, kind) : [],
+  });
   if (!advanced[0]) {
-    // Cancelled meanwhile, or done by another delivery: then this answer is thrown away, though not what it took.
+    // Cancelled meanwhile, or done by another delivery: the answer is discarded, but what it used is counted.
     await store.addUsage(ctx.db, job, usage);
     return false;
   }
-  if (isLast) await forgetSource(ctx, job);
+  if (isLast) await deleteSource(ctx, job);
   return !isLast;
 }
 
-/** Ends a job, with which goes what it kept back. */
+/** Ends a job as failed, and deletes what it staged. */
 async function endFailed(ctx: CompanyContext, job: store.JobRow, lastError: string, usage: AiUsage): Promise<void> {
-  const fail = store.fail(ctx.db, job, lastError, usage, ctx.now());
-  const [[failed]] = await commit(ctx.db, [fail, dropBatch(ctx, job.id)]);
-  if (failed) await forgetSource(ctx, failed);
+  const { failed } = await commit(ctx.db, {
+    failed: store.failJob(ctx.db, job, lastError, usage, ctx.now()),
+    discarded: discardStatement(ctx, job.id),
+  });
+  if (failed[0]) await deleteSource(ctx, failed[0]);
 }
 
-/**
- * Ends a job that is in work because somebody wants it to, with which goes what it kept back.
- * @returns undefined for a job that is not in work
- */
+/** Ends a job as cancelled, and deletes what it staged; undefined for a job that is not active. */
 export async function endCancelled(ctx: CompanyContext, id: string): Promise<store.JobRow | undefined> {
-  const cancel = store.cancel(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now());
-  const [[cancelled]] = await commit(ctx.db, [cancel, dropBatch(ctx, id)]);
-  if (cancelled) await forgetSource(ctx, cancelled);
-  return cancelled;
+  const { cancelled } = await commit(ctx.db, {
+    cancelled: store.cancelJob(ctx.db, { companyId: ctx.actor.companyId, id }, ctx.now()),
+    discarded: discardStatement(ctx, id),
+  });
+  if (cancelled[0]) await deleteSource(ctx, cancelled[0]);
+  return cancelled[0];
 }
 
-/** Removes the text of a job that has ended. Where that fails, `sweepSources` makes up for it. */
-async function forgetSource(ctx: CompanyContext, { id, companyId, input }: store.JobRow): Promise<void> {
+/** Deletes the text of a job that has ended. Where that fails, `deleteLeftoverSources` does it later. */
+async function deleteSource(ctx: CompanyContext, { id, companyId, input }: store.JobRow): Promise<void> {
   if (!input.source) return;
   try {
     await ctx.files.delete(input.source.key);
@@ -119,16 +123,21 @@ async function forgetSource(ctx: CompanyContext, { id, companyId, input }: store
   }
 }
 
-/** Asks how to improve the next target. One that is gone, or needs no improvement, is counted and passed over. */
-async function enrichmentBatch({ ctx, settings, job, usage }: BatchTurn): Promise<Batch> {
+/** Asks how to improve the next target. One that is gone, or needs no improvement, counts as rejected. */
+async function enrichmentBatch({ ctx, settings, job, usage }: BatchInput): Promise<BatchResult> {
   const [target] = await findResources(ctx, [job.targetIds[job.processedCount] as string]);
-  if (!target || target.status === 'archived') return { rows: [], rejected: 1 };
-  const of = { createdByUserId: job.createdByUserId, requestId: job.requestId, jobId: job.id };
+  if (!target || target.status === 'archived') return { suggestions: [], rejected: 1 };
+  const origin = {
+    createdByUserId: job.createdByUserId,
+    requestId: job.requestId,
+    jobId: job.id,
+    candidateKey: `improve\n${target.id}`,
+  };
   try {
     const proposal = await proposeChange(ctx, settings, target, usage);
-    return { rows: [rowOf(ctx, proposal, { ...of, candidateKey: `improve\n${target.id}` })], rejected: 0 };
+    return { suggestions: [newSuggestion(ctx, proposal, origin)], rejected: 0 };
   } catch (error) {
-    if (error instanceof Failure && error.reason === 'ai.nothing_proposed') return { rows: [], rejected: 1 };
+    if (nothingProposed.matches(error)) return { suggestions: [], rejected: 1 };
     throw error;
   }
 }

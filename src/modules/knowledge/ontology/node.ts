@@ -1,47 +1,48 @@
 import { z } from 'zod';
 import { requireAction } from '../../../access/requirements.ts';
+import { ontologyNodeFailures } from '../resources/failures.ts';
 import {
+  changedStatus,
   description,
-  givenStatus,
-  idList,
   MAX_ITEMS,
   MAX_LONG_ITEMS,
   name,
-  oneId,
-  patchedStatus,
+  newStatus,
+  resourceId,
+  resourceIds,
   textList,
-} from '../resources/members.ts';
-import { type Definition, keyFrom, referencesIn } from '../resources/service.ts';
+} from '../resources/fields.ts';
+import { type Definition, referencesIn, uniqueKeyFrom } from '../resources/service.ts';
 
 export const NODE_TYPES = ['class', 'role', 'event', 'object', 'state'] as const;
 
-/** A node's own members. */
-export const nodeMembers = {
+export const nodeFields = {
   name,
   description,
   node_type: z.enum(NODE_TYPES),
-  parent_node_id: oneId.nullable(),
+  parent_node_id: resourceId.nullable(),
   aliases: textList(MAX_ITEMS),
   attributes: textList(MAX_LONG_ITEMS, 300),
   constraints: textList(MAX_LONG_ITEMS, 1000),
-  source_concepts: idList(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
-  mapped_semantic_entities: idList(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `entity`.' }),
+  source_concepts: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of concepts.' }),
+  mapped_semantic_entities: resourceIds(MAX_LONG_ITEMS).meta({
+    description: 'Ids of semantic items of kind `entity`.',
+  }),
   mapped_catalog_assets: textList(MAX_LONG_ITEMS, 300).meta({
     description: 'Tables and columns that hold it, such as `orders` or `orders.total`.',
   }),
 };
 
-export type OntologyNode = z.output<z.ZodObject<typeof nodeMembers>>;
+export type OntologyNode = z.output<z.ZodObject<typeof nodeFields>>;
 
-const input = z.object({ ...nodeMembers, status: givenStatus }).partial();
+const input = z.object({ ...nodeFields, status: newStatus }).partial();
 
-/** A kind of thing that the business deals with. */
 export const ontologyNode: Definition<OntologyNode> = {
   type: 'ontology_node',
-  noun: 'ontology_node',
+  failures: ontologyNodeFailures,
   create: input.required({ name: true, description: true }).meta({ id: 'NewOntologyNode' }),
   changes: input,
-  patch: input.extend({ status: patchedStatus }).meta({ id: 'OntologyNodeChanges' }),
+  patch: input.extend({ status: changedStatus }).meta({ id: 'OntologyNodeChanges' }),
   defaults: {
     node_type: 'class',
     parent_node_id: null,
@@ -53,13 +54,12 @@ export const ontologyNode: Definition<OntologyNode> = {
     mapped_catalog_assets: [],
   },
   permissions: {
-    names: ['ontology:create', 'ontology:update'],
     requireCreate: (actor) => requireAction(actor, 'ontology:create', '*', 'node'),
     requireUpdate: (actor, id) => requireAction(actor, 'ontology:update', id, 'node'),
     requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'node'),
   },
   nameOf: (content) => content.name,
-  keyOf: (content) => keyFrom(content.node_type, content.name),
+  uniqueKeyOf: (content) => uniqueKeyFrom(content.node_type, content.name),
   facetOf: (content) => content.node_type,
   textsOf: (content) => [content.name, content.description, ...content.aliases],
   referencesOf: (content) => [

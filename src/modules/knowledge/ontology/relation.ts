@@ -1,53 +1,52 @@
 import { z } from 'zod';
 import { requireAction } from '../../../access/requirements.ts';
+import { ontologyRelationFailures } from '../resources/failures.ts';
 import {
+  changedStatus,
   confidence,
   description,
   evidence,
-  givenStatus,
   MAX_LONG_ITEMS,
-  oneId,
-  patchedStatus,
-  textOf,
-} from '../resources/members.ts';
-import { type Definition, keyFrom, normalized } from '../resources/service.ts';
+  newStatus,
+  resourceId,
+  textUpTo,
+} from '../resources/fields.ts';
+import { type Definition, normalized, uniqueKeyFrom } from '../resources/service.ts';
 
-/** A relation's own members. */
-export const relationMembers = {
-  subject_node_id: oneId,
-  predicate: textOf(200).meta({ examples: ['places'] }),
-  object_node_id: oneId,
+export const relationFields = {
+  subject_node_id: resourceId,
+  predicate: textUpTo(200).meta({ examples: ['places'] }),
+  object_node_id: resourceId,
   description,
-  cardinality: textOf(50)
+  cardinality: textUpTo(50)
     .nullable()
     .meta({ examples: ['1:N'] }),
-  relation_type: textOf(100).nullable(),
+  relation_type: textUpTo(100).nullable(),
   confidence: confidence.nullable(),
-  evidence: z.array(z.union([textOf(1000), evidence])).max(MAX_LONG_ITEMS),
+  evidence: z.array(z.union([textUpTo(1000), evidence])).max(MAX_LONG_ITEMS),
 };
 
-export type OntologyRelation = z.output<z.ZodObject<typeof relationMembers>>;
+export type OntologyRelation = z.output<z.ZodObject<typeof relationFields>>;
 
-const input = z.object({ ...relationMembers, status: givenStatus }).partial();
+const input = z.object({ ...relationFields, status: newStatus }).partial();
 
-/** What one node has to do with another: subject, predicate, object. */
+/** How two nodes are related: subject, predicate, object. */
 export const ontologyRelation: Definition<OntologyRelation> = {
   type: 'ontology_relation',
-  noun: 'ontology_relation',
+  failures: ontologyRelationFailures,
   create: input
     .required({ subject_node_id: true, predicate: true, object_node_id: true, description: true })
     .meta({ id: 'NewOntologyRelation' }),
   changes: input,
-  patch: input.extend({ status: patchedStatus }).meta({ id: 'OntologyRelationChanges' }),
+  patch: input.extend({ status: changedStatus }).meta({ id: 'OntologyRelationChanges' }),
   defaults: { cardinality: null, relation_type: null, confidence: null, evidence: [] },
   permissions: {
-    names: ['ontology:create', 'ontology:update'],
     requireCreate: (actor) => requireAction(actor, 'ontology:create', '*', 'relation'),
     requireUpdate: (actor, id) => requireAction(actor, 'ontology:update', id, 'relation'),
     requireDelete: (actor, id) => requireAction(actor, 'ontology:delete', id, 'relation'),
   },
   nameOf: (content) => content.predicate,
-  keyOf: (content) => keyFrom(content.subject_node_id, content.predicate, content.object_node_id),
+  uniqueKeyOf: (content) => uniqueKeyFrom(content.subject_node_id, content.predicate, content.object_node_id),
   facetOf: (content) => normalized(content.predicate),
   textsOf: (content) => [content.predicate, content.description],
   endsOf: (content) => ({ subjectId: content.subject_node_id, objectId: content.object_node_id }),

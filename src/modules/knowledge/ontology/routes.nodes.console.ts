@@ -1,14 +1,15 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
-import { search, status } from '../resources/queries.ts';
+import { searchQuery, statusQuery } from '../resources/fields.ts';
 import { archiveResource, changeResource, createResource, listResources, listVersions } from '../resources/service.ts';
 import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
-import { NODE_TYPES, nodeMembers, ontologyNode } from './node.ts';
+import { NODE_TYPES, nodeFields, ontologyNode } from './node.ts';
 
 const PATH = '/api/v1/domain-knowledge/ontology/nodes';
 
-const record = recordOf(nodeMembers).meta({ id: 'OntologyNode' });
+const record = recordOf(nodeFields).meta({ id: 'OntologyNode' });
 
 export const ontologyNodeEndpoints = [
   endpoint(
@@ -17,9 +18,12 @@ export const ontologyNodeEndpoints = [
       path: PATH,
       access: 'ontology:list',
       resource: 'node',
-      summary: 'The nodes of the ontology of the company, newest first',
-      query: pages.extend({ search, status, node_type: z.enum(NODE_TYPES).optional() }),
+      operationId: 'listOntologyNodes',
+      summary: 'List ontology nodes',
+      description: 'Newest first.',
+      query: pages.extend({ search: searchQuery, status: statusQuery, node_type: z.enum(NODE_TYPES).optional() }),
       returns: ok(listOf(record)),
+      fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, node_type, ...filter } }) =>
       list(await listResources(ctx, ontologyNode, { ...filter, facet: node_type }, { page, perPage }), viewResource),
@@ -30,9 +34,11 @@ export const ontologyNodeEndpoints = [
       path: PATH,
       access: 'ontology:create',
       resource: 'node',
-      summary: 'Make a node',
+      operationId: 'createOntologyNode',
+      summary: 'Create an ontology node',
       body: ontologyNode.create,
       returns: created(record),
+      fails: [ontologyNode.failures.duplicate],
     },
     async ({ ctx, body }) => viewResource(await createResource(ctx, ontologyNode, body)),
   ),
@@ -42,10 +48,18 @@ export const ontologyNodeEndpoints = [
       path: `${PATH}/{id}`,
       access: 'ontology:update',
       resource: 'node',
-      summary: 'Change a node',
-      description: 'Changes what is sent. An archived one comes back when `status` is sent with the change.',
+      operationId: 'updateOntologyNode',
+      summary: 'Update an ontology node',
+      description:
+        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
       body: ontologyNode.patch,
       returns: ok(record),
+      fails: [
+        ontologyNode.failures.notFound,
+        ontologyNode.failures.archived,
+        ontologyNode.failures.duplicate,
+        concurrentChange,
+      ],
     },
     async ({ ctx, params, body }) => viewResource(await changeResource(ctx, ontologyNode, params.id, body)),
   ),
@@ -55,9 +69,11 @@ export const ontologyNodeEndpoints = [
       path: `${PATH}/{id}`,
       access: 'ontology:delete',
       resource: 'node',
-      summary: 'Archive a node',
-      description: 'It leaves the lists; what refers to it keeps doing so.',
+      operationId: 'archiveOntologyNode',
+      summary: 'Archive an ontology node',
+      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
       returns: noContent,
+      fails: [ontologyNode.failures.notFound, concurrentChange],
     },
     ({ ctx, params }) => archiveResource(ctx, ontologyNode, params.id),
   ),
@@ -67,9 +83,12 @@ export const ontologyNodeEndpoints = [
       path: `${PATH}/{id}/versions`,
       access: 'ontology:list',
       resource: 'node',
-      summary: 'Every version of a node, newest first',
+      operationId: 'listOntologyNodeVersions',
+      summary: 'List the versions of an ontology node',
+      description: 'Newest first.',
       query: pages,
       returns: ok(listOf(versionRecord)),
+      fails: [ontologyNode.failures.notFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>
       list(await listVersions(ctx, ontologyNode, params.id, { page, perPage }), viewVersion),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
-import { textOf } from '../resources/members.ts';
-import { status } from '../resources/queries.ts';
+import { statusQuery, textUpTo } from '../resources/fields.ts';
 import {
   archiveResource,
   changeResource,
@@ -12,11 +12,11 @@ import {
   normalized,
 } from '../resources/service.ts';
 import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
-import { ontologyRelation, relationMembers } from './relation.ts';
+import { ontologyRelation, relationFields } from './relation.ts';
 
 const PATH = '/api/v1/domain-knowledge/ontology/relations';
 
-const record = recordOf(relationMembers).meta({ id: 'OntologyRelation' });
+const record = recordOf(relationFields).meta({ id: 'OntologyRelation' });
 
 export const ontologyRelationEndpoints = [
   endpoint(
@@ -25,14 +25,17 @@ export const ontologyRelationEndpoints = [
       path: PATH,
       access: 'ontology:list',
       resource: 'relation',
-      summary: 'The relations of the ontology of the company, newest first',
+      operationId: 'listOntologyRelations',
+      summary: 'List ontology relations',
+      description: 'Newest first.',
       query: pages.extend({
-        status,
-        predicate: textOf(200).optional(),
+        status: statusQuery,
+        predicate: textUpTo(200).optional(),
         subject_node_id: z.string().max(24).optional(),
         object_node_id: z.string().max(24).optional(),
       }),
       returns: ok(listOf(record)),
+      fails: [],
     },
     async ({ ctx, query }) =>
       list(
@@ -56,9 +59,11 @@ export const ontologyRelationEndpoints = [
       path: PATH,
       access: 'ontology:create',
       resource: 'relation',
-      summary: 'Make a relation',
+      operationId: 'createOntologyRelation',
+      summary: 'Create an ontology relation',
       body: ontologyRelation.create,
       returns: created(record),
+      fails: [ontologyRelation.failures.duplicate],
     },
     async ({ ctx, body }) => viewResource(await createResource(ctx, ontologyRelation, body)),
   ),
@@ -68,10 +73,18 @@ export const ontologyRelationEndpoints = [
       path: `${PATH}/{id}`,
       access: 'ontology:update',
       resource: 'relation',
-      summary: 'Change a relation',
-      description: 'Changes what is sent. An archived one comes back when `status` is sent with the change.',
+      operationId: 'updateOntologyRelation',
+      summary: 'Update an ontology relation',
+      description:
+        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
       body: ontologyRelation.patch,
       returns: ok(record),
+      fails: [
+        ontologyRelation.failures.notFound,
+        ontologyRelation.failures.archived,
+        ontologyRelation.failures.duplicate,
+        concurrentChange,
+      ],
     },
     async ({ ctx, params, body }) => viewResource(await changeResource(ctx, ontologyRelation, params.id, body)),
   ),
@@ -81,9 +94,11 @@ export const ontologyRelationEndpoints = [
       path: `${PATH}/{id}`,
       access: 'ontology:delete',
       resource: 'relation',
-      summary: 'Archive a relation',
-      description: 'It leaves the lists; what refers to it keeps doing so.',
+      operationId: 'archiveOntologyRelation',
+      summary: 'Archive an ontology relation',
+      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
       returns: noContent,
+      fails: [ontologyRelation.failures.notFound, concurrentChange],
     },
     ({ ctx, params }) => archiveResource(ctx, ontologyRelation, params.id),
   ),
@@ -93,9 +108,12 @@ export const ontologyRelationEndpoints = [
       path: `${PATH}/{id}/versions`,
       access: 'ontology:list',
       resource: 'relation',
-      summary: 'Every version of a relation, newest first',
+      operationId: 'listOntologyRelationVersions',
+      summary: 'List the versions of an ontology relation',
+      description: 'Newest first.',
       query: pages,
       returns: ok(listOf(versionRecord)),
+      fails: [ontologyRelation.failures.notFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>
       list(await listVersions(ctx, ontologyRelation, params.id, { page, perPage }), viewVersion),

@@ -8,7 +8,7 @@ import ontologyGeneration from './ontology-generation.v1.txt';
 import promoteOntology from './promote-ontology.v1.txt';
 import promoteSemantic from './promote-semantic.v1.txt';
 
-/** A prompt's text and the version that suggestions made with it carry. A changed text is a new file and a new version. */
+/** A prompt and the version that its suggestions carry. A changed text is a new file of a new version. */
 interface Prompt {
   version: string;
   text: string;
@@ -25,23 +25,24 @@ export const PROMPTS = {
   promoteOntology: { version: 'promote-ontology.v1', text: promoteOntology },
 } as const satisfies Record<string, Prompt>;
 
-/** A piece of material: what it is, in our own words, and the text. */
-export interface Material {
-  what: string;
+/** A part of a prompt with text of others. */
+export interface PromptSection {
+  /** Says what the text is. */
+  title: string;
   text: string;
 }
 
 /**
- * A prompt with its material. Each piece stands between marks that hold a random word, which no text can know: what is
- * written inside can neither end it nor pass for anything else.
+ * A prompt with its sections. Each stands between tags with a random word that no text can know, so that no text can end
+ * its section or pass for another.
  */
-export function compose({ text }: Prompt, materials: Material[]): { system: string; user: string } {
+export function compose({ text }: Prompt, sections: PromptSection[]): { system: string; user: string } {
   const nonce = crypto.randomUUID().replaceAll('-', '');
-  const pieces = materials
-    .filter((material) => material.text !== '')
-    .map((material) => `<data-${nonce} what="${material.what}">\n${material.text}\n</data-${nonce}>`);
+  const data = sections
+    .filter((section) => section.text !== '')
+    .map((section) => `<data-${nonce} what="${section.title}">\n${section.text}\n</data-${nonce}>`);
   return {
     system: `${text.trim()}\n\n${dataRule.trim().replaceAll('{{nonce}}', nonce)}`,
-    user: pieces.join('\n\n'),
+    user: data.join('\n\n'),
   };
 }

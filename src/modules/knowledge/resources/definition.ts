@@ -2,17 +2,17 @@ import type { ZodType } from 'zod';
 import type { UserActor } from '../../../access/actors.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
-import type { Action } from '../../../kernel/actions.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
+import type { ResourceFailures } from './failures.ts';
 
-/** What a check found, and whether that is still so. */
+/** The result of a check against the company's tables. */
 export interface Check {
   errors: ValidationError[];
-  /** Whether the tables are those that were checked against. */
-  holds(): Promise<boolean>;
+  /** Whether the tables are still as they were checked. */
+  isCurrent(): Promise<boolean>;
 }
 
-/** That a member names another resource, which must exist in the company. */
+/** A field's reference to another resource, which must exist in the company. */
 export interface Reference {
   field: string;
   id: string;
@@ -21,55 +21,49 @@ export interface Reference {
   facet?: string;
 }
 
-/** What one type of resource is. The lifecycle of all types is the same: see `service.ts`. */
+/** What differs between the types of resources. What they have in common is in `lifecycle.ts`. */
 export interface Definition<C extends Content = Content> {
   type: ResourceType;
-  /** How failures call it: `concept` gives `concept.not_found`. */
-  noun: 'concept' | 'semantic_item' | 'ontology_node' | 'ontology_relation';
-  /** What creating takes; members that have defaults may be left out. */
+  failures: ResourceFailures;
+  /** The body that creates one; fields that have defaults may be left out. */
   create: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
-  /** What a suggestion may change: any of the members. */
+  /** The fields that a suggestion may change. */
   changes: ZodType<Partial<C> & { status?: 'draft' | 'active' }>;
-  /** What people may change: the same, and archive it. */
+  /** The fields that people may change: the same, and they may archive. */
   patch: ZodType<Partial<C> & { status?: Status }>;
-  /** Members that were not sent. */
+  /** Values of fields that were not sent. */
   defaults: Partial<C>;
   permissions: {
-    /** @throws Failure `access.denied` */
     requireCreate(actor: UserActor): void;
-    /** @throws Failure `access.denied` */
     requireUpdate(actor: UserActor, id: string): void;
-    /** @throws Failure `access.denied` */
     requireDelete(actor: UserActor, id: string): void;
-    /** For descriptions of the API. */
-    names: readonly [create: Action, update: Action];
   };
   nameOf(content: C): string;
-  /** What no two living resources of the type may share. */
-  keyOf(content: C): string;
+  /** What no two resources of the type may share, archived ones aside. */
+  uniqueKeyOf(content: C): string;
   facetOf(content: C): string;
-  /** Texts that a search looks into, the name included. */
+  /** The texts that `search` finds, the name included. */
   textsOf(content: C): string[];
-  /** Nodes that a relation connects. */
+  /** The nodes that a relation connects. */
   endsOf?(content: C): { subjectId: string; objectId: string };
   referencesOf(content: C): Reference[];
-  /** Members that hold ids of the same type and, followed together, must form no cycle. */
+  /** Fields that hold ids of the same type and, followed together, must form no cycle. */
   acyclic: readonly (keyof C & string)[];
-  /** Rules between members. */
+  /** Violated rules between fields. */
   problemsOf?(content: C): FieldProblem[];
-  /** What is wrong with it as the company's tables are now. */
+  /** Checks it against the company's tables as they are now. */
   check?(ctx: CompanyContext, content: C): Promise<Check>;
 }
 
-/** A text as searches compare it: whatever its case and its form in Unicode. */
+/** A text as searches compare it: in lower case and one form of Unicode. */
 export const searchable = (text: string): string => text.normalize('NFKC').toLowerCase();
 
-/** A name as it is compared: whatever its case, its spaces and its form in Unicode. */
+/** A name as it is compared: `searchable`, with single spaces. */
 export const normalized = (name: string): string => searchable(name).trim().replaceAll(/\s+/g, ' ');
 
-/** Parts of a key, kept apart by a character that no name holds. */
-export const keyFrom = (...parts: string[]): string => parts.map(normalized).join('\n');
+/** A key of several parts, joined by a character that no name holds. */
+export const uniqueKeyFrom = (...parts: string[]): string => parts.map(normalized).join('\n');
 
-/** Every id in a list member, as a reference. */
+/** A reference for each id of a list. */
 export const referencesIn = (field: string, ids: readonly string[], type: ResourceType, facet?: string): Reference[] =>
   ids.map((id, index) => ({ field: `${field}.${index}`, id, type, ...(facet !== undefined && { facet }) }));

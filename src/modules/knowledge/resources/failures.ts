@@ -1,29 +1,33 @@
-import { Failure } from '../../../kernel/failure.ts';
-import type { Definition } from './definition.ts';
+import { defineFailure } from '../../../kernel/failure.ts';
 
-type Named = Pick<Definition, 'noun'>;
+/** The failures of one type of resource; codes on the console begin with its name: `CONCEPT_NOT_FOUND`. */
+function failuresOf(name: string) {
+  const words = name.replaceAll('_', ' ');
+  const code = name.toUpperCase();
+  return {
+    notFound: defineFailure(`${name}.not_found`, {
+      kind: 'missing',
+      detail: { message: `There is no such ${words}.` },
+      says: { console: `${code}_NOT_FOUND` },
+    }),
+    duplicate: defineFailure(`${name}.duplicate`, {
+      kind: 'conflict',
+      detail: (existing: string) => ({ message: `There is a ${words} like this already.`, name: existing }),
+      says: { console: `${code}_DUPLICATE` },
+    }),
+    archived: defineFailure(`${name}.archived`, {
+      kind: 'conflict',
+      detail: {
+        message: `The ${words} is archived: to restore it, send the status draft or active with the change.`,
+      },
+      says: { console: `${code}_ARCHIVED` },
+    }),
+  };
+}
 
-const called = ({ noun }: Named): string => noun.replaceAll('_', ' ');
+export type ResourceFailures = ReturnType<typeof failuresOf>;
 
-/** The company has none of this type under the id. */
-export const resourceNotFound = (definition: Named) =>
-  new Failure('missing', `${definition.noun}.not_found`, { message: `There is no such ${called(definition)}.` });
-
-/** A living one has the same name (and kind); `name` is what it is called. */
-export const duplicate = (definition: Named, name: string) =>
-  new Failure('conflict', `${definition.noun}.duplicate`, {
-    message: `There is a ${called(definition)} like this already.`,
-    name,
-  });
-
-/** It takes no changes before it is brought back. */
-export const archived = (definition: Named) =>
-  new Failure('conflict', `${definition.noun}.archived`, {
-    message: `The ${called(definition)} is archived: send the status draft or active with the change to bring it back.`,
-  });
-
-/** Others keep changing it at the same time. */
-export const overtaken = (definition: Named) =>
-  new Failure('conflict', 'knowledge.overtaken', {
-    message: `The ${called(definition)} was changed by somebody else at the same time. Try again.`,
-  });
+export const conceptFailures = failuresOf('concept');
+export const semanticItemFailures = failuresOf('semantic_item');
+export const ontologyNodeFailures = failuresOf('ontology_node');
+export const ontologyRelationFailures = failuresOf('ontology_relation');

@@ -1,22 +1,15 @@
+export { recordCheck } from './checks.ts';
 export * from './definition.ts';
-export { archived } from './failures.ts';
+export { archiveResource, changeResource, createResource } from './lifecycle.ts';
 export {
+  contentAtVersion,
   countResources,
   findResources,
   getResource,
   listResources,
   listVersions,
-  livingResources,
-  membersAt,
   type Resource,
+  unarchivedResources,
 } from './reading.ts';
 export type { VersionRow } from './store.ts';
-export {
-  type Acceptance,
-  archiveResource,
-  changeResource,
-  createResource,
-  insertFirstVersion,
-  noteCheck,
-  replaceVersion,
-} from './writing.ts';
+export { type Acceptance, insertFirstVersion, replaceVersion } from './versions.ts';

@@ -1,5 +1,7 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../../db/by-id.ts';
 import type { ControlDb } from '../../../db/client.ts';
+import { idList } from '../../../db/id-list.ts';
 import { insertWhen } from '../../../db/insert-when.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import type { ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
@@ -8,7 +10,7 @@ import { resources, versions } from '../../../db/schema/knowledge-resources.ts';
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;
 
-/** What must hold at the moment of a write. Made by the store that knows. */
+/** What must hold at the moment of a write. */
 export type WriteCondition = SQL;
 
 /** Which resource of which company. */
@@ -18,26 +20,21 @@ export interface ResourceKey {
   id: string;
 }
 
-const one = ({ companyId, resourceType, id }: ResourceKey): SQL =>
-  and(eq(resources.companyId, companyId), eq(resources.resourceType, resourceType), eq(resources.id, id)) as SQL;
+const byKey = ({ companyId, resourceType, id }: ResourceKey): SQL =>
+  and(byId(resources, companyId, id), eq(resources.resourceType, resourceType)) as SQL;
 
 /** The resource of an id, archived or not. */
-export const selectResource = (db: ControlDb, key: ResourceKey) => db.select().from(resources).where(one(key));
+export const selectResource = (db: ControlDb, key: ResourceKey) => db.select().from(resources).where(byKey(key));
 
-/** Several resources of a company, of whatever type, archived or not. */
+/** Several resources of a company, of any type, archived or not. */
 export const selectResources = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select()
     .from(resources)
-    .where(
-      and(
-        eq(resources.companyId, companyId),
-        sql`${resources.id} in (select value from json_each(${JSON.stringify(ids)}))`,
-      ),
-    );
+    .where(and(eq(resources.companyId, companyId), sql`${resources.id} in ${idList(ids)}`));
 
-/** The living resources of a type, those changed last first. */
-export const selectLiving = (
+/** The resources of a type that are not archived, last changed first. */
+export const selectUnarchived = (
   db: ControlDb,
   of: { companyId: string; resourceType: ResourceType; facet?: string },
   limit: number,
@@ -56,8 +53,7 @@ export const selectLiving = (
     .orderBy(sql`${resources.updatedAt} desc, ${resources.id} desc`)
     .limit(limit);
 
-/** How many living resources of a type and facet there are. */
-export const countLiving = (db: ControlDb, companyId: string, resourceType: ResourceType, facet: string) =>
+export const countUnarchived = (db: ControlDb, companyId: string, resourceType: ResourceType, facet: string) =>
   db
     .select({ count: sql<number>`count(*)` })
     .from(resources)
@@ -70,7 +66,7 @@ export const countLiving = (db: ControlDb, companyId: string, resourceType: Reso
       ),
     );
 
-/** What a list of resources leaves out. Without a status, archived ones. `search` is `searchable`. */
+/** The filter of a list. Without a status it leaves archived ones out. `search` is `searchable`. */
 export interface ResourceFilter {
   status?: Status;
   facet?: string;
@@ -98,7 +94,7 @@ export function readResources(
   return readPage(db, { table: resources, filter }, { ...part, by: resources.createdAt, descending: true });
 }
 
-/** Stores a new resource, if `condition` holds. */
+/** Inserts a resource, if `condition` holds. */
 export const insertResource = (db: ControlDb, row: ResourceRow, condition: WriteCondition = sql`true`) =>
   insertWhen(db, resources, row, condition).returning();
 
@@ -108,39 +104,39 @@ export const replaceResource = (db: ControlDb, row: ResourceRow, conditions: rea
   return db
     .update(resources)
     .set(changes)
-    .where(and(one(row), eq(resources.version, row.version - 1), ...conditions))
+    .where(and(byKey(row), eq(resources.version, row.version - 1), ...conditions))
     .returning();
 };
 
-/** Keeps a version, if the write before it in the batch took place. */
+/** Inserts a version, if the write before it in the batch changed a row. */
 export const insertVersion = (db: ControlDb, row: VersionRow) => insertWhen(db, versions, row, sql`changes() > 0`);
 
 /**
- * Holds unless a resource is reached from those of `ids`, by way of any of the members.
- * @param ids what the members, or one of them, are about to hold
+ * Holds unless following the fields from `ids` leads to the resource itself.
+ * @param ids what the fields, or one of them, are about to hold
  */
 export const formsNoCycle = (
   key: ResourceKey,
-  members: readonly string[],
+  fields: readonly string[],
   ids: readonly string[],
 ): WriteCondition => sql`not exists (
     with recursive reached(id) as (
       select value from json_each(${JSON.stringify(ids)})
       union
       select named.value from reached
-        join knowledge_resources as via on via.id = reached.id and via.company_id = ${key.companyId}
-        join json_each(${JSON.stringify(members.map((member) => `$.${member}`))}) as path
+        join ${resources} as via on via.id = reached.id and via.company_id = ${key.companyId}
+        join json_each(${JSON.stringify(fields.map((field) => `$.${field}`))}) as path
         join json_each(via.content, path.value) as named
     )
     select 1 from reached where id = ${key.id})`;
 
-/** Whether `formsNoCycle` holds right now. */
+/** Whether `formsNoCycle` holds now. */
 export const selectFormsNoCycle = (
   db: ControlDb,
   key: ResourceKey,
-  members: readonly string[],
+  fields: readonly string[],
   ids: readonly string[],
-) => db.select({ holds: sql<number>`${formsNoCycle(key, members, ids)}` }).from(sql`(select 1)`);
+) => db.select({ holds: sql<number>`${formsNoCycle(key, fields, ids)}` }).from(sql`(select 1)`);
 
 /** A page of a resource's versions, newest first. */
 export const readVersions = (
@@ -163,9 +159,9 @@ export const selectVersion = (db: ControlDb, companyId: string, resourceId: stri
     .from(versions)
     .where(and(eq(versions.companyId, companyId), eq(versions.resourceId, resourceId), eq(versions.version, version)));
 
-/** Notes what a check of this very version found, if that is not what is noted already. */
+/** Records the errors of this version, where they differ from those recorded. */
 export const setValidationErrors = (db: ControlDb, row: ResourceRow, errors: ValidationError[]) =>
   db
     .update(resources)
     .set({ validationErrors: errors })
-    .where(and(one(row), eq(resources.version, row.version), ne(resources.validationErrors, errors)));
+    .where(and(byKey(row), eq(resources.version, row.version), ne(resources.validationErrors, errors)));

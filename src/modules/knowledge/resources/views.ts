@@ -11,31 +11,29 @@ const validationError = z
   })
   .meta({ id: 'KnowledgeValidationError' });
 
-/** What every resource shows beside its own members. */
+/** What every resource shows besides its own fields. */
 const common = {
   _id: z.string(),
   company_id: z.string(),
   status: z.enum(STATUSES),
-  version: z.int().meta({ description: 'Counts the changes; 1 when new.' }),
+  version: z.int().meta({ description: '1 when new; each change adds 1.' }),
   suggestion_id: z
     .string()
     .nullable()
-    .meta({ description: 'The suggestion that the present version came from; null when a person wrote it.' }),
+    .meta({ description: 'The suggestion that this version came from; null when a person wrote it.' }),
   created_by_user_id: z.string(),
   updated_by_user_id: z.string(),
   created_at: timestamp,
   updated_at: timestamp,
 };
 
-/** Schema of a resource with these members of its own. */
-export const recordOf = <M extends z.ZodRawShape>(members: M) => z.object({ ...members, ...common });
+/** Schema of a resource with these fields of its own. */
+export const recordOf = <F extends z.ZodRawShape>(fields: F) => z.object({ ...fields, ...common });
 
-/** What is wrong with a semantic item as the tables are now. */
 export const validationErrors = z.array(validationError).meta({
-  description: 'What is wrong with it as the tables are now. Checked again whenever one of them changes.',
+  description: 'Errors against the tables as they are now. Checked again whenever one of them changes.',
 });
 
-/** A resource as the API shows it. */
 export const viewResource = <C extends Content>(resource: Resource<C>) => ({
   ...resource.content,
   _id: resource.id,
@@ -57,11 +55,10 @@ export const versionRecord = z
     changed_by_user_id: z.string(),
     changed_at: timestamp,
     suggestion_id: z.string().nullable().meta({ description: 'The suggestion it came from.' }),
-    resource: z.record(z.string(), z.unknown()).meta({ description: 'All members as they were from then on.' }),
+    resource: z.record(z.string(), z.unknown()).meta({ description: 'All fields as they were from then on.' }),
   })
   .meta({ id: 'KnowledgeVersion' });
 
-/** One version of a resource as the API shows it. */
 export const viewVersion = (row: VersionRow): z.input<typeof versionRecord> => ({
   version: row.version,
   change: row.change,

@@ -7,35 +7,35 @@ import type { Check } from '../resources/service.ts';
 import { compile } from './compile.ts';
 import type { SemanticItem } from './item.ts';
 
-/** When a check that was not possible is made up for. Seconds. */
-const LATER_SECONDS = 60;
+/** After how long a check is repeated that could not reach the database. */
+const RECHECK_SECONDS = 60;
 
 /** `table.column`, or two of them around `=`. */
 const COLUMN = /^([^.\s=]+)\.([^.\s=]+)$/;
 const JOIN = /^([^.\s=]+\.[^.\s=]+)\s*=\s*([^.\s=]+\.[^.\s=]+)$/;
 
-/** Whether a failure is only that the company's database is out of reach. */
-export const isOutOfReach = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';
+/** Whether an error only says that the company's database cannot be reached. */
+export const isUnreachable = (error: unknown): boolean => error instanceof Failure && error.kind === 'unavailable';
 
 /**
- * What is wrong with an item as the company's tables are now. While they are out of reach that is all that is said, and
- * the check is made up for.
+ * Checks an item against the company's tables. While the database cannot be reached, the only error is `not_checked`, and
+ * the check is repeated later.
  */
 export async function checkItem(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
   const { companyId } = ctx.actor;
-  const orLater = async <T>(work: () => Promise<T>, meanwhile: T): Promise<T> => {
+  const orLater = async <T>(run: () => Promise<T>, otherwise: T): Promise<T> => {
     try {
-      return await work();
+      return await run();
     } catch (error) {
-      if (!isOutOfReach(error)) throw error;
+      if (!isUnreachable(error)) throw error;
       logError('database_unavailable', error, { company_id: companyId });
       const tables = [...tablesOf(item)];
-      await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: '' }, LATER_SECONDS);
-      return meanwhile;
+      await ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: '' }, RECHECK_SECONDS);
+      return otherwise;
     }
   };
-  const { errors, holds } = await orLater(() => checkItemNow(ctx, item), NOT_CHECKED);
-  return { errors, holds: () => orLater(holds, true) };
+  const { errors, isCurrent } = await orLater(() => checkItemNow(ctx, item), NOT_CHECKED);
+  return { errors, isCurrent: () => orLater(isCurrent, true) };
 }
 
 const NOT_CHECKED: Check = {
@@ -43,35 +43,32 @@ const NOT_CHECKED: Check = {
     {
       field: 'mapped_tables',
       code: 'not_checked',
-      message: "The company's database could not be reached; the check is made up for.",
+      message: "The company's database could not be reached; the check will be repeated.",
     },
   ],
-  holds: async () => true,
+  isCurrent: async () => true,
 };
 
-/**
- * The same, for those who can wait.
- * @throws Failure of kind `unavailable`
- */
+/** The same, but throws while the database cannot be reached. */
 export async function checkItemNow(ctx: CompanyContext, item: SemanticItem): Promise<Check> {
   const names = [...tablesOf(item)];
   const tables = await findTables(ctx, names);
   return {
     errors: [...mappingErrors(item, tables), ...(await compile(ctx, item, tables))],
-    holds: async () => shapeOf(await findTables(ctx, names)) === shapeOf(tables),
+    isCurrent: async () => shapeOf(await findTables(ctx, names)) === shapeOf(tables),
   };
 }
 
-/** All of tables that a check depends on. */
+/** Everything of the tables that a check depends on. */
 const shapeOf = (tables: ManagedTable[]): string =>
   JSON.stringify(tables.map(({ id, displayName, columns }) => [id, displayName, columns]));
 
-/** Names and ids of the tables that an item maps, by themselves or by their columns. */
+/** Names and ids of the tables that an item maps, whole or by their columns. */
 function tablesOf(item: SemanticItem): Set<string> {
   return new Set([...item.mapped_tables, ...columnsOf(item).map(({ table }) => table)]);
 }
 
-/** What an item maps that is not there. */
+/** Errors in the mappings of an item: tables and columns that do not exist, texts that name none. */
 function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationError[] {
   const tableOf = (name: string) => tables.find(({ id, displayName }) => id === name || displayName === name);
   const unknownTables = item.mapped_tables.flatMap((name, index) =>
@@ -83,7 +80,7 @@ function mappingErrors(item: SemanticItem, tables: ManagedTable[]): ValidationEr
     if (column === 'id' || found.columns.some(({ name }) => name === column)) return [];
     return [{ field, code: 'unknown_column', message: `The table ${table} has no column ${column}.` }];
   });
-  return [...malformed(item), ...unknownTables, ...unknownColumns];
+  return [...malformedMappings(item), ...unknownTables, ...unknownColumns];
 }
 
 /** Every column that an item names. */
@@ -101,15 +98,14 @@ function columnsOf({ mapped_columns, mapped_relations }: SemanticItem) {
   ];
 }
 
-/** What is neither a column nor two that belong together. */
-function malformed({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
-  const unless = (pattern: RegExp, field: string, texts: string[], form: string) =>
+function malformedMappings({ mapped_columns, mapped_relations }: SemanticItem): ValidationError[] {
+  const mismatches = (pattern: RegExp, field: string, texts: string[], form: string) =>
     texts.flatMap((text, index): ValidationError[] =>
       pattern.test(text) ? [] : [{ field: `${field}.${index}`, code: 'malformed', message: `must be \`${form}\`` }],
     );
   return [
-    ...unless(COLUMN, 'mapped_columns', mapped_columns, 'table.column'),
-    ...unless(JOIN, 'mapped_relations', mapped_relations, 'table.column = table.column'),
+    ...mismatches(COLUMN, 'mapped_columns', mapped_columns, 'table.column'),
+    ...mismatches(JOIN, 'mapped_relations', mapped_relations, 'table.column = table.column'),
   ];
 }
 

@@ -9,10 +9,10 @@ import { openReadonlyDatabase } from '../../managed-database/service.ts';
 import type { ManagedTable } from '../../managed-tables/service.ts';
 import type { SemanticItem } from './item.ts';
 
-/** Nothing is run and no row is sent: planning is all that takes time. */
+/** Only planning takes time: nothing is run and no row is sent. */
 const COMPILE_LIMITS = { rows: 0, bytes: 64 * 1024, milliseconds: 3_000 };
 
-/** SQL that people or a model wrote, and the statement that has it planned over the tables of `from`. */
+/** SQL that a user or a model wrote, and the statement that plans it over the tables of `from`. */
 interface Expression {
   field: string;
   sql: string;
@@ -33,10 +33,8 @@ function expressionsOf({ formula, filters }: SemanticItem): Expression[] {
 }
 
 /**
- * Has Postgres plan an item's formula and filters over its tables, under the read-only login: what `EXPLAIN` would say,
- * with the limits of all user SQL.
- * @param tables those that the item maps, as they are now
- * @throws Failure of kind `unavailable`
+ * Has Postgres plan an item's formula and filters over its tables, with the read-only login and the limits of all user SQL.
+ * @param tables those that the item maps
  */
 export async function compile(
   ctx: CompanyContext,
@@ -46,7 +44,7 @@ export async function compile(
   const expressions = expressionsOf(item);
   if (expressions.length === 0) return [];
   if (tables.length === 0) {
-    const message = 'There is no mapped table that it could be compiled on.';
+    const message = 'There is no mapped table to compile it on.';
     return expressions.map(({ field }) => ({ field, code: 'nothing_to_compile_on', message }));
   }
   const from = ` FROM ${tables.map(({ displayName }) => quoted(displayName)).join(', ')}`;
@@ -64,7 +62,7 @@ export async function compile(
       if (!failure) continue;
       problems.push({ field, code: 'does_not_compile', message: databaseMessage(failure) ?? failure.message });
       if (!queryTimedOut.matches(failure) && !resultTooLarge.matches(failure)) continue;
-      // A statement that passed a limit may have taken its connection with it.
+      // A statement that exceeds a limit may close its connection.
       await database.close();
       database = await openReadonlyDatabase(ctx);
     }
@@ -74,7 +72,7 @@ export async function compile(
   }
 }
 
-/** How a statement was refused; undefined when it was not. */
+/** The failure of invalid SQL; undefined when it is valid. */
 async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefined> {
   try {
     await run();
@@ -85,7 +83,7 @@ async function failureOf(run: () => Promise<unknown>): Promise<Failure | undefin
   }
 }
 
-/** Whether SQL stays within the brackets it is put into. */
+/** Whether SQL stays within the parentheses around it. */
 function isOneExpression(sql: string): boolean {
   const open: string[] = [];
   for (const { kind, start } of sqlTokens(sql)) {

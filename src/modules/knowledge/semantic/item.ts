@@ -1,58 +1,58 @@
 import { z } from 'zod';
 import { requireAction } from '../../../access/requirements.ts';
+import { semanticItemFailures } from '../resources/failures.ts';
 import {
+  changedStatus,
   description,
-  givenStatus,
-  idList,
   MAX_ITEMS,
   MAX_LONG_ITEMS,
   name,
-  patchedStatus,
+  newStatus,
+  resourceIds,
   textList,
-  textOf,
-} from '../resources/members.ts';
-import { type Definition, keyFrom, referencesIn } from '../resources/service.ts';
+  textUpTo,
+} from '../resources/fields.ts';
+import { type Definition, referencesIn, uniqueKeyFrom } from '../resources/service.ts';
 import { checkItem } from './check.ts';
 
 export const SEMANTIC_KINDS = ['entity', 'metric', 'dimension', 'mapping'] as const;
 
-/** Most conditions of one item: each is compiled on its own. */
+/** Each is compiled on its own. */
 const MAX_FILTERS = 20;
 const MAX_SQL = 4096;
 
-/** A semantic item's own members. */
-export const semanticMembers = {
+export const semanticFields = {
   kind: z.enum(SEMANTIC_KINDS),
   name,
   description,
-  formula: textOf(MAX_SQL)
+  formula: textUpTo(MAX_SQL)
     .nullable()
     .meta({ description: 'An SQL expression over the mapped tables.', examples: ['sum(orders.total)'] }),
-  grain: textOf(200).nullable(),
+  grain: textUpTo(200).nullable(),
   filters: textList(MAX_FILTERS, MAX_SQL).meta({ description: 'SQL conditions over the mapped tables.' }),
-  aggregation: textOf(100).nullable(),
+  aggregation: textUpTo(100).nullable(),
   mapped_tables: textList(MAX_ITEMS).meta({ description: 'Managed tables, by id or by name.' }),
   mapped_columns: textList(MAX_LONG_ITEMS, 200).meta({ description: 'Columns as `table.column`.' }),
   mapped_relations: textList(MAX_LONG_ITEMS, 500).meta({
-    description: 'How the tables belong together, as `table.column = table.column`.',
+    description: 'How the tables are joined, as `table.column = table.column`.',
   }),
-  source_concept_ids: idList(MAX_ITEMS),
-  depends_on_concepts: idList(MAX_LONG_ITEMS),
-  depends_on_metrics: idList(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `metric`.' }),
-  depends_on_entities: idList(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `entity`.' }),
+  source_concept_ids: resourceIds(MAX_ITEMS),
+  depends_on_concepts: resourceIds(MAX_LONG_ITEMS),
+  depends_on_metrics: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `metric`.' }),
+  depends_on_entities: resourceIds(MAX_LONG_ITEMS).meta({ description: 'Ids of semantic items of kind `entity`.' }),
 };
 
-export type SemanticItem = z.output<z.ZodObject<typeof semanticMembers>>;
+export type SemanticItem = z.output<z.ZodObject<typeof semanticFields>>;
 
-const input = z.object({ ...semanticMembers, status: givenStatus }).partial();
+const input = z.object({ ...semanticFields, status: newStatus }).partial();
 
-/** What tables and columns mean: an entity, a metric, a dimension, or how they map to one another. */
+/** The meaning of tables and columns: an entity, a metric, a dimension, or a mapping between them. */
 export const semanticItem: Definition<SemanticItem> = {
   type: 'semantic',
-  noun: 'semantic_item',
+  failures: semanticItemFailures,
   create: input.required({ kind: true, name: true, description: true }).meta({ id: 'NewSemanticItem' }),
   changes: input,
-  patch: input.extend({ status: patchedStatus }).meta({ id: 'SemanticItemChanges' }),
+  patch: input.extend({ status: changedStatus }).meta({ id: 'SemanticItemChanges' }),
   defaults: {
     formula: null,
     grain: null,
@@ -67,13 +67,12 @@ export const semanticItem: Definition<SemanticItem> = {
     depends_on_entities: [],
   },
   permissions: {
-    names: ['semantic:create', 'semantic:update'],
     requireCreate: (actor) => requireAction(actor, 'semantic:create', '*'),
     requireUpdate: (actor, id) => requireAction(actor, 'semantic:update', id),
     requireDelete: (actor, id) => requireAction(actor, 'semantic:delete', id),
   },
   nameOf: (content) => content.name,
-  keyOf: (content) => keyFrom(content.kind, content.name),
+  uniqueKeyOf: (content) => uniqueKeyFrom(content.kind, content.name),
   facetOf: (content) => content.kind,
   textsOf: (content) => [content.name, content.description],
   referencesOf: (content) => [

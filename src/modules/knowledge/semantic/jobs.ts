@@ -1,50 +1,48 @@
 import type { CompanyContext } from '../../../context.ts';
-import { noteCheck } from '../resources/service.ts';
-import { checkItemNow, isOutOfReach } from './check.ts';
+import { recordCheck } from '../resources/service.ts';
+import { checkItemNow, isUnreachable } from './check.ts';
 import type { SemanticItem } from './item.ts';
 import { selectDependents } from './store.ts';
 
-/** Items that one message checks at most, and how long it goes on beginning with another. */
+/** Most items that one message checks, and the time after which it begins with no other. */
 const ITEMS_PER_MESSAGE = 20;
 const MILLISECONDS_PER_MESSAGE = 30_000;
 
-/** Pause after a database was found out of reach; longer each time. Seconds. */
-const FIRST_PAUSE = 60;
-const LONGEST_PAUSE = 3_600;
-/** Tries before the message goes the way of those that nobody can handle: after about a day. */
-const MOST_TRIES = 30;
+/** Pause while the database cannot be reached; it doubles each time. */
+const MIN_PAUSE_SECONDS = 60;
+const MAX_PAUSE_SECONDS = 3_600;
+/** After so many pauses, about a day, the message goes to the dead letters. */
+const MAX_TRIES = 30;
 
-/** Which items are to be checked. */
 export interface Recheck {
-  /** Ids and names, old and new; none for every item of the company. */
+  /** Ids and names, old and new; empty for every item of the company. */
   tables: string[];
   /** The id of the last item checked so far, or ''. */
   after: string;
-  /** How often the company's database was out of reach so far. */
+  /** How often the database could not be reached so far. */
   tries?: number;
 }
 
 /**
- * Checks again what depends on tables that were changed; the next message goes on where this one ends, or later when the
- * company's database is out of reach.
- * @throws Failure of kind `unavailable` when it was for long
+ * Checks the items that depend on changed tables. The next message continues where this one ends, later while the database
+ * cannot be reached.
  */
 export async function recheckItems(ctx: CompanyContext, { tables, after, tries = 0 }: Recheck): Promise<void> {
   const { companyId } = ctx.actor;
-  const goOn = (from: string, tried: number, pause?: number) =>
+  const continueAfter = (from: string, tried: number, pause?: number) =>
     ctx.jobs.send({ type: 'knowledge.recheck', companyId, tables, after: from, tries: tried }, pause);
   const until = ctx.now() + MILLISECONDS_PER_MESSAGE;
   const items = await selectDependents(ctx.db, { companyId, tables, after }, ITEMS_PER_MESSAGE);
   let checked = after;
   for (const item of items) {
-    if (ctx.now() > until) return goOn(checked, 0);
+    if (ctx.now() > until) return continueAfter(checked, 0);
     try {
-      await noteCheck(ctx, item, () => checkItemNow(ctx, item.content as SemanticItem));
+      await recordCheck(ctx, item, () => checkItemNow(ctx, item.content as SemanticItem));
     } catch (error) {
-      if (!isOutOfReach(error) || tries === MOST_TRIES) throw error;
-      return goOn(checked, tries + 1, Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE));
+      if (!isUnreachable(error) || tries === MAX_TRIES) throw error;
+      return continueAfter(checked, tries + 1, Math.min(MIN_PAUSE_SECONDS * 2 ** tries, MAX_PAUSE_SECONDS));
     }
     checked = item.id;
   }
-  if (items.length === ITEMS_PER_MESSAGE) await goOn(checked, 0);
+  if (items.length === ITEMS_PER_MESSAGE) await continueAfter(checked, 0);
 }

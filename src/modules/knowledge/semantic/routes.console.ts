@@ -1,15 +1,16 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
-import { search, status } from '../resources/queries.ts';
+import { searchQuery, statusQuery } from '../resources/fields.ts';
 import type { Resource } from '../resources/service.ts';
 import { archiveResource, changeResource, createResource, listResources, listVersions } from '../resources/service.ts';
 import { recordOf, validationErrors, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
-import { SEMANTIC_KINDS, type SemanticItem, semanticItem, semanticMembers } from './item.ts';
+import { SEMANTIC_KINDS, type SemanticItem, semanticFields, semanticItem } from './item.ts';
 
 const PATH = '/api/v1/domain-knowledge/semantic';
 
-const record = recordOf({ ...semanticMembers, validation_errors: validationErrors }).meta({ id: 'SemanticItem' });
+const record = recordOf({ ...semanticFields, validation_errors: validationErrors }).meta({ id: 'SemanticItem' });
 
 const viewItem = (item: Resource<SemanticItem>) => ({
   ...viewResource(item),
@@ -22,9 +23,12 @@ export const semanticEndpoints = [
       method: 'get',
       path: PATH,
       access: 'semantic:list',
-      summary: 'The semantic items of the company, newest first',
-      query: pages.extend({ search, status, kind: z.enum(SEMANTIC_KINDS).optional() }),
+      operationId: 'listSemanticItems',
+      summary: 'List semantic items',
+      description: 'Newest first.',
+      query: pages.extend({ search: searchQuery, status: statusQuery, kind: z.enum(SEMANTIC_KINDS).optional() }),
       returns: ok(listOf(record)),
+      fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, kind, ...filter } }) =>
       list(await listResources(ctx, semanticItem, { ...filter, facet: kind }, { page, perPage }), viewItem),
@@ -34,9 +38,11 @@ export const semanticEndpoints = [
       method: 'post',
       path: PATH,
       access: 'semantic:create',
-      summary: 'Make a semantic item',
+      operationId: 'createSemanticItem',
+      summary: 'Create a semantic item',
       body: semanticItem.create,
       returns: created(record),
+      fails: [semanticItem.failures.duplicate],
     },
     async ({ ctx, body }) => viewItem(await createResource(ctx, semanticItem, body)),
   ),
@@ -45,10 +51,18 @@ export const semanticEndpoints = [
       method: 'patch',
       path: `${PATH}/{id}`,
       access: 'semantic:update',
-      summary: 'Change a semantic item',
-      description: 'Changes what is sent. An archived one comes back when `status` is sent with the change.',
+      operationId: 'updateSemanticItem',
+      summary: 'Update a semantic item',
+      description:
+        'Changes the fields that are sent. An archived one is restored when `status` is sent with the change.',
       body: semanticItem.patch,
       returns: ok(record),
+      fails: [
+        semanticItem.failures.notFound,
+        semanticItem.failures.archived,
+        semanticItem.failures.duplicate,
+        concurrentChange,
+      ],
     },
     async ({ ctx, params, body }) => viewItem(await changeResource(ctx, semanticItem, params.id, body)),
   ),
@@ -57,9 +71,11 @@ export const semanticEndpoints = [
       method: 'delete',
       path: `${PATH}/{id}`,
       access: 'semantic:delete',
+      operationId: 'archiveSemanticItem',
       summary: 'Archive a semantic item',
-      description: 'It leaves the lists; what refers to it keeps doing so.',
+      description: 'It leaves the lists and its name can be used again; what refers to it keeps doing so.',
       returns: noContent,
+      fails: [semanticItem.failures.notFound, concurrentChange],
     },
     ({ ctx, params }) => archiveResource(ctx, semanticItem, params.id),
   ),
@@ -68,9 +84,12 @@ export const semanticEndpoints = [
       method: 'get',
       path: `${PATH}/{id}/versions`,
       access: 'semantic:list',
-      summary: 'Every version of a semantic item, newest first',
+      operationId: 'listSemanticItemVersions',
+      summary: 'List the versions of a semantic item',
+      description: 'Newest first.',
       query: pages,
       returns: ok(listOf(versionRecord)),
+      fails: [semanticItem.failures.notFound],
     },
     async ({ ctx, params, query: { page, per_page: perPage } }) =>
       list(await listVersions(ctx, semanticItem, params.id, { page, perPage }), viewVersion),

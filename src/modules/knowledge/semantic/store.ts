@@ -3,8 +3,8 @@ import type { ControlDb } from '../../../db/client.ts';
 import { resources } from '../../../db/schema/knowledge-resources.ts';
 
 /**
- * Living items that name one of the tables (ids or names) anywhere, in their SQL too, or all living ones where no table is
- * given, in the order of their ids, after `after`. An item too many is only checked in vain.
+ * Items with an id after `after` that name one of the tables (ids or names) in any field, or all items when no table is
+ * given; none that are archived. An item that only seems to name a table is checked in vain.
  */
 export const selectDependents = (
   db: ControlDb,

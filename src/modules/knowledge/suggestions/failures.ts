@@ -1,51 +1,66 @@
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
-import { Failure } from '../../../kernel/failure.ts';
+import { defineFailure } from '../../../kernel/failure.ts';
+import { aiInvalidOutput, aiNotConfigured, aiRefused, aiUnavailable } from '../../../platform/ai-failures.ts';
 
-/** The company has no suggestion under the id, or it is kept back by its job. */
-export const suggestionNotFound = () =>
-  new Failure('missing', 'suggestion.not_found', { message: 'There is no such suggestion.' });
+/** Also for a suggestion that its job has not published yet. */
+export const suggestionNotFound = defineFailure('suggestion.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such suggestion.' },
+  says: { console: 'SUGGESTION_NOT_FOUND' },
+});
 
-/** It was decided about, or replaced; `status` is what it is. */
-export const notPending = (status: SuggestionStatus) =>
-  new Failure('conflict', 'suggestion.not_pending', {
+export const suggestionNotPending = defineFailure('suggestion.not_pending', {
+  kind: 'conflict',
+  detail: (status: SuggestionStatus) => ({
     message: `The suggestion is not pending any more: it is ${status}.`,
     status,
-  });
+  }),
+  says: { console: 'SUGGESTION_NOT_PENDING' },
+});
 
-/** A relation between nodes of which some are only suggested; `waitingFor` are the suggestions to accept first. */
-export const dependencyPending = (waitingFor: string[]) =>
-  new Failure('conflict', 'suggestion.dependency_pending', {
+/** @param ids the suggestions of nodes to accept first */
+export const dependencyPending = defineFailure('suggestion.dependency_pending', {
+  kind: 'conflict',
+  detail: (ids: string[]) => ({
     message: 'The relation connects nodes that are only suggested: accept these first.',
-    suggestion_ids: waitingFor,
-  });
+    suggestion_ids: ids,
+  }),
+  says: { console: 'SUGGESTION_DEPENDENCY_PENDING' },
+});
 
-/** A member that changed since the model saw the target. */
+/** A field that changed since the model read the target. */
 export interface Difference {
   field: string;
   /** When the suggestion was made. */
   before: unknown;
   now: unknown;
-  /** What the suggestion would make of it; absent when it leaves the member alone. */
+  /** Absent when the suggestion does not change the field. */
   suggested?: unknown;
 }
 
-/** The target is not what the model saw: the two versions, and what differs between them. */
-export const stale = (versions: { suggested_for: number; current: number }, difference: Difference[]) =>
-  new Failure('conflict', 'suggestion.stale', {
+export const suggestionStale = defineFailure('suggestion.stale', {
+  kind: 'conflict',
+  detail: (versions: { suggestedFor: number; current: number }, difference: Difference[]) => ({
     message: 'The target has changed since the suggestion was made.',
-    version_suggested_for: versions.suggested_for,
+    version_suggested_for: versions.suggestedFor,
     version_now: versions.current,
     difference,
-  });
+  }),
+  says: { console: 'SUGGESTION_STALE' },
+});
 
-/** The model left everything as it is. */
-export const nothingProposed = () =>
-  new Failure('unavailable', 'ai.nothing_proposed', { message: 'The AI provider proposed no change.' });
+/** An internal error among several acceptances, of which some may have succeeded. */
+export const acceptanceInterrupted = defineFailure('suggestion.acceptance_interrupted', {
+  kind: 'unavailable',
+  detail: { message: 'Something went wrong on our side before this was certain. Get the suggestion again.' },
+  says: { console: 'SERVICE_UNAVAILABLE' },
+});
 
-/** There is no key for a provider. */
-export const aiNotConfigured = () => new Failure('unavailable', 'ai.not_configured');
+export const nothingProposed = defineFailure('ai.nothing_proposed', {
+  kind: 'unavailable',
+  detail: { message: 'The AI provider proposed no change.' },
+  says: { console: { status: 502, code: 'AI_OUTPUT_INVALID' } },
+});
 
-export const acceptanceBrokeOff = () =>
-  new Failure('unavailable', 'suggestion.acceptance_broke_off', {
-    message: 'Something went wrong on our side before this was certain. Look at it again.',
-  });
+/** The failures of asking the model about a resource. */
+export const modelFailures = [aiNotConfigured, aiUnavailable, aiRefused, aiInvalidOutput, nothingProposed] as const;

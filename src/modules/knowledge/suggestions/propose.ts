@@ -1,17 +1,19 @@
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { type AiSettings, type AiUsage, askModel } from '../../../platform/ai.ts';
-import type { Concept } from '../concepts/service.ts';
-import type { OntologyRelation } from '../ontology/service.ts';
-import { compose, type Material, PROMPTS } from '../prompts/compose.ts';
+import { aiNotConfigured } from '../../../platform/ai-failures.ts';
+import type { Concept } from '../concepts/concept.ts';
+import type { OntologyRelation } from '../ontology/relation.ts';
+import { compose, PROMPTS, type PromptSection } from '../prompts/compose.ts';
 import type { Resource } from '../resources/service.ts';
 import { nothingProposed } from './failures.ts';
-import { catalogueText, resourcesText, resourceText } from './materials.ts';
-import { groundsIn, proposalIn, proposalShape } from './proposals.ts';
-import { DEFINITIONS, type Grounds, type TargetType } from './suggestion.ts';
+import { proposalShape, type Rationale, readProposal, readRationale } from './model-answers.ts';
+import { catalogueText, resourcesText, resourceText } from './prompt-texts.ts';
+import { DEFINITIONS } from './suggestion.ts';
 
-/** What a model proposed for one target, ready to be kept. */
-export interface Proposal extends Grounds {
+/** What a model proposed for one target. */
+export interface Proposal extends Rationale {
   targetType: TargetType;
   targetId: string | null;
   targetVersion: number | null;
@@ -30,10 +32,21 @@ const IMPROVE = {
   ontology_relation: PROMPTS.improveRelation,
 } as const satisfies Record<ResourceType, unknown>;
 
-/**
- * Asks the model how to improve a resource.
- * @throws Failure of kind `unavailable`
- */
+/** Whether the model can be asked at all. */
+export const isAiConfigured = ({ config }: CompanyContext): boolean => config.AI_API_KEY !== undefined;
+
+export function requireAi({ config }: CompanyContext): AiSettings {
+  if (config.AI_API_KEY === undefined) throw aiNotConfigured();
+  return {
+    apiKey: config.AI_API_KEY,
+    baseUrl: config.AI_BASE_URL,
+    model: config.AI_MODEL,
+    timeoutMs: config.AI_TIMEOUT_MS,
+    backoffMs: config.AI_BACKOFF_MS,
+  };
+}
+
+/** Asks the model how to improve a resource. */
 export async function proposeChange(
   ctx: CompanyContext,
   settings: AiSettings,
@@ -42,15 +55,17 @@ export async function proposeChange(
 ): Promise<Proposal> {
   const type = target.resourceType;
   const prompt = IMPROVE[type];
-  const materials = [
-    { what: 'the resource', text: resourceText(target) },
-    { what: 'what it belongs to', text: await resourcesText(ctx, relatedTo(target)) },
-    { what: 'the catalogue', text: await catalogueText(ctx) },
+  const sections = [
+    { title: 'the resource', text: resourceText(target) },
+    { title: 'what it belongs to', text: await resourcesText(ctx, relatedTo(target)) },
+    { title: 'the catalogue', text: await catalogueText(ctx) },
   ];
-  const { value, model } = await ask(settings, prompt, materials, type, usage, (payload) => {
-    const changes = DEFINITIONS[type].changes.parse(proposalIn(type, payload));
+  const { value, model } = await ask(settings, prompt, sections, type, usage, (payload) => {
+    const changes = DEFINITIONS[type].changes.parse(readProposal(type, payload));
     return Object.fromEntries(
-      Object.entries(changes).filter(([member, now]) => JSON.stringify(now) !== JSON.stringify(target.content[member])),
+      Object.entries(changes).filter(
+        ([field, value]) => JSON.stringify(value) !== JSON.stringify(target.content[field]),
+      ),
     );
   });
   if (Object.keys(value.payload).length === 0) throw nothingProposed();
@@ -68,10 +83,7 @@ export async function proposeChange(
   };
 }
 
-/**
- * Asks the model what a concept becomes in the semantic layer or the ontology.
- * @throws Failure of kind `unavailable`
- */
+/** Asks the model for the semantic item or ontology node of a concept. */
 export async function proposePromotion(
   ctx: CompanyContext,
   settings: AiSettings,
@@ -80,17 +92,17 @@ export async function proposePromotion(
   usage: AiUsage,
 ): Promise<Proposal> {
   const prompt = to === 'semantic' ? PROMPTS.promoteSemantic : PROMPTS.promoteOntology;
-  const materials = [
-    { what: 'the concept', text: resourceText(concept) },
-    { what: 'the catalogue', text: await catalogueText(ctx) },
+  const sections = [
+    { title: 'the concept', text: resourceText(concept) },
+    { title: 'the catalogue', text: await catalogueText(ctx) },
   ];
   const { name, description, type } = concept.content;
   const given =
     to === 'semantic'
       ? { kind: type === 'metric_hint' ? 'metric' : 'entity', name, description, source_concept_ids: [concept.id] }
       : { name, description, source_concepts: [concept.id] };
-  const { value, model } = await ask(settings, prompt, materials, to, usage, (payload) =>
-    DEFINITIONS[to].create.parse({ ...given, ...proposalIn(to, payload) }),
+  const { value, model } = await ask(settings, prompt, sections, to, usage, (payload) =>
+    DEFINITIONS[to].create.parse({ ...given, ...readProposal(to, payload) }),
   );
   return {
     ...value,
@@ -108,7 +120,7 @@ export async function proposePromotion(
 function ask(
   settings: AiSettings,
   prompt: (typeof PROMPTS)[keyof typeof PROMPTS],
-  materials: Material[],
+  sections: PromptSection[],
   type: ResourceType,
   usage: AiUsage,
   read: (payload: unknown) => Content,
@@ -117,15 +129,15 @@ function ask(
     settings,
     {
       name: `${type}_proposal`,
-      ...compose(prompt, materials),
+      ...compose(prompt, sections),
       shape: proposalShape(type),
-      read: (answer) => ({ ...groundsIn(answer), payload: read((answer as { payload?: unknown }).payload) }),
+      read: (answer) => ({ ...readRationale(answer), payload: read((answer as { payload?: unknown }).payload) }),
     },
     usage,
   );
 }
 
-/** The resources without which one cannot be understood. */
+/** The resources that the model needs to understand one. */
 function relatedTo({ resourceType, content }: Resource): string[] {
   if (resourceType === 'ontology_relation') {
     const { subject_node_id, object_node_id } = content as OntologyRelation;

@@ -1,39 +1,38 @@
 import type { UserContext } from '../../../context.ts';
+import { concurrentChange } from '../../../db/concurrent-change.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
+import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
 import { Failure, invalid } from '../../../kernel/failure.ts';
 import { logError } from '../../../platform/log.ts';
 import {
   type Acceptance,
+  contentAtVersion,
   getResource,
   insertFirstVersion,
-  membersAt,
   type Resource,
   replaceVersion,
 } from '../resources/service.ts';
 import {
-  acceptanceBrokeOff,
+  acceptanceInterrupted,
   type Difference,
   dependencyPending,
-  notPending,
-  stale,
   suggestionNotFound,
+  suggestionNotPending,
+  suggestionStale,
 } from './failures.ts';
 import * as store from './store.ts';
-import { aimOf, type Payload, relationEnds, requireTarget, type SuggestionStatus } from './suggestion.ts';
+import { relationDependencies, requireTargetPermission, targetOf } from './suggestion.ts';
 
-/** What came of an acceptance. */
 export interface Accepted {
   suggestion: store.SuggestionRow;
   resource: Resource;
 }
 
-/** One that could not be accepted, and why. */
 export interface NotAccepted {
   id: string;
   failure: Failure;
 }
 
-/** @throws Failure `suggestion.not_found` */
 export async function getSuggestion(ctx: UserContext, id: string): Promise<store.SuggestionRow> {
   const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id);
   if (!row) throw suggestionNotFound();
@@ -41,18 +40,16 @@ export async function getSuggestion(ctx: UserContext, id: string): Promise<store
 }
 
 /**
- * Applies a suggestion, as changed by `override`: of several who do so at once, one does. Whoever accepts must also be
- * allowed to make or change the target.
- * @throws Failure `suggestion.not_found`, `.not_pending`, `.dependency_pending`, `.stale`, `access.denied`, what making or
- *   changing the target throws
+ * Accepts a suggestion, its payload changed by `override`: creates or updates its target, which needs that permission too.
+ * Of several calls at once, one succeeds.
  */
-export async function acceptSuggestion(ctx: UserContext, id: string, override: Payload = {}): Promise<Accepted> {
+export async function acceptSuggestion(ctx: UserContext, id: string, override: Content = {}): Promise<Accepted> {
   const suggestion = await getSuggestion(ctx, id);
-  requireTarget(ctx.actor, suggestion.targetType, suggestion.targetId);
+  requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
-  const { definition, makes } = aimOf(suggestion.targetType);
+  const { definition, creates } = targetOf(suggestion.targetType);
   const payload = { ...(await payloadOf(ctx, suggestion, override)), ...override };
-  const schema = makes ? definition.create : definition.changes;
+  const schema = creates ? definition.create : definition.changes;
   const parsed = schema.safeParse(payload);
   if (!parsed.success) {
     throw invalid(
@@ -60,21 +57,20 @@ export async function acceptSuggestion(ctx: UserContext, id: string, override: P
     );
   }
   const acceptance = acceptanceOf(ctx, id);
-  const resource = makes
+  const resource = creates
     ? await insertFirstVersion(ctx, definition, parsed.data, acceptance)
-    : await replaceVersion(ctx, definition, await freshTarget(ctx, suggestion), parsed.data, acceptance);
+    : await replaceVersion(ctx, definition, await unchangedTarget(ctx, suggestion), parsed.data, acceptance);
   if (resource) return { suggestion: await getSuggestion(ctx, id), resource };
 
-  // Somebody came first: either to the suggestion or to its target.
+  // Somebody else changed the suggestion or its target first.
   requirePending(await getSuggestion(ctx, id));
-  await freshTarget(ctx, suggestion);
-  throw new Failure('conflict', 'knowledge.overtaken', { message: 'Somebody else came first. Try again.' });
+  await unchangedTarget(ctx, suggestion);
+  throw concurrentChange();
 }
 
 /**
- * Accepts several, what others depend on first. What cannot be accepted does not hold up the rest; where something of ours
- * breaks, the rest is not tried.
- * @returns both in the order in which they were tried
+ * Accepts several suggestions, those that others depend on first. One that fails does not stop the rest, unless the error
+ * is internal.
  */
 export async function acceptSuggestions(
   ctx: UserContext,
@@ -86,16 +82,16 @@ export async function acceptSuggestions(
   const accepted: Accepted[] = [];
   const failed: NotAccepted[] = [];
   const order = [...new Set(ids)].toSorted((a, b) => orderOf(a) - orderOf(b));
-  for (const [place, id] of order.entries()) {
+  for (const [index, id] of order.entries()) {
     try {
       accepted.push(await acceptSuggestion(ctx, id));
     } catch (error) {
       if (error instanceof Failure) failed.push({ id, failure: error });
       else if (accepted.length === 0) throw error;
       else {
-        // What was accepted stays so, and must be told.
-        logError('acceptance_broke_off', error, { suggestion_id: id });
-        failed.push(...order.slice(place).map((rest) => ({ id: rest, failure: acceptanceBrokeOff() })));
+        // The caller must learn what was accepted before.
+        logError('acceptance_interrupted', error, { suggestion_id: id });
+        failed.push(...order.slice(index).map((rest) => ({ id: rest, failure: acceptanceInterrupted() })));
         break;
       }
     }
@@ -103,7 +99,6 @@ export async function acceptSuggestions(
   return { accepted, failed };
 }
 
-/** Turns a pending suggestion down. @throws Failure `suggestion.not_found`, `suggestion.not_pending` */
 export async function rejectSuggestion(
   ctx: UserContext,
   id: string,
@@ -113,7 +108,7 @@ export async function rejectSuggestion(
   const [rejected] = await store.markRejected(ctx.db, ctx.actor.companyId, id, review);
   if (rejected) return rejected;
   const suggestion = await getSuggestion(ctx, id);
-  throw notPending(suggestion.status as SuggestionStatus);
+  throw suggestionNotPending(suggestion.status as SuggestionStatus);
 }
 
 const reviewBy = (ctx: UserContext): store.Review => ({
@@ -129,19 +124,19 @@ const acceptanceOf = (ctx: UserContext, id: string): Acceptance => ({
 });
 
 function requirePending({ status }: store.SuggestionRow): void {
-  if (status !== 'pending') throw notPending(status as SuggestionStatus);
+  if (status !== 'pending') throw suggestionNotPending(status as SuggestionStatus);
 }
 
-/** The payload with nodes that were only suggested replaced by what came of them. */
-async function payloadOf(ctx: UserContext, suggestion: store.SuggestionRow, override: Payload): Promise<Payload> {
+/** The payload of a suggestion. Of a relation, with the nodes that its suggested nodes have become. */
+async function payloadOf(ctx: UserContext, suggestion: store.SuggestionRow, override: Content): Promise<Content> {
   const { payload } = suggestion;
   if (suggestion.targetType !== 'ontology_relation_create') return payload;
-  const { subject_suggestion_id, object_suggestion_id } = relationEnds.parse(payload);
+  const { subject_suggestion_id, object_suggestion_id } = relationDependencies.parse(payload);
   const ends = [
-    { member: 'subject_node_id', suggestionId: subject_suggestion_id },
-    { member: 'object_node_id', suggestionId: object_suggestion_id },
+    { field: 'subject_node_id', suggestionId: subject_suggestion_id },
+    { field: 'object_node_id', suggestionId: object_suggestion_id },
   ].filter(
-    (end): end is { member: string; suggestionId: string } => end.suggestionId !== null && !(end.member in override),
+    (end): end is { field: string; suggestionId: string } => end.suggestionId !== null && !(end.field in override),
   );
   const rows = await store.selectSuggestions(
     ctx.db,
@@ -151,30 +146,30 @@ async function payloadOf(ctx: UserContext, suggestion: store.SuggestionRow, over
   const resourceOf = (id: string) => rows.find((row) => row.id === id)?.resourceId ?? null;
   const waitingFor = ends.map((end) => end.suggestionId).filter((id) => resourceOf(id) === null);
   if (waitingFor.length > 0) throw dependencyPending([...new Set(waitingFor)]);
-  return { ...payload, ...Object.fromEntries(ends.map((end) => [end.member, resourceOf(end.suggestionId)])) };
+  return { ...payload, ...Object.fromEntries(ends.map((end) => [end.field, resourceOf(end.suggestionId)])) };
 }
 
-/**
- * The target of a suggestion, which is still what the model saw.
- * @throws Failure `suggestion.stale` with what has changed
- */
-async function freshTarget(ctx: UserContext, { targetType, targetId, targetVersion, payload }: store.SuggestionRow) {
-  const { definition } = aimOf(targetType);
+/** The target of a suggestion, if it is still the version that the model read. */
+async function unchangedTarget(
+  ctx: UserContext,
+  { targetType, targetId, targetVersion, payload }: store.SuggestionRow,
+) {
+  const { definition } = targetOf(targetType);
   const current = await getResource(ctx, definition, targetId as string);
   if (current.version === targetVersion) return current;
-  const then = await membersAt(ctx, current.id, targetVersion as number);
-  throw stale(
-    { suggested_for: targetVersion as number, current: current.version },
-    differenceOf(then ?? {}, { ...current.content, status: current.status }, payload),
+  const before = await contentAtVersion(ctx, current.id, targetVersion as number);
+  throw suggestionStale(
+    { suggestedFor: targetVersion as number, current: current.version },
+    differenceOf(before ?? {}, { ...current.content, status: current.status }, payload),
   );
 }
 
-function differenceOf(then: Content, now: Content, suggested: Content): Difference[] {
+function differenceOf(before: Content, now: Content, suggested: Content): Difference[] {
   return Object.keys(now)
-    .filter((field) => JSON.stringify(then[field]) !== JSON.stringify(now[field]))
+    .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(now[field]))
     .map((field) => ({
       field,
-      before: then[field],
+      before: before[field],
       now: now[field],
       ...(field in suggested && { suggested: suggested[field] }),
     }));

@@ -1,7 +1,24 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../../db/concurrent-change.ts';
+import { SUGGESTION_STATUSES, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages, surface } from '../../../http/surfaces/knowledge.ts';
-import { textOf } from '../resources/members.ts';
+import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
+import {
+  conceptFailures,
+  ontologyNodeFailures,
+  ontologyRelationFailures,
+  type ResourceFailures,
+  semanticItemFailures,
+} from '../resources/failures.ts';
+import { textUpTo } from '../resources/fields.ts';
+import {
+  dependencyPending,
+  modelFailures,
+  suggestionNotFound,
+  suggestionNotPending,
+  suggestionStale,
+} from './failures.ts';
 import {
   acceptSuggestion,
   acceptSuggestions,
@@ -11,27 +28,33 @@ import {
   suggestChange,
   suggestPromotion,
 } from './service.ts';
-import { SUGGESTION_STATUSES, TARGET_TYPES } from './suggestion.ts';
 import { acceptedRecord, suggestionRecord, viewAccepted, viewSuggestion } from './views.ts';
 
 const PATH = '/api/v1/domain-knowledge/suggestions';
 
-/** One that could not be accepted, in the words that accepting it alone would have had. */
+/** A suggestion that was not accepted, worded as `accept` would word it. */
 const viewNotAccepted = ({ id, failure }: NotAccepted) => ({
   id,
   ...(surface.word(failure).body as { error: string; message: string; details?: unknown }),
 });
 
-/** A route that asks the model about the resource its path names. */
-const asking = <const Path extends string>(path: Path, summary: string) =>
+/** The contract of a route that asks the model about the resource of its path. */
+const asksModel = <const Path extends string>(
+  path: Path,
+  operationId: string,
+  summary: string,
+  { notFound, archived }: ResourceFailures,
+) =>
   ({
     method: 'post',
     path,
     access: 'knowledge_reviews:generate',
     resource: 'none',
+    operationId,
     summary,
-    description: 'Waits for the model. Nothing is applied before a person accepts it.',
+    description: 'Waits for the answer of the model. Nothing changes before the suggestion is accepted.',
     returns: created(suggestionRecord),
+    fails: [notFound, archived, ...modelFailures, ...tenantSqlFailures],
   }) as const;
 
 export const suggestionEndpoints = [
@@ -40,36 +63,72 @@ export const suggestionEndpoints = [
       method: 'get',
       path: PATH,
       access: 'knowledge_reviews:list',
-      summary: 'Suggestions of the model, newest first; the pending ones unless a status is sent',
+      operationId: 'listSuggestions',
+      summary: 'List suggestions',
+      description: 'Newest first; the pending ones unless a status is sent.',
       query: pages.extend({
         target_type: z.enum(TARGET_TYPES).optional(),
         status: z.enum(SUGGESTION_STATUSES).default('pending'),
         job_id: z.string().max(24).optional(),
       }),
       returns: ok(listOf(suggestionRecord)),
+      fails: [],
     },
     async ({ ctx, query: { page, per_page: perPage, status, target_type: targetType, job_id: jobId } }) =>
       list(await listSuggestions(ctx, { status, targetType, jobId }, { page, perPage }), viewSuggestion),
   ),
-  endpoint(asking(`${PATH}/concepts/{id}/generate`, 'Ask how to improve a concept'), async ({ ctx, params }) =>
-    viewSuggestion(await suggestChange(ctx, 'concept', params.id)),
+  endpoint(
+    asksModel(
+      `${PATH}/concepts/{id}/generate`,
+      'suggestConceptChange',
+      'Suggest a change to a concept',
+      conceptFailures,
+    ),
+    async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'concept', params.id)),
   ),
   endpoint(
-    asking(`${PATH}/concepts/{id}/promote-semantic`, 'Ask what a concept becomes in the semantic layer'),
+    asksModel(
+      `${PATH}/concepts/{id}/promote-semantic`,
+      'suggestSemanticItemForConcept',
+      'Suggest a semantic item for a concept',
+      conceptFailures,
+    ),
     async ({ ctx, params }) => viewSuggestion(await suggestPromotion(ctx, params.id, 'semantic')),
   ),
   endpoint(
-    asking(`${PATH}/concepts/{id}/promote-ontology`, 'Ask what a concept becomes in the ontology'),
+    asksModel(
+      `${PATH}/concepts/{id}/promote-ontology`,
+      'suggestOntologyNodeForConcept',
+      'Suggest an ontology node for a concept',
+      conceptFailures,
+    ),
     async ({ ctx, params }) => viewSuggestion(await suggestPromotion(ctx, params.id, 'ontology_node')),
   ),
-  endpoint(asking(`${PATH}/semantic/{id}/generate`, 'Ask how to improve a semantic item'), async ({ ctx, params }) =>
-    viewSuggestion(await suggestChange(ctx, 'semantic', params.id)),
-  ),
-  endpoint(asking(`${PATH}/ontology/nodes/{id}/generate`, 'Ask how to improve a node'), async ({ ctx, params }) =>
-    viewSuggestion(await suggestChange(ctx, 'ontology_node', params.id)),
+  endpoint(
+    asksModel(
+      `${PATH}/semantic/{id}/generate`,
+      'suggestSemanticItemChange',
+      'Suggest a change to a semantic item',
+      semanticItemFailures,
+    ),
+    async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'semantic', params.id)),
   ),
   endpoint(
-    asking(`${PATH}/ontology/relations/{id}/generate`, 'Ask how to improve a relation'),
+    asksModel(
+      `${PATH}/ontology/nodes/{id}/generate`,
+      'suggestOntologyNodeChange',
+      'Suggest a change to an ontology node',
+      ontologyNodeFailures,
+    ),
+    async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'ontology_node', params.id)),
+  ),
+  endpoint(
+    asksModel(
+      `${PATH}/ontology/relations/{id}/generate`,
+      'suggestOntologyRelationChange',
+      'Suggest a change to an ontology relation',
+      ontologyRelationFailures,
+    ),
     async ({ ctx, params }) => viewSuggestion(await suggestChange(ctx, 'ontology_relation', params.id)),
   ),
   endpoint(
@@ -77,9 +136,10 @@ export const suggestionEndpoints = [
       method: 'post',
       path: `${PATH}/bulk-accept`,
       access: 'knowledge_reviews:review',
-      summary: 'Accept several suggestions, what others depend on first',
+      operationId: 'acceptSuggestions',
+      summary: 'Accept several suggestions',
       description:
-        'Each needs the permission to make or change its target as well. What cannot be accepted does not hold up the rest.',
+        'Those that others depend on come first. Each needs the permission to create or update its target as well. One that fails does not stop the rest; `failed` says why, as accepting it alone would.',
       body: z.object({ ids: z.array(z.string().max(24)).min(1).max(100) }).meta({ id: 'SuggestionIds' }),
       returns: ok(
         z.object({
@@ -89,6 +149,7 @@ export const suggestionEndpoints = [
           ),
         }),
       ),
+      fails: [],
     },
     async ({ ctx, body }) => {
       const { accepted, failed } = await acceptSuggestions(ctx, body.ids);
@@ -100,13 +161,25 @@ export const suggestionEndpoints = [
       method: 'post',
       path: `${PATH}/{id}/accept`,
       access: 'knowledge_reviews:review',
-      summary: 'Accept a suggestion: its target is made or changed',
+      operationId: 'acceptSuggestion',
+      summary: 'Accept a suggestion',
       description:
-        'Needs the permission to make or change the target as well. `override_payload` changes members before they are applied.',
+        'Creates or updates its target, which needs that permission as well. `override_payload` changes fields before they are applied.',
       body: z
         .object({ override_payload: z.record(z.string(), z.unknown()).optional() })
         .meta({ id: 'SuggestionAcceptance' }),
       returns: ok(acceptedRecord),
+      fails: [
+        suggestionNotFound,
+        suggestionNotPending,
+        suggestionStale,
+        dependencyPending,
+        conceptFailures.duplicate,
+        semanticItemFailures.duplicate,
+        ontologyNodeFailures.duplicate,
+        ontologyRelationFailures.duplicate,
+        concurrentChange,
+      ],
     },
     async ({ ctx, params, body }) => viewAccepted(await acceptSuggestion(ctx, params.id, body.override_payload)),
   ),
@@ -115,9 +188,11 @@ export const suggestionEndpoints = [
       method: 'post',
       path: `${PATH}/{id}/reject`,
       access: 'knowledge_reviews:review',
-      summary: 'Turn a suggestion down',
-      body: z.object({ review_note: textOf(4096).nullable().default(null) }).meta({ id: 'SuggestionRejection' }),
+      operationId: 'rejectSuggestion',
+      summary: 'Reject a suggestion',
+      body: z.object({ review_note: textUpTo(4096).nullable().default(null) }).meta({ id: 'SuggestionRejection' }),
       returns: ok(suggestionRecord),
+      fails: [suggestionNotFound, suggestionNotPending],
     },
     async ({ ctx, params, body }) => viewSuggestion(await rejectSuggestion(ctx, params.id, body.review_note)),
   ),

@@ -1,52 +1,46 @@
 import type { CompanyContext, UserContext } from '../../../context.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import type { SuggestionStatus, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { noUsage } from '../../../platform/ai.ts';
-import { concept } from '../concepts/service.ts';
-import { archived, getResource } from '../resources/service.ts';
-import { requireAi } from './model.ts';
-import { type Proposal, proposeChange, proposePromotion } from './propose.ts';
+import { concept } from '../concepts/concept.ts';
+import { getResource } from '../resources/service.ts';
+import { type Proposal, proposeChange, proposePromotion, requireAi } from './propose.ts';
 import * as store from './store.ts';
-import { DEFINITIONS, type SuggestionStatus, type TargetType } from './suggestion.ts';
+import { DEFINITIONS } from './suggestion.ts';
 
-export {
-  acceptedAs,
-  type Candidate,
-  dropBatch,
-  keepCandidates,
-  namesStagedBy,
-  pendingOntology,
-  showBatch,
-  stagedBy,
-} from './batches.ts';
-export { catalogueLines, conceptPieces, conceptsText, entityHints, fitting, packed } from './materials.ts';
-export { isAiConfigured, requireAi } from './model.ts';
-export { GROUNDS_SHAPE, groundsIn } from './proposals.ts';
-export { type Proposal, proposeChange } from './propose.ts';
+export { modelFailures, nothingProposed } from './failures.ts';
+export { RATIONALE_SHAPE, type Rationale, readRationale } from './model-answers.ts';
+export { catalogueLines, chunkLines, conceptChunks, conceptsText, entityHints, joinLines } from './prompt-texts.ts';
+export { isAiConfigured, type Proposal, proposeChange, requireAi } from './propose.ts';
 export { type Accepted, acceptSuggestion, acceptSuggestions, type NotAccepted, rejectSuggestion } from './review.ts';
-export type { SuggestionRow } from './store.ts';
+export {
+  acceptedResourceIds,
+  discardStatement,
+  insertStatements,
+  pendingOntologySuggestions,
+  publishStatements,
+  stagedNames,
+  stagedSuggestions,
+} from './staging.ts';
+export type { NewSuggestion, SuggestionRow } from './store.ts';
 
 /** A page of the company's suggestions, newest first. */
 export const listSuggestions = (
   ctx: UserContext,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
-  part: { page: number; perPage: number },
-) => store.readSuggestions(ctx.db, ctx.actor.companyId, filter, part);
+  page: { page: number; perPage: number },
+) => store.readSuggestions(ctx.db, ctx.actor.companyId, filter, page);
 
-/**
- * Asks the model how to improve a resource, and keeps what it says for review.
- * @throws Failure `ai.not_configured`, `{noun}.not_found`, `{noun}.archived`, others of kind `unavailable`
- */
+/** Asks the model how to improve a resource, and stores the suggestion. */
 export async function suggestChange(ctx: UserContext, type: ResourceType, id: string): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
+  const { failures } = DEFINITIONS[type];
   const target = await getResource(ctx, DEFINITIONS[type], id);
-  if (target.status === 'archived') throw archived(DEFINITIONS[type]);
-  return keep(ctx, await proposeChange(ctx, settings, target, noUsage()));
+  if (target.status === 'archived') throw failures.archived();
+  return insertSuggestion(ctx, await proposeChange(ctx, settings, target, noUsage()));
 }
 
-/**
- * Asks the model what a concept becomes in the semantic layer or the ontology, and keeps what it says for review.
- * @throws Failure `ai.not_configured`, `concept.not_found`, `concept.archived`, others of kind `unavailable`
- */
+/** Asks the model for the semantic item or ontology node of a concept, and stores the suggestion. */
 export async function suggestPromotion(
   ctx: UserContext,
   conceptId: string,
@@ -54,24 +48,24 @@ export async function suggestPromotion(
 ): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
   const source = await getResource(ctx, concept, conceptId);
-  if (source.status === 'archived') throw archived(concept);
-  return keep(ctx, await proposePromotion(ctx, settings, source, to, noUsage()));
+  if (source.status === 'archived') throw concept.failures.archived();
+  return insertSuggestion(ctx, await proposePromotion(ctx, settings, source, to, noUsage()));
 }
 
-/** A proposal as it is stored, not yet decided about. */
-export const rowOf = (
+/** The row of a proposal that nobody has reviewed. */
+export const newSuggestion = (
   ctx: CompanyContext,
   proposal: Proposal,
-  of: { createdByUserId: string; requestId: string; jobId: string | null; candidateKey: string | null },
-): store.StagedRow => {
+  origin: { createdByUserId: string; requestId: string; jobId: string | null; candidateKey: string | null },
+): store.NewSuggestion => {
   const now = ctx.now();
-  return { ...proposal, ...of, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
+  return { ...proposal, ...origin, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
 };
 
-async function keep(ctx: UserContext, proposal: Proposal): Promise<store.SuggestionRow> {
-  const of = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: null };
+async function insertSuggestion(ctx: UserContext, proposal: Proposal): Promise<store.SuggestionRow> {
+  const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: null };
   const review = { reviewNote: null, reviewedByUserId: null, reviewedAt: null, resourceId: null };
-  const row: store.SuggestionRow = { ...rowOf(ctx, proposal, of), ...review, status: 'pending' };
+  const row: store.SuggestionRow = { ...newSuggestion(ctx, proposal, origin), ...review, status: 'pending' };
   await store.insertSuggestion(ctx.db, row);
   return row;
 }

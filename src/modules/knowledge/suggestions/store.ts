@@ -1,20 +1,22 @@
 import { and, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../../db/by-id.ts';
 import type { ControlDb } from '../../../db/client.ts';
+import { idList } from '../../../db/id-list.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
+import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 
-const one = (companyId: string, id: string): SQL =>
-  and(eq(suggestions.companyId, companyId), eq(suggestions.id, id), ne(suggestions.status, 'staged')) as SQL;
+/** The suggestion of an id, unless it is staged: people do not see it then. */
+const byVisibleId = (companyId: string, id: string): SQL =>
+  and(byId(suggestions, companyId, id), ne(suggestions.status, 'staged')) as SQL;
 
 export const insertSuggestion = (db: ControlDb, row: SuggestionRow) => db.insert(suggestions).values(row);
 
-/** A suggestion that people can see. */
 export const selectSuggestion = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(suggestions).where(one(companyId, id));
+  db.select().from(suggestions).where(byVisibleId(companyId, id));
 
-/** Several suggestions that people can see. */
 export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonly string[]) =>
   db
     .select()
@@ -23,7 +25,7 @@ export const selectSuggestions = (db: ControlDb, companyId: string, ids: readonl
       and(
         eq(suggestions.companyId, companyId),
         ne(suggestions.status, 'staged'),
-        sql`${suggestions.id} in (select value from json_each(${JSON.stringify(ids)}))`,
+        sql`${suggestions.id} in ${idList(ids)}`,
       ),
     );
 
@@ -45,37 +47,38 @@ export function readSuggestions(
 
 /** Holds while a suggestion is pending. */
 export const isPending = (companyId: string, id: string): SQL =>
-  sql`exists (select 1 from knowledge_suggestions where id = ${id} and company_id = ${companyId} and status = 'pending')`;
+  sql`exists (select 1 from ${suggestions}
+    where ${suggestions.id} = ${id} and ${suggestions.companyId} = ${companyId} and ${suggestions.status} = 'pending')`;
 
 export type Review = Pick<SuggestionRow, 'reviewNote' | 'reviewedByUserId' | 'reviewedAt'>;
 
-/** Marks a pending suggestion as accepted, if the write before it in the batch took place. */
+/** Marks a pending suggestion as accepted, if the write before it in the batch changed a row. */
 export const markAccepted = (db: ControlDb, companyId: string, id: string, resourceId: string, review: Review) =>
   db
     .update(suggestions)
     .set({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number })
-    .where(and(one(companyId, id), eq(suggestions.status, 'pending'), sql`changes() > 0`));
+    .where(and(byVisibleId(companyId, id), eq(suggestions.status, 'pending'), sql`changes() > 0`));
 
 /** Marks a pending suggestion as rejected. */
 export const markRejected = (db: ControlDb, companyId: string, id: string, review: Review) =>
   db
     .update(suggestions)
     .set({ ...review, status: 'rejected', updatedAt: review.reviewedAt as number })
-    .where(and(one(companyId, id), eq(suggestions.status, 'pending')))
+    .where(and(byVisibleId(companyId, id), eq(suggestions.status, 'pending')))
     .returning();
 
-/** A suggestion that a job keeps back until it succeeds. */
-export type StagedRow = Omit<SuggestionRow, 'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'>;
+/** A suggestion that nobody has reviewed. */
+export type NewSuggestion = Omit<
+  SuggestionRow,
+  'status' | 'reviewNote' | 'reviewedByUserId' | 'reviewedAt' | 'resourceId'
+>;
 
-/**
- * Keeps the candidates of a job's batch back, or shows them at once, if the write before it took place. One that the job
- * has already is left out.
- */
-export const insertCandidates = (db: ControlDb, rows: StagedRow[], status: 'staged' | 'pending') => {
-  // As one parameter, since a statement takes a hundred at most.
-  const values = Object.entries(getTableColumns(suggestions)).map(([member, { dataType }]) => {
-    if (member === 'status') return sql`${status}`;
-    return dataType === 'json' ? sql`candidate.value -> ${member}` : sql`candidate.value ->> ${member}`;
+/** Inserts the suggestions of a job's batch, if the write before it changed a row. One that the job has is left out. */
+export const insertCandidates = (db: ControlDb, rows: NewSuggestion[], status: 'staged' | 'pending') => {
+  // One parameter: a statement takes at most a hundred.
+  const values = Object.entries(getTableColumns(suggestions)).map(([field, { dataType }]) => {
+    if (field === 'status') return sql`${status}`;
+    return dataType === 'json' ? sql`candidate.value -> ${field}` : sql`candidate.value ->> ${field}`;
   });
   const candidates = sql`json_each(${JSON.stringify(rows)}) as candidate`;
   return db
@@ -84,14 +87,12 @@ export const insertCandidates = (db: ControlDb, rows: StagedRow[], status: 'stag
     .onConflictDoNothing();
 };
 
-/** The candidates that a job keeps back. */
 export const selectStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .select()
     .from(suggestions)
     .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
-/** What the candidates are that a job keeps back, without all that they say. */
 export const selectStagedNames = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .select({
@@ -117,11 +118,11 @@ export const selectPending = (db: ControlDb, companyId: string, targetTypes: Tar
     .orderBy(sql`${suggestions.createdAt} desc, ${suggestions.id} desc`)
     .limit(limit);
 
-/** Holds once a job has ended well. */
-const succeeded = (companyId: string, jobId: string): SQL =>
-  sql`exists (select 1 from knowledge_jobs where id = ${jobId} and company_id = ${companyId} and status = 'succeeded')`;
+const jobSucceeded = (companyId: string, jobId: string): SQL =>
+  sql`exists (select 1 from ${jobs}
+    where ${jobs.id} = ${jobId} and ${jobs.companyId} = ${companyId} and ${jobs.status} = 'succeeded')`;
 
-/** Replaces what is left of earlier batches of concepts, if the job has ended well and brings something. */
+/** Supersedes the pending concepts of earlier jobs, if the job has succeeded and staged something. */
 export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
@@ -131,14 +132,15 @@ export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: strin
         eq(suggestions.companyId, companyId),
         eq(suggestions.status, 'pending'),
         inArray(suggestions.targetType, ['concept', 'concept_create']),
-        sql`${suggestions.jobId} in (select id from knowledge_jobs where company_id = ${companyId} and type = 'concept_generation' and id <> ${jobId})`,
-        succeeded(companyId, jobId),
-        sql`exists (select 1 from knowledge_suggestions as kept where kept.job_id = ${jobId} and kept.status = 'staged')`,
+        sql`${suggestions.jobId} in (select ${jobs.id} from ${jobs}
+          where ${jobs.companyId} = ${companyId} and ${jobs.type} = 'concept_generation' and ${jobs.id} <> ${jobId})`,
+        jobSucceeded(companyId, jobId),
+        sql`exists (select 1 from ${suggestions} as staged where staged.job_id = ${jobId} and staged.status = 'staged')`,
       ),
     );
 
-/** Shows what a job kept back, if it has ended well. */
-export const showStaged = (db: ControlDb, companyId: string, jobId: string, now: number) =>
+/** Publishes what a job staged, if it has succeeded. */
+export const publishStaged = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
     .set({ status: 'pending', updatedAt: now })
@@ -147,12 +149,12 @@ export const showStaged = (db: ControlDb, companyId: string, jobId: string, now:
         eq(suggestions.companyId, companyId),
         eq(suggestions.jobId, jobId),
         eq(suggestions.status, 'staged'),
-        succeeded(companyId, jobId),
+        jobSucceeded(companyId, jobId),
       ),
     );
 
-/** Throws away what a job kept back, if the write before it took place. */
-export const dropStaged = (db: ControlDb, companyId: string, jobId: string) =>
+/** Deletes what a job staged, if the write before it changed a row. */
+export const deleteStaged = (db: ControlDb, companyId: string, jobId: string) =>
   db
     .delete(suggestions)
     .where(

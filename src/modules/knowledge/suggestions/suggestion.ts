@@ -1,20 +1,13 @@
 import { z } from 'zod';
 import type { UserActor } from '../../../access/actors.ts';
-import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
-import type { Evidence, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
-import { concept } from '../concepts/service.ts';
-import { ontologyNode, ontologyRelation } from '../ontology/service.ts';
+import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
+import { concept } from '../concepts/concept.ts';
+import { ontologyNode } from '../ontology/node.ts';
+import { ontologyRelation } from '../ontology/relation.ts';
 import type { Definition } from '../resources/service.ts';
-import { semanticItem } from '../semantic/service.ts';
+import { semanticItem } from '../semantic/item.ts';
 
-export {
-  SUGGESTION_STATUSES,
-  type SuggestionStatus,
-  TARGET_TYPES,
-  type TargetType,
-} from '../../../db/schema/knowledge-suggestions.ts';
-
-/** Every type of resource, for those who treat them alike. */
 export const DEFINITIONS: Record<ResourceType, Definition> = {
   concept: concept as Definition<never> as Definition,
   semantic: semanticItem as Definition<never> as Definition,
@@ -22,31 +15,22 @@ export const DEFINITIONS: Record<ResourceType, Definition> = {
   ontology_relation: ontologyRelation as Definition<never> as Definition,
 };
 
-/** What a suggestion is about: a type of resource, to be made or changed. */
-export function aimOf(targetType: TargetType): { definition: Definition; makes: boolean } {
-  const makes = targetType.endsWith('_create');
-  const type = (makes ? targetType.slice(0, -'_create'.length) : targetType) as ResourceType;
-  return { definition: DEFINITIONS[type], makes };
+/** The type of resource that a suggestion is about, and whether it creates one. */
+export function targetOf(targetType: TargetType): { definition: Definition; creates: boolean } {
+  const creates = targetType.endsWith('_create');
+  const type = (creates ? targetType.slice(0, -'_create'.length) : targetType) as ResourceType;
+  return { definition: DEFINITIONS[type], creates };
 }
 
-/** @throws Failure `access.denied` for whoever may not make or change the target */
-export function requireTarget(actor: UserActor, targetType: TargetType, targetId: string | null): void {
-  const { definition, makes } = aimOf(targetType);
-  if (makes) definition.permissions.requireCreate(actor);
+/** Requires the permission to create or update the target of a suggestion. */
+export function requireTargetPermission(actor: UserActor, targetType: TargetType, targetId: string | null): void {
+  const { definition, creates } = targetOf(targetType);
+  if (creates) definition.permissions.requireCreate(actor);
   else definition.permissions.requireUpdate(actor, targetId ?? '*');
 }
 
-/** Why a model proposes something. */
-export interface Grounds {
-  explanation: string;
-  evidence: Evidence[];
-  confidence: number | null;
-}
-
-/** Nodes that a suggested relation waits for; null for ends that exist. */
-export const relationEnds = z.object({
+/** The suggestions of nodes that a suggested relation depends on; null for nodes that exist. */
+export const relationDependencies = z.object({
   subject_suggestion_id: z.string().nullable().default(null),
   object_suggestion_id: z.string().nullable().default(null),
 });
-
-export type Payload = Content;

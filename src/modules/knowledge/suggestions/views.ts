@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { isoTimestamp, isoTimestampOrNull, timestamp } from '../../../kernel/fields.ts';
-import { evidence } from '../resources/members.ts';
+import { evidence } from '../resources/fields.ts';
 import type { Resource } from '../resources/service.ts';
 import { viewResource } from '../resources/views.ts';
 import type { SuggestionRow } from './service.ts';
-import { SUGGESTION_STATUSES, type SuggestionStatus, TARGET_TYPES } from './suggestion.ts';
 
-const members = z.record(z.string(), z.unknown());
+const fields = z.record(z.string(), z.unknown());
 
 /** Schema of a suggestion. */
 export const suggestionRecord = z
@@ -14,14 +14,14 @@ export const suggestionRecord = z
     _id: z.string(),
     company_id: z.string(),
     target_type: z.enum(TARGET_TYPES),
-    target_id: z.string().nullable().meta({ description: 'The resource to change; null for one to be made.' }),
-    target_version: z.int().nullable().meta({ description: 'The version of the target that the model saw.' }),
+    target_id: z.string().nullable().meta({ description: 'The resource to update; null when one is created.' }),
+    target_version: z.int().nullable().meta({ description: 'The version of the target that the model read.' }),
     target_name: z.string(),
     concept_id: z.string().nullable(),
     concept_name: z.string().nullable(),
-    suggested_payload: members.meta({
+    suggested_payload: fields.meta({
       description:
-        'Members of the target. A relation whose nodes are only suggested names them by `subject_suggestion_id` and `object_suggestion_id`.',
+        'Fields of the target. A relation whose nodes are only suggested names them by `subject_suggestion_id` and `object_suggestion_id`.',
     }),
     explanation: z.string(),
     evidence: z.array(evidence),
@@ -34,14 +34,13 @@ export const suggestionRecord = z
     review_note: z.string().nullable(),
     reviewed_by_user_id: z.string().nullable(),
     reviewed_at: timestamp.nullable(),
-    resource_id: z.string().nullable().meta({ description: 'The resource that came of it.' }),
+    resource_id: z.string().nullable().meta({ description: 'The resource that accepting it created or updated.' }),
     created_by_user_id: z.string(),
     created_at: timestamp,
     updated_at: timestamp,
   })
   .meta({ id: 'KnowledgeSuggestion' });
 
-/** A suggestion as the API shows it. */
 export const viewSuggestion = (row: SuggestionRow): z.input<typeof suggestionRecord> => ({
   _id: row.id,
   company_id: row.companyId,
@@ -69,15 +68,13 @@ export const viewSuggestion = (row: SuggestionRow): z.input<typeof suggestionRec
   updated_at: isoTimestamp(row.updatedAt),
 });
 
-/** Schema of a suggestion with what came of it. */
 export const acceptedRecord = z
   .object({
     suggestion: suggestionRecord,
-    resource: members.meta({ description: 'The concept, semantic item, node or relation, as its own routes show it.' }),
+    resource: fields.meta({ description: 'The concept, semantic item, node or relation, as its own routes show it.' }),
   })
   .meta({ id: 'AcceptedSuggestion' });
 
-/** An accepted suggestion with what came of it. */
 export const viewAccepted = ({ suggestion, resource }: { suggestion: SuggestionRow; resource: Resource }) => ({
   suggestion: viewSuggestion(suggestion),
   resource: {

@@ -2,20 +2,23 @@ import { z } from 'zod';
 import type { Content, ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { Evidence } from '../../../db/schema/knowledge-suggestions.ts';
 import { cut } from '../../../kernel/text.ts';
-import { CONCEPT_TYPES } from '../concepts/service.ts';
-import { NODE_TYPES } from '../ontology/service.ts';
-import { MAX_DESCRIPTION } from '../resources/members.ts';
-import { SEMANTIC_KINDS } from '../semantic/service.ts';
-import type { Grounds } from './suggestion.ts';
+import { CONCEPT_TYPES } from '../concepts/concept.ts';
+import { NODE_TYPES } from '../ontology/node.ts';
+import { MAX_DESCRIPTION } from '../resources/fields.ts';
+import { SEMANTIC_KINDS } from '../semantic/item.ts';
 
 const text = z.string().nullable();
 const texts = z.array(z.string()).nullable();
 
-/**
- * What a model may write of each resource. Never a status, nor the id of anything: what is active and what belongs
- * together is for people, and for us.
- */
-const PROPOSALS = {
+/** Why a model proposes something. */
+export interface Rationale {
+  explanation: string;
+  evidence: Evidence[];
+  confidence: number | null;
+}
+
+/** The fields that a model may propose for each type. Never a status nor an id: people decide about these. */
+const PROPOSABLE_FIELDS = {
   concept: z.object({
     name: text,
     description: text,
@@ -57,20 +60,19 @@ const EVIDENCE_SHAPE = z.array(
   }),
 );
 
-/** What a model is told to say about why it proposes something. */
-export const GROUNDS_SHAPE = { explanation: z.string(), evidence: EVIDENCE_SHAPE, confidence: z.number() };
+export const RATIONALE_SHAPE = { explanation: z.string(), evidence: EVIDENCE_SHAPE, confidence: z.number() };
 
-/** What a model is told to answer about one resource. */
-export const proposalShape = (type: ResourceType) => z.object({ payload: PROPOSALS[type], ...GROUNDS_SHAPE });
+/** The schema of the model's answer about one resource. */
+export const proposalShape = (type: ResourceType) => z.object({ payload: PROPOSABLE_FIELDS[type], ...RATIONALE_SHAPE });
 
-/** What a model proposes for one resource of a type: the members it may write, those left null taken out. */
-export function proposalIn(type: ResourceType, payload: unknown): Content {
-  const members = z.record(z.string(), z.unknown()).parse(payload);
-  const allowed = Object.keys(PROPOSALS[type].shape);
+/** The fields that a model proposes for one resource, without those that it may not write or left null. */
+export function readProposal(type: ResourceType, payload: unknown): Content {
+  const fields = z.record(z.string(), z.unknown()).parse(payload);
+  const allowed = Object.keys(PROPOSABLE_FIELDS[type].shape);
   return Object.fromEntries(
-    allowed.flatMap((member) => {
-      const value = members[member];
-      return value === null || value === undefined ? [] : [[member, value]];
+    allowed.flatMap((field) => {
+      const value = fields[field];
+      return value === null || value === undefined ? [] : [[field, value]];
     }),
   );
 }
@@ -98,7 +100,7 @@ const evidenceItem = z.preprocess(
     ),
 );
 
-const grounds = z.object({
+const rationale = z.object({
   explanation: z
     .string()
     .nullish()
@@ -110,7 +112,7 @@ const grounds = z.object({
 });
 
 /**
- * Why a model proposes something, cut to what we keep. What it leaves out is empty.
- * @throws ZodError for what is nothing of the kind
+ * Reads the rationale of an answer, cut to what is stored. What the model left out is empty.
+ * @throws ZodError when the answer has another shape
  */
-export const groundsIn = (answer: unknown): Grounds => grounds.parse(answer);
+export const readRationale = (answer: unknown): Rationale => rationale.parse(answer);

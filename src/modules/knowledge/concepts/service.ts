@@ -1,1 +1,0 @@
-export { CONCEPT_TYPES, type Concept, concept, conceptMembers } from './concept.ts';

@@ -1,0 +1,120 @@
+import type { UserContext } from '../../../context.ts';
+import { commit } from '../../../db/client.ts';
+import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import { noUsage } from '../../../platform/ai.ts';
+import { findResources } from '../resources/service.ts';
+import { catalogueLines, chunkLines, conceptChunks, entityHints, requireAi } from '../suggestions/service.ts';
+import { textOfDocument } from './documents.ts';
+import { badFile, jobRunning, prerequisiteMissing } from './failures.ts';
+import { requireBusinessDomains, requireOntologyPrerequisites } from './prerequisites.ts';
+import { BATCH_CHARACTERS, batchesOf, MAX_BATCHES, sourceOf } from './sources.ts';
+import * as store from './store.ts';
+import { endCancelled } from './work.ts';
+
+/** The input of a generation of concepts. */
+export interface ConceptGeneration {
+  /** Keys; all of the company's when not given. */
+  businessDomains?: string[];
+  text?: string;
+  file?: { name: string; bytes: Uint8Array<ArrayBuffer> };
+}
+
+/** Queues a generation of concepts from business domains, text and a file. */
+export async function startConceptGeneration(
+  ctx: UserContext,
+  { businessDomains, text = '', file }: ConceptGeneration,
+): Promise<store.JobRow> {
+  requireAi(ctx);
+  const domains = await requireBusinessDomains(ctx, businessDomains);
+  const documents = [text, file ? await textOfDocument(file.name, file.bytes) : ''];
+  const batches = batchesOf(documents.filter((document) => document.trim() !== '').join('\n\n'));
+  if (batches.length > MAX_BATCHES) throw badFile(`holds more than ${MAX_BATCHES * BATCH_CHARACTERS} characters`);
+  return startJob(ctx, {
+    type: 'concept_generation',
+    targetType: 'concept',
+    targetIds: [],
+    totalCount: batches.length > 0 ? batches.length : domains.length,
+    input: { businessDomains: domains, ...(file && { fileName: file.name }) },
+    batches,
+  });
+}
+
+/** Queues a generation of nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */
+export async function startOntologyGeneration(ctx: UserContext, connectionId: string): Promise<store.JobRow> {
+  requireAi(ctx);
+  await requireOntologyPrerequisites(ctx, connectionId);
+  const batches = chunkLines(await catalogueLines(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
+  const totalCount = Math.max(batches.length, conceptChunks(await entityHints(ctx)).length);
+  if (totalCount > MAX_BATCHES) throw prerequisiteMissing('connection_id', 'names a catalogue that is too large');
+  return startJob(ctx, {
+    type: 'ontology_generation',
+    targetType: 'ontology_node',
+    targetIds: [],
+    totalCount,
+    input: { connectionId },
+    batches,
+  });
+}
+
+/** Queues a job that asks the model how to improve each of several resources. */
+export async function startEnrichment(
+  ctx: UserContext,
+  targetType: ResourceType,
+  ids: string[],
+): Promise<store.JobRow> {
+  requireAi(ctx);
+  const targetIds = [...new Set(ids)];
+  const found = await findResources(ctx, targetIds);
+  const targets = new Set(
+    found.filter((row) => row.resourceType === targetType && row.status !== 'archived').map(({ id }) => id),
+  );
+  const problems = ids.flatMap((id, index) =>
+    targets.has(id)
+      ? []
+      : [{ field: `target_ids.${index}`, message: `names no ${targetType.replace('_', ' ')} of this company` }],
+  );
+  if (problems.length > 0) throw invalid(problems);
+  const totalCount = targetIds.length;
+  return startJob(ctx, { type: 'enrichment', targetType, targetIds, totalCount, input: {}, batches: [] });
+}
+
+type NewJob = Pick<store.JobRow, 'type' | 'targetType' | 'targetIds' | 'totalCount' | 'input'> & { batches: string[] };
+
+/** Stores a job, then its text, then sends its first message: `resumeJobs` finds a job that is interrupted in between. */
+async function startJob(ctx: UserContext, { batches, ...job }: NewJob): Promise<store.JobRow> {
+  const id = ctx.newId();
+  const now = ctx.now();
+  const { companyId } = ctx.actor;
+  const stored = batches.length > 0 ? sourceOf(ctx, id, batches) : undefined;
+  const row: store.JobRow = {
+    ...job,
+    id,
+    companyId,
+    input: { ...job.input, ...(stored && { source: stored.source }) },
+    status: 'queued',
+    processedCount: 0,
+    suggestionCount: 0,
+    rejectedCount: 0,
+    usage: noUsage(),
+    lastError: null,
+    requestId: ctx.correlationId,
+    createdByUserId: ctx.actor.id,
+    leasedUntil: null,
+    attempts: 0,
+    endedAt: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const [active] = row.type === 'enrichment' ? [] : await store.selectActive(ctx.db, companyId, row.type);
+  if (active) throw jobRunning(active.id);
+  await commit(ctx.db, { job: store.insertJob(ctx.db, row) }, { 'knowledge_jobs.type': () => jobRunning() });
+  try {
+    if (stored) await ctx.files.put(stored.source.key, stored.bytes);
+    await ctx.jobs.send({ type: 'knowledge.generate', companyId, jobId: id });
+  } catch (error) {
+    await endCancelled(ctx, id);
+    throw error;
+  }
+  return row;
+}

@@ -1,2 +1,0 @@
-export { NODE_TYPES, nodeMembers, type OntologyNode, ontologyNode } from './node.ts';
-export { type OntologyRelation, ontologyRelation, relationMembers } from './relation.ts';

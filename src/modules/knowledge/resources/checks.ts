@@ -1,0 +1,36 @@
+import type { CompanyContext } from '../../../context.ts';
+import type { Content, ValidationError } from '../../../db/schema/knowledge-resources.ts';
+import type { Check, Definition } from './definition.ts';
+import type { Resource } from './reading.ts';
+import { setValidationErrors } from './store.ts';
+
+/** Tables that change with every check are given up on. */
+const MAX_CHECKS = 5;
+
+/**
+ * Checks this version of a resource and records the errors, again while the tables change meanwhile: so the last of
+ * several checks to record them records what is true. A newer version has had its own check.
+ * @returns the errors recorded last
+ */
+export async function recordCheck(
+  ctx: CompanyContext,
+  resource: Resource,
+  check: () => Promise<Check>,
+): Promise<ValidationError[]> {
+  for (let count = 1; ; count += 1) {
+    const { errors, isCurrent } = await check();
+    await setValidationErrors(ctx.db, resource, errors);
+    if (count === MAX_CHECKS || (await isCurrent())) return errors;
+  }
+}
+
+/** A resource that was just written, checked again if a table changed between its check and the write. */
+export async function recheckIfOutdated<C extends Content>(
+  ctx: CompanyContext,
+  { check }: Definition<C>,
+  resource: Resource<C>,
+  done: Check | undefined,
+): Promise<Resource<C>> {
+  if (!check || !done || (await done.isCurrent())) return resource;
+  return { ...resource, validationErrors: await recordCheck(ctx, resource, () => check(ctx, resource.content)) };
+}

@@ -1,0 +1,174 @@
+import type { UserContext } from '../../../context.ts';
+import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
+import type { Change, Content, Status } from '../../../db/schema/knowledge-resources.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import { recheckIfOutdated } from './checks.ts';
+import { type Definition, searchable } from './definition.ts';
+import { type Resource, resourceKey } from './reading.ts';
+import * as store from './store.ts';
+import { validateContent } from './validation.ts';
+
+/** What accepting a suggestion adds to the batch of a write. */
+export interface Acceptance {
+  suggestionId: string;
+  /** Holds while the suggestion can be accepted. */
+  condition: store.WriteCondition;
+  /** A statement that follows the write. */
+  after(resourceId: string): Statement;
+}
+
+/** The fields that a caller sends. */
+export type Input<C extends Content> = Partial<C> & { status?: Status };
+
+/** Writes the first version of a new resource; undefined when the acceptance's condition does not hold. */
+export async function insertFirstVersion<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  input: Input<C>,
+  acceptance?: Acceptance,
+): Promise<Resource<C> | undefined> {
+  const { status = 'draft', ...fields } = input;
+  const content = { ...definition.defaults, ...fields } as unknown as C;
+  await validateContent(ctx, definition, content);
+  const check = await definition.check?.(ctx, content);
+  const now = ctx.now();
+  const row: store.ResourceRow = {
+    ...columnsOf(definition, content),
+    ...resourceKey(ctx, definition, ctx.newId()),
+    status,
+    validationErrors: check?.errors ?? [],
+    version: 1,
+    suggestionId: acceptance?.suggestionId ?? null,
+    createdByUserId: ctx.actor.id,
+    updatedByUserId: ctx.actor.id,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const insert = store.insertResource(ctx.db, row, acceptance?.condition);
+  const inserted = await commitVersion(ctx, definition, insert, row, 'created', acceptance);
+  return inserted && recheckIfOutdated(ctx, definition, inserted, check);
+}
+
+/**
+ * Writes the version after `current`; undefined when `current` is no longer the present version, or the acceptance's
+ * condition does not hold.
+ */
+export async function replaceVersion<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  current: Resource<C>,
+  changes: Input<C>,
+  acceptance?: Acceptance,
+): Promise<Resource<C> | undefined> {
+  const { status = current.status, ...fields } = changes;
+  const content: C = { ...current.content, ...fields };
+  await validateContent(ctx, definition, content, current.content);
+  const check = await definition.check?.(ctx, content);
+  const row: store.ResourceRow = {
+    ...current,
+    ...columnsOf(definition, content),
+    status,
+    validationErrors: check?.errors ?? [],
+    version: current.version + 1,
+    suggestionId: acceptance?.suggestionId ?? null,
+    updatedByUserId: ctx.actor.id,
+    updatedAt: ctx.now(),
+  };
+  const { acyclic } = definition;
+  const ids = acyclic.flatMap((field) => idsIn(content[field]));
+  const key = resourceKey(ctx, definition, current.id);
+  const conditions = ids.length > 0 ? [store.formsNoCycle(key, acyclic, ids)] : [];
+  const replace = store.replaceResource(ctx.db, row, acceptance ? [...conditions, acceptance.condition] : conditions);
+  const changed = await commitVersion(ctx, definition, replace, row, changeOf(current.status, status), acceptance);
+  if (changed) return recheckIfOutdated(ctx, definition, changed, check);
+  await requireNoCycle(ctx, definition, key, content);
+  return undefined;
+}
+
+/** Writes an archived version after `current`; undefined when `current` is no longer the present version. */
+export function insertArchivedVersion<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  current: Resource<C>,
+): Promise<Resource<C> | undefined> {
+  const row: store.ResourceRow = {
+    ...current,
+    status: 'archived',
+    version: current.version + 1,
+    suggestionId: null,
+    updatedByUserId: ctx.actor.id,
+    updatedAt: ctx.now(),
+  };
+  return commitVersion(ctx, definition, store.replaceResource(ctx.db, row, []), row, 'archived');
+}
+
+async function requireNoCycle<C extends Content>(
+  ctx: UserContext,
+  { acyclic }: Definition<C>,
+  key: store.ResourceKey,
+  content: C,
+): Promise<void> {
+  const cyclic: string[] = [];
+  for (const field of acyclic) {
+    const [state] = await store.selectFormsNoCycle(ctx.db, key, acyclic, idsIn(content[field]));
+    if (!state?.holds) cyclic.push(field);
+  }
+  if (cyclic.length > 0) throw invalid(cyclic.map((field) => ({ field, message: 'would make a cycle' })));
+}
+
+/** The ids that a field holds: one, several, or none. */
+const idsIn = (value: unknown): string[] => {
+  const values = Array.isArray(value) ? value : [value];
+  return values.filter((id): id is string => typeof id === 'string');
+};
+
+function changeOf(before: Status, after: Status): Change {
+  if (before === 'archived') return 'restored';
+  return after === 'archived' ? 'archived' : 'updated';
+}
+
+async function commitVersion<C extends Content>(
+  ctx: UserContext,
+  definition: Definition<C>,
+  write: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>,
+  row: store.ResourceRow,
+  change: Change,
+  acceptance?: Acceptance,
+): Promise<Resource<C> | undefined> {
+  const version = store.insertVersion(ctx.db, {
+    id: ctx.newId(),
+    companyId: row.companyId,
+    resourceId: row.id,
+    version: row.version,
+    change,
+    status: row.status,
+    content: row.content,
+    changedByUserId: ctx.actor.id,
+    suggestionId: row.suggestionId,
+    changedAt: row.updatedAt,
+  });
+  const after = acceptance ? [acceptance.after(row.id)] : [];
+  const { resource } = await commit(
+    ctx.db,
+    { resource: write, version, after },
+    uniqueKeyFailure(definition, row.content as C),
+  );
+  return resource[0] as Resource<C> | undefined;
+}
+
+const uniqueKeyFailure = <C extends Content>(definition: Definition<C>, content: C): ConstraintFailures => ({
+  'knowledge_resources.unique_key': () => definition.failures.duplicate(definition.nameOf(content)),
+});
+
+/** The content, and the columns that make it searchable and unique. */
+function columnsOf<C extends Content>(definition: Definition<C>, content: C) {
+  const ends = definition.endsOf?.(content);
+  return {
+    content,
+    uniqueKey: definition.uniqueKeyOf(content),
+    facet: definition.facetOf(content),
+    subjectId: ends?.subjectId ?? null,
+    objectId: ends?.objectId ?? null,
+    searchText: searchable(definition.textsOf(content).join('\n')),
+  };
+}

@@ -1,1 +1,0 @@
-export { SEMANTIC_KINDS, type SemanticItem, semanticItem, semanticMembers } from './item.ts';

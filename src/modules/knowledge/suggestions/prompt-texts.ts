@@ -1,0 +1,125 @@
+import type { CompanyContext } from '../../../context.ts';
+import { cut } from '../../../kernel/text.ts';
+import { listTables, type ManagedTable } from '../../managed-tables/service.ts';
+import type { Concept } from '../concepts/concept.ts';
+import { findResources, type Resource, searchable, unarchivedResources } from '../resources/service.ts';
+
+/** Characters of one section of a prompt: all sections together fit the smallest context of today's models. */
+export const MAX_SECTION = 60_000;
+const TABLES_PER_PAGE = 500;
+/** A table of more columns is described in several lines, so that no line is as long as a batch. */
+const COLUMNS_PER_LINE = 50;
+/** Concepts that are read, last changed first. */
+const MAX_CONCEPTS = 5000;
+const SHORT_DESCRIPTION = 200;
+
+/** As many of the lines as fit, from the first. */
+export function joinLines(lines: string[], limit = MAX_SECTION): string {
+  const kept: string[] = [];
+  let length = 0;
+  for (const line of lines) {
+    length += line.length + 1;
+    if (length > limit) break;
+    kept.push(line);
+  }
+  return kept.join('\n');
+}
+
+/** Joins lines to as few chunks of at most `limit` characters as possible. A longer line is a chunk of its own. */
+export function chunkLines(lines: string[], limit: number): string[] {
+  const chunks: string[][] = [];
+  let left = 0;
+  for (const line of lines) {
+    const length = line.length + 1;
+    if (length > left) {
+      chunks.push([]);
+      left = limit;
+    }
+    chunks.at(-1)?.push(line);
+    left -= length;
+  }
+  return chunks.map((chunk) => chunk.join('\n'));
+}
+
+/** A line that describes a table to the model, or several for a wide one. */
+function tableLines({ displayName, columns, rowCount }: ManagedTable): string[] {
+  const table = `${displayName} (${rowCount} rows)`;
+  const described = columns.map(({ name, display_name, type }) => `${name} ${type} ${JSON.stringify(display_name)}`);
+  if (described.length <= COLUMNS_PER_LINE) return [`${table}: ${described.join(', ')}`];
+  const lines: string[] = [];
+  for (let start = 0; start < described.length; start += COLUMNS_PER_LINE) {
+    const part = described.slice(start, start + COLUMNS_PER_LINE);
+    lines.push(`${table}, columns ${start + 1} to ${start + part.length} of ${columns.length}: ${part.join(', ')}`);
+  }
+  return lines;
+}
+
+/**
+ * Lines that describe the company's tables.
+ * @param limit characters after which no more tables are read
+ */
+export async function catalogueLines(ctx: CompanyContext, limit: number): Promise<string[]> {
+  const lines: string[] = [];
+  let length = 0;
+  for (let page = 1; ; page += 1) {
+    const { total, records } = await listTables(ctx, { page, perPage: TABLES_PER_PAGE, search: '' });
+    for (const line of records.flatMap(tableLines)) {
+      lines.push(line);
+      length += line.length;
+    }
+    if (page * TABLES_PER_PAGE >= total || length > limit) return lines;
+  }
+}
+
+export const catalogueText = async (ctx: CompanyContext): Promise<string> =>
+  joinLines(await catalogueLines(ctx, MAX_SECTION));
+
+/** A concept in short: enough to tell whether something else means the same. */
+const conceptLine = ({ id, content, status }: Resource<Concept>): string =>
+  JSON.stringify({
+    id,
+    status,
+    name: content.name,
+    type: content.type,
+    description: cut(content.description, SHORT_DESCRIPTION),
+    aliases: content.aliases,
+  });
+
+/**
+ * All concepts, and the text that describes them. Where they do not fit with their descriptions, it holds ids and names
+ * only, first of those that occur in `about`.
+ */
+export async function conceptsText(
+  ctx: CompanyContext,
+  about: string,
+): Promise<{ text: string; concepts: Resource<Concept>[] }> {
+  const concepts = (await unarchivedResources(ctx, { type: 'concept', limit: MAX_CONCEPTS })) as Resource<Concept>[];
+  const chunks = chunkLines(concepts.map(conceptLine), MAX_SECTION);
+  if (chunks.length <= 1) return { text: chunks.join(), concepts };
+  const text = searchable(about);
+  const occurs = ({ content }: Resource<Concept>) =>
+    [content.name, ...content.aliases].some((name) => text.includes(searchable(name)));
+  const ordered = [...concepts.filter(occurs), ...concepts.filter((concept) => !occurs(concept))];
+  return { text: joinLines(ordered.map(({ id, content }) => JSON.stringify({ id, name: content.name }))), concepts };
+}
+
+/** All concepts of type `entity_hint`. */
+export const entityHints = async (ctx: CompanyContext): Promise<Resource<Concept>[]> =>
+  (await unarchivedResources(ctx, {
+    type: 'concept',
+    facet: 'entity_hint',
+    limit: MAX_CONCEPTS,
+  })) as Resource<Concept>[];
+
+/** Concepts in as many chunks as they need: whole if they fit into one, else in short. */
+export function conceptChunks(concepts: Resource<Concept>[]): string[] {
+  const whole = chunkLines(concepts.map(resourceText), MAX_SECTION);
+  return whole.length <= 1 ? whole : chunkLines(concepts.map(conceptLine), MAX_SECTION);
+}
+
+/** The text that describes a resource to the model, without who made it and when. */
+export const resourceText = ({ id, content, status }: Resource): string =>
+  cut(JSON.stringify({ id, status, ...content }), MAX_SECTION);
+
+export const resourcesText = async (ctx: CompanyContext, ids: string[]): Promise<string> =>
+  joinLines((await findResources(ctx, ids)).map(resourceText));

@@ -1,0 +1,47 @@
+import type { CompanyContext } from '../../../context.ts';
+import type { Statement } from '../../../db/client.ts';
+import * as store from './store.ts';
+
+/** The suggestions that a job has staged so far. */
+export const stagedSuggestions = (ctx: CompanyContext, jobId: string): Promise<store.SuggestionRow[]> =>
+  store.selectStaged(ctx.db, ctx.actor.companyId, jobId).all();
+
+/** Only the names of what a job has staged so far: of concepts there may be very many. */
+export const stagedNames = (ctx: CompanyContext, jobId: string) =>
+  store.selectStagedNames(ctx.db, ctx.actor.companyId, jobId).all();
+
+/** The ids of the resources that accepted suggestions made, by the ids of these. */
+export async function acceptedResourceIds(ctx: CompanyContext, ids: string[]): Promise<Map<string, string>> {
+  const rows = ids.length > 0 ? await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids) : [];
+  return new Map(rows.flatMap(({ id, resourceId }) => (resourceId === null ? [] : [[id, resourceId]])));
+}
+
+/** Most pending suggestions that are read to find out what is suggested already. */
+const MAX_PENDING = 5000;
+
+/** The pending suggestions of new nodes and relations. */
+export const pendingOntologySuggestions = (ctx: CompanyContext): Promise<store.SuggestionRow[]> =>
+  store
+    .selectPending(ctx.db, ctx.actor.companyId, ['ontology_node_create', 'ontology_relation_create'], MAX_PENDING)
+    .all();
+
+/** Statements that insert suggestions, if the statement before them in the batch changed a row. */
+export const insertStatements = (
+  ctx: CompanyContext,
+  rows: store.NewSuggestion[],
+  status: 'staged' | 'pending',
+): Statement[] => (rows.length > 0 ? [store.insertCandidates(ctx.db, rows, status)] : []);
+
+/**
+ * Statements that publish what a job staged, if it has succeeded by then. Concepts replace the pending suggestions of
+ * earlier jobs.
+ */
+export function publishStatements(ctx: CompanyContext, jobId: string, of: 'concepts' | 'ontology'): Statement[] {
+  const { companyId } = ctx.actor;
+  const publish = store.publishStaged(ctx.db, companyId, jobId, ctx.now());
+  return of === 'concepts' ? [store.supersedeConcepts(ctx.db, companyId, jobId, ctx.now()), publish] : [publish];
+}
+
+/** The statement that deletes what a job staged, if the one before it in the batch ended the job. */
+export const discardStatement = (ctx: CompanyContext, jobId: string): Statement =>
+  store.deleteStaged(ctx.db, ctx.actor.companyId, jobId);
