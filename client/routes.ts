@@ -231,29 +231,29 @@ export interface Routes {
   "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
   /** What the caller may do */
   "GET /v1/auth/permissions": { answer: { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> } };
-  /** Activate managed tables: provision the company's own Postgres */
+  /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null } };
-  /** Whether the company's Postgres is provisioned */
+  /** Get the status of the managed database */
   "GET /v1/managed-tables/status": { answer: { "provisioned": boolean; "connection_id": string | null } };
-  /** List managed tables, newest first */
+  /** List managed tables */
   "GET /v1/managed-tables": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
-  /** Create an empty managed table */
+  /** Create a managed table */
   "POST /v1/managed-tables": { body: { "display_name": string; "columns": Array<ManagedTableColumn> }; answer: ManagedTable };
   /** Get a managed table */
   "GET /v1/managed-tables/{id}": { params: { "id": string }; answer: ManagedTable };
-  /** Rename a managed table or change its columns */
+  /** Update a managed table */
   "PUT /v1/managed-tables/{id}": { params: { "id": string }; body: { "display_name"?: string; "columns"?: Array<ManagedTableColumnChange>; "status"?: "active" }; answer: ManagedTable };
   /** Delete a managed table */
   "DELETE /v1/managed-tables/{id}": { params: { "id": string }; answer: undefined };
-  /** Remove all rows of a managed table */
+  /** Truncate a managed table */
   "POST /v1/managed-tables/{id}/truncate": { params: { "id": string }; answer: { "row_count": 0 } };
-  /** List rows */
+  /** List the rows of a managed table */
   "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number; "sort_by"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableRow> } };
-  /** Insert rows, all or none */
+  /** Insert rows into a managed table */
   "POST /v1/managed-tables/{id}/data": { params: { "id": string }; body: { "rows": Array<Record<string, unknown>> }; answer: { "inserted": number } };
-  /** Change fields of a row */
+  /** Update a row of a managed table */
   "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
-  /** Delete a row */
+  /** Delete a row of a managed table */
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
   /** Upload files that become a table */
   "POST /v1/managed-tables/upload": { form: FormData; answer: { "job_id": string; "status": "queued" } };

@@ -39,6 +39,7 @@ import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.t
 import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
+import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
 import { authenticateOperator } from './modules/organizations/operator.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
@@ -105,7 +106,10 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...policyEndpoints,
     ],
   },
-  { surface: managedTables.surface, endpoints: [...managedTablesEndpoints, ...uploadEndpoints] },
+  {
+    surface: managedTables.surface,
+    endpoints: [...managedTablesEndpoints, ...managedTableRowsEndpoints, ...uploadEndpoints],
+  },
   {
     surface: knowledge.surface,
     endpoints: [

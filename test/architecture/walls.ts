@@ -34,7 +34,7 @@ const PACKAGES: readonly { name: RegExp; home: RegExp; says: string }[] = [
   {
     name: /^@neondatabase\//,
     home: /^tenant-sql\//,
-    says: 'The Neon driver appears only in tenant-sql/. Go through tenantSql(ctx).',
+    says: 'The Neon driver appears only in tenant-sql/. Go through requireDatabase(ctx).',
   },
 ];
 

@@ -12,25 +12,6 @@ export const endpoint = endpointFor<'managed-tables', UserActor>();
 type PortugueseWording = readonly [status: number, errorCode: string | null, sentence: string];
 
 const REASONS: Record<string, PortugueseWording> = {
-  'managed_table.not_found': [404, null, 'Tabela não encontrada.'],
-  'managed_table.row_not_found': [404, null, 'Linha não encontrada.'],
-  'managed_table.duplicate_name': [400, 'MANAGED_TABLE_DUPLICATE_NAME', 'Já existe uma tabela ativa com este nome.'],
-  'managed_table.truncate_locked': [
-    409,
-    'MANAGED_TABLE_TRUNCATE_LOCKED',
-    'A tabela não pode ser esvaziada enquanto há uma carga de arquivos em andamento.',
-  ],
-  'managed_table.locked': [
-    409,
-    'MANAGED_TABLE_LOCKED',
-    'A tabela não pode ser alterada nem excluída enquanto há uma carga de arquivos em andamento.',
-  ],
-  'managed_table.row_too_big': [422, null, 'A linha é grande demais para ser armazenada.'],
-  'managed_table.page_too_large': [
-    413,
-    null,
-    'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
-  ],
   'upload.not_multipart': [400, null, 'Envie os arquivos como multipart/form-data, no campo "files".'],
   'multipart.malformed': [400, null, 'O formulário enviado está incompleto ou malformado.'],
   'upload.no_files': [422, 'UPLOAD_NO_FILES', 'Nenhum arquivo foi enviado. Envie de 1 a 10 arquivos no campo "files".'],
@@ -44,7 +25,6 @@ const REASONS: Record<string, PortugueseWording> = {
     'Este upload não está aguardando confirmação.',
   ],
   'upload_job.ended': [400, 'UPLOAD_JOB_ENDED', 'Este upload já foi encerrado.'],
-  'managed_table.busy': [503, null, 'A tabela está em uso por outra operação. Tente novamente em instantes.'],
 };
 
 const FAMILIES: Record<FailureKind, Wording> = {

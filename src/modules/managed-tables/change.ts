@@ -21,7 +21,7 @@ const wantedColumn = column
   })
   .meta({ id: 'ManagedTableColumnChange' });
 
-/** What changing a table takes; what is left out stays. */
+/** What is left out stays. */
 export const tableChanges = z.object({
   display_name: tableName.optional(),
   columns: columnList(wantedColumn).optional(),
@@ -34,31 +34,31 @@ export type TableChanges = z.output<typeof tableChanges>;
 const CHANGE_TIMEOUT_MS = 120_000;
 
 /**
- * Renames a table and brings its columns to the wanted list, all or nothing.
- * @throws Failure `managed_table.not_found`, `managed_table.duplicate_name`, `managed_table.locked` while an upload job works
- * on it, or `request.invalid` that names the columns whose values the change would lose
+ * Renames a table and brings its columns to the wanted list, all or nothing. A change that would lose values is refused,
+ * with the columns that hold them.
  */
 export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
-  let before: string | undefined;
+  let oldName: string | undefined;
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
     if (!plan.changes && displayName === table.displayName) return table;
-    if (await store.hasUploadInWork(tx, id)) throw tableLocked();
+    if (await store.hasActiveUpload(tx, id)) throw tableLocked();
 
-    const changed = await claimName(tx, ctx, table, displayName, plan);
+    const changed = await recordChange(tx, ctx, table, displayName, plan);
     if (plan.changes) await applyPlan(tx, table, plan);
     if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
-    before = table.displayName;
+    oldName = table.displayName;
     return changed;
   };
   const table = await inTransaction(await databaseOfTables(ctx), work, { statementTimeoutMs: CHANGE_TIMEOUT_MS });
-  if (before !== undefined) await announceChange(ctx, [id, before, table.displayName]);
+  if (oldName !== undefined) await announceChange(ctx, [id, oldName, table.displayName]);
   return table;
 }
 
-async function claimName(
+/** Takes the new name before the table itself is touched. */
+async function recordChange(
   tx: TenantTx,
   ctx: CompanyContext,
   table: ManagedTable,
@@ -75,7 +75,7 @@ async function claimName(
 
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {
   const name = table.displayName;
-  // Whoever else writes past the API, by hand.
+  // Against an operator who writes to the table by hand.
   await tx.execute(lockAgainstWrites(name));
   // Texts without an offset are UTC.
   await tx.execute("SET LOCAL TIME ZONE 'UTC'");
@@ -91,7 +91,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
   ];
   if (actions.length > 0) await tx.execute(alterColumns(name, actions));
 
-  // By way of names that no person can give, so that two columns may exchange theirs.
+  // By way of names that no user can give, so that two columns may exchange theirs.
   const renamed = plan.kept.filter(({ from, to }) => from.name !== to.name);
   for (const { index, from } of renamed) await tx.execute(renameColumn(name, from.name, `$${index}`));
   for (const { index, to } of renamed) await tx.execute(renameColumn(name, `$${index}`, to.name));
@@ -112,7 +112,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
   }
 }
 
-/** What the change would lose or leave null, a problem for each column. */
+/** A problem for each column whose values the change would lose or leave null. */
 async function findLosses(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   for (const { index, from, to } of plan.kept) {

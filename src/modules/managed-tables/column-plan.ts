@@ -2,10 +2,10 @@ import type { FieldProblem } from '../../kernel/failure.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { columnsRefused } from './failures.ts';
 
-/** A column of the wanted list; `previous_name` where it has another name today. */
+/** A column of the wanted list; `previous_name` where it is renamed. */
 export type WantedColumn = Column & { previous_name?: string | undefined };
 
-/** What leads from the present columns to the wanted ones. `index` is the place in the wanted list. */
+/** The changes from the present columns to the wanted ones. `index` is the position in the wanted list. */
 export interface ColumnPlan {
   dropped: Column[];
   kept: { index: number; from: Column; to: Column }[];
@@ -19,7 +19,6 @@ export interface ColumnPlan {
 /**
  * Matches the wanted columns with the present ones: by `previous_name` where it is given, else by name among those that no
  * `previous_name` claims.
- * @throws Failure for a `previous_name` that no column has, or that two columns claim
  */
 export function planColumns(present: Column[], wanted: WantedColumn[]): ColumnPlan {
   const unclaimed = new Map(present.map((column) => [column.name, column]));

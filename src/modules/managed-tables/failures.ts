@@ -1,37 +1,95 @@
-import { Failure, type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { defineFailure, type FieldProblem, invalid } from '../../kernel/failure.ts';
 
-/** How many wrong values of a batch of rows are named. */
-export const MAX_ROW_PROBLEMS = 100;
+export const tableNotFound = defineFailure('managed_table.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such table.' },
+  says: { 'managed-tables': { message: 'Tabela não encontrada.' } },
+});
 
-export const tableNotFound = () => new Failure('missing', 'managed_table.not_found');
+export const rowNotFound = defineFailure('managed_table.row_not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such row.' },
+  says: { 'managed-tables': { message: 'Linha não encontrada.' } },
+});
 
-export const rowNotFound = () => new Failure('missing', 'managed_table.row_not_found');
-
-export const tableNameTaken = (displayName: string) =>
-  new Failure('invalid', 'managed_table.duplicate_name', { field: 'display_name', display_name: displayName });
+export const tableNameTaken = defineFailure('managed_table.duplicate_name', {
+  kind: 'invalid',
+  detail: (displayName: string) => ({
+    message: 'Another table has this name.',
+    field: 'display_name',
+    display_name: displayName,
+  }),
+  says: {
+    'managed-tables': {
+      status: 400,
+      code: 'MANAGED_TABLE_DUPLICATE_NAME',
+      message: 'Já existe uma tabela ativa com este nome.',
+    },
+  },
+});
 
 /** An upload job works on the table: it may not be emptied. */
-export const truncateLocked = () => new Failure('conflict', 'managed_table.truncate_locked');
+export const truncateLocked = defineFailure('managed_table.truncate_locked', {
+  kind: 'conflict',
+  detail: { message: 'The table cannot be emptied while files are loaded into it.' },
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_TRUNCATE_LOCKED',
+      message: 'A tabela não pode ser esvaziada enquanto há uma carga de arquivos em andamento.',
+    },
+  },
+});
 
 /** An upload job works on the table: it may be neither deleted, renamed nor changed. */
-export const tableLocked = () => new Failure('conflict', 'managed_table.locked');
-
-/** Rows that do not fit the table, each problem with its 0-based row; at most `MAX_ROW_PROBLEMS`. */
-export const rowsDoNotFit = (problems: FieldProblem[]) =>
-  invalid(problems, 'Some values do not fit the columns of the table; nothing was written.');
+export const tableLocked = defineFailure('managed_table.locked', {
+  kind: 'conflict',
+  detail: { message: 'The table cannot be changed or deleted while files are loaded into it.' },
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_LOCKED',
+      message: 'A tabela não pode ser alterada nem excluída enquanto há uma carga de arquivos em andamento.',
+    },
+  },
+});
 
 /** A row whose columns together are more than Postgres stores in one row. */
-export const rowTooBig = () => new Failure('invalid', 'managed_table.row_too_big');
+export const rowTooBig = defineFailure('managed_table.row_too_big', {
+  kind: 'invalid',
+  detail: { message: 'The row is too large to be stored.' },
+  says: { 'managed-tables': { message: 'A linha é grande demais para ser armazenada.' } },
+});
 
 /** The page's values are more than one answer may hold. */
-export const pageTooLarge = (bytes: number, limit: number) =>
-  new Failure('too_large', 'managed_table.page_too_large', { bytes, limit_bytes: limit });
+export const pageTooLarge = defineFailure('managed_table.page_too_large', {
+  kind: 'too_large',
+  detail: (bytes: number, limit: number) => ({
+    message: 'The values of this page are too large for one answer. Ask for fewer rows.',
+    bytes,
+    limit_bytes: limit,
+  }),
+  says: {
+    'managed-tables': {
+      message: 'Os valores desta página são grandes demais para uma única resposta. Peça menos linhas por página.',
+    },
+  },
+});
+
+/** Others hold the table for longer than a request waits, or the work takes too long. */
+export const tableBusy = defineFailure('managed_table.busy', {
+  kind: 'unavailable',
+  detail: { message: 'Others are using the table. Try again in a moment.', retryAfter: 5 },
+  says: { 'managed-tables': { message: 'A tabela está em uso por outra operação. Tente novamente em instantes.' } },
+});
+
+/** How many wrong values of a list of rows are named. */
+export const MAX_ROW_PROBLEMS = 100;
+
+/** Values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its row, counted from 0. */
+export const valuesDoNotFit = (problems: FieldProblem[]) =>
+  invalid(problems, 'Some values do not fit the columns of the table; nothing was written.');
 
 export const badSort = (message: string) => invalid([{ field: 'sort_by', message }]);
 
-/** The new columns cannot be applied; everything is left as it was. */
+/** The wanted columns cannot be applied; the table stays as it is. */
 export const columnsRefused = (problems: FieldProblem[]) =>
   invalid(problems, 'The columns cannot be changed as asked; the table was left as it was.');
-
-/** Someone else holds the table for longer than a request waits, or the work takes too long. */
-export const tableBusy = () => new Failure('unavailable', 'managed_table.busy', { retryAfter: 5 });

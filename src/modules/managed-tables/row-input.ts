@@ -1,9 +1,9 @@
 import type { FieldProblem } from '../../kernel/failure.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
-import { MAX_ROW_PROBLEMS, rowsDoNotFit } from './failures.ts';
+import { MAX_ROW_PROBLEMS, valuesDoNotFit } from './failures.ts';
 
-/** Rows as `tenant-sql/rows.ts` inserts them. */
+/** Rows as `insertRows` of `tenant-sql/rows.ts` takes them. */
 export interface EncodedRows {
   /** The columns that any row gives a value for. */
   columns: Column[];
@@ -11,10 +11,7 @@ export interface EncodedRows {
   rows: Record<number, string>[];
 }
 
-/**
- * JSON rows for a table with these columns.
- * @throws Failure `request.invalid` with up to `MAX_ROW_PROBLEMS` problems `{ row, field, message }`
- */
+/** Validates JSON rows and encodes their values for the columns of a table. */
 export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
   const byName = new Map(columns.map((column) => [column.name, column]));
   const required = columns.filter(({ nullable }) => !nullable);
@@ -23,7 +20,7 @@ export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
   const problems: FieldProblem[] = [];
   const report = (row: number, field: string, message: string) => {
     problems.push({ row, field, message });
-    if (problems.length === MAX_ROW_PROBLEMS) throw rowsDoNotFit(problems);
+    if (problems.length === MAX_ROW_PROBLEMS) throw valuesDoNotFit(problems);
   };
 
   const encoded = rows.map((row, index) => {
@@ -55,14 +52,11 @@ export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
     for (const { name } of required) if (!Object.hasOwn(row, name)) report(index, name, NOT_NULL);
     return texts;
   });
-  if (problems.length > 0) throw rowsDoNotFit(problems);
+  if (problems.length > 0) throw valuesDoNotFit(problems);
   return { columns: used, rows: encoded };
 }
 
-/**
- * The fields of one row to change.
- * @throws Failure `request.invalid` with problems `{ field, message }`, also when there is nothing to change
- */
+/** Validates the changed fields of a row, of which there must be one, and encodes their values. */
 export function encodeChanges(
   columns: Column[],
   changes: Record<string, unknown>,
@@ -78,8 +72,8 @@ export function encodeChanges(
     else if (text === null && !column.nullable) problems.push({ field: name, message: NOT_NULL });
     else encoded.push({ column, text });
   }
-  if (problems.length > 0) throw rowsDoNotFit(problems.slice(0, MAX_ROW_PROBLEMS));
-  if (encoded.length === 0) throw rowsDoNotFit([{ field: '', message: 'must name at least one column to change' }]);
+  if (problems.length > 0) throw valuesDoNotFit(problems.slice(0, MAX_ROW_PROBLEMS));
+  if (encoded.length === 0) throw valuesDoNotFit([{ field: '', message: 'must name at least one column to change' }]);
   return encoded;
 }
 

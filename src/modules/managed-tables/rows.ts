@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { isPostgresError } from '../../tenant-sql/client.ts';
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
@@ -9,17 +9,14 @@ import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from '
 import { parseSort } from './sort.ts';
 import * as store from './store.ts';
 
-/** A row as the API shows it: `id` and the table's columns. It has no prototype, so that a column may bear any name. */
+/** A row as the API shows it: `id` and the table's columns. It has no prototype, so that a column may have any name. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** The values of one page as text: what an answer may hold, so that a page of long texts does not exhaust the Worker. */
+/** The values of one page as text: a page of long texts must not exhaust the Worker's memory. */
 const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 const READ_TIMEOUT_MS = 20_000;
 
-/**
- * A page of rows with their exact number, in insertion order unless `sortBy` says otherwise (see `parseSort`).
- * @throws Failure `managed_table.not_found`, `managed_table.page_too_large`, or one that names `sort_by`
- */
+/** A page of rows with their exact number, in insertion order unless `sortBy` says otherwise (see `parseSort`). */
 export async function listRows(
   ctx: CompanyContext,
   tableId: string,
@@ -27,7 +24,7 @@ export async function listRows(
 ): Promise<{ total: number; records: Row[] }> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return whileStale(() =>
+  return retryWhileStale(() =>
     inTransaction(
       database,
       async (tx) => {
@@ -40,7 +37,7 @@ export async function listRows(
         const bytes = Number(found[0]?.bytes ?? 0);
         if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
         const records = found.flatMap((row) => (row.id === null ? [] : [rowOf(table.columns, row)]));
-        // Truncating or rewriting a table empties it for those who began to look before.
+        // Truncating or rewriting a table empties it for transactions that began before.
         if (records.length === 0 && (page - 1) * perPage < table.rowCount) throw new StaleTable();
         return { total: table.rowCount, records };
       },
@@ -53,30 +50,26 @@ export async function listRows(
  * Inserts all rows or none, in their order.
  * @param rows JSON objects by column name; `values.ts` says what each type takes
  * @returns how many
- * @throws Failure `managed_table.not_found`, `managed_table.row_too_big`, or `request.invalid` with `{ row, field, message }`
  */
 export async function insertRows(ctx: CompanyContext, tableId: string, rows: unknown[]): Promise<number> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return whileStale(async () => {
+  return retryWhileStale(async () => {
     const table = await store.readTable(database, key);
     if (!table) throw tableNotFound();
     const encoded = encodeRows(table.columns, rows);
-    return inTransaction(database, async (tx) => {
+    const insert = async (tx: TenantTx) => {
       const current = await store.addToRowCount(tx, key, rows.length, new Date(ctx.now()).toISOString());
       if (!current) throw tableNotFound();
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
       const { text, values } = sql.insertRows(table.displayName, encoded.columns, encoded.rows);
       return tx.execute(text, values);
-    });
+    };
+    return refuseTooBig(() => inTransaction(database, insert));
   });
 }
 
-/**
- * Changes the named fields of one row and gives the whole row back.
- * @throws Failure `managed_table.not_found`, `managed_table.row_not_found`, `managed_table.row_too_big`, or
- * `request.invalid` with `{ field, message }`
- */
+/** Changes the given fields of a row. @returns the whole row */
 export async function updateRow(
   ctx: CompanyContext,
   tableId: string,
@@ -84,9 +77,9 @@ export async function updateRow(
   changes: Record<string, unknown>,
 ): Promise<Row> {
   const database = await databaseOfTables(ctx);
-  return fitting(() =>
+  return refuseTooBig(() =>
     inTransaction(database, async (tx) => {
-      // Held, because Postgres would fit a value that was meant for the column as it was, rounding what does not.
+      // Locked, because Postgres would round a value that was meant for the column as it was.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
       if (!isUuid(rowId)) throw rowNotFound();
@@ -98,7 +91,6 @@ export async function updateRow(
   );
 }
 
-/** @throws Failure `managed_table.not_found`, `managed_table.row_not_found` */
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
   await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, tableId);
@@ -124,25 +116,28 @@ const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f
 /** The table was renamed or its columns were changed since they were read. */
 class StaleTable extends Error {}
 
-const MAX_TRIES = 3;
-/** SQLSTATE class 42: there is no such table, column, or operation on a column of its type. */
-const MISFIT_STATE = /^42/;
+const MAX_ATTEMPTS = 3;
+/** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
+const NO_SUCH_THING = /^42/;
 
-/** Runs the work again when the table changed under it. */
-async function whileStale<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Runs the work again when the table changed meanwhile. Unlike `retryOnConcurrentChange` it also asks Postgres, whose
+ * error stays what it is when it does not go away.
+ */
+async function retryWhileStale<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await fitting(work);
+      return await work();
     } catch (error) {
       const isStale = error instanceof StaleTable;
-      if (!isStale && !(isPostgresError(error) && MISFIT_STATE.test(error.code))) throw error;
-      if (attempt === MAX_TRIES) throw isStale ? tableBusy() : error;
+      if (!isStale && !(isPostgresError(error) && NO_SUCH_THING.test(error.code))) throw error;
+      if (attempt === MAX_ATTEMPTS) throw isStale ? tableBusy() : error;
     }
   }
 }
 
-/** Work whose rows Postgres may find too big to store. */
-async function fitting<T>(work: () => Promise<T>): Promise<T> {
+/** Runs work whose rows may be too big for Postgres to store. */
+async function refuseTooBig<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

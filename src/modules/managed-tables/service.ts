@@ -19,10 +19,7 @@ export interface TablePage {
   records: ManagedTable[];
 }
 
-/**
- * How the store knows a table of the caller's company.
- * @throws Failure `managed_table.not_found` for what cannot be an id
- */
+/** The key of a table of the caller's company. What cannot be an id is answered as an unknown table. */
 export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
   if (!ID_PATTERN.test(id)) throw tableNotFound();
   return { id, companyId: ctx.actor.companyId };
@@ -30,10 +27,7 @@ export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
 
 const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
 
-/**
- * The company's Postgres for work on an existing table.
- * @throws Failure `managed_table.not_found` where nothing was provisioned, so that there can be no table either
- */
+/** The company's Postgres, for work on an existing table: where nothing is provisioned there can be none. */
 export async function databaseOfTables(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw tableNotFound();
@@ -61,8 +55,9 @@ export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Pro
 }
 
 /**
- * Tells those who built on tables that these are not what they were: `tables` are ids and names, old and new. The change
- * itself is done, so a queue that cannot be reached does not undo it.
+ * Has domain knowledge check again what it says of changed tables. The change itself is done, so a queue that cannot be
+ * reached does not undo it.
+ * @param tables ids and names, old and new
  */
 export async function announceChange(ctx: CompanyContext, tables: string[]): Promise<void> {
   const { companyId } = ctx.actor;
@@ -73,22 +68,17 @@ export async function announceChange(ctx: CompanyContext, tables: string[]): Pro
   }
 }
 
-/** @throws Failure `managed_table.not_found` */
 export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
   const table = await store.readTable(await databaseOfTables(ctx), keyOf(ctx, id));
   if (!table) throw tableNotFound();
   return table;
 }
 
-/**
- * Makes an empty table by hand.
- * @throws Failure `managed_database.not_provisioned`, `managed_table.duplicate_name`
- */
 export async function createTable(ctx: UserContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const made = await inTransaction(database, async (tx) => {
-    const table = await registerTable(tx, ctx, {
+  const table = await inTransaction(database, async (tx) => {
+    const registered = await registerTable(tx, ctx, {
       id,
       displayName: display_name,
       columns,
@@ -97,16 +87,13 @@ export async function createTable(ctx: UserContext, { display_name, columns }: N
       createdByUserId: ctx.actor.id,
     });
     await tx.execute(createTableSql({ schema: 'public', name: display_name, id }, columns));
-    return table;
+    return registered;
   });
   await announceChange(ctx, [id, display_name]);
-  return made;
+  return table;
 }
 
-/**
- * Enters a table into the catalogue, in the transaction that makes it. The name is taken from here on.
- * @throws Failure `managed_table.duplicate_name`
- */
+/** Enters a table into the catalogue, in the transaction that creates it. The name is taken from here on. */
 export async function registerTable(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -133,17 +120,14 @@ export async function isNameInUse(ctx: CompanyContext, displayName: string): Pro
   return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
 }
 
-/**
- * The living table, held as `hold` says until the transaction ends. To be taken before any lock on the table's rows.
- * @throws Failure `managed_table.not_found`
- */
+/** Locks the living table until the transaction ends. To be taken before any lock on the table's rows. */
 export async function lockTable(
   tx: TenantTx,
   ctx: CompanyContext,
   id: string,
-  hold: store.Hold = 'rows',
+  lock: store.TableLock = 'rows',
 ): Promise<ManagedTable> {
-  const table = await store.lockTable(tx, keyOf(ctx, id), hold);
+  const table = await store.lockTable(tx, keyOf(ctx, id), lock);
   if (!table) throw tableNotFound();
   return table;
 }
@@ -153,15 +137,12 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
   await store.setRowCount(tx, keyOf(ctx, id), rowCount, nowOf(ctx));
 }
 
-/**
- * Takes a table out of sight; its rows are kept in schema `trash` for 30 days.
- * @throws Failure `managed_table.not_found`, `managed_table.locked` while an upload job works on it
- */
+/** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const name = await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id, 'shape');
-    if (await store.hasUploadInWork(tx, id)) throw tableLocked();
+    if (await store.hasActiveUpload(tx, id)) throw tableLocked();
     await store.markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
     for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);
     return table.displayName;
@@ -172,12 +153,11 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
 /**
  * Removes all rows of a table; columns, indexes and metadata stay.
  * @returns the number of rows that are left
- * @throws Failure `managed_table.not_found`, `managed_table.truncate_locked` while an upload job works on it
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   return inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id);
-    if (await store.hasUploadInWork(tx, id)) throw truncateLocked();
+    if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
     await setRowCount(tx, ctx, id, 0);
     return 0 as const;

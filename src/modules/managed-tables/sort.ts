@@ -5,9 +5,8 @@ import { badSort } from './failures.ts';
 const GRAMMAR = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 
 /**
- * The order that `sort_by` asks for: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case.
- * Null without one: insertion order.
- * @throws Failure that says what is accepted, for anything else and for a field the table does not have
+ * The order that `sort_by` asks for, `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case;
+ * null without one, which means insertion order.
  */
 export function parseSort(sortBy: string | undefined, columns: Column[]): RowOrder | null {
   if (sortBy === undefined) return null;

@@ -23,12 +23,12 @@ interface CatalogueRow {
   updated_at: string;
 }
 
-const MEMBERS =
+const FIELDS =
   'id, company_id, display_name, columns, source, status, row_count, schema_version, created_by_user_id, created_at, updated_at';
 
 const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
 
-const UPLOAD_IN_WORK = `EXISTS (
+const HAS_ACTIVE_UPLOAD = `EXISTS (
   SELECT FROM console.upload_jobs AS job
   WHERE job.user_table_id = $1 AND job.status IN ('queued', 'analisando', 'waiting_confirm', 'inserting'))`;
 
@@ -48,9 +48,8 @@ function tableOf(row: CatalogueRow): ManagedTable {
   };
 }
 
-/** The living table, as it is now. */
 export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
-  const [row] = await tx.query<CatalogueRow>(`SELECT ${MEMBERS} FROM console.managed_tables WHERE ${LIVING}`, [
+  const [row] = await tx.query<CatalogueRow>(`SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING}`, [
     key.id,
     key.companyId,
   ]);
@@ -58,20 +57,20 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
 }
 
 /**
- * How a table is held, from the strongest: to change what it is (its name, its columns, that it is there), to change the
- * number of its rows or its upload jobs, or to change single rows, which holds up only the first.
+ * What a lock on a table is for, the strongest first: `shape` to change its name or columns or to delete it, `rows` to
+ * change the number of its rows or its upload jobs, `row` to change single rows, which conflicts with `shape` alone.
  */
-export type Hold = 'shape' | 'rows' | 'row';
+export type TableLock = 'shape' | 'rows' | 'row';
 
-const LOCKS: Record<Hold, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KEY UPDATE', row: 'FOR KEY SHARE' };
+const LOCKS: Record<TableLock, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KEY UPDATE', row: 'FOR KEY SHARE' };
 
 /**
- * The living table, held until the transaction ends: whoever changes anything of a table takes this lock before any lock
- * on the table itself, so that they queue up instead of deadlocking, and finds it as it is read here until the end.
+ * Locks the living table until the transaction ends. Whoever changes anything of a table takes this lock before any lock
+ * on the table itself, so that they wait for each other instead of deadlocking.
  */
-export async function lockTable(tx: TenantTx, key: TableKey, hold: Hold): Promise<ManagedTable | undefined> {
+export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
-    `SELECT ${MEMBERS} FROM console.managed_tables WHERE ${LIVING} ${LOCKS[hold]}`,
+    `SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING} ${LOCKS[lock]}`,
     [key.id, key.companyId],
   );
   return row && tableOf(row);
@@ -91,12 +90,12 @@ export const isNameTaken = (error: unknown): boolean =>
   isPostgresError(error) && error.constraint === 'managed_tables_display_name';
 
 /** Whether an upload job that has not ended feeds this table. */
-export async function hasUploadInWork(tx: TenantTx, tableId: string): Promise<boolean> {
-  const [row] = await tx.query<{ in_work: boolean }>(`SELECT ${UPLOAD_IN_WORK} AS in_work`, [tableId]);
-  return row?.in_work === true;
+export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<boolean> {
+  const [row] = await tx.query<{ active: boolean }>(`SELECT ${HAS_ACTIVE_UPLOAD} AS active`, [tableId]);
+  return row?.active === true;
 }
 
-/** A page of the living tables, newest first, whose name holds `search` (lower-case), with the exact number of all of them. */
+/** A page of the living tables whose name holds `search` (lower-case), newest first, with their exact number. */
 export async function readTables(
   tx: TenantTx,
   companyId: string,
@@ -107,7 +106,7 @@ export async function readTables(
     `SELECT found.total, page.*
      FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${found}) AS found
      LEFT JOIN (
-       SELECT ${MEMBERS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
+       SELECT ${FIELDS} FROM console.managed_tables WHERE ${found} ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4
      ) AS page ON true
      ORDER BY page.created_at DESC, page.id DESC`,
     [companyId, search, limit, offset],
@@ -118,10 +117,10 @@ export async function readTables(
   };
 }
 
-/** The living tables that an id or a name of the list means. */
+/** The living tables that have one of these ids or names. */
 export async function findTables(tx: TenantTx, companyId: string, idsOrNames: string[]): Promise<ManagedTable[]> {
   const rows = await tx.query<CatalogueRow>(
-    `SELECT ${MEMBERS} FROM console.managed_tables
+    `SELECT ${FIELDS} FROM console.managed_tables
      WHERE company_id = $1 AND deleted_at IS NULL AND (id = ANY($2) OR display_name = ANY($2)) ORDER BY display_name`,
     [companyId, idsOrNames],
   );
@@ -138,7 +137,7 @@ export async function insertTable(
   const [row] = await tx.query<CatalogueRow>(
     `INSERT INTO console.managed_tables
        (id, company_id, display_name, columns, source, row_count, created_by_user_id, created_at, updated_at)
-     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${MEMBERS}`,
+     VALUES ($1, $2, $3, $4::jsonb, $5, $6, $7, $8, $9) RETURNING ${FIELDS}`,
     [
       table.id,
       table.companyId,
@@ -163,15 +162,15 @@ export async function changeTable(
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables
      SET display_name = $3, columns = $4::jsonb, schema_version = schema_version + 1, updated_at = $5
-     WHERE ${LIVING} RETURNING ${MEMBERS}`,
+     WHERE ${LIVING} RETURNING ${FIELDS}`,
     [key.id, key.companyId, change.displayName, JSON.stringify(change.columns), change.at],
   );
   return tableOf(row as CatalogueRow);
 }
 
 /**
- * Adds to the number of rows (or takes away) and holds the table until the transaction ends, in one statement.
- * @returns the table as it is then, or undefined when it is gone
+ * Adds to the number of rows and locks the table until the transaction ends.
+ * @returns the table as it is then, undefined when it is deleted
  */
 export async function addToRowCount(
   tx: TenantTx,
@@ -181,7 +180,7 @@ export async function addToRowCount(
 ): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
     `UPDATE console.managed_tables SET row_count = row_count + $3::bigint, updated_at = $4
-     WHERE ${LIVING} RETURNING ${MEMBERS}`,
+     WHERE ${LIVING} RETURNING ${FIELDS}`,
     [key.id, key.companyId, rows, at],
   );
   return row && tableOf(row);
@@ -197,7 +196,7 @@ export async function setRowCount(tx: TenantTx, key: TableKey, rows: number, at:
   ]);
 }
 
-/** Takes a table out of the catalogue's living; to be called with the table locked. */
+/** To be called with the table locked. */
 export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
   await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
     key.id,
@@ -206,7 +205,7 @@ export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Prom
   ]);
 }
 
-/** Deleted tables, those first that were deleted first. `deletedAt` in milliseconds. */
+/** Deleted tables, the longest deleted first. `deletedAt` in milliseconds. */
 export async function readDeleted(
   tx: TenantTx,
   companyId: string,
@@ -221,7 +220,7 @@ export async function readDeleted(
 }
 
 /** Removes a deleted table from the catalogue. */
-export async function forgetDeleted(tx: TenantTx, key: TableKey): Promise<void> {
+export async function removeDeleted(tx: TenantTx, key: TableKey): Promise<void> {
   await tx.execute('DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at IS NOT NULL', [
     key.id,
     key.companyId,

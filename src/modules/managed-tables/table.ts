@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { COLUMN_TYPES, type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { IDENTIFIER_PATTERN, MAX_IDENTIFIER_LENGTH, RESERVED_COLUMN_NAMES } from '../../tenant-sql/identifiers.ts';
 
-/** A managed table as the catalogue knows it. Moments are ISO 8601 UTC. */
+/** A managed table as the catalogue knows it. Times are ISO 8601 UTC. */
 export interface ManagedTable {
   id: string;
   companyId: string;
@@ -19,7 +19,6 @@ export interface ManagedTable {
   updatedAt: string;
 }
 
-/** How a table came to be: made by hand, or by an upload. */
 export type TableSource = 'manual' | 'upload';
 
 const identifier = z
@@ -67,7 +66,6 @@ export const columnList = <C extends z.ZodType<{ name: string }>>(of: C) =>
       }
     });
 
-/** What creating a table takes. */
 export const newTable = z.object({ display_name: tableName, columns: columnList(column) });
 
 export type NewTable = z.output<typeof newTable>;

@@ -7,25 +7,25 @@ import * as store from './store.ts';
 
 /** A deleted table is kept so long: within that time an operator can bring it back. Milliseconds. */
 export const KEPT_IN_TRASH_MS = 30 * 24 * 60 * 60 * 1000;
-const TABLES_PER_LOOK = 100;
+const TABLES_PER_SWEEP = 100;
 
 /**
  * Drops the company's tables that were deleted long enough ago.
- * @returns when the next one's time comes, in milliseconds; infinity when there is none
+ * @returns when the next one is due, in milliseconds; infinity when there is none
  */
 export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   const database = await databaseOf(ctx);
   if (!database) return Number.POSITIVE_INFINITY;
   const { companyId } = ctx.actor;
   const until = ctx.now() - KEPT_IN_TRASH_MS;
-  for (const { id, deletedAt } of await store.readDeleted(database, companyId, TABLES_PER_LOOK)) {
+  for (const { id, deletedAt } of await store.readDeleted(database, companyId, TABLES_PER_SWEEP)) {
     if (deletedAt > until) return deletedAt + KEPT_IN_TRASH_MS;
     await database
       .transaction(async (tx) => {
         await tx.execute(dropFromTrash(id));
-        await store.forgetDeleted(tx, { id, companyId });
+        await store.removeDeleted(tx, { id, companyId });
       })
-      // Somebody holds it, say: it keeps no other from going.
+      // One that is locked, say, does not keep the others.
       .catch((error: unknown) => {
         if (!isPostgresError(error)) throw error;
         logError('table_not_purged', error, { company_id: companyId, table_id: id });

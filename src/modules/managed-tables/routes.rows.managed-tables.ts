@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { pageTooLarge, rowNotFound, rowTooBig, tableBusy, tableNotFound } from './failures.ts';
+import { deleteRow, insertRows, listRows, updateRow } from './rows.ts';
+
+const MAX_INSERT_ROWS = 10_000;
+const MAX_INSERT_BYTES = 10 * 1024 * 1024;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const row = z.record(z.string(), cell).meta({
+  id: 'ManagedTableRow',
+  description:
+    '`id` (uuid) and a field for each column. Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
+});
+
+/** Not `z.record`, which would drop a column called `__proto__` and copy every row. */
+const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
+
+export const managedTableRowsEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/{id}/data',
+      access: 'managed-tables:data-read',
+      operationId: 'listManagedTableRows',
+      summary: 'List the rows of a managed table',
+      description: `In insertion order unless \`sort_by\` says otherwise; nulls stand last, ties break by \`id\`. The values of a page can have 16 MiB.`,
+      query: pageQuery('per_page', { standard: 50, maximum: 1000 }).extend({
+        sort_by: z
+          .string()
+          .max(80)
+          .optional()
+          .meta({
+            description: '`field`, `field ASC`, `field DESC`, `-field` or `-field DESC`.',
+            examples: ['price DESC'],
+          }),
+      }),
+      returns: ok(listOf(row)),
+      fails: [tableNotFound, pageTooLarge, tableBusy, ...tenantSqlFailures],
+    },
+    async ({ ctx, params, query: { page, per_page: perPage, sort_by: sortBy } }) =>
+      list(await listRows(ctx, params.id, { page, perPage, sortBy }), (record) => record),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/{id}/data',
+      access: 'managed-tables:data-write',
+      operationId: 'insertManagedTableRows',
+      summary: 'Insert rows into a managed table',
+      description: `All or none: up to ${MAX_INSERT_ROWS} rows and 10 MiB. Columns left out are null. Values that do not fit answer 422 with \`details: [{ row, field, message }]\`, \`row\` counted from 0.`,
+      body: z.object({
+        rows: z
+          .array(anyRow)
+          .min(1, 'must hold at least one row')
+          .max(MAX_INSERT_ROWS, `must hold at most ${MAX_INSERT_ROWS} rows`),
+      }),
+      bodyLimit: MAX_INSERT_BYTES,
+      exactNumbers: true,
+      returns: created(z.object({ inserted: z.int() })),
+      fails: [tableNotFound, rowTooBig, tableBusy, ...tenantSqlFailures],
+    },
+    async ({ ctx, params, body }) => ({ inserted: await insertRows(ctx, params.id, body.rows) }),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/managed-tables/{id}/data/{rowId}',
+      access: 'managed-tables:data-write',
+      operationId: 'updateManagedTableRow',
+      summary: 'Update a row of a managed table',
+      description: 'Columns left out keep their values.',
+      body: anyRow.refine(isObject, 'must be an object of column names and values'),
+      exactNumbers: true,
+      returns: ok(row),
+      fails: [tableNotFound, rowNotFound, rowTooBig, tableBusy, ...tenantSqlFailures],
+    },
+    ({ ctx, params, body }) => updateRow(ctx, params.id, params.rowId, body as Record<string, unknown>),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/managed-tables/{id}/data/{rowId}',
+      access: 'managed-tables:data-write',
+      operationId: 'deleteManagedTableRow',
+      summary: 'Delete a row of a managed table',
+      returns: noContent,
+      fails: [tableNotFound, rowNotFound, tableBusy, ...tenantSqlFailures],
+    },
+    ({ ctx, params }) => deleteRow(ctx, params.id, params.rowId),
+  ),
+];
