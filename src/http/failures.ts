@@ -58,6 +58,18 @@ export const wrongMethod = defineFailure('request.wrong_method', {
   },
 });
 
+/** Every surface words it alike: see `tooManyRequests`. */
+export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
+  kind: 'too_many',
+  detail: (retryAfter: number) => ({ retryAfter }),
+  says: {
+    organization: 'RateLimitExceeded',
+    console: 'RateLimitExceeded',
+    sharing: 'RateLimitExceeded',
+    'managed-tables': 'RateLimitExceeded',
+  },
+});
+
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
 export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
   const { access, body, query, only } = contract;

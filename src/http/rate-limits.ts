@@ -1,15 +1,16 @@
 import type { Principal } from '../access/actors.ts';
 import { clockSkew, nonceReused } from '../access/signature-failures.ts';
 import type { Context } from '../context.ts';
-import { Failure } from '../kernel/failure.ts';
+import type { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';
 import type { Admission } from '../objects/organization-gate.ts';
 import { askObject } from '../platform/objects.ts';
+import { rateLimitExceeded } from './failures.ts';
 
 /** The failure of a request that a limit refuses. */
 export function rateLimited(state: LimitState, now: number): Failure {
-  return new Failure('too_many', 'rate_limit.exceeded', { retryAfter: Math.ceil((state.resetAt - now) / 1000) });
+  return rateLimitExceeded(Math.ceil((state.resetAt - now) / 1000));
 }
 
 /** Counts the request against the limit of the caller's address. */
