@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shownName } from '../../src/modules/mails/names.ts';
+import { nameInMail } from '../../src/modules/mails/names.ts';
 import {
   invitationMail,
   noticeMail,
@@ -71,7 +71,7 @@ describe('names', () => {
     ['🏠'.repeat(81), `${'🏠'.repeat(80)}…`],
     [' \n ', 'a company'],
   ])('%j are shown without addresses of pages', (name, shown) => {
-    expect(shownName(name, 'a company')).toBe(shown);
+    expect(nameInMail(name, 'a company')).toBe(shown);
   });
 
   it('are shown so in every mail, whosever they are', () => {

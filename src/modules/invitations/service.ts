@@ -61,7 +61,7 @@ export async function prepareInvitation(
       replaceInvitation(
         ctx.db,
         { userId: user.id, companyId, digest: null, inviter: ctx.actor.name, expiresAt },
-        mail.kept,
+        mail.isStored,
       ),
     ],
     failures: { 'users.email': emailTaken },

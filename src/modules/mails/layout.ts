@@ -1,6 +1,6 @@
 import type { Mail } from '../../platform/mail.ts';
 
-/** What a mail says: paragraphs, and between them the one thing it is about. */
+/** The content of a mail: paragraphs, and between them a code or a link. */
 export interface Content {
   to: string;
   subject: string;
@@ -14,7 +14,7 @@ export interface Content {
   after: string[];
 }
 
-/** The mail in plain text and in HTML. A code or a link stands on a line of its own. */
+/** The mail in plain text and in HTML. */
 export function compose({ to, subject, name, before, code, link, after }: Content): Mail {
   const greeting = `Hello ${oneLine(name)},`;
   const text = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : []), ...after].map((paragraph) =>
@@ -57,7 +57,7 @@ const paragraph = (text: string): string => `<p>${escapeHtml(oneLine(text))}</p>
 /** For those whose mail program shows no button. */
 const plainLink = (url: string): string => `<p style="word-break: break-all; font-size: 14px">${escapeHtml(url)}</p>`;
 
-/** Names are other people's input: they must not make lines of their own, in a header least of all. */
+/** Users choose names: they must not add lines, least of all to a header. */
 const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };

@@ -1,21 +1,21 @@
-/** Longest name that a mail shows, in characters: what is longer is not a name. */
-const LONGEST = 80;
+/** In characters. */
+const MAX_NAME_LENGTH = 80;
 
-/** An address of a page as people type it: with its scheme, with `www.`, or a host with a path behind it. */
-const PAGE = /(?:\p{L}[\p{L}\d+.-]*:\/\/|www[.。．｡])\S*|[\p{L}\d-]+(?:[.。．｡][\p{L}\d-]+)+[/:?#]\S*/giu;
+/** A web address as people type it: with a scheme, with `www.`, or a host with a path. */
+const WEB_ADDRESS = /(?:\p{L}[\p{L}\d+.-]*:\/\/|www[.。．｡])\S*|[\p{L}\d-]+(?:[.。．｡][\p{L}\d-]+)+[/:?#]\S*/giu;
 
-/** The dot of what could be a host, which mail programs make a link of by themselves. */
-const DOT_OF_HOST = /(?<=[\p{L}\d])[.。．｡](?=[\p{L}\d-]{2})/gu;
+/** The dot in a word that mail programs would make a link of. */
+const DOT_IN_HOST = /(?<=[\p{L}\d])[.。．｡](?=[\p{L}\d-]{2})/gu;
 
 /**
- * A name, as a mail shows it: on one line, and without addresses of pages. Names of people and companies are other people's
- * input, and a mail goes to whoever they like: it must not carry an invitation of theirs to another place.
- * @param instead for a name of which nothing is left
+ * A name as mails show it: on one line, without web addresses. Users choose the names of themselves and their company, and
+ * whom an invitation goes to: it must not carry a link of theirs.
+ * @param fallback for a name of which nothing is left
  */
-export function shownName(name: string, instead: string): string {
+export function nameInMail(name: string, fallback: string): string {
   const plain = name.normalize('NFKC').replaceAll(/[\s\p{C}]+/gu, ' ');
-  const shown = plain.replaceAll(PAGE, ' ').replaceAll(DOT_OF_HOST, ' ').replaceAll(/ +/g, ' ').trim();
-  const characters = [...shown];
-  if (characters.length > LONGEST) return `${characters.slice(0, LONGEST).join('').trimEnd()}…`;
-  return shown === '' ? instead : shown;
+  const safe = plain.replaceAll(WEB_ADDRESS, ' ').replaceAll(DOT_IN_HOST, ' ').replaceAll(/ +/g, ' ').trim();
+  const characters = [...safe];
+  if (characters.length > MAX_NAME_LENGTH) return `${characters.slice(0, MAX_NAME_LENGTH).join('').trimEnd()}…`;
+  return safe === '' ? fallback : safe;
 }

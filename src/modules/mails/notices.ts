@@ -6,7 +6,7 @@ import { selectUserByEmail } from '../users/service.ts';
 import { type MailRequest, prepareMails } from './requests.ts';
 import { noticeMail } from './texts.ts';
 
-/** Tells people of the caller's company what the caller does: commit `statements` with it, then call `send`. */
+/** Tells users of the company what the caller changed: commit `statements` with the change, then call `send`. */
 export function prepareNotices(ctx: UserContext, event: NoticeEvent, emails: string[]) {
   const { companyId, email: by } = ctx.actor;
   const notice = { event, by, at: ctx.now() };
@@ -14,7 +14,7 @@ export function prepareNotices(ctx: UserContext, event: NoticeEvent, emails: str
   return prepareMails(ctx, requests, mailNotice);
 }
 
-/** Tells the owner and the administrators, likewise. */
+/** The same for the owner and the administrators. */
 export async function prepareNoticesToAdministrators(ctx: UserContext, event: NoticeEvent) {
   const administrators = await selectAdministrators(ctx.db, ctx.actor.companyId);
   return prepareNotices(
@@ -24,7 +24,6 @@ export async function prepareNoticesToAdministrators(ctx: UserContext, event: No
   );
 }
 
-/** Mails a notice, unless whom it was for is gone meanwhile. */
 export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
   const [[user], [company]] = await ctx.db.batch([
     selectUserByEmail(ctx.db, companyId, email),

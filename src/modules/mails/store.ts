@@ -8,14 +8,13 @@ export type MailRequestRecord = typeof mailRequests.$inferSelect;
 const BASE_WAIT_MS = 60_000;
 const LONGEST_DOUBLINGS = 6;
 
-/** Keeps a request. */
 export const insertRequest = (db: ControlDb, record: MailRequestRecord) => db.insert(mailRequests).values(record);
 
-/** Keeps a request, if the statement before it in the batch changed a row. */
+/** Stores a request, if the statement before it in the batch changed a row. */
 export const insertRequestAfterChange = (db: ControlDb, record: MailRequestRecord) =>
   insertWhen(db, mailRequests, record, sql`changes() > 0`);
 
-/** Keeps a request unless `limit` of the same count came after `since`. */
+/** Stores a request, unless `limit` requests that are counted as the same were stored after `since`. */
 export const insertLimitedRequest = (
   db: ControlDb,
   record: MailRequestRecord,
@@ -28,18 +27,16 @@ export const insertLimitedRequest = (
   return insertWhen(db, mailRequests, record, sql`${earlier} < ${limit}`);
 };
 
-/** Whether a request was kept. */
 export const selectRequest = (db: ControlDb, id: string) =>
   db.select({ id: mailRequests.id }).from(mailRequests).where(eq(mailRequests.id, id));
 
-/** What is true where a request was kept: for other writes of its batch. */
-export const isKept = (id: string): SQL => sql`exists (select 1 from ${mailRequests} where ${mailRequests.id} = ${id})`;
+/** The condition that a request is stored, for other writes of its unit. */
+export const isStored = (id: string): SQL => sql`exists (select 1 from ${mailRequests} where ${mailRequests.id} = ${id})`;
 
-/** Notes that a request is done. */
 export const finishRequest = (db: ControlDb, id: string) =>
   db.update(mailRequests).set({ dueAt: null }).where(eq(mailRequests.id, id));
 
-/** Takes up to `limit` requests that are due, for the next minute or, after failures, up to an hour. */
+/** Claims up to `limit` requests that are due: for a minute, and after each failure twice as long, up to an hour. */
 export const claimDue = (db: ControlDb, now: number, limit: number) =>
   db
     .update(mailRequests)
@@ -67,7 +64,7 @@ export const giveUp = (db: ControlDb, kind: MailRequestRecord['kind'], before: n
     .set({ dueAt: null })
     .where(and(isNotNull(mailRequests.dueAt), eq(mailRequests.kind, kind), lt(mailRequests.requestedAt, before)));
 
-/** Forgets requests that are done and no longer counted: invitations made before `invitations`, others before `others`. */
+/** Deletes requests that are done and not counted any more: invitations made before `invitations`, others before `others`. */
 export const deleteDone = (db: ControlDb, before: { invitations: number; others: number }) =>
   db
     .delete(mailRequests)

@@ -1,7 +1,7 @@
 import type { Notice, NoticeEvent } from '../../db/schema/mails.ts';
 import type { Mail } from '../../platform/mail.ts';
 import { compose } from './layout.ts';
-import { shownName } from './names.ts';
+import { nameInMail } from './names.ts';
 
 /** Whom a mail goes to, and which company it is about. */
 interface Receiver {
@@ -10,15 +10,14 @@ interface Receiver {
   company: string;
 }
 
-/** The names of a mail, as it shows them. */
-const shown = ({ to, name, company }: Receiver) => ({
-  receiver: { to, name: shownName(name, 'there') },
-  company: shownName(company, 'a company'),
+const namesInMail = ({ to, name, company }: Receiver) => ({
+  receiver: { to, name: nameInMail(name, 'there') },
+  company: nameInMail(company, 'a company'),
 });
 
 /** The code of a sign-in without a password. */
 export function signInCodeMail({ code, minutes, ...names }: Receiver & { code: string; minutes: number }): Mail {
-  const { receiver, company } = shown(names);
+  const { receiver, company } = namesInMail(names);
   return compose({
     ...receiver,
     subject: `Your sign-in code for ${company}`,
@@ -34,7 +33,7 @@ export function signInCodeMail({ code, minutes, ...names }: Receiver & { code: s
 
 /** The code of an outsider who wants to see what a company shares with them. */
 export function portalCodeMail({ code, minutes, ...names }: Receiver & { code: string; minutes: number }): Mail {
-  const { receiver, company } = shown(names);
+  const { receiver, company } = namesInMail(names);
   return compose({
     ...receiver,
     subject: `Your code for the dashboards of ${company}`,
@@ -50,7 +49,7 @@ export function portalCodeMail({ code, minutes, ...names }: Receiver & { code: s
 
 /** The link that sets a new password. */
 export function passwordResetMail({ url, minutes, ...names }: Receiver & { url: string; minutes: number }): Mail {
-  const { receiver, company } = shown(names);
+  const { receiver, company } = namesInMail(names);
   return compose({
     ...receiver,
     subject: `Set a new password for ${company}`,
@@ -71,11 +70,11 @@ export function invitationMail({
   days,
   ...names
 }: Receiver & { inviter: string; url: string; days: number }): Mail {
-  const { receiver, company } = shown(names);
+  const { receiver, company } = namesInMail(names);
   return compose({
     ...receiver,
     subject: `You are invited to ${company}`,
-    before: `${shownName(inviter, 'Somebody')} has invited you to ${company}. Open this link to choose a password and join:`,
+    before: `${nameInMail(inviter, 'Somebody')} has invited you to ${company}. Open this link to choose a password and join:`,
     link: { label: `Join ${company}`, url },
     after: [
       `It works once, for ${days} days. A newer invitation replaces it.`,
@@ -84,20 +83,20 @@ export function invitationMail({
   });
 }
 
-/** What somebody did, as those are told whom it concerns. */
-const DEEDS: Record<NoticeEvent, string> = {
+/** What a user did, as the mail words it. */
+const ACTIONS: Record<NoticeEvent, string> = {
   sso_changed: 'has set the identity provider by which people sign in to',
   sso_removed: 'has taken away the identity provider by which people signed in to',
   social_changed: 'has set the providers whose sign-ins are accepted by',
 };
 
-/** What happened to a company, for those who answer for it. */
+/** Tells the owner and administrators what a user changed. */
 export function noticeMail({ notice, ...names }: Receiver & { notice: Notice }): Mail {
-  const { receiver, company } = shown(names);
+  const { receiver, company } = namesInMail(names);
   return compose({
     ...receiver,
     subject: `The way people sign in to ${company} was changed`,
-    before: `${notice.by} ${DEEDS[notice.event]} ${company}, at ${new Date(notice.at).toUTCString()}.`,
+    before: `${notice.by} ${ACTIONS[notice.event]} ${company}, at ${new Date(notice.at).toUTCString()}.`,
     after: [
       'Whoever controls a provider can sign in as anybody whose address it vouches for. You get this mail because you are ' +
         'the owner or an administrator.',
@@ -107,7 +106,6 @@ export function noticeMail({ notice, ...names }: Receiver & { notice: Notice }):
   });
 }
 
-/** What was changed about how somebody signs in. */
 export type SecurityChange =
   | 'password_changed'
   | 'second_factor_enabled'
@@ -115,38 +113,38 @@ export type SecurityChange =
   | 'second_factor_reset'
   | 'backup_codes_renewed';
 
-const CHANGES: Record<SecurityChange, { subject: string; said: (company: string) => string }> = {
+const CHANGES: Record<SecurityChange, { subject: string; sentence: (company: string) => string }> = {
   password_changed: {
     subject: 'Your password was changed',
-    said: (company) => `Your password for ${company} was changed.`,
+    sentence: (company) => `Your password for ${company} was changed.`,
   },
   second_factor_enabled: {
     subject: 'Your second factor was enabled',
-    said: (company) => `Signing in to ${company} takes a code of your authenticator app from now on.`,
+    sentence: (company) => `Signing in to ${company} takes a code of your authenticator app from now on.`,
   },
   second_factor_disabled: {
     subject: 'Your second factor was disabled',
-    said: (company) => `Signing in to ${company} takes no second factor any more.`,
+    sentence: (company) => `Signing in to ${company} takes no second factor any more.`,
   },
   second_factor_reset: {
     subject: 'Your second factor was reset',
-    said: (company) => `An administrator of ${company} has taken your second factor away.`,
+    sentence: (company) => `An administrator of ${company} has taken your second factor away.`,
   },
   backup_codes_renewed: {
     subject: 'You have new backup codes',
-    said: (company) =>
+    sentence: (company) =>
       `A new set of backup codes was made for your account at ${company}; the old ones stopped working.`,
   },
 };
 
-/** Tells somebody what was changed about how they sign in. */
+/** Tells a user what was changed about how they sign in. */
 export function securityMail(change: SecurityChange, names: Receiver): Mail {
-  const { receiver, company } = shown(names);
-  const { subject, said } = CHANGES[change];
+  const { receiver, company } = namesInMail(names);
+  const { subject, sentence } = CHANGES[change];
   return compose({
     ...receiver,
     subject: `${subject}: ${company}`,
-    before: said(company),
+    before: sentence(company),
     after: [
       'Wherever else you were signed in, you have to sign in again.',
       'Was this not you? Then set a new password at once, and tell an administrator of your company.',

@@ -36,7 +36,7 @@ export const insertSession = (
   );
 };
 
-/** The live session of a token with its user and company: nothing when any of them has ended. */
+/** The live session of a token, with its user and the company's slug. */
 export const selectLiveSession = (
   db: ControlDb,
   key: { companyId: string; userId: string; sessionId: string },
@@ -60,9 +60,9 @@ export const selectLiveSession = (
     );
 
 /**
- * The statements that exchange the refresh token of `presented` for `next`, to be run in one batch: the newest token
- * rotates; the one before, whose successor is still the newest, may be presented again until `previousUntil`; any other
- * ends the session. `sessionMs` after the sign-in it ends in any case.
+ * The statements that exchange the refresh token `presented` for `next`, in this order. The newest token rotates. The one
+ * before it may be presented again until `previousUntil`, while its successor is the newest. Any other ends the session.
+ * The session ends `sessionMs` after the sign-in at the latest.
  */
 export function rotateStatements(
   db: ControlDb,
@@ -98,7 +98,7 @@ export function rotateStatements(
 const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: string }) =>
   and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));
 
-/** What a live session keeps of its newest refresh token, to be selected beside its user. */
+/** The columns that tell the newest refresh token of a session. */
 export const rotationState = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
 
 export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
@@ -107,7 +107,6 @@ export const endSession = (db: ControlDb, companyId: string, sessionId: string, 
     .set({ endedAt: now })
     .where(and(isSession({ companyId, sessionId }), isNull(sessions.endedAt)));
 
-/** Whose sessions are meant. */
 interface SessionOwner {
   companyId: string;
   userId: string;
@@ -121,32 +120,32 @@ const isLiveOf = ({ companyId, userId }: SessionOwner, now: number) =>
     gt(sessions.expiresAt, now),
   );
 
-const MOST_SESSIONS = 500;
+const MAX_SESSIONS = 500;
 
-/** Somebody's live sessions, the newest first. */
-export const selectSessions = (db: ControlDb, holder: SessionOwner, now: number) =>
+/** A user's live sessions, the newest first. */
+export const selectSessions = (db: ControlDb, owner: SessionOwner, now: number) =>
   db
     .select()
     .from(sessions)
-    .where(isLiveOf(holder, now))
+    .where(isLiveOf(owner, now))
     .orderBy(desc(sessions.createdAt), desc(sessions.id))
-    .limit(MOST_SESSIONS);
+    .limit(MAX_SESSIONS);
 
-/** Ends one of somebody's sessions, and tells whether it was live. */
-export const endSessionOf = (db: ControlDb, holder: SessionOwner, sessionId: string, now: number) =>
+/** Ends one of a user's sessions; returns a row if it was live. */
+export const endSessionOf = (db: ControlDb, owner: SessionOwner, sessionId: string, now: number) =>
   db
     .update(sessions)
     .set({ endedAt: now })
-    .where(and(isLiveOf(holder, now), eq(sessions.id, sessionId)))
+    .where(and(isLiveOf(owner, now), eq(sessions.id, sessionId)))
     .returning({ id: sessions.id });
 
 /**
- * Ends somebody's sessions, all but one where `except` names it.
+ * Ends a user's sessions, all but `except`.
  * @param afterChange only if the statement before it in the batch changed a row
  */
 export const endSessionsOf = (
   db: ControlDb,
-  holder: SessionOwner,
+  owner: SessionOwner,
   now: number,
   { except, afterChange = false }: { except?: string; afterChange?: boolean } = {},
 ) =>
@@ -155,13 +154,13 @@ export const endSessionsOf = (
     .set({ endedAt: now })
     .where(
       and(
-        isLiveOf(holder, now),
+        isLiveOf(owner, now),
         except === undefined ? undefined : ne(sessions.id, except),
         afterChange ? sql`changes() > 0` : undefined,
       ),
     );
 
-/** Notes that a session was used, unless that was noted after `before`. */
+/** Records that a session was used, unless a use after `before` is recorded. */
 export const touchSession = (
   db: ControlDb,
   key: { companyId: string; sessionId: string },
@@ -172,7 +171,7 @@ export const touchSession = (
     .set({ lastUsedAt: now })
     .where(and(isSession(key), or(isNull(sessions.lastUsedAt), lt(sessions.lastUsedAt, before))));
 
-/** Ends every session of a user who is not active any more, or deleted; goes into the batch that makes the user so. */
+/** Ends every session of a user who is deactivated or deleted: for the unit that does it, after that statement. */
 export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>
   db
     .update(sessions)
@@ -186,6 +185,5 @@ export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: 
       ),
     );
 
-/** Forgets sessions whose refresh token has expired. */
 export const deleteExpiredSessions = (db: ControlDb, now: number) =>
   db.delete(sessions).where(lt(sessions.expiresAt, now));

@@ -24,46 +24,46 @@ import { type PortalTokens, portalTokens, verifyPortalToken } from './tokens.ts'
 
 export type { Outsider, PortalTokens };
 
-/**
- * Asks for a code by mail. Neither the answer nor its time tells whether the company exists, or the address is a member of
- * anything.
- */
+/** Requests a code by mail. Neither the answer nor its time tells whether the company exists and shares anything. */
 export async function requestPortalCode(ctx: Context, input: { companySlug: string; email: string }): Promise<void> {
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
-  // An address is counted also where there is no company, so that one costs what the other does.
+  // Requests for a company that does not exist are counted too, so that they take the same time.
   const companyId = company?.id ?? NO_COMPANY;
   if (company) ctx.belongsTo(companyId);
   const request = { kind: 'portal_code', companyId, email: input.email } as const;
-  // Recorded where a code goes out: to addresses that the company knows, five times an hour.
+  // Recorded only where a code is sent.
   await requestMail(ctx, request, (_, due) =>
-    mailPortalCode(ctx, due, () => authHappened(ctx, { type: 'auth.code_requested', ...request })),
+    mailPortalCode(ctx, due, () => recordAttempt(ctx, { type: 'auth.code_requested', ...request })),
   );
 }
 
 const NO_COMPANY = 'none';
 
-/** Makes a code and mails it to an address that is a member of a context; for any other it only does the same work. */
+/** Mails a code to an address that is a member of a context. For any other the same work is done, without a mail. */
 export async function mailPortalCode(
   ctx: Context,
   { companyId, email }: MailRequest<'portal_code'>,
   onMember: () => void = () => {},
 ): Promise<void> {
   const code = eightDigits();
-  const kept = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
-  const [, members, [company]] = await commit(ctx.db, [
-    kept.statement,
-    membershipsOfEmail(ctx.db, companyId, email),
-    selectCompany(ctx.db, companyId),
-  ]);
-  if (members.length === 0 || !company) return;
+  const prepared = await prepareCode(ctx, { companyId, purpose: 'portal', email }, code);
+  const {
+    memberships,
+    companies: [company],
+  } = await commit(ctx.db, {
+    code: prepared.statement,
+    memberships: membershipsOfEmail(ctx.db, companyId, email),
+    companies: selectCompany(ctx.db, companyId),
+  });
+  if (memberships.length === 0 || !company) return;
   onMember();
   const [name = email] = email.split('@');
   await ctx.mailer.send(portalCodeMail({ to: email, name, company: company.name, code, minutes: CODE_MINUTES }));
 }
 
 /**
- * Signs an outsider in with a mailed code. It works once, 10 minutes, and dies with the fifth wrong try.
- * @throws Failure `sign_in.wrong_emailed_code`, also where there is no such company or member
+ * Signs an outsider in with a mailed code, which works once, for ten minutes, until five wrong tries. An unknown company or
+ * member is answered like a wrong code.
  */
 export async function verifyPortalCode(
   ctx: Context,
@@ -72,16 +72,19 @@ export async function verifyPortalCode(
   const [company] = await selectCompanyBySlug(ctx.db, input.companySlug);
   const companyId = company?.id ?? NO_COMPANY;
   if (company) ctx.belongsTo(companyId);
-  const trial = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
-  const [[tried], members] = await commit(ctx.db, [
-    trial.statement,
-    membershipsOfEmail(ctx.db, companyId, input.email),
-  ]);
-  if (!tried?.usedAt || members.length === 0) {
+  const check = await prepareCodeCheck(ctx, { companyId, purpose: 'portal', email: input.email }, input.code);
+  const {
+    codes: [code],
+    memberships,
+  } = await commit(ctx.db, {
+    codes: check.statement,
+    memberships: membershipsOfEmail(ctx.db, companyId, input.email),
+  });
+  if (!code?.usedAt || memberships.length === 0) {
     const { email } = input;
-    const once = tried ? undefined : email;
-    // Tries of a code are few; what is tried without one is kept once a minute, and nothing of addresses that nobody knows.
-    if (members.length > 0) authHappened(ctx, { type: 'auth.failed', companyId, email }, once);
+    // A code allows few tries, which are all recorded; tries without a code are unlimited, and recorded once a minute.
+    const once = code ? undefined : email;
+    if (memberships.length > 0) recordAttempt(ctx, { type: 'auth.failed', companyId, email }, once);
     throw wrongEmailedCode();
   }
   const signedIn = await beginSession(ctx, companyId, input.email);
@@ -100,11 +103,7 @@ async function beginSession(ctx: Context, companyId: string, email: string) {
   return { outsider, tokens: await portalTokens(ctx, outsider, session.token) };
 }
 
-/**
- * Exchanges a refresh token for new tokens, as people's sessions do: one that was used before, and is not a retry of a
- * lost answer, ends the session.
- * @throws Failure `token.invalid`
- */
+/** Exchanges a refresh token for new tokens. One that was used before, and is not a retry, ends the session. */
 export async function refreshPortalSession(
   ctx: Context,
   refreshToken: string,
@@ -113,7 +112,9 @@ export async function refreshPortalSession(
   ctx.belongsTo(claims.company_id, { type: 'outsider', id: claims.sub });
   const key = { companyId: claims.company_id, sessionId: claims.sid, outsiderId: claims.sub };
   const rotation = await prepareRotation(ctx, claims);
-  const [, , [live]] = await commit(ctx.db, [...rotation.statements, selectLiveOutsider(ctx.db, key, ctx.now())]);
+  const {
+    sessions: [live],
+  } = await commit(ctx.db, { rotation: rotation.statements, sessions: selectLiveOutsider(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
   return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
 }
@@ -123,7 +124,7 @@ export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<voi
   await endSession(ctx.db, ctx.actor.companyId, ctx.actor.sessionId, ctx.now());
 }
 
-/** Who calls the portal: an outsider with a token of share-auth, or somebody of the company with their session token. */
+/** Authenticates a caller of the portal: an outsider with a portal token, or a user with a session token. */
 export const authenticateExternal: Authenticate = async (ctx, request) => {
   const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
   if (token === undefined || audienceOf(token) !== 'share-portal') return authenticateBearer(ctx, request);
@@ -144,7 +145,7 @@ export const authenticateExternal: Authenticate = async (ctx, request) => {
   };
 };
 
-/** What a token says it is for: it only tells which check it has to pass. */
+/** The audience a token claims, not verified: it only chooses how the token is verified. */
 function audienceOf(token: string): unknown {
   try {
     return readJwt(token).claims.aud;
@@ -154,8 +155,8 @@ function audienceOf(token: string): unknown {
   }
 }
 
-/** Records what was asked for or tried for an address. Whoever did it has proved nothing. */
-function authHappened(
+/** Records a request or a failed try of an anonymous caller for an address. */
+function recordAttempt(
   ctx: Context,
   { type, companyId, email }: { type: 'auth.code_requested' | 'auth.failed'; companyId: string; email: string },
   onceAMinute?: string,

@@ -7,7 +7,7 @@ import { rotationState } from '../sessions/queries.ts';
 
 export type Outsider = typeof outsiders.$inferSelect;
 
-/** Notes that an outsider has signed in, for the first time or again. */
+/** Records a sign-in of an outsider, who is created by the first one. */
 export const upsertOutsider = (db: ControlDb, record: Outsider) =>
   db
     .insert(outsiders)
@@ -18,11 +18,10 @@ export const upsertOutsider = (db: ControlDb, record: Outsider) =>
     })
     .returning();
 
-/** Begins the session of an outsider. */
 export const insertSession = (db: ControlDb, record: typeof sessions.$inferSelect) =>
   db.insert(sessions).values(record);
 
-/** The live session of an outsider's token, with the company's slug: nothing when any of them has ended. */
+/** The live session of an outsider's token, with the company's slug. */
 export const selectLiveOutsider = (
   db: ControlDb,
   key: { companyId: string; outsiderId: string; sessionId: string },

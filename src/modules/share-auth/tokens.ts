@@ -20,7 +20,6 @@ interface Claims {
   jti: string;
 }
 
-/** The tokens of an outsider's session. */
 export async function portalTokens(
   ctx: Context,
   { id: sub, companyId: company_id, email }: Outsider,
@@ -36,6 +35,5 @@ export async function portalTokens(
   return { accessToken, expiresIn: ACCESS_SECONDS, refreshToken, refreshExpiresIn };
 }
 
-/** The claims of a good token of an outsider. @throws Failure `token.invalid` */
 export const verifyPortalToken = (ctx: Context, token: string, type: 'access' | 'refresh'): Promise<Claims> =>
   verifyToken(ctx, 'share-portal', token, type);
