@@ -67,7 +67,7 @@ import { uploadEndpoints } from './modules/uploads/routes.managed-tables.ts';
 import { consoleUserEndpoints } from './modules/users/routes.console.ts';
 import { organizationUserEndpoints } from './modules/users/routes.organization.ts';
 import { visualizationEndpoints } from './modules/visualizations/routes.console.ts';
-import { correlated, logError } from './platform/log.ts';
+import { logError, withCorrelationId } from './platform/log.ts';
 
 /** Every surface with its endpoints. */
 export const SURFACES: SurfaceEndpoints[] = [
@@ -194,7 +194,7 @@ const observe: MiddlewareHandler<HttpEnv> = async (c, next) => {
   const correlationId = crypto.randomUUID();
   c.set('correlationId', correlationId);
   c.set('facts', { limits: [], contract: null, actor: null, owner: null, resourceIds: [] });
-  await correlated(correlationId, async () => {
+  await withCorrelationId(correlationId, async () => {
     await next();
     logServerError(c);
   });

@@ -4,7 +4,7 @@ import type { IpLimiter } from './objects/ip-limiter.ts';
 import type { OrganizationGate } from './objects/organization-gate.ts';
 import type { TokenLimiter } from './objects/token-limiter.ts';
 import type { ViewerGate } from './objects/viewer-gate.ts';
-import { withVersions } from './platform/key-versions.ts';
+import { gatherVersions } from './platform/key-versions.ts';
 
 /** What the platform hands the Worker: see wrangler.toml. */
 export interface Bindings {
@@ -27,7 +27,7 @@ export interface Bindings {
 
 /**
  * A map from version to secret, as JSON: `{"1":"…"}`. The highest version is used for what is new; older ones keep working,
- * and so do those under negative numbers, which are not to be used yet (`withVersions`).
+ * and so do those under negative numbers, which are not to be used yet (`gatherVersions`).
  */
 const versionedSecrets = z
   .string()
@@ -155,7 +155,7 @@ const parsed = new WeakMap<object, Config>();
 export function configOf(env: object): Config {
   const known = parsed.get(env);
   if (known) return known;
-  const result = variables.safeParse(withVersions(env));
+  const result = variables.safeParse(gatherVersions(env));
   if (!result.success) {
     const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
     throw new Error(`The Worker is not configured: ${problems.join('; ')}`);

@@ -15,7 +15,7 @@ import { withinJurisdiction } from './objects/jurisdiction.ts';
 import type { Admission } from './objects/organization-gate.ts';
 import { type JobQueue, jobQueue } from './platform/job-messages.ts';
 import { logError } from './platform/log.ts';
-import { type Mailer, senderOf } from './platform/mail.ts';
+import { type Mailer, parseSender } from './platform/mail.ts';
 import { cloudflareMailer } from './platform/mail-cloudflare.ts';
 import { resendMailer } from './platform/mail-resend.ts';
 
@@ -115,7 +115,7 @@ export type OpenToken = (
 /** Cloudflare sends mails, unless another service is configured. */
 function mailerOf({ EMAIL }: Bindings, config: Config): Mailer {
   const { MAIL_FROM, MAIL_PROVIDER, MAIL_API_URL: baseUrl, MAIL_API_KEY: apiKey = '' } = config;
-  const sender = senderOf(MAIL_FROM);
+  const sender = parseSender(MAIL_FROM);
   return MAIL_PROVIDER === 'resend' ? resendMailer({ baseUrl, apiKey, sender }) : cloudflareMailer(EMAIL, sender);
 }
 

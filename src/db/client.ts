@@ -1,6 +1,5 @@
 import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
-import type { Failure } from '../kernel/failure.ts';
 import { POLICY_LIMIT_FAILURES } from './policy-limits.ts';
 
 /**

@@ -5,7 +5,7 @@ import type { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';
 import type { Admission } from '../objects/organization-gate.ts';
-import { askObject } from '../platform/objects.ts';
+import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
 
 /** The failure of a request that a limit refuses. */
@@ -16,13 +16,13 @@ export function rateLimited(state: LimitState, now: number): Failure {
 /** Counts the request against the limit of the caller's address. */
 export async function countByIp(ctx: Context): Promise<LimitState> {
   const limit = ctx.config.RATE_LIMIT_IP_PER_SECOND;
-  return askObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
+  return callObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
 }
 
 /** Counts the request against the limit of a token. `tokenId` is an id of it, never itself. */
 export async function countByToken(ctx: Context, tokenId: string): Promise<LimitState> {
   const limit = ctx.config.RATE_LIMIT_TOKEN_PER_MINUTE;
-  return askObject(ctx.bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(limit));
+  return callObject(ctx.bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(limit));
 }
 
 /**
@@ -43,7 +43,7 @@ export async function countByPrincipal(
     },
     nonce,
   };
-  const verdict = await askObject(
+  const verdict = await callObject(
     ctx.bindings.ORGANIZATION_GATE,
     actor.companyId,
     async (gate) => await gate.admit(admission),

@@ -3,7 +3,7 @@ import type { Bindings } from '../config.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
 import { keepAuditRecords } from '../modules/audit/service.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';
-import { askObject } from '../platform/objects.ts';
+import { callObject } from '../platform/objects.ts';
 import { keepBatch } from './keep-batch.ts';
 
 /** An audit record as it goes through the queue. */
@@ -32,7 +32,7 @@ const auditMessage = z.object({
  */
 export async function queueAuditRecord({ AUDIT, IP_LIMITER }: Bindings, record: AuditRecord): Promise<void> {
   if (record.companyId !== null || record.principalType !== 'anonymous') await AUDIT.send(record);
-  else await askObject(IP_LIMITER, limiterOf(record.ip), async (limiter) => await limiter.countStranger(record));
+  else await callObject(IP_LIMITER, limiterOf(record.ip), async (limiter) => await limiter.countStranger(record));
 }
 
 /** Keeps all records of a batch in one statement, or tries them all again. A record that comes twice is kept once. */

@@ -6,7 +6,7 @@ import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
 import { type JobMessage, queuedJob } from '../platform/job-messages.ts';
-import { correlated, log, logError } from '../platform/log.ts';
+import { log, logError, withCorrelationId } from '../platform/log.ts';
 
 const RETRY_SECONDS = 2;
 const LONGEST_RETRY_SECONDS = 300;
@@ -22,7 +22,7 @@ export async function dispatch(batch: MessageBatch, env: Bindings, execution: Ex
       continue;
     }
     const { correlationId = message.id, ...job } = parsed.data;
-    await correlated(correlationId, async () => {
+    await withCorrelationId(correlationId, async () => {
       try {
         await run(job, correlationId, env, execution);
         message.ack();

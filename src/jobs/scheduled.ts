@@ -14,11 +14,11 @@ import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } fr
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
 import { purgeUsedTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
-import { correlated } from '../platform/log.ts';
-import { sideBySide } from '../platform/side-by-side.ts';
+import { runConcurrently } from '../platform/concurrency.ts';
+import { withCorrelationId } from '../platform/log.ts';
 import { resend } from './queues.ts';
 
-/** The scheduled run, once a minute: takes up what was left lying and cleans up what has ended. */
+/** The scheduled run, once a minute: finishes interrupted work and deletes what has expired. */
 export async function runScheduled(
   controller: ScheduledController,
   env: Bindings,
@@ -26,14 +26,14 @@ export async function runScheduled(
 ): Promise<void> {
   const correlationId = `scheduled-${controller.scheduledTime}`;
   const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
-  await correlated(correlationId, () => runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null }));
+  await withCorrelationId(correlationId, () => runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null }));
 }
 
 async function runParts(origin: Origin): Promise<void> {
   const { env } = origin;
   const { context, close } = openContext(origin, { kind: 'anonymous' });
   try {
-    await eachOf({
+    await runEach({
       mails: () =>
         sendDueMails(context, {
           sign_in_code: mailCode,
@@ -68,16 +68,16 @@ async function runParts(origin: Origin): Promise<void> {
   }
 }
 
-/** Only while there are several encryption keys can anything be under an old one: else nobody looks. */
-async function ifKeysRotate(context: Context, renew: (context: Context) => Promise<number>): Promise<void> {
-  if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await renew(context);
+/** With one encryption key nothing can be encrypted under an older one. */
+async function ifKeysRotate(context: Context, reencrypt: (context: Context) => Promise<number>): Promise<void> {
+  if (Object.keys(context.config.ENCRYPTION_KEYS).length > 1) await reencrypt(context);
 }
 
-/** One part that fails, or hangs, must not keep the others from running. */
-async function eachOf(parts: Record<string, () => Promise<unknown>>): Promise<void> {
-  const told = ([part]: [string, unknown]) => ({ part });
-  await sideBySide(Object.entries(parts), PARTS, told, ([, run]) => run());
+/** A part that fails or hangs keeps no other from running. */
+async function runEach(parts: Record<string, () => Promise<unknown>>): Promise<void> {
+  const factsOf = ([part]: [string, unknown]) => ({ part });
+  await runConcurrently(Object.entries(parts), PARTS, factsOf, ([, run]) => run());
 }
 
 /** A run may take fifteen minutes on the platform. */
-const PARTS = { lanes: 4, milliseconds: 4 * 60_000, failed: 'scheduled_part_failed' };
+const PARTS = { concurrency: 4, timeoutMs: 4 * 60_000, failureEvent: 'scheduled_part_failed' };

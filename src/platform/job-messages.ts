@@ -3,17 +3,17 @@ import { z } from 'zod';
 const upload = { companyId: z.string(), jobId: z.string() };
 
 /**
- * Everything that goes through the queue. Delivery is at least once and in no order, so each consumer finds out from its
- * own checkpoint what is left to do; a message only says where to look.
+ * Every message of the queues. Delivery is at least once and in no order, so that a consumer reads from its own checkpoint
+ * what is left to do.
  */
 export const jobMessage = z.discriminatedUnion('type', [
-  /** Read on in the files of an upload job and infer their schema. */
+  /** Continue to infer the schema of an upload job's files. */
   z.object({ type: z.literal('upload.analyse'), ...upload }),
-  /** Read on in the files of a confirmed upload job and load their rows. */
+  /** Continue to load the rows of a confirmed upload job. */
   z.object({ type: z.literal('upload.load'), ...upload }),
   /**
-   * Check again what the knowledge says about tables, given by ids and names; none means all. `after` pages, `tries` counts
-   * how often the database was out of reach.
+   * Check the domain knowledge about tables again, given by ids and names; none means all. `after` is the last resource of
+   * the page before; `tries` counts how often the company's database could not be reached.
    */
   z.object({
     type: z.literal('knowledge.recheck'),
@@ -22,22 +22,21 @@ export const jobMessage = z.discriminatedUnion('type', [
     after: z.string(),
     tries: z.int().optional(),
   }),
-  /** Ask the model on in a job of domain knowledge. */
+  /** Continue a job that generates domain knowledge. */
   z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),
 ]);
 
 export type JobMessage = z.output<typeof jobMessage>;
 
-/** A message as it stands in the queue: with the id of the request, or of the run, that it was sent for. */
+/** A message in the queue, with the id of the request or run that sent it. */
 export const queuedJob = z.intersection(jobMessage, z.object({ correlationId: z.string().optional() }));
 
-/** The producing end of the queues. */
 export interface JobQueue {
-  /** Hands a message to the queue; it is kept once this resolves. `delaySeconds` postpones its delivery. */
+  /** Sends a message; it is stored once this resolves. */
   send(message: JobMessage, delaySeconds?: number): Promise<void>;
 }
 
-/** The queues behind Cloudflare's bindings: what waits for a model has one of its own. `correlationId` goes along. */
+/** Messages that wait for a model have a queue of their own, so that they delay no others. */
 export function jobQueue(bindings: Record<'JOBS' | 'MODEL_JOBS', Queue>, correlationId: string): JobQueue {
   return {
     async send(message, delaySeconds) {

@@ -1,28 +1,28 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
-/** Base64url without padding, and with nothing in the bits that stand for no byte: a text for each sequence of bytes. */
+/** Canonical base64url: without padding, and with unused bits zero, so that each sequence of bytes has one spelling. */
 const SEGMENT = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
 
 /**
- * Refuses all spellings of a token but one. jose reads base64 as browsers do, past spaces, padding and stray bits, so that
- * many texts would pass as the same signed token.
+ * Accepts one spelling of a token only. jose ignores spaces, padding and unused bits of base64, so that many texts would be
+ * the same signed token.
  * @throws JOSEError
  */
-export function requireCompact(token: string): void {
+export function requireCanonicalJwt(token: string): void {
   const segments = token.split('.');
   if (segments.length !== 3 || !segments.every((segment) => SEGMENT.test(segment))) {
     throw new errors.JWTInvalid('not a compact JWT in base64url');
   }
 }
 
-/** The claims of a token whose signature and claims are as they should be. Every JWT is verified here. @throws JOSEError */
-export const verifyJwt = ((token: string, ...how: [never, never]) => {
-  requireCompact(token);
-  return jwtVerify(token, ...how);
+/** Verifies a JWT. Every JWT is verified by this function. @throws JOSEError */
+export const verifyJwt = ((token: string, ...rest: [never, never]) => {
+  requireCanonicalJwt(token);
+  return jwtVerify(token, ...rest);
 }) as typeof jwtVerify;
 
-/** What a token says of itself, before anything is verified. @throws JOSEError */
+/** The header and claims of a JWT, not verified. @throws JOSEError */
 export function readJwt<Claims>(token: string) {
-  requireCompact(token);
+  requireCanonicalJwt(token);
   return { header: decodeProtectedHeader(token), claims: decodeJwt<Claims>(token) };
 }

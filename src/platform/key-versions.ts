@@ -1,16 +1,17 @@
-/** Variables whose secrets have versions: maps from version to secret, and the list of JWT keys. */
+/** Variables that are maps from version to secret. */
 const MAPS = ['KEY_DERIVATION_SECRETS', 'EMBED_SECRETS', 'ENCRYPTION_KEYS'];
 const JWT_KEYS = 'JWT_PRIVATE_KEYS';
 
 /**
- * A secret that is set cannot be read again, so that a further version comes as a variable of its own:
- * `ENCRYPTION_KEYS_1795309380` holds the secret of that version, `JWT_PRIVATE_KEYS_1795309380` a JWK. With `NEXT_` before
- * the version it is only read, and nothing is made under it yet: all isolates must know a version before the first uses it.
+ * Gathers the versions of each secret. A secret of the platform cannot be read back and extended, so that each new version
+ * is a variable of its own: `ENCRYPTION_KEYS_1795309380` holds the secret of that version, `JWT_PRIVATE_KEYS_1795309380` a
+ * JWK. A version with `NEXT_` before it is only verified and decrypted with: all isolates must know a version before the
+ * first one uses it.
  *
  * @param env the Worker's environment
- * @returns the same with all versions gathered under the bare names; what is not JSON stays as it is, for whoever parses it
+ * @returns `env` with all versions under the bare names; what is not JSON stays as it is, for the parser to refuse
  */
-export function withVersions(env: object): Record<string, unknown> {
+export function gatherVersions(env: object): Record<string, unknown> {
   const gathered: Record<string, unknown> = { ...env };
   for (const name of MAPS) {
     const versions = versionsOf(env, name);
@@ -29,7 +30,7 @@ export function withVersions(env: object): Record<string, unknown> {
   return gathered;
 }
 
-/** The versions of a secret that have variables of their own, the newest first. */
+/** The versions that are variables of their own, the newest first. */
 function versionsOf(env: object, name: string): { version: string; isNext: boolean; value: string }[] {
   const found = Object.entries(env)
     .flatMap(([variable, value]) => {

@@ -1,8 +1,8 @@
 import { type Mailer, MailRefused, type Sender } from './mail.ts';
 
 /**
- * Codes of Cloudflare Email Sending that say the same however often one asks: about the mail, its receiver, or a sending
- * domain that is not onboarded. https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
+ * Codes of Cloudflare Email Sending for which a retry is pointless: the mail, its receiver, or the sending domain is wrong.
+ * https://developers.cloudflare.com/email-service/api/send-emails/workers-api/#error-codes
  */
 const PERMANENT = new Set([
   'E_VALIDATION_ERROR',

@@ -4,8 +4,8 @@ import { type Mail, type Mailer, MailRefused, type Sender } from './mail.ts';
 const TIMEOUT_MS = 10_000;
 const LARGEST_ANSWER = 64 * 1024;
 
-/** Statuses that say something of the moment and not of the mail: too slow, in use, too many. */
-const PASSING = new Set([408, 409, 425, 429]);
+/** Statuses after which a retry may help. */
+const TRANSIENT = new Set([408, 409, 425, 429]);
 
 /** How to reach a service that speaks Resend's API for sending. */
 export interface ResendSettings {
@@ -25,7 +25,7 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
         headers: {
           authorization: `Bearer ${apiKey}`,
           'content-type': 'application/json',
-          // Without one Resend refuses every request.
+          // Resend refuses requests without one.
           'user-agent': 'data-console',
         },
         body: JSON.stringify({ from, to: [to], subject, text, html }),
@@ -38,10 +38,10 @@ export function resendMailer({ baseUrl, apiKey, sender }: ResendSettings): Maile
   };
 }
 
-/** Names the error as Resend does (`{ name, message }`); its message may repeat the receiver's address and is left out. */
+/** Has the name of Resend's error (`{ name, message }`), but not its message, which may hold the receiver's address. */
 function refusal(status: number, body: Uint8Array | null): MailRefused {
   const code = `${status} ${nameIn(body) ?? 'unknown'}`;
-  const permanent = status >= 400 && status < 500 && !PASSING.has(status);
+  const permanent = status >= 400 && status < 500 && !TRANSIENT.has(status);
   return new MailRefused(`The mail service did not take the mail: ${code}.`, { code, permanent });
 }
 

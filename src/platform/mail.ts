@@ -1,4 +1,4 @@
-/** A mail as people get it: always both in plain text and in HTML. */
+/** Always both in plain text and in HTML. */
 export interface Mail {
   to: string;
   subject: string;
@@ -6,23 +6,21 @@ export interface Mail {
   html: string;
 }
 
-/** The one way mail leaves the system. */
 export interface Mailer {
-  /** @throws MailRefused when the service says why it does not take the mail; anything else when it says nothing */
+  /** @throws MailRefused when the service refuses the mail; any other error when it cannot be reached */
   send(mail: Mail): Promise<void>;
 }
 
-/** Who mails are from. */
 export interface Sender {
   name: string;
   email: string;
 }
 
-/** A mail service did not take a mail. */
+/** The mail service refuses a mail. */
 export class MailRefused extends Error {
-  /** As the service names it. */
+  /** The service's own. */
   readonly code: string;
-  /** It would not take the mail later either: somebody has to change something first. */
+  /** Whether a retry is pointless. */
   readonly permanent: boolean;
 
   constructor(message: string, { code, permanent, cause }: { code: string; permanent: boolean; cause?: unknown }) {
@@ -34,7 +32,7 @@ export class MailRefused extends Error {
 }
 
 /** @param from an address, or `Name <address>` */
-export function senderOf(from: string): Sender {
+export function parseSender(from: string): Sender {
   const named = /^(.*)<(.+)>$/.exec(from);
   return named ? { name: named[1]?.trim() ?? '', email: named[2] ?? '' } : { name: '', email: from };
 }

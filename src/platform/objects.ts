@@ -1,24 +1,24 @@
-/** What the platform says of a call that failed on its side. */
+/** What the platform tells about a call that failed on its side. */
 interface PlatformError {
   retryable?: boolean;
   overloaded?: boolean;
 }
 
 /**
- * Asks a Durable Object, and once more where the platform says that this helps: it was moved, or restarted. One that is
- * overloaded is left in peace. What is asked may happen twice, so it must bear that.
+ * Calls a Durable Object, and once more where the platform says that a retry helps: the object was moved or restarted. The
+ * call may run twice, so it must be idempotent.
  */
-export async function askObject<T extends Rpc.DurableObjectBranded | undefined, A>(
+export async function callObject<T extends Rpc.DurableObjectBranded | undefined, A>(
   namespace: DurableObjectNamespace<T>,
   name: string,
-  ask: (object: DurableObjectStub<T>) => Promise<A>,
+  call: (object: DurableObjectStub<T>) => Promise<A>,
 ): Promise<A> {
   try {
-    return await ask(namespace.getByName(name));
+    return await call(namespace.getByName(name));
   } catch (error) {
     const { retryable, overloaded } = Object(error) as PlatformError;
     if (retryable !== true || overloaded === true) throw error;
     // A stub that failed stays broken: this one is new.
-    return ask(namespace.getByName(name));
+    return call(namespace.getByName(name));
   }
 }

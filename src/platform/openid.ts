@@ -10,9 +10,9 @@ import { RecentlyUsed } from '../kernel/recently-used.ts';
 import { outboundFailed, outboundFetch, outboundRefused } from './outbound.ts';
 
 const FRESH_MS = 5 * 60 * 1000;
-const MOST_ISSUERS = 200;
+const MAX_ISSUERS = 200;
 
-const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MOST_ISSUERS);
+const discovered = new RecentlyUsed<string, { server: AuthorizationServer; readAt: number }>(MAX_ISSUERS);
 
 export const discoveryFailed = defineFailure('openid.discovery_failed', {
   kind: 'unavailable',
@@ -23,17 +23,17 @@ export const discoveryFailed = defineFailure('openid.discovery_failed', {
 /** What a route can answer that asks an OpenID Provider. */
 export const openIdFailures = [outboundRefused, outboundFailed, discoveryFailed] as const;
 
-/** How oauth4webapi is to reach a provider that a customer named. Not to be kept from one request to the next. */
-export const providerRequest = (allowPrivate: boolean) => ({
+/** How oauth4webapi calls a provider that a customer chose. Not to be shared between requests. */
+export const providerRequestOptions = (allowPrivate: boolean) => ({
   [customFetch]: outboundFetch(allowPrivate) as typeof fetch,
   [allowInsecureRequests]: allowPrivate,
-  // A signal of its own keeps the library from sharing one request's pending fetch with another, which Workers forbid.
+  // With a signal the library does not share a pending fetch between requests, which Workers forbid.
   signal: new AbortController().signal,
 });
 
 /**
- * What an OpenID Provider says of itself at `{issuer}/.well-known/openid-configuration`, remembered by the isolate for
- * five minutes. Its `issuer` is the expected one.
+ * An OpenID Provider's discovery document (`{issuer}/.well-known/openid-configuration`), whose `issuer` is verified. The
+ * isolate remembers it for five minutes.
  */
 export async function discover(issuer: string, allowPrivate: boolean): Promise<AuthorizationServer> {
   const key = `${allowPrivate} ${issuer}`;
@@ -46,7 +46,7 @@ export async function discover(issuer: string, allowPrivate: boolean): Promise<A
 
 async function readDiscovery(identifier: URL, allowPrivate: boolean): Promise<AuthorizationServer> {
   try {
-    const response = await discoveryRequest(identifier, { algorithm: 'oidc', ...providerRequest(allowPrivate) });
+    const response = await discoveryRequest(identifier, { algorithm: 'oidc', ...providerRequestOptions(allowPrivate) });
     return await processDiscoveryResponse(identifier, response);
   } catch (error) {
     if (error instanceof Failure) throw error;

@@ -19,9 +19,8 @@ export const outboundFailed = defineFailure('outbound.failed', {
 });
 
 /**
- * A fetch for addresses that customers name: it reaches public https hosts only, follows no redirect, and gives up on an
- * answer that is slow or large.
- * @param allowPrivate for development: plain http on this machine is good too
+ * A fetch for addresses that customers choose: only to public https hosts, without redirects, with limits of time and size.
+ * @param allowPrivate for development: also plain http to this machine
  * @returns a function like `fetch`, whose answer has been read whole
  */
 export function outboundFetch(allowPrivate: boolean) {

@@ -18,12 +18,12 @@ export const hashing = { cost: COST };
 const TAG_LENGTH = 32;
 const SALT_LENGTH = 16;
 
-/** Verified when there is no such user, so that both cases cost the same work. No password gives its all-zero tag. */
-const nobody = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
+/** Verified where there is no hash, so that it costs the same time. No password has its all-zero tag. */
+const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
 
 let loaded: Promise<computeHash> | undefined;
 
-/** Blocks the isolate for about a tenth of a second: Argon2id's 65 MiB live once per isolate, for one hash at a time. */
+/** Blocks the isolate for about a tenth of a second: its memory of 65 MiB serves one hash at a time. */
 async function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: number): Promise<Uint8Array> {
   loaded ??= setupWasm(instantiate(simd), instantiate(plain));
   const argon2id = await loaded;
@@ -42,20 +42,17 @@ export async function hashPassword(password: string): Promise<string> {
   return phc(cost, salt, await compute(password, salt, cost, TAG_LENGTH));
 }
 
-/**
- * Whether the password is the one that was hashed. Without a hash (nobody of that name, or nobody with a password) the
- * same work is done and the answer is false.
- */
+/** Whether the password is the one that was hashed. Without a hash the answer is false after the same time. */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const { cost, salt, tag } = parsePhc(hash ?? nobody());
-  // Nobody has a password of one character; the library takes its byte for a length, and refuses a control character.
+  const { cost, salt, tag } = parsePhc(hash ?? dummyHash());
+  // The library fails on some passwords of one character, which nobody has.
   const isPossible = password.length > 1;
   const computed = await compute(isPossible ? password : 'impossible', salt, cost, tag.length);
   return crypto.subtle.timingSafeEqual(computed, tag) && hash !== null && isPossible;
 }
 
-/** Whether a hash was made with other parameters than today's and should be made again at the next sign-in. */
-export function isOutdated(hash: string): boolean {
+/** Whether a hash has another cost than new ones, and is to be replaced at the next sign-in. */
+export function needsRehash(hash: string): boolean {
   const { memorySize, passes, parallelism } = hashing.cost;
   const { cost } = parsePhc(hash);
   return cost.memorySize !== memorySize || cost.passes !== passes || cost.parallelism !== parallelism;

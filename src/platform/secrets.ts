@@ -1,4 +1,4 @@
-/** SHA-256 of a text as lower-case hex: how one-time secrets and tokens are stored. */
+/** SHA-256 as lower-case hex: how long secrets and tokens are stored. */
 export async function sha256Hex(data: string | BufferSource): Promise<string> {
   const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
   return toHex(await crypto.subtle.digest('SHA-256', bytes));
@@ -13,7 +13,7 @@ export async function hmacSha256(secret: string, data: string): Promise<ArrayBuf
   return crypto.subtle.sign('HMAC', key, encoder.encode(data));
 }
 
-/** Compares two secrets in a time that tells nothing of where they differ, nor of their lengths. */
+/** Compares two secrets in a time that does not depend on where they differ, nor on their lengths. */
 export async function sameSecret(a: string, b: string): Promise<boolean> {
   const encoder = new TextEncoder();
   const [left, right] = await Promise.all([a, b].map((text) => crypto.subtle.digest('SHA-256', encoder.encode(text))));
@@ -21,21 +21,20 @@ export async function sameSecret(a: string, b: string): Promise<boolean> {
 }
 
 /**
- * The newest version of a map from version to secret, and its secret: what is new is made under it. A version that is not
- * to be used yet stands under its negative number.
+ * The newest version of a map from version to secret: new things are made under it. A version that must not be used yet has
+ * its number negated.
  */
 export function newestSecret(secrets: Record<string, string>): { version: number; secret: string } {
   const version = Math.max(...Object.keys(secrets).map(Number));
   return { version, secret: secrets[version] as string };
 }
 
-/** The secret of a version, in use or not to be used yet; undefined when it is not there. */
+/** The secret of a version, used already or not. */
 export const secretOf = (secrets: Record<string, string>, version: number | string): string | undefined =>
   [String(version), `-${version}`].flatMap((name) => (Object.hasOwn(secrets, name) ? secrets[name] : [])).at(0);
 
 export const toHex = (buffer: ArrayBuffer): string => new Uint8Array(buffer).toHex();
 
-/** The bytes of a text of hex digits. */
 export const fromHex = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.fromHex(text);
 
 export const toBase64Url = (buffer: ArrayBuffer): string =>

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { configOf } from '../../src/config.ts';
-import { type Mail, type Mailer, MailRefused, senderOf } from '../../src/platform/mail.ts';
+import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/platform/mail.ts';
 import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { resendMailer } from '../../src/platform/mail-resend.ts';
 import { call } from '../support/api.ts';
@@ -15,7 +15,7 @@ const FROM = 'Data Console <no-reply@console.test>';
 const KEY = 're_key_of_the_tests';
 const mail = (to: string): Mail => ({ to, subject: 'Subject', text: 'Text', html: '<p>Text</p>' });
 const resend = ({ baseUrl = inject('mailServiceUrl'), apiKey = KEY, from = FROM } = {}) =>
-  resendMailer({ baseUrl, apiKey, sender: senderOf(from) });
+  resendMailer({ baseUrl, apiKey, sender: parseSender(from) });
 
 async function taken(to: string): Promise<Taken[]> {
   const response = await fetch(`${inject('mailServiceUrl')}/taken`);
@@ -83,7 +83,7 @@ describe('a service that speaks Resend’s API', () => {
 
 describe('Cloudflare Email Sending', () => {
   const failing = (error: unknown) =>
-    cloudflareMailer({ send: () => Promise.reject(error) } as unknown as SendEmail, senderOf(FROM));
+    cloudflareMailer({ send: () => Promise.reject(error) } as unknown as SendEmail, parseSender(FROM));
   const coded = (code: string) => Object.assign(new Error('Refused.'), { code });
 
   it.each([

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PROJECT } from '../../operations/environments.ts';
 import { KEY_NAMES, KEY_VARIABLES, newKey, newVersion } from '../../operations/keys.ts';
 import { usesOf } from '../../operations/rotation/uses.ts';
-import { withVersions } from '../../src/platform/key-versions.ts';
+import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { aLocalState, type LocalState } from './local-state.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -63,7 +63,7 @@ describe.each(KEY_NAMES)('rotating %s', (key) => {
     expect(after).toMatchObject(before);
 
     const value = after[added as string] as string;
-    const gathered = JSON.parse(String(withVersions(after)[KEY_VARIABLES[key]]));
+    const gathered = JSON.parse(String(gatherVersions(after)[KEY_VARIABLES[key]]));
     if (key === 'jwt') expect([gathered.length, gathered[0]]).toEqual([2, JSON.parse(value)]);
     else expect([Object.keys(gathered).length, Object.values(gathered)[1]]).toEqual([2, value]);
     // The secret is shown nowhere but in the copy that was asked for, which nobody else may read.

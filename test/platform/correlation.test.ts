@@ -2,18 +2,18 @@ import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext
 import { afterEach, expect, it, vi } from 'vitest';
 import worker from '../../src/index.ts';
 import { jobQueue } from '../../src/platform/job-messages.ts';
-import { correlated, log } from '../../src/platform/log.ts';
+import { log, withCorrelationId } from '../../src/platform/log.ts';
 import { aCompany } from '../support/worlds.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
 it('stands on every line that something writes, and on those of what it started', async () => {
   const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const later = await correlated('one', async () => {
+  const later = await withCorrelationId('one', async () => {
     log('at_once');
     return { after: scheduler.wait(10).then(() => log('afterwards')) };
   });
-  await correlated('two', async () => log('meanwhile'));
+  await withCorrelationId('two', async () => log('meanwhile'));
   await later.after;
   log('outside');
   const lines = written.mock.calls.map(([line]) => JSON.parse(line as string));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decrypt, encrypt } from '../../src/platform/cipher.ts';
-import { withVersions } from '../../src/platform/key-versions.ts';
+import { gatherVersions } from '../../src/platform/key-versions.ts';
 import { newestSecret, secretOf } from '../../src/platform/secrets.ts';
 
-const keysOf = (env: object): Record<string, string> => JSON.parse(String(withVersions(env).ENCRYPTION_KEYS));
+const keysOf = (env: object): Record<string, string> => JSON.parse(String(gatherVersions(env).ENCRYPTION_KEYS));
 const kidsOf = (env: object): string[] =>
-  JSON.parse(String(withVersions(env).JWT_PRIVATE_KEYS)).map(({ kid }: { kid: string }) => kid);
+  JSON.parse(String(gatherVersions(env).JWT_PRIVATE_KEYS)).map(({ kid }: { kid: string }) => kid);
 
 const FIRST = 'the first secret, long enough to be one';
 const SECOND = 'the second secret, long enough to be one';
@@ -22,7 +22,7 @@ describe('versions that are variables of their own', () => {
 
   it('leave alone what is none of theirs, and what cannot be read', () => {
     const env = { ENCRYPTION_KEYS: 'not JSON', ENCRYPTION_KEYS_2: SECOND, EMBED_SECRETS_OLD: 'x', CONTROL_DB: {} };
-    expect(withVersions(env)).toEqual(env);
+    expect(gatherVersions(env)).toEqual(env);
   });
 
   it('are read, but used for nothing new, while they are next', async () => {

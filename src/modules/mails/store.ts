@@ -31,7 +31,8 @@ export const selectRequest = (db: ControlDb, id: string) =>
   db.select({ id: mailRequests.id }).from(mailRequests).where(eq(mailRequests.id, id));
 
 /** The condition that a request is stored, for other writes of its unit. */
-export const isStored = (id: string): SQL => sql`exists (select 1 from ${mailRequests} where ${mailRequests.id} = ${id})`;
+export const isStored = (id: string): SQL =>
+  sql`exists (select 1 from ${mailRequests} where ${mailRequests.id} = ${id})`;
 
 export const finishRequest = (db: ControlDb, id: string) =>
   db.update(mailRequests).set({ dueAt: null }).where(eq(mailRequests.id, id));

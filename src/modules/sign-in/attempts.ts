@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import type { FailureType } from '../../kernel/failure.ts';
 import { networkOf } from '../../kernel/networks.ts';
-import { askObject } from '../../platform/objects.ts';
+import { callObject } from '../../platform/objects.ts';
 import { tooManyAttempts, wrongCredentials, wrongSecondFactor } from './failures.ts';
 import { selectKnownNetwork } from './network-store.ts';
 
@@ -25,7 +25,7 @@ interface Guess {
 export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise<T>): Promise<T> {
   const { ATTEMPT_LIMITER } = ctx.bindings;
   const id = ctx.newId();
-  const begun = await askObject(
+  const begun = await callObject(
     ATTEMPT_LIMITER,
     guess.name,
     async (limiter) => await limiter.begin(id, guess.maxWrong, WINDOW_MS),
@@ -38,7 +38,7 @@ export async function attempt<T>(ctx: Context, guess: Guess, work: () => Promise
     wrong = guess.wrong.matches(error);
     throw error;
   } finally {
-    await askObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, wrong, WINDOW_MS));
+    await callObject(ATTEMPT_LIMITER, guess.name, async (limiter) => await limiter.settle(id, wrong, WINDOW_MS));
   }
 }
 

@@ -2,7 +2,7 @@ import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Authenticate, Context } from '../../context.ts';
-import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwords.ts';
+import { hashPassword, needsRehash, verifyPassword } from '../../platform/passwords.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { selectLiveSession } from '../sessions/queries.ts';
 import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
@@ -43,7 +43,7 @@ export async function logIn(
   return attemptPassword(ctx, attempt, async () => {
     const passed = await verifyPassword(input.password, user?.passwordHash ?? null);
     if (!passed || !user) throw wrongCredentials();
-    const upgrade = isOutdated(user.passwordHash as string)
+    const upgrade = needsRehash(user.passwordHash as string)
       ? [upgradePasswordHash(ctx.db, user, await hashPassword(input.password))]
       : [];
     return completeSignIn(ctx, user, upgrade);

@@ -17,8 +17,8 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi';
 import { addressProblem } from '../../kernel/public-address.ts';
-import { requireCompact } from '../../platform/jwt.ts';
-import { discover, providerRequest } from '../../platform/openid.ts';
+import { requireCanonicalJwt } from '../../platform/jwt.ts';
+import { discover, providerRequestOptions } from '../../platform/openid.ts';
 import { SignInRefusal } from './failures.ts';
 import type { Identity, Protocol } from './protocol.ts';
 
@@ -66,14 +66,14 @@ export function oidcProtocol(provider: {
         grantOf(server, client, answer, state),
         callbackUrl,
         codeVerifier,
-        providerRequest(allowPrivate),
+        providerRequestOptions(allowPrivate),
       );
       const tokens = await processAuthorizationCodeResponse(server, client, tokenAnswer, {
         expectedNonce: nonce,
         requireIdToken: true,
       });
-      requireCompact(tokens.id_token ?? '');
-      await validateApplicationLevelSignature(server, tokenAnswer, providerRequest(allowPrivate));
+      requireCanonicalJwt(tokens.id_token ?? '');
+      await validateApplicationLevelSignature(server, tokenAnswer, providerRequestOptions(allowPrivate));
       return identityOf(await claimsOf(server, client, tokens, allowPrivate));
     },
   };
@@ -111,7 +111,7 @@ async function claimsOf(
   const claims = getValidatedIdTokenClaims(tokens);
   if (!claims) throw new Error('The token endpoint answered no ID token.');
   if (claims.email !== undefined || !server.userinfo_endpoint) return claims;
-  const answer = await userInfoRequest(server, client, tokens.access_token, providerRequest(allowPrivate));
+  const answer = await userInfoRequest(server, client, tokens.access_token, providerRequestOptions(allowPrivate));
   return processUserInfoResponse(server, client, claims.sub, answer);
 }
 

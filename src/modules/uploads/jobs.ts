@@ -1,5 +1,5 @@
 import type { CompanyContext, Context } from '../../context.ts';
-import { sideBySide } from '../../platform/side-by-side.ts';
+import { runConcurrently } from '../../platform/concurrency.ts';
 import { claimDueDatabases, finishSweep } from '../managed-database/service.ts';
 import { sweepCompany } from './sweep.ts';
 
@@ -9,7 +9,7 @@ export { loadUpload } from './load.ts';
 /** One scheduled run sweeps so many companies; the others are still due in the next one. */
 const COMPANIES_PER_RUN = 50;
 /** Five at a time: a Worker has at most six connections open. */
-const SWEEPS = { lanes: 5, milliseconds: 20_000, failed: 'sweep_failed' };
+const SWEEPS = { concurrency: 5, timeoutMs: 20_000, failureEvent: 'sweep_failed' };
 
 /**
  * Sweeps the uploads of every company that is due, side by side. A company whose sweep fails stays due and holds up no
@@ -23,7 +23,7 @@ export async function sweepUploads(
   const due = await claimDueDatabases(ctx, COMPANIES_PER_RUN);
   const opened = new Map(due.map(({ companyId }) => [companyId, open(companyId)]));
   try {
-    await sideBySide(
+    await runConcurrently(
       due,
       SWEEPS,
       ({ companyId }) => ({ company_id: companyId }),

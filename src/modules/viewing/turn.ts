@@ -1,6 +1,6 @@
 import type { CompanyContext } from '../../context.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { askObject } from '../../platform/objects.ts';
+import { callObject } from '../../platform/objects.ts';
 import { tooManyViewers } from './failures.ts';
 
 /** How long who was sent away waits before asking once more: not all of them at the same moment. Milliseconds. */
@@ -15,14 +15,14 @@ export async function inTurn<T>(ctx: CompanyContext, work: () => Promise<T>): Pr
   const { companyId } = ctx.actor;
   const turn = { id: newSecretToken(), viewer: viewerOf(ctx) };
   // However often it is asked for, it is the same turn.
-  const enter = () => askObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(turn));
+  const enter = () => callObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(turn));
   if (!(await enter()) && !(await pause().then(enter))) {
     throw tooManyViewers();
   }
   try {
     return await work();
   } finally {
-    ctx.defer(askObject(VIEWER_GATE, companyId, async (gate) => await gate.leave(turn.id)));
+    ctx.defer(callObject(VIEWER_GATE, companyId, async (gate) => await gate.leave(turn.id)));
   }
 }
 

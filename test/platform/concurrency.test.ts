@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
-import { sideBySide } from '../../src/platform/side-by-side.ts';
+import { runConcurrently } from '../../src/platform/concurrency.ts';
 
-const LANES = { lanes: 2, milliseconds: 50, failed: 'part_failed' };
+const LIMITS = { concurrency: 2, timeoutMs: 50, failureEvent: 'part_failed' };
 const never = () => new Promise<never>(() => undefined);
 
 it('does all, so many at once, whatever fails or hangs on the way, and logs these', async () => {
@@ -9,9 +9,9 @@ it('does all, so many at once, whatever fails or hangs on the way, and logs thes
   let now = 0;
   let most = 0;
   const done: number[] = [];
-  await sideBySide(
+  await runConcurrently(
     [1, 2, 3, 4, 5],
-    LANES,
+    LIMITS,
     (one) => ({ part: String(one) }),
     async (one) => {
       now += 1;

@@ -1,0 +1,46 @@
+import { logError } from './log.ts';
+
+export interface ConcurrencyLimits {
+  /** Items worked on at once. */
+  concurrency: number;
+  /** For each item. */
+  timeoutMs: number;
+  /** The log's event for an item that failed or took too long. */
+  failureEvent: string;
+}
+
+/**
+ * Runs `work` for each item. One that fails or takes too long is logged, and keeps no other from running. Work that took too
+ * long is abandoned, not stopped: it must end by itself.
+ * @param factsOf what the log says of an item
+ */
+export async function runConcurrently<T>(
+  items: readonly T[],
+  { concurrency, timeoutMs, failureEvent }: ConcurrencyLimits,
+  factsOf: (item: T) => Record<string, string>,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const queue = [...items];
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+      try {
+        await withTimeout(timeoutMs, work(item));
+      } catch (error) {
+        logError(failureEvent, error, factsOf(item));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+}
+
+async function withTimeout(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done within ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
