@@ -20,7 +20,7 @@ const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
   },
 };
 
-/** A response for each status that a route can fail with, with its codes. */
+/** A response for each status that a route can fail with, with the codes it can carry. */
 export function failureResponses(surface: Surface, contract: Contract): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(
     (contract.fails ? [...impliedFailures(contract, surface.credential), ...contract.fails] : []).filter(
@@ -44,22 +44,32 @@ export function failureResponses(surface: Surface, contract: Contract): ZodOpenA
   };
 }
 
-const known = new Map<string, ZodOpenApiResponseObject>();
-
-/** The same object for the same failures, so that the description holds it once. */
 function failureResponse(surface: Surface, status: number, types: FailureType[]): ZodOpenApiResponseObject {
   const failures = [...new Map(types.map((type) => [type.reason, type])).values()].toSorted((a, b) =>
     a.reason < b.reason ? -1 : 1,
   );
-  const key = [surface.name, status, ...failures.map(({ reason }) => reason)].join(' ');
-  const response = known.get(key) ?? {
-    id: `${surface.name}-${status}-${known.size + 1}`,
-    description: failures.map((type) => lineOf(surface, type)).join('\n'),
+  const make = () => ({
+    description: [...new Set(failures.map((type) => lineOf(surface, type)))].join('\n'),
     content: { 'application/json': { schema: bodyOf(surface, failures) } },
-  };
-  known.set(key, response);
+  });
+  return failures.length > MOST_NAMED ? make() : shared(nameOf(surface, status, failures), make);
+}
+
+const responses = new Map<string, ZodOpenApiResponseObject>();
+
+/** An answer that many routes share: it stands once in the description, under its name. */
+function shared(id: string, make: () => ZodOpenApiResponseObject): ZodOpenApiResponseObject {
+  const response = responses.get(id) ?? { id, ...make() };
+  responses.set(id, response);
   return response;
 }
+
+/** More failures than these make no readable name; hardly two routes have the same ones. */
+const MOST_NAMED = 3;
+
+/** `console-404-group-not-found` */
+const nameOf = ({ name }: Surface, status: number, failures: FailureType[]): string =>
+  [name, status, ...failures.map(({ reason }) => reason.replaceAll(/[._]/g, '-'))].join('-');
 
 /** The body of an error with the codes it can hold. Where a failure has no code, the code may be absent. */
 function bodyOf({ errorBody, codeField, ...surface }: Surface, failures: FailureType[]) {
@@ -72,13 +82,11 @@ function bodyOf({ errorBody, codeField, ...surface }: Surface, failures: Failure
 
 function lineOf(surface: Surface, type: FailureType): string {
   const { code, message = type.message } = wordingOf(surface, type);
-  const text = message ?? type.reason;
-  return code === undefined ? `- ${text}` : `- \`${code}\`: ${text}`;
+  return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 
-function internalError(surface: Surface): ZodOpenApiResponseObject {
-  return {
+const internalError = (surface: Surface): ZodOpenApiResponseObject =>
+  shared(`${surface.name}-500`, () => ({
     description: 'Something went wrong on our side. The answer tells no more; `x-correlation-id` names it.',
     content: { 'application/json': { schema: surface.errorBody } },
-  };
-}
+  }));
