@@ -1,9 +1,9 @@
 // Made from /openapi.json by `npm run contract`; test/client holds it to be true.
 
 export interface Routes {
-  /** Found an organization with its owner and a first signing key */
+  /** Create an organization */
   "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
-  /** List what was asked of the organization, on every surface */
+  /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: string | number; "quantity"?: string | number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
   /** List accounts */
   "GET /accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
@@ -11,7 +11,7 @@ export interface Routes {
   "POST /accounts": { body: { "name": string; "is_default"?: boolean; "metadata"?: Record<string, unknown> }; answer: Account };
   /** Get an account */
   "GET /accounts/{id}": { params: { "id": string }; answer: Account };
-  /** Change an account */
+  /** Update an account */
   "PATCH /accounts/{id}": { params: { "id": string }; body: { "name"?: string; "metadata"?: Record<string, unknown>; "is_active"?: boolean; "is_default"?: true }; answer: Account };
   /** Delete an account */
   "DELETE /accounts/{id}": { params: { "id": string }; answer: undefined };
@@ -21,15 +21,15 @@ export interface Routes {
   "POST /admin/restore/account/{id}": { params: { "id": string }; answer: Account };
   /** List service accounts */
   "GET /service-accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "last_used_at" | "-created_at" | "-updated_at" | "-name" | "-last_used_at"; "account_id"?: string | number; "include_inactive"?: "true" | "false"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<ServiceAccount> } };
-  /** Create a service account in an account */
+  /** Create a service account */
   "POST /service-accounts": { body: { "name": string; "description"?: string; "account_id": string; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
   /** Get a service account */
   "GET /service-accounts/{id}": { params: { "id": string }; answer: ServiceAccount };
-  /** Change a service account */
+  /** Update a service account */
   "PATCH /service-accounts/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: ServiceAccount };
   /** Delete a service account */
   "DELETE /service-accounts/{id}": { params: { "id": string }; answer: undefined };
-  /** Issue an API key */
+  /** Create an API key */
   "POST /service-accounts/{id}/keys": { params: { "id": string }; body: { "description"?: string; "expires_at"?: string }; answer: IssuedApiKey };
   /** List the API keys of a service account */
   "GET /service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "last_used_at" | "-created_at" | "-updated_at" | "-last_used_at" }; answer: { "total": number; "page": number; "results": Array<ApiKey> } };
@@ -45,9 +45,9 @@ export interface Routes {
   "PATCH /groups/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string }; answer: OrganizationGroup };
   /** Delete a group */
   "DELETE /groups/{id}": { params: { "id": string }; answer: undefined };
-  /** Put a user or service account into a group, within an account */
+  /** Add a binding to a group */
   "POST /groups/{id}/bindings": { params: { "id": string }; body: { "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string }; answer: GroupBinding };
-  /** List the bindings of a group */
+  /** List a group's bindings */
   "GET /groups/{id}/bindings": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "-created_at"; "account_id"?: string | number }; answer: { "total": number; "page": number; "results": Array<GroupBinding> } };
   /** Remove a binding from a group */
   "DELETE /groups/{id}/bindings/{binding_id}": { params: { "id": string; "binding_id": string }; answer: undefined };
@@ -57,11 +57,11 @@ export interface Routes {
   "DELETE /groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
   /** List users */
   "GET /users": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "email" | "last_login_at" | "-created_at" | "-updated_at" | "-email" | "-last_login_at"; "account_id"?: string | number; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationUser> } };
-  /** Create a user who can sign in at once */
+  /** Create a user */
   "POST /users": { body: { "email": string; "password": string; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Get a user */
   "GET /users/{id}": { params: { "id": string }; answer: OrganizationUser };
-  /** Change a user */
+  /** Update a user */
   "PATCH /users/{id}": { params: { "id": string }; body: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Delete a user */
   "DELETE /users/{id}": { params: { "id": string }; answer: undefined };
@@ -109,9 +109,9 @@ export interface Routes {
   "POST /v1/auth/password": { body: { "current_password": string; "new_password": string }; answer: { "success": true } };
   /** End a user's sessions */
   "DELETE /v1/users/{id}/sessions": { params: { "id": string }; answer: undefined };
-  /** How people sign in to the company, and its language */
+  /** Get the company's settings */
   "GET /v1/company/settings": { answer: CompanySettings };
-  /** Change the settings that are sent */
+  /** Update the company's settings */
   "PUT /v1/company/settings": { body: { "require_2fa"?: boolean; "sso_only"?: boolean; "locale"?: "en" | "pt-BR" | "es" }; answer: CompanySettings };
   /** Begin a sign-in with the company's identity provider */
   "GET /v1/auth/sso/{company_slug}/start": { params: { "company_slug": string }; query: { "redirect_uri": string | number }; answer: { "url": string; "exchange_secret": string } };
@@ -137,9 +137,9 @@ export interface Routes {
   "PUT /v1/auth/social/config": { body: SocialConfiguration; answer: SocialConfigurationOutput };
   /** Delete a user's pinned identity */
   "DELETE /v1/users/{id}/identities": { params: { "id": string }; answer: undefined };
-  /** Invite an email, by mail */
+  /** Invite a user */
   "POST /v1/users/invite": { body: { "email": string; "team_ids"?: Array<string>; "group_ids"?: Array<string> }; answer: InvitedUser };
-  /** Join a company with the token of an invitation */
+  /** Accept an invitation */
   "POST /v1/users/accept-invitation": { body: { "token": string; "password": string; "name"?: string }; answer: { "success": true; "user": { "_id": string; "email": string; "status": "invited" | "active" | "inactive" } } };
   /** Request a link by mail to reset a password */
   "POST /v1/users/reset-password/request": { body: { "email": string; "company_slug"?: string }; answer: { "success": true; "message": string } };
@@ -169,67 +169,67 @@ export interface Routes {
   "DELETE /v1/dashboards/{id}": { params: { "id": string }; answer: undefined };
   /** Execute a dashboard */
   "POST /v1/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
-  /** List users, the newest first */
+  /** List users */
   "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
   "GET /v1/users/{id}": { params: { "id": string }; answer: User };
-  /** Let a deactivated user in again */
+  /** Activate a user */
   "POST /v1/users/{id}/activate": { params: { "id": string }; answer: UserStatus };
-  /** Keep a user from signing in, and end their sessions */
+  /** Deactivate a user */
   "POST /v1/users/{id}/deactivate": { params: { "id": string }; answer: UserStatus };
-  /** Put a user into more groups */
+  /** Add a user to groups */
   "POST /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
-  /** Put a user into these groups and no others */
+  /** Replace a user's groups */
   "PUT /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
-  /** Take a user out of groups, in every account */
+  /** Remove a user from groups */
   "DELETE /v1/users/{id}/groups": { params: { "id": string }; body: { "group_ids": Array<string> }; answer: User };
-  /** List groups, the newest first */
+  /** List groups */
   "GET /v1/groups": { query?: { "page"?: string | number; "per_page"?: string | number; "include_global"?: "true" | "false" }; answer: { "total": number; "quantity": number; "records": Array<Group> } };
   /** Create a group */
   "POST /v1/groups": { body: { "name": string; "slug": string; "description": string; "roles"?: Array<{ "name": string; "target": string; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }>; "permissionIds"?: Array<string> }; answer: Group };
   /** Get a group */
   "GET /v1/groups/{id}": { params: { "id": string }; answer: Group };
-  /** Change what is sent of a group */
+  /** Update a group */
   "PUT /v1/groups/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string }; answer: Group };
   /** Delete a group */
   "DELETE /v1/groups/{id}": { params: { "id": string }; answer: undefined };
-  /** List more legacy permissions on a group */
+  /** Add permissions to a group */
   "POST /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
-  /** List these legacy permissions on a group and no others */
+  /** Replace a group's permissions */
   "PUT /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
-  /** Take legacy permissions from a group */
+  /** Remove permissions from a group */
   "DELETE /v1/groups/{id}/permissions": { params: { "id": string }; body: { "permissionIds": Array<string> }; answer: Group };
   /** Attach a policy to a group */
   "POST /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
   /** Detach a policy from a group */
   "DELETE /v1/groups/{id}/policies/{policy_id}": { params: { "id": string; "policy_id": string }; answer: undefined };
-  /** List the legacy permissions */
+  /** List permissions */
   "GET /v1/permissions": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Permission> } };
-  /** Make a legacy permission */
+  /** Create a permission */
   "POST /v1/permissions": { body: { "name": string; "description": string; "target": PermissionTarget; "actions": Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
-  /** Get a legacy permission */
+  /** Get a permission */
   "GET /v1/permissions/{id}": { params: { "id": string }; answer: Permission };
-  /** Change what is sent of a legacy permission */
+  /** Update a permission */
   "PUT /v1/permissions/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "target"?: PermissionTarget; "actions"?: Array<"read" | "create" | "update" | "delete" | "*"> }; answer: Permission };
-  /** Delete a legacy permission */
+  /** Delete a permission */
   "DELETE /v1/permissions/{id}": { params: { "id": string }; answer: undefined };
-  /** List the managed policies and then the company’s own */
+  /** List policies */
   "GET /v1/policies": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<Policy> } };
-  /** Make a policy */
+  /** Create a policy */
   "POST /v1/policies": { body: { "name": string; "description"?: string; "document": PolicyDocument }; answer: Policy };
-  /** Every action there is, by service */
+  /** List actions */
   "GET /v1/policies/actions": { answer: { "services": Record<string, Array<string>>; "all": Array<string> } };
   /** Get a policy */
   "GET /v1/policies/{id}": { params: { "id": string }; answer: Policy };
-  /** Change what is sent of a policy of the company’s own */
+  /** Update a policy */
   "PUT /v1/policies/{id}": { params: { "id": string }; body: { "name"?: string; "description"?: string; "document"?: PolicyDocument }; answer: Policy };
-  /** Delete a policy of the company’s own that no group uses */
+  /** Delete a policy */
   "DELETE /v1/policies/{id}": { params: { "id": string }; answer: undefined };
-  /** Copy any policy, managed ones included, into a new one of the company’s own */
+  /** Clone a policy */
   "POST /v1/policies/{id}/clone": { params: { "id": string }; body: { "name": string; "description"?: string }; answer: Policy };
-  /** Tell what a user or service account may do, and why */
+  /** Simulate a principal's access */
   "POST /v1/policies/simulate": { body: { "principal": { "type": "user" | "service_account"; "id": string }; "checks": Array<{ "action": "accounts:ListAccounts" | "accounts:GetAccount" | "accounts:CreateAccount" | "accounts:UpdateAccount" | "accounts:DeleteAccount" | "service-accounts:ListServiceAccounts" | "service-accounts:GetServiceAccount" | "service-accounts:ListKeys" | "service-accounts:CreateServiceAccount" | "service-accounts:UpdateServiceAccount" | "service-accounts:IssueKey" | "service-accounts:RevokeKey" | "service-accounts:DeleteServiceAccount" | "users:list" | "users:get" | "users:list_integration_users" | "users:ListUsers" | "users:GetUser" | "users:create_integration_user" | "users:CreateUser" | "users:invite" | "users:update" | "users:activate" | "users:deactivate" | "users:assign_groups" | "users:remove_groups" | "users:UpdateUser" | "users:delete_integration_user" | "users:DeleteUser" | "groups:list" | "groups:get" | "groups:ListGroups" | "groups:GetGroup" | "groups:create" | "groups:CreateGroup" | "groups:update" | "groups:attach_policy" | "groups:detach_policy" | "groups:UpdateGroup" | "groups:AddMember" | "groups:RemoveMember" | "groups:AttachPolicy" | "groups:DetachPolicy" | "groups:delete" | "groups:DeleteGroup" | "permissions:list" | "permissions:get" | "permissions:create" | "permissions:update" | "permissions:delete" | "policies:list" | "policies:get" | "policies:create" | "policies:update" | "policies:delete" | "company:get" | "company:update" | "company:update_sso" | "api_keys:list" | "api_keys:get" | "api_keys:create" | "api_keys:delete" | "connections:list" | "connections:get" | "connections:create" | "connections:update" | "connections:delete" | "vpn_profiles:list" | "vpn_profiles:get" | "vpn_profiles:create" | "vpn_profiles:update" | "vpn_profiles:delete" | "metadata:read" | "managed-tables:list" | "managed-tables:data-read" | "managed-tables:create" | "managed-tables:update" | "managed-tables:data-write" | "managed-tables:delete" | "managed-tables:upload" | "visualizations:list" | "visualizations:get" | "visualizations:create" | "visualizations:update" | "visualizations:delete" | "visualizations:execute" | "visualizations:schedule" | "visualizations:share" | "dashboards:list" | "dashboards:get" | "dashboards:create" | "dashboards:update" | "dashboards:delete" | "dashboards:schedule" | "dashboards:share" | "analysis-folders:list" | "analysis-folders:get" | "analysis-folders:create" | "analysis-folders:update" | "analysis-folders:delete" | "share_tags:list" | "share_tags:get" | "share_tags:create" | "share_tags:update" | "share_tags:delete" | "viz_api_endpoints:list" | "viz_api_endpoints:get" | "viz_api_endpoints:create" | "viz_api_endpoints:update" | "viz_api_endpoints:delete" | "data_api:get_job" | "data_api:execute" | "concepts:list" | "concepts:get" | "concepts:create" | "concepts:update" | "concepts:delete" | "semantic:list" | "semantic:create" | "semantic:update" | "semantic:delete" | "ontology:list" | "ontology:create" | "ontology:update" | "ontology:delete" | "knowledge_reviews:list" | "knowledge_reviews:generate" | "knowledge_reviews:review"; "resource": string }> }; answer: { "results": Array<{ "action": string; "resource": string; "allowed": boolean; "decided_by": { "kind": "owner" | "deny" | "allow" | "legacy" | "none"; "policy_id": string | null; "sid": string | null; "group_id": string | null } }> } };
-  /** What the caller may do */
+  /** Get the caller's permissions */
   "GET /v1/auth/permissions": { answer: { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> } };
   /** Provision the managed database */
   "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null } };

@@ -24,11 +24,13 @@ export const auditEndpoints = [
       method: 'get',
       path: '/admin/audit-events',
       access: 'administrator',
-      summary: 'List what was asked of the organization, on every surface',
+      operationId: 'listAuditEvents',
+      summary: 'List audit events',
       description:
-        'One record for each request of a known caller, the newest first. Records can be read a few seconds after the request.',
+        'One record for each request of a known caller, on every surface, the newest first. Records can be read a few seconds after the request.',
       query: auditQuery,
       returns: ok(listOf(auditEventView)),
+      fails: [],
     },
     async ({ ctx, query: { page, quantity, correlation_id, principal_id, ...rest } }) =>
       list(

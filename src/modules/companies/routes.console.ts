@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { administratorsOnly } from '../../access/failures.ts';
 import { LOCALES } from '../../db/schema/companies.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { companyNotFound } from './failures.ts';
 import { changeSettings, getSettings, type Settings } from './settings.ts';
 
 const settings = z
@@ -30,8 +32,11 @@ export const companySettingsEndpoints = [
       method: 'get',
       path: '/v1/company/settings',
       access: 'company:get',
-      summary: 'How people sign in to the company, and its language',
+      operationId: 'getCompanySettings',
+      summary: "Get the company's settings",
+      description: 'How people sign in, and the language of mails and pages.',
       returns: ok(settings),
+      fails: [companyNotFound],
     },
     async ({ ctx }) => viewSettings(await getSettings(ctx)),
   ),
@@ -40,10 +45,12 @@ export const companySettingsEndpoints = [
       method: 'put',
       path: '/v1/company/settings',
       access: 'company:update',
-      summary: 'Change the settings that are sent',
-      description: '403 for anybody but administrators and the owner who sends `require_2fa` or `sso_only`.',
+      operationId: 'updateCompanySettings',
+      summary: "Update the company's settings",
+      description: 'Changes what is sent. `require_2fa` and `sso_only` are for administrators.',
       body: settingsInput,
       returns: ok(settings),
+      fails: [administratorsOnly, companyNotFound],
     },
     async ({ ctx, body }) => viewSettings(await changeSettings(ctx, body)),
   ),

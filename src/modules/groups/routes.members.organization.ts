@@ -1,8 +1,14 @@
 import { z } from 'zod';
+import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
+import { accountNotFound } from '../accounts/failures.ts';
+import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
+import { serviceAccountNotFound } from '../service-accounts/failures.ts';
+import { userNotFound } from '../users/failures.ts';
 import { attachPolicyToGroup, detachPolicyFromGroup } from './attachments.ts';
+import { bindingExists, bindingNotFound, groupNotFound, policyNotAttached } from './failures.ts';
 import { addMember, listMembers, removeMember } from './members.ts';
 import { groupBindingView, viewGroupBinding } from './views.ts';
 
@@ -24,12 +30,22 @@ export const groupMemberEndpoints = [
       method: 'post',
       path: '/groups/{id}/bindings',
       access: 'groups:AddMember',
-      summary: 'Put a user or service account into a group, within an account',
+      operationId: 'addGroupBinding',
+      summary: 'Add a binding to a group',
       description:
-        'A service account is bound within its own account. 403 when the group may do more than the caller; 409 when the principal is bound so already.',
+        'A binding makes a user or a service account a member, within an account; a service account within its own one. The group may not allow more than the caller may.',
       body: bindingInput,
       attaches: 'principalId',
       returns: created(groupBindingView),
+      fails: [
+        groupNotFound,
+        userNotFound,
+        serviceAccountNotFound,
+        accountNotFound,
+        bindingExists,
+        policyLimitExceeded,
+        grantExceeds,
+      ],
     },
     async ({ ctx, params, body }) => viewGroupBinding(await addMember(ctx, params.id, body)),
   ),
@@ -38,9 +54,11 @@ export const groupMemberEndpoints = [
       method: 'get',
       path: '/groups/{id}/bindings',
       access: 'groups:GetGroup',
-      summary: 'List the bindings of a group',
+      operationId: 'listGroupBindings',
+      summary: "List a group's bindings",
       query: bindingListQuery,
       returns: ok(listOf(groupBindingView)),
+      fails: [groupNotFound],
     },
     async ({ ctx, params, query }) =>
       list(await listMembers(ctx, params.id, query.account_id, pageRequest(query)), viewGroupBinding),
@@ -50,9 +68,11 @@ export const groupMemberEndpoints = [
       method: 'delete',
       path: '/groups/{id}/bindings/{binding_id}',
       access: 'groups:RemoveMember',
+      operationId: 'removeGroupBinding',
       summary: 'Remove a binding from a group',
-      description: '403 when the group denies what the caller may not do: the member would gain that.',
+      description: 'The group may not deny what the caller may not do: the member would gain that.',
       returns: noContent,
+      fails: [groupNotFound, bindingNotFound, grantExceeds],
     },
     ({ ctx, params }) => removeMember(ctx, params.id, params.binding_id),
   ),
@@ -61,9 +81,11 @@ export const groupMemberEndpoints = [
       method: 'post',
       path: '/groups/{id}/policies/{policy_id}',
       access: 'groups:AttachPolicy',
+      operationId: 'attachOrganizationGroupPolicy',
       summary: 'Attach a policy to a group',
-      description: 'Attaching twice changes nothing. 403 when the policy allows more than the caller may.',
+      description: 'Attaching it twice changes nothing. The policy may not allow more than the caller may.',
       returns: noContent,
+      fails: [groupNotFound, policyNotFound, policyLimitExceeded, grantExceeds],
     },
     ({ ctx, params }) => attachPolicyToGroup(ctx, params.id, params.policy_id),
   ),
@@ -72,9 +94,11 @@ export const groupMemberEndpoints = [
       method: 'delete',
       path: '/groups/{id}/policies/{policy_id}',
       access: 'groups:DetachPolicy',
+      operationId: 'detachOrganizationGroupPolicy',
       summary: 'Detach a policy from a group',
-      description: '403 when the policy denies what the caller may not do: the members would gain that.',
+      description: 'The policy may not deny what the caller may not do: the members would gain that.',
       returns: noContent,
+      fails: [groupNotFound, policyNotAttached, grantExceeds],
     },
     ({ ctx, params }) => detachPolicyFromGroup(ctx, params.id, params.policy_id),
   ),

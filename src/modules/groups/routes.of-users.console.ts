@@ -1,8 +1,13 @@
 import { z } from 'zod';
+import { grantExceeds } from '../../access/failures.ts';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { idsInput } from '../../kernel/fields.ts';
+import { policyLimitExceeded } from '../policies/failures.ts';
+import { userNotFound } from '../users/failures.ts';
 import { consoleUserView, viewConsoleUser } from '../users/views.ts';
+import { groupNotFound } from './failures.ts';
 import { addUserToGroups, removeUserFromGroups, replaceUserGroups } from './service.ts';
 
 const someGroups = z.object({ group_ids: idsInput(1) });
@@ -15,11 +20,13 @@ export const userGroupEndpoints = [
       method: 'post',
       path: '/v1/users/{id}/groups',
       access: 'users:assign_groups',
-      summary: 'Put a user into more groups',
-      description: 'Within the default account. 403 when a group may do more than the caller.',
+      operationId: 'addUserToGroups',
+      summary: 'Add a user to groups',
+      description: 'Within the default account. The groups may not allow more than the caller may.',
       body: someGroups,
       attaches: 'group_ids',
       returns: ok(consoleUserView),
+      fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
     },
     async ({ ctx, params, body }) => viewConsoleUser(await addUserToGroups(ctx, params.id, body.group_ids)),
   ),
@@ -28,12 +35,14 @@ export const userGroupEndpoints = [
       method: 'put',
       path: '/v1/users/{id}/groups',
       access: 'users:assign_groups',
-      summary: 'Put a user into these groups and no others',
+      operationId: 'replaceUserGroups',
+      summary: "Replace a user's groups",
       description:
-        '403 when a new group may do more than the caller, or one that is left denies what the caller may not do.',
+        'New groups may not allow more than the caller may, and groups that are left may not deny what the caller may not do.',
       body: anyGroups,
       attaches: 'group_ids',
       returns: ok(consoleUserView),
+      fails: [userNotFound, groupNotFound, policyLimitExceeded, grantExceeds, concurrentChange],
     },
     async ({ ctx, params, body }) => viewConsoleUser(await replaceUserGroups(ctx, params.id, body.group_ids)),
   ),
@@ -42,11 +51,13 @@ export const userGroupEndpoints = [
       method: 'delete',
       path: '/v1/users/{id}/groups',
       access: 'users:remove_groups',
-      summary: 'Take a user out of groups, in every account',
-      description: '403 when a group denies what the caller may not do: the user would gain that.',
+      operationId: 'removeUserFromGroups',
+      summary: 'Remove a user from groups',
+      description: 'In every account. The groups may not deny what the caller may not do: the user would gain that.',
       body: anyGroups,
       attaches: 'group_ids',
       returns: ok(consoleUserView),
+      fails: [userNotFound, groupNotFound, grantExceeds, concurrentChange],
     },
     async ({ ctx, params, body }) => viewConsoleUser(await removeUserFromGroups(ctx, params.id, body.group_ids)),
   ),

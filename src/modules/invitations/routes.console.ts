@@ -1,10 +1,15 @@
 import { z } from 'zod';
+import { grantExceeds } from '../../access/failures.ts';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { displayName, email, idsInput, isoTimestamp } from '../../kernel/fields.ts';
+import { groupNotFound } from '../groups/failures.ts';
+import { policyLimitExceeded } from '../policies/failures.ts';
+import { emailTaken } from '../users/failures.ts';
 import { newPassword } from '../users/fields.ts';
 import { statusOf } from '../users/service.ts';
 import { invitedUserView, viewConsoleUser } from '../users/views.ts';
+import { invalidInvitation } from './failures.ts';
 import { inviteUser } from './invite.ts';
 import { acceptInvitation } from './service.ts';
 
@@ -22,14 +27,15 @@ export const invitationEndpoints = [
       method: 'post',
       path: '/v1/users/invite',
       access: 'users:invite',
-      summary: 'Invite an email, by mail',
+      operationId: 'inviteUser',
+      summary: 'Invite a user',
       description:
-        'The link works for seven days. Inviting somebody who has not accepted yet renews it: the earlier link stops working, the groups come on top. ' +
-        '400 USER_EMAIL_DUPLICATE for anybody else of the company; 403 when a group may do more than the caller.',
+        'The mailed link works for seven days. Inviting somebody again who has not accepted yet renews it: the earlier link stops working, and the groups are added. The groups may not allow more than the caller may.',
       body: invitation,
       attaches: 'groupIds',
       madeUnder: '/v1/users',
       returns: created(invitedUserView),
+      fails: [emailTaken, groupNotFound, policyLimitExceeded, grantExceeds],
     },
     async ({ ctx, body }) => {
       const invited = await inviteUser(ctx, body);
@@ -42,8 +48,10 @@ export const invitationEndpoints = [
       path: '/v1/users/accept-invitation',
       recordedAs: 'auth:accept-invitation',
       access: 'public',
-      summary: 'Join a company with the token of an invitation',
-      description: 'The token works once, for seven days.',
+      operationId: 'acceptInvitation',
+      summary: 'Accept an invitation',
+      description:
+        'Sets the password of the invited user, who can sign in from then on. The token works once, for seven days.',
       body: z.object({
         token: z.string().min(1),
         password: newPassword(12),
@@ -55,6 +63,7 @@ export const invitationEndpoints = [
           user: z.object({ _id: z.string(), email: z.string(), status: z.enum(['invited', 'active', 'inactive']) }),
         }),
       ),
+      fails: [invalidInvitation],
     },
     async ({ ctx, body }) => {
       const user = await acceptInvitation(ctx, body);

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { grantExceeds } from '../../access/failures.ts';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
@@ -6,6 +8,7 @@ import { ALL_SERVICES, type Service } from '../../kernel/actions.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
+import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {
   changePermission,
   createPermission,
@@ -75,10 +78,13 @@ export const permissionEndpoints = [
       method: 'get',
       path: '/v1/permissions',
       access: 'permissions:list',
-      summary: 'List the legacy permissions',
+      operationId: 'listPermissions',
+      summary: 'List permissions',
+      description: 'The permissions of the older model, which groups hold beside policies. The newest come first.',
       // Document 2 shows no query here: who sends none gets as many as there can be on a page.
       query: pageQuery('per_page', { standard: 100, maximum: 100 }),
       returns: ok(listOf(permissionView)),
+      fails: [],
     },
     async ({ ctx, query }) =>
       list(await listPermissions(ctx, { page: query.page, perPage: query.per_page }), viewPermission),
@@ -88,8 +94,10 @@ export const permissionEndpoints = [
       method: 'get',
       path: '/v1/permissions/{id}',
       access: 'permissions:get',
-      summary: 'Get a legacy permission',
+      operationId: 'getPermission',
+      summary: 'Get a permission',
       returns: ok(permissionView),
+      fails: [permissionNotFound],
     },
     async ({ ctx, params }) => viewPermission(await getPermission(ctx, params.id)),
   ),
@@ -98,10 +106,12 @@ export const permissionEndpoints = [
       method: 'post',
       path: '/v1/permissions',
       access: 'permissions:create',
-      summary: 'Make a legacy permission',
-      description: '403 when it allows more than the caller may, or is for another company or all of them.',
+      operationId: 'createPermission',
+      summary: 'Create a permission',
+      description: 'It is for the own company, and may not allow more than the caller may.',
       body: permissionInput,
       returns: created(permissionView),
+      fails: [foreignPermissionTarget, grantExceeds],
     },
     async ({ ctx, body }) => viewPermission(await createPermission(ctx, body)),
   ),
@@ -110,10 +120,13 @@ export const permissionEndpoints = [
       method: 'put',
       path: '/v1/permissions/{id}',
       access: 'permissions:update',
-      summary: 'Change what is sent of a legacy permission',
-      description: '403 when it would allow more than before, and more than the caller may.',
+      operationId: 'updatePermission',
+      summary: 'Update a permission',
+      description:
+        'Changes what is sent, in every group that holds it. What it allows anew may not be more than the caller may.',
       body: permissionInput.partial(),
       returns: ok(permissionView),
+      fails: [permissionNotFound, foreignPermissionTarget, grantExceeds, concurrentChange],
     },
     async ({ ctx, params, body }) => viewPermission(await changePermission(ctx, params.id, body)),
   ),
@@ -122,9 +135,11 @@ export const permissionEndpoints = [
       method: 'delete',
       path: '/v1/permissions/{id}',
       access: 'permissions:delete',
-      summary: 'Delete a legacy permission',
-      description: 'It is taken from every group that lists it.',
+      operationId: 'deletePermission',
+      summary: 'Delete a permission',
+      description: 'It is removed from every group that holds it.',
       returns: noContent,
+      fails: [permissionNotFound],
     },
     ({ ctx, params }) => deletePermission(ctx, params.id),
   ),

@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { unknownRoute } from '../../access/failures.ts';
 import { created } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
 import { displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
 import { accountView, viewAccount } from '../accounts/views.ts';
+import { companySlugTaken } from '../companies/failures.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
+import { wrongOperatorToken } from './failures.ts';
 import { foundCompany } from './service.ts';
 
 const foundingInput = z.object({
@@ -40,9 +43,13 @@ export const companyEndpoints = [
       method: 'post',
       path: '/admin/organizations',
       access: 'operator',
-      summary: 'Found an organization with its owner and a first signing key',
+      operationId: 'createOrganization',
+      summary: 'Create an organization',
+      description:
+        "With its owner, a default account, and a service account with a first API key. Without an operator's token in the configuration there is no such route.",
       body: foundingInput,
       returns: created(foundedView),
+      fails: [unknownRoute, wrongOperatorToken, companySlugTaken],
     },
     async ({ ctx, body }) => viewFounded(await foundCompany(ctx, body)),
   ),

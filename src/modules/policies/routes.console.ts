@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { grantExceeds } from '../../access/failures.ts';
+import { concurrentChange } from '../../db/concurrent-change.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { type Action, ALL_ACTIONS, catalogue } from '../../kernel/actions.ts';
 import { description } from '../../kernel/fields.ts';
 import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
+import { serviceAccountNotFound } from '../service-accounts/failures.ts';
+import { userNotFound } from '../users/failures.ts';
 import {
   changePolicy,
   clonePolicy,
@@ -16,6 +20,7 @@ import {
   locatePolicy,
 } from './administration.ts';
 import { explainOwnAccess, simulate } from './explanation.ts';
+import { policyInUse, policyLimitExceeded, policyNameTaken, policyNotFound, policyNotModifiable } from './failures.ts';
 import { policyDocumentInput, policyView, reachingPolicyView, viewPolicy, viewReachingPolicy } from './views.ts';
 
 /** It becomes part of an ARN, where `*` would read as a pattern. */
@@ -67,9 +72,12 @@ export const policyEndpoints = [
       method: 'get',
       path: '/v1/policies',
       access: 'policies:list',
-      summary: 'List the managed policies and then the company’s own',
+      operationId: 'listPolicies',
+      summary: 'List policies',
+      description: 'The managed ones come first, then the company’s own, oldest first.',
       query: pageQuery('per_page'),
       returns: ok(listOf(policyView)),
+      fails: [],
     },
     async ({ ctx, query }) => list(await listPolicies(ctx, { page: query.page, perPage: query.per_page }), viewPolicy),
   ),
@@ -78,8 +86,11 @@ export const policyEndpoints = [
       method: 'get',
       path: '/v1/policies/actions',
       access: 'authenticated',
-      summary: 'Every action there is, by service',
+      operationId: 'listActions',
+      summary: 'List actions',
+      description: 'Every action that policies can name, by service.',
       returns: ok(z.object({ services: z.record(z.string(), z.array(z.string())), all: z.array(z.string()) })),
+      fails: [],
     },
     () => catalogue(),
   ),
@@ -88,8 +99,10 @@ export const policyEndpoints = [
       method: 'get',
       path: '/v1/policies/{id}',
       access: { action: 'policies:get', on: locatePolicy },
+      operationId: 'getPolicy',
       summary: 'Get a policy',
       returns: ok(policyView),
+      fails: [policyNotFound],
     },
     async ({ ctx, params }) => viewPolicy(await getPolicy(ctx, params.id)),
   ),
@@ -98,10 +111,12 @@ export const policyEndpoints = [
       method: 'post',
       path: '/v1/policies',
       access: 'policies:create',
-      summary: 'Make a policy',
-      description: '403 when it allows more than the caller may.',
+      operationId: 'createPolicy',
+      summary: 'Create a policy',
+      description: 'It may not allow more than the caller may.',
       body: policyInput,
       returns: created(policyView),
+      fails: [policyNameTaken, policyLimitExceeded, grantExceeds],
     },
     async ({ ctx, body }) => viewPolicy(await createPolicy(ctx, body)),
   ),
@@ -110,10 +125,20 @@ export const policyEndpoints = [
       method: 'put',
       path: '/v1/policies/{id}',
       access: { action: 'policies:update', on: locatePolicy },
-      summary: 'Change what is sent of a policy of the company’s own',
-      description: '403 when it would allow more, or deny less, than before, and the caller may not do that themself.',
+      operationId: 'updatePolicy',
+      summary: 'Update a policy',
+      description:
+        'Changes what is sent of a policy of the company’s own. What it allows anew, or denies no longer, may not be more than the caller may.',
       body: policyChanges,
       returns: ok(policyView),
+      fails: [
+        policyNotFound,
+        policyNotModifiable,
+        policyNameTaken,
+        policyLimitExceeded,
+        grantExceeds,
+        concurrentChange,
+      ],
     },
     async ({ ctx, params, body }) => viewPolicy(await changePolicy(ctx, params.id, body)),
   ),
@@ -122,8 +147,11 @@ export const policyEndpoints = [
       method: 'delete',
       path: '/v1/policies/{id}',
       access: { action: 'policies:delete', on: locatePolicy },
-      summary: 'Delete a policy of the company’s own that no group uses',
+      operationId: 'deletePolicy',
+      summary: 'Delete a policy',
+      description: 'A policy of the company’s own can be deleted once it is attached to no group.',
       returns: noContent,
+      fails: [policyNotFound, policyNotModifiable, policyInUse],
     },
     ({ ctx, params }) => deletePolicy(ctx, params.id),
   ),
@@ -132,11 +160,14 @@ export const policyEndpoints = [
       method: 'post',
       path: '/v1/policies/{id}/clone',
       access: { action: 'policies:create', on: everyPolicy },
-      summary: 'Copy any policy, managed ones included, into a new one of the company’s own',
-      description: '403 when it allows more than the caller may.',
+      operationId: 'clonePolicy',
+      summary: 'Clone a policy',
+      description:
+        'Copies any policy, managed ones included, into a new one of the company’s own, which may not allow more than the caller may.',
       body: cloneInput,
       madeUnder: '/v1/policies',
       returns: created(policyView),
+      fails: [policyNotFound, policyNameTaken, policyLimitExceeded, grantExceeds],
     },
     async ({ ctx, params, body }) => viewPolicy(await clonePolicy(ctx, params.id, body)),
   ),
@@ -145,10 +176,13 @@ export const policyEndpoints = [
       method: 'post',
       path: '/v1/policies/simulate',
       access: 'policies:get',
-      summary: 'Tell what a user or service account may do, and why',
-      description: 'Decided from the same sources and by the same evaluation as every request.',
+      operationId: 'simulateAccess',
+      summary: "Simulate a principal's access",
+      description:
+        'Tells what a user or service account may do and what decides it, from the same sources and by the same evaluation as every request.',
       body: simulation,
       returns: ok(z.object({ results: z.array(decisionView) })),
+      fails: [userNotFound, serviceAccountNotFound],
     },
     async ({ ctx, body }) => ({ results: await simulate(ctx, body.principal, body.checks) }),
   ),
@@ -158,7 +192,8 @@ export const policyEndpoints = [
       path: '/v1/auth/permissions',
       recordedAs: 'auth:permissions',
       access: 'authenticated',
-      summary: 'What the caller may do',
+      operationId: 'getOwnPermissions',
+      summary: "Get the caller's permissions",
       returns: ok(
         z.object({
           user_id: z.string(),
@@ -168,6 +203,7 @@ export const policyEndpoints = [
           actions: z.array(z.string()).meta({ description: 'Every action allowed on all resources at once.' }),
         }),
       ),
+      fails: [],
     },
     async ({ ctx }) => {
       const { policies, actions } = await explainOwnAccess(ctx);

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { grantExceeds } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, pageRequest } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description } from '../../kernel/fields.ts';
+import { keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { issueKey, listKeys, revokeKey } from './service.ts';
 import { apiKeyView, issuedApiKeyView, viewApiKey } from './views.ts';
 
@@ -23,11 +25,13 @@ export const apiKeyEndpoints = [
       method: 'post',
       path: '/service-accounts/{id}/keys',
       access: 'service-accounts:IssueKey',
-      summary: 'Issue an API key',
+      operationId: 'createApiKey',
+      summary: 'Create an API key',
       description:
-        'The answer is the only one that ever shows `secret_key`. 403 when the service account may do more than the caller.',
+        '`secret_key` is shown in this answer only. The service account may not be allowed more than the caller.',
       body: keyInput,
       returns: created(issuedApiKeyView),
+      fails: [serviceAccountNotFound, grantExceeds],
     },
     async ({ ctx, params, body }) => {
       const { key, secretKey } = await issueKey(ctx, params.id, body);
@@ -39,10 +43,12 @@ export const apiKeyEndpoints = [
       method: 'get',
       path: '/service-accounts/{id}/keys',
       access: 'service-accounts:ListKeys',
+      operationId: 'listApiKeys',
       summary: 'List the API keys of a service account',
       description: 'Revoked keys stay listed, with `is_active: false`.',
       query: listQuery(['created_at', 'updated_at', 'last_used_at']),
       returns: ok(listOf(apiKeyView)),
+      fails: [serviceAccountNotFound],
     },
     async ({ ctx, params, query }) => list(await listKeys(ctx, params.id, pageRequest(query)), viewApiKey),
   ),
@@ -51,9 +57,11 @@ export const apiKeyEndpoints = [
       method: 'delete',
       path: '/service-accounts/{id}/keys/{key_id}',
       access: 'service-accounts:RevokeKey',
+      operationId: 'revokeApiKey',
       summary: 'Revoke an API key',
-      description: 'The next request signed with it is refused. Revoking twice is 400 `AlreadyDeleted`.',
+      description: 'The next request signed with it is refused.',
       returns: noContent,
+      fails: [serviceAccountNotFound, keyNotFound, keyAlreadyRevoked],
     },
     ({ ctx, params }) => revokeKey(ctx, params.id, params.key_id),
   ),

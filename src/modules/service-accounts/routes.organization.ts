@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName, metadata } from '../../kernel/fields.ts';
+import { accountNotFound } from '../accounts/failures.ts';
+import { serviceAccountAlreadyDeleted, serviceAccountNotFound } from './failures.ts';
 import {
   changeServiceAccount,
   createServiceAccount,
@@ -43,10 +46,12 @@ export const serviceAccountEndpoints = [
       method: 'get',
       path: '/service-accounts',
       access: 'service-accounts:ListServiceAccounts',
+      operationId: 'listServiceAccounts',
       summary: 'List service accounts',
       description: 'Active ones, unless `include_inactive=true`. `include_deleted=true` is for administrators.',
       query: serviceAccountListQuery,
       returns: ok(listOf(serviceAccountView)),
+      fails: [administratorsOnly],
     },
     async ({ ctx, query }) =>
       list(
@@ -67,8 +72,10 @@ export const serviceAccountEndpoints = [
       method: 'get',
       path: '/service-accounts/{id}',
       access: 'service-accounts:GetServiceAccount',
+      operationId: 'getServiceAccount',
       summary: 'Get a service account',
       returns: ok(serviceAccountView),
+      fails: [serviceAccountNotFound],
     },
     async ({ ctx, params }) => viewServiceAccount(await getServiceAccount(ctx, params.id)),
   ),
@@ -77,9 +84,11 @@ export const serviceAccountEndpoints = [
       method: 'post',
       path: '/service-accounts',
       access: 'service-accounts:CreateServiceAccount',
-      summary: 'Create a service account in an account',
+      operationId: 'createServiceAccount',
+      summary: 'Create a service account',
       body: serviceAccountInput,
       returns: created(serviceAccountView),
+      fails: [accountNotFound],
     },
     async ({ ctx, body }) => viewServiceAccount(await createServiceAccount(ctx, body)),
   ),
@@ -88,9 +97,11 @@ export const serviceAccountEndpoints = [
       method: 'patch',
       path: '/service-accounts/{id}',
       access: 'service-accounts:UpdateServiceAccount',
-      summary: 'Change a service account',
+      operationId: 'updateServiceAccount',
+      summary: 'Update a service account',
       body: serviceAccountChanges,
       returns: ok(serviceAccountView),
+      fails: [serviceAccountNotFound],
     },
     async ({ ctx, params, body }) => viewServiceAccount(await changeServiceAccount(ctx, params.id, body)),
   ),
@@ -99,9 +110,11 @@ export const serviceAccountEndpoints = [
       method: 'delete',
       path: '/service-accounts/{id}',
       access: 'service-accounts:DeleteServiceAccount',
+      operationId: 'deleteServiceAccount',
       summary: 'Delete a service account',
       description: 'Its keys are revoked and its memberships removed.',
       returns: noContent,
+      fails: [serviceAccountNotFound, serviceAccountAlreadyDeleted],
     },
     ({ ctx, params }) => deleteServiceAccount(ctx, params.id),
   ),

@@ -3,6 +3,7 @@ import { ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { activateUser, deactivateUser, listUsersWithGroups } from './administration.ts';
+import { ownerNotDeactivatable, selfNotDeactivatable, userNotFound, userStillInvited } from './failures.ts';
 import { getUser } from './service.ts';
 import { consoleUserView, userStatusView, viewConsoleUser, viewUserOfList, viewUserStatus } from './views.ts';
 
@@ -12,9 +13,12 @@ export const consoleUserEndpoints = [
       method: 'get',
       path: '/v1/users',
       access: 'users:list',
-      summary: 'List users, the newest first',
+      operationId: 'listUsers',
+      summary: 'List users',
+      description: 'The newest come first.',
       query: pageQuery('per_page').extend({ include: z.literal('groups').optional() }),
       returns: ok(listOf(consoleUserView)),
+      fails: [],
     },
     async ({ ctx, query }) =>
       list(
@@ -27,8 +31,10 @@ export const consoleUserEndpoints = [
       method: 'get',
       path: '/v1/users/{id}',
       access: 'users:get',
+      operationId: 'getUser',
       summary: 'Get a user',
       returns: ok(consoleUserView),
+      fails: [userNotFound],
     },
     async ({ ctx, params }) => viewConsoleUser(await getUser(ctx, params.id)),
   ),
@@ -37,9 +43,11 @@ export const consoleUserEndpoints = [
       method: 'post',
       path: '/v1/users/{id}/activate',
       access: 'users:activate',
-      summary: 'Let a deactivated user in again',
-      description: '409 USER_STILL_INVITED for one who has not accepted the invitation yet.',
+      operationId: 'activateUser',
+      summary: 'Activate a user',
+      description: 'Lets a deactivated user sign in again.',
       returns: ok(userStatusView),
+      fails: [userNotFound, userStillInvited],
     },
     async ({ ctx, params }) => viewUserStatus(await activateUser(ctx, params.id)),
   ),
@@ -48,9 +56,11 @@ export const consoleUserEndpoints = [
       method: 'post',
       path: '/v1/users/{id}/deactivate',
       access: 'users:deactivate',
-      summary: 'Keep a user from signing in, and end their sessions',
-      description: '409 USER_STILL_INVITED for one who has not accepted the invitation yet.',
+      operationId: 'deactivateUser',
+      summary: 'Deactivate a user',
+      description: 'The user cannot sign in any more, and all sessions end.',
       returns: ok(userStatusView),
+      fails: [userNotFound, userStillInvited, selfNotDeactivatable, ownerNotDeactivatable],
     },
     async ({ ctx, params }) => viewUserStatus(await deactivateUser(ctx, params.id)),
   ),

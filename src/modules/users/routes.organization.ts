@@ -1,9 +1,18 @@
 import { z } from 'zod';
+import { administratorsOnly } from '../../access/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { email, metadata } from '../../kernel/fields.ts';
 import { changeUser, createUser, deleteUser, findUser, listUsers } from './administration.ts';
+import {
+  emailTaken,
+  ownerNotDeactivatable,
+  ownerNotDeletable,
+  userAlreadyDeleted,
+  userNotFound,
+  userStillInvited,
+} from './failures.ts';
 import { newPassword } from './fields.ts';
 import { organizationUserView, viewOrganizationUser } from './views.ts';
 
@@ -30,10 +39,12 @@ export const organizationUserEndpoints = [
       method: 'get',
       path: '/users',
       access: 'users:ListUsers',
+      operationId: 'listOrganizationUsers',
       summary: 'List users',
       description: '`include_deleted=true` is for administrators.',
       query: userListQuery,
       returns: ok(listOf(organizationUserView)),
+      fails: [administratorsOnly],
     },
     async ({ ctx, query }) =>
       list(
@@ -50,8 +61,10 @@ export const organizationUserEndpoints = [
       method: 'get',
       path: '/users/{id}',
       access: 'users:GetUser',
+      operationId: 'getOrganizationUser',
       summary: 'Get a user',
       returns: ok(organizationUserView),
+      fails: [userNotFound],
     },
     async ({ ctx, params }) => viewOrganizationUser(await findUser(ctx, params.id)),
   ),
@@ -60,9 +73,12 @@ export const organizationUserEndpoints = [
       method: 'post',
       path: '/users',
       access: 'users:CreateUser',
-      summary: 'Create a user who can sign in at once',
+      operationId: 'createOrganizationUser',
+      summary: 'Create a user',
+      description: 'The user can sign in at once, and is in no group.',
       body: userInput,
       returns: created(organizationUserView),
+      fails: [emailTaken],
     },
     async ({ ctx, body }) => viewOrganizationUser(await createUser(ctx, body)),
   ),
@@ -71,10 +87,11 @@ export const organizationUserEndpoints = [
       method: 'patch',
       path: '/users/{id}',
       access: 'users:UpdateUser',
-      summary: 'Change a user',
-      description: '409 for deactivating the owner, and for activating a user who has not accepted the invitation yet.',
+      operationId: 'updateOrganizationUser',
+      summary: 'Update a user',
       body: userChanges,
       returns: ok(organizationUserView),
+      fails: [userNotFound, ownerNotDeactivatable, userStillInvited],
     },
     async ({ ctx, params, body }) => viewOrganizationUser(await changeUser(ctx, params.id, body)),
   ),
@@ -83,9 +100,11 @@ export const organizationUserEndpoints = [
       method: 'delete',
       path: '/users/{id}',
       access: 'users:DeleteUser',
+      operationId: 'deleteOrganizationUser',
       summary: 'Delete a user',
-      description: 'Memberships are removed and sessions end. The owner cannot be deleted (409).',
+      description: 'Memberships are removed and sessions end.',
       returns: noContent,
+      fails: [userNotFound, userAlreadyDeleted, ownerNotDeletable],
     },
     ({ ctx, params }) => deleteUser(ctx, params.id),
   ),
