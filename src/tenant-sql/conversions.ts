@@ -25,9 +25,9 @@ const NUMBER_START = '^[+-]?(?!0[0-9])';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
 /** Postgres also takes 24:00 and second 60, which are other times written so; rows and files do not. */
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
-const MOMENT = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
+const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
-const textToDatetime = fromText('datetime', MOMENT);
+const textToDatetime = fromText('datetime', DATETIME);
 
 /** Pairs that are not here convert only where every value is null. */
 const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
@@ -39,7 +39,7 @@ const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = 
   },
   'text date': fromText('date', `^${DAY}$`),
   'text datetime': {
-    // An offset can move a moment out of the years that the API can write.
+    // An offset can move a datetime out of the years that the API can write.
     fits: (c) => `CASE WHEN ${textToDatetime.fits(c)} THEN
       extract(year FROM ${utc(textToDatetime.using(c))}) BETWEEN 1 AND 9999 ELSE false END`,
     using: textToDatetime.using,

@@ -1,10 +1,9 @@
 import { newSecretToken } from '../kernel/ids.ts';
 import { isPostgresError, openTenantSql, type TenantSqlOptions } from './client.ts';
-import { withLogin } from './connection.ts';
 import { provisioningFailed, provisioningPending } from './failures.ts';
 import { migrate } from './migrations.ts';
 import { type NeonApi, NeonProblem } from './neon.ts';
-import { readerSetup, type TenantNames, tenantNames } from './roles.ts';
+import { readerSetup, type TenantNames, tenantNames, withLogin } from './roles.ts';
 
 /** A company's provisioned Postgres. */
 export interface TenantConnection {
@@ -19,13 +18,13 @@ export interface TenantConnection {
 }
 
 /**
- * The memory of provisioning for one company, in the control database; one object per call of `provision`.
- * Every method is atomic there.
+ * What the control database records of the provisioning of one company; one object per call of `provision`.
+ * Every method is atomic.
  */
 export interface ProvisioningRecord {
   /** What was finished before, or null. */
   finished(): Promise<TenantConnection | null>;
-  /** Takes the company's lease for that many milliseconds, unless another call holds it and it has not run out. */
+  /** Takes the company's lease for that long, unless another call holds one that has not run out. */
   acquireLease(milliseconds: number): Promise<boolean>;
   /**
    * Keeps `candidate` as the reader's password unless one is kept already, and returns the one kept: however many
@@ -38,37 +37,36 @@ export interface ProvisioningRecord {
   releaseLease(): Promise<void>;
 }
 
-/** What provisioning works with. */
 export interface ProvisioningOptions {
   companyId: string;
   neon: NeonApi;
   sql: TenantSqlOptions;
-  /** Milliseconds that a call works or waits for another one's work before it gives up; 90,000 by default. */
-  patienceMs?: number;
+  /** Milliseconds after which a call gives up its work, or waiting for another's; 90,000 by default. */
+  timeoutMs?: number;
 }
 
-const PATIENCE_MS = 90_000;
-/** Beyond any call's patience, so that nobody works without holding the lease. */
+const TIMEOUT_MS = 90_000;
+/** The lease outlasts the call that holds it. */
 const LEASE_MARGIN_MS = 30_000;
 const POLL_MS = 250;
-/** Looks for a project whose creation was not answered, and the pause between them: Neon may still be at it. */
-const LOOKS = 3;
-const LOOK_PAUSE_MS = 1_000;
+/** How often we look for a project whose creation was not answered: Neon may still be creating it. */
+const FIND_ATTEMPTS = 3;
+const FIND_PAUSE_MS = 1_000;
 
 /**
- * Gives a company its Postgres, once: the first call makes it, calls at the same time wait for that, later ones get
- * what is recorded. Neon's API has no idempotency key; so the project has a name that follows from the company, one
- * call at a time works (lease), it looks for the project before it makes one and after any answer that leaves
- * it unclear whether one was made, and what it finds it adopts.
+ * Provisions a company's Postgres, once: the first call creates it, calls at the same time wait for that, later ones get
+ * what is recorded. Neon's API has no idempotency key; so the project's name is made from the company's id, one call at
+ * a time works (it holds the lease), and it looks for the project before it creates one and after any answer that leaves
+ * it unclear whether one was created.
  * A call that fails leaves what it made to the next one.
  */
 export async function provision(record: ProvisioningRecord, options: ProvisioningOptions): Promise<TenantConnection> {
-  const patience = options.patienceMs ?? PATIENCE_MS;
-  const deadline = Date.now() + patience;
+  const timeout = options.timeoutMs ?? TIMEOUT_MS;
+  const deadline = Date.now() + timeout;
   for (;;) {
     const finished = await record.finished();
     if (finished !== null) return finished;
-    if (await record.acquireLease(patience + LEASE_MARGIN_MS)) break;
+    if (await record.acquireLease(timeout + LEASE_MARGIN_MS)) break;
     if (Date.now() + POLL_MS >= deadline) throw provisioningPending();
     await pause(POLL_MS);
   }
@@ -115,7 +113,7 @@ async function build(
   }
 }
 
-/** A creation without a proper answer, and no project to be found since. */
+/** A creation without a proper answer, and no project found since. */
 class UnclearCreation extends NeonProblem {}
 
 async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number): Promise<string> {
@@ -125,10 +123,10 @@ async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number)
     return await neon.createProject({ name: names.project, database: names.database, role: names.owner }, deadline);
   } catch (error) {
     if (!(error instanceof NeonProblem && error.unclear)) throw error;
-    for (let look = 0; look < LOOKS; look += 1) {
-      const made = await neon.findProject(names.project, deadline).catch(() => null);
-      if (made !== null) return made;
-      await pause(LOOK_PAUSE_MS);
+    for (let attempt = 0; attempt < FIND_ATTEMPTS; attempt += 1) {
+      const created = await neon.findProject(names.project, deadline).catch(() => null);
+      if (created !== null) return created;
+      await pause(FIND_PAUSE_MS);
     }
     throw new UnclearCreation(error.message, true, error);
   }

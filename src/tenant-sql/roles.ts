@@ -65,3 +65,11 @@ export function readerSetup({ database, owner, reader }: TenantNames, password: 
     ALTER DEFAULT PRIVILEGES FOR ROLE ${owner} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
   `;
 }
+
+/** The same database under another login. */
+export function withLogin(connectionString: string, user: string, password: string): string {
+  const url = new URL(connectionString);
+  url.username = encodeURIComponent(user);
+  url.password = encodeURIComponent(password);
+  return url.href;
+}

@@ -2,54 +2,54 @@ import { type SqlToken, sqlTokens } from '../kernel/sql-lexer.ts';
 import { arrayLiteral } from '../kernel/sql-template.ts';
 import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './user-sql-functions.ts';
 
-/** The names in a statement that are not known to be harmless, by what they would have to be to do harm. */
-export interface DoubtfulNames {
-  /** Stand before a bracket: functions, if there are any of that name; else aliases, tables, syntax. */
+/** The names in a statement that are not known to be harmless, by where they stand. */
+export interface NamesToCheck {
+  /** Before a bracket: functions, if there are any of that name; else aliases, tables, syntax. */
   called: string[];
-  /** Stand behind a point, where PostgreSQL also takes a function's name: `(row).pg_typeof`. */
-  members: string[];
+  /** Behind a point, where PostgreSQL also takes a function's name: `(row).pg_typeof`. */
+  fields: string[];
   /** Any name: types, if the system has any of that name. */
   named: string[];
 }
 
 /**
- * Reads what a statement names. PostgreSQL itself then says which of the names mean anything (`REFUSES_NAMES`), so that
+ * Reads what a statement names. PostgreSQL itself then says which of the names mean anything (`CHECK_NAMES`), so that
  * what a new version adds is refused until somebody has looked at it.
- * @returns the name, as it is written, that is refused in any case; else those that are in doubt
+ * @returns a name that is refused in any case, as it is spelt; else the names to check
  */
-export function namesOf(sql: string): { refused: string } | DoubtfulNames {
+export function namesOf(sql: string): { refused: string } | NamesToCheck {
   const tokens = sqlTokens(sql).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
   const called = new Set<string>();
-  const members = new Set<string>();
+  const fields = new Set<string>();
   const named = new Set<string>();
-  const text = (index: number): string => {
+  const textAt = (index: number): string => {
     const token = tokens[index];
     return token ? sql.slice(token.start, token.end) : '';
   };
   for (const [index, token] of tokens.entries()) {
-    const written = text(index);
+    const spelling = textAt(index);
     // Spelt with escapes, a name is not to be told apart from others.
-    if (token.kind === 'unicode_identifier') return { refused: written };
-    const name = identifier(token, written);
+    if (token.kind === 'unicode_identifier') return { refused: spelling };
+    const name = identifier(token, spelling);
     if (name === undefined) continue;
-    if (name === 'information_schema') return { refused: written };
+    if (name === 'information_schema') return { refused: spelling };
     if (!ALLOWED_TYPES.has(name)) named.add(name);
     if (ALLOWED_FUNCTIONS.has(name)) continue;
-    if (text(index + 1) === '(') {
-      if (name !== 'current_setting' || !asksForAllowedSetting(text(index + 2), text(index + 3))) called.add(name);
-    } else if (text(index - 1) === '.') members.add(name);
+    if (textAt(index + 1) === '(') {
+      if (name !== 'current_setting' || !asksForAllowedSetting(textAt(index + 2), textAt(index + 3))) called.add(name);
+    } else if (textAt(index - 1) === '.') fields.add(name);
   }
-  return { called: [...called], members: [...members], named: [...named] };
+  return { called: [...called], fields: [...fields], named: [...named] };
 }
 
 /**
  * Fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the system's own:
  * SQL has no plainer way. Its values are made by `valuesOf`.
  *
- * Whose row type a function takes, it can be called on as a member: one that takes any type, or any row (`any`,
+ * A function can be called as a field of the rows it takes: one that takes any type, or any row (`any`,
  * `anyelement`, `anynonarray`, `anycompatible`, `anycompatiblenonarray`, `record`).
  */
-export const REFUSES_NAMES = `SELECT min(name::text)::integer FROM (
+export const CHECK_NAMES = `SELECT min(name::text)::integer FROM (
     SELECT proname FROM pg_catalog.pg_proc WHERE proname = ANY ($1::name[])
     UNION ALL
     SELECT proname FROM pg_catalog.pg_proc
@@ -59,11 +59,11 @@ export const REFUSES_NAMES = `SELECT min(name::text)::integer FROM (
       WHERE typname = ANY ($3::name[]) AND typnamespace = 'pg_catalog'::pg_catalog.regnamespace
   ) AS refused (name)`;
 
-/** What `REFUSES_NAMES` is bound to. */
-export const valuesOf = ({ called, members, named }: DoubtfulNames): string[] =>
-  [called, members, named].map((names) => arrayLiteral(names));
+/** What `CHECK_NAMES` is bound to. */
+export const valuesOf = ({ called, fields, named }: NamesToCheck): string[] =>
+  [called, fields, named].map((names) => arrayLiteral(names));
 
-/** The name that `REFUSES_NAMES` failed for. */
+/** The name that `CHECK_NAMES` failed for. */
 export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
 
 function asksForAllowedSetting(argument: string, next: string): boolean {
@@ -72,7 +72,7 @@ function asksForAllowedSetting(argument: string, next: string): boolean {
 }
 
 /** A name as PostgreSQL reads it: lower-case unless it is quoted. */
-function identifier({ kind }: SqlToken, written: string): string | undefined {
-  if (kind === 'word') return written.toLowerCase();
-  return kind === 'quoted_identifier' ? written.slice(1, -1).replaceAll('""', '"') : undefined;
+function identifier({ kind }: SqlToken, spelling: string): string | undefined {
+  if (kind === 'word') return spelling.toLowerCase();
+  return kind === 'quoted_identifier' ? spelling.slice(1, -1).replaceAll('""', '"') : undefined;
 }

@@ -3,9 +3,11 @@ import type { Failure } from '../kernel/failure.ts';
 import type { CompiledSql } from '../kernel/sql-template.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
+import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { type DoubtfulNames, namesOf, REFUSES_NAMES, refusedBy, valuesOf } from './user-sql-guard.ts';
+import { namesOf, refusedBy } from './user-sql-guard.ts';
+import { GRACE_MS, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
 /** A column of a result. What is none of the types of managed tables is given as PostgreSQL's text. */
@@ -17,44 +19,37 @@ export interface ResultColumn {
 /** A value of a result, as the API's row JSON has it. */
 export type Cell = string | number | boolean | null;
 
-/** What a statement gave. */
 export interface UserSqlResult {
   columns: ResultColumn[];
   rows: Cell[][];
-  /** There is more than the limits let through. */
+  /** Rows are left out, because a limit was passed. */
   truncated: boolean;
 }
 
-/** Bytes that several statements share: each takes from it what it receives. */
+/** Bytes that several statements share: each takes what it receives. */
 export interface ByteBudget {
   left: number;
 }
 
-/** How far one statement may go. */
+/** Limits of one statement. */
 export interface UserSqlLimits {
-  /** Rows given; 0 gives the columns alone, without running anything. */
+  /** Rows returned; 0 returns the columns alone, without running anything. */
   rows: number;
   /** Bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
-  /** Also bounded by what others have left. */
+  /** Shared with other statements. */
   budget?: ByteBudget;
 }
 
-/** The limits of DECISIONS for one statement of user SQL. */
 export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
 
-/** What planning, running and sending may take together, beyond the statement's own time. */
-const GRACE_MS = 2_000;
-
 /**
- * Runs user SQL, which people of the company write: one SELECT, in a read-only transaction of the reader's own login, through a cursor, with
- * bound values. Everything travels in one message, and PostgreSQL skips the rest after the first error.
+ * Runs user SQL, which users of the company write: one SELECT with bound values, through a cursor, in a read-only
+ * transaction of the reader's own login. All messages are sent at once; after the first error PostgreSQL skips the rest.
+ * Failures tell nothing of the statement: `databaseMessage` has what its author may know.
  *
- * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was
- *   passed
- * @throws Failure `user_sql.refused`, `user_sql.failed`, `user_sql.timeout`, `user_sql.too_large`, whose words tell
- *   nothing of the statement (`databaseMessage` has those for its author); `tenant_sql.unavailable`
+ * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was passed
  */
 export async function runUserSql(
   sql: TenantSql,
@@ -64,30 +59,19 @@ export async function runUserSql(
   const names = namesOf(statement.text);
   if ('refused' in names) throw queryRefused().because(notAvailable(names.refused));
   const client = await sql.connect();
-  const run = new UserSqlRun(client, statement, names, limits, () => sql.drop());
+  const run = new UserSqlRun(client, stepsOf(statement, names, limits), limits, () => sql.drop());
   client.query(run);
   return run.result;
 }
 
-/** Relations that initdb made have lower numbers than any that came later. */
-const FIRST_OWN_RELATION = 16384;
-
-/** A portal's locks tell which relations the statement reads, through views too: the system's own are refused. */
-const READS_NO_CATALOG = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
-  WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_OWN_RELATION}`;
-
-const CURSOR = 'user_sql';
-
 const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
 
-type Step = 'names' | 'leave' | 'begin' | 'limit' | 'declare' | 'look' | 'fetch' | 'end';
-
-/** One statement on its way; the driver calls it while it is the connection's active query. */
+/** The run of one statement, as the driver calls it while it is the connection's active query. */
 class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
-  readonly #steps: [Step, string, (string | null)[]][];
+  readonly #steps: Steps;
   readonly #limits: UserSqlLimits;
-  readonly #stream: DataStream;
+  readonly #socket: Socket;
   readonly #drop: () => void;
   readonly #columns: ResultColumn[] = [];
   readonly #types: ColumnType[] = [];
@@ -99,11 +83,11 @@ class UserSqlRun implements Submittable {
   #succeed!: (result: UserSqlResult) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(client: Client, statement: CompiledSql, names: DoubtfulNames, limits: UserSqlLimits, drop: () => void) {
+  constructor(client: Client, steps: Steps, limits: UserSqlLimits, drop: () => void) {
     this.#limits = limits;
     this.#drop = drop;
-    this.#stream = (client as unknown as { connection: { stream: DataStream } }).connection.stream;
-    this.#steps = stepsOf(statement, names, limits);
+    this.#socket = socketOf(client);
+    this.#steps = steps;
     this.result = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
@@ -119,8 +103,8 @@ class UserSqlRun implements Submittable {
       out.execute({});
     }
     out.sync();
-    this.#stream.on('data', this.#count);
-    this.#deadline = setTimeout(() => this.#give(queryTimedOut()), this.#limits.milliseconds + GRACE_MS);
+    this.#socket.on('data', this.#countBytes);
+    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), this.#limits.milliseconds + GRACE_MS);
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
@@ -132,7 +116,7 @@ class UserSqlRun implements Submittable {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    if (this.#settled || this.#here !== 'fetch') return;
+    if (this.#settled || this.#currentStep !== 'fetch') return;
     this.#rows.push(fields.map((value, column) => cell(this.#types[column] as ColumnType, value)));
   }
 
@@ -150,21 +134,21 @@ class UserSqlRun implements Submittable {
 
   handleEmptyQuery(): void {}
 
-  get #here(): Step | undefined {
+  get #currentStep(): StepName | undefined {
     return this.#steps[this.#step]?.[0];
   }
 
-  /** Counts what arrives before anything is made of it, so that no single value can be too large to notice. */
-  readonly #count = (chunk: { length: number }): void => {
+  /** Counts bytes as they arrive, before they are parsed: a single value may be larger than memory. */
+  readonly #countBytes = (chunk: { length: number }): void => {
     const { bytes, budget } = this.#limits;
     this.#bytes += chunk.length;
     if (budget) budget.left -= chunk.length;
     if (this.#bytes <= bytes && (budget === undefined || budget.left > 0)) return;
-    if (this.#rows.length === 0) this.#give(resultTooLarge());
+    if (this.#rows.length === 0) this.#abort(resultTooLarge());
     else this.#settleDropped(() => this.#succeed(this.#resultSoFar(true)));
   };
 
-  #give(failure: Failure): void {
+  #abort(failure: Failure): void {
     this.#settleDropped(() => this.#fail(failure));
   }
 
@@ -178,7 +162,7 @@ class UserSqlRun implements Submittable {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#deadline);
-    this.#stream.removeListener('data', this.#count);
+    this.#socket.removeListener('data', this.#countBytes);
     settle();
   }
 
@@ -190,37 +174,12 @@ class UserSqlRun implements Submittable {
     if (!isPostgresError(error)) return isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
     if (TIMEOUTS.has(error.code)) return queryTimedOut().because(error);
     if (error.severity !== 'ERROR') return databaseUnavailable().because(error);
-    if (this.#here === 'names') return queryRefused().because(notAvailable(refusedBy(error)));
-    if (this.#here === 'look') return queryRefused().because(new Error("only the company's own tables can be read"));
-    return this.#here === 'declare' || this.#here === 'fetch' ? queryFailed().because(error) : error;
+    if (this.#currentStep === 'check_names') return queryRefused().because(notAvailable(refusedBy(error)));
+    if (this.#currentStep === 'check_tables')
+      return queryRefused().because(new Error("only the company's own tables can be read"));
+    return this.#currentStep === 'declare' || this.#currentStep === 'fetch' ? queryFailed().because(error) : error;
   }
 }
-
-function stepsOf(
-  statement: CompiledSql,
-  names: DoubtfulNames,
-  { rows, milliseconds }: UserSqlLimits,
-): [Step, string, (string | null)[]][] {
-  return [
-    // An earlier statement of this connection may have failed inside its transaction.
-    ['leave', 'ROLLBACK', []],
-    // In a transaction of its own: it reads the catalog itself.
-    ['begin', 'BEGIN READ ONLY', []],
-    ['names', REFUSES_NAMES, valuesOf(names)],
-    ['leave', 'ROLLBACK', []],
-    ['begin', 'BEGIN READ ONLY', []],
-    ['limit', SETTINGS, [`${milliseconds}ms`, `${milliseconds + GRACE_MS}ms`]],
-    ['declare', `DECLARE ${CURSOR} NO SCROLL CURSOR WITHOUT HOLD FOR\n${statement.text}`, statement.values],
-    ['look', READS_NO_CATALOG, []],
-    ['fetch', `FETCH FORWARD ${rows === 0 ? 0 : rows + 1} FROM ${CURSOR}`, []],
-    ['end', 'ROLLBACK', []],
-  ];
-}
-
-/** A cursor is planned for its first tenth unless told that all of it is wanted. */
-const SETTINGS = `SELECT set_config('statement_timeout', $1, true), set_config('transaction_timeout', $2, true),
-  set_config('cursor_tuple_fraction', '1', true), set_config('lock_timeout', '2s', true),
-  set_config('search_path', 'public', true), set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true)`;
 
 /** Statement, lock and transaction timeouts. */
 const TIMEOUTS = new Set(['57014', '55P03', '25P04']);
@@ -241,19 +200,4 @@ const TYPES: Record<number, ColumnType> = {
 
 function cell(type: ColumnType, value: string | null): Cell {
   return type === 'boolean' && value !== null ? value === 't' : toJsonValue(type, value);
-}
-
-/** The socket under the driver's connection. */
-interface DataStream {
-  on(event: 'data', listener: (chunk: { length: number }) => void): void;
-  removeListener(event: 'data', listener: (chunk: { length: number }) => void): void;
-}
-
-/** The part of the driver's connection that speaks the extended protocol, which takes one statement at a time. */
-interface ExtendedProtocol {
-  parse(message: { text: string }): void;
-  bind(message: { values: (string | null)[] }): void;
-  describe(message: { type: 'P'; name: string }): void;
-  execute(message: Record<never, never>): void;
-  sync(): void;
 }

@@ -14,7 +14,7 @@ export const EXPECTATIONS: Record<ColumnType, string> = {
 };
 
 /**
- * A JSON value as the text that Postgres reads for a column of `type`. Null is not for here: it is null in every type.
+ * A JSON value as the text that Postgres reads for a column of `type`. Not for null, which is null in every type.
  * @returns undefined when the value does not fit exactly; `EXPECTATIONS[type]` says what would
  */
 export function toPostgresText(type: ColumnType, value: unknown): string | undefined {
@@ -87,19 +87,19 @@ function datetimeText(text: string): string | undefined {
   if (!isCalendarDay(year, month, day) || hour > 23 || minute > 59 || second > 59) return undefined;
   if (offsetHours > 15 || offsetMinutes > 59) return undefined;
   const offset = (parts[9] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes);
-  const moment = utcMoment(year, month, day, hour, minute - offset, second);
-  if (moment.getUTCFullYear() < 1 || moment.getUTCFullYear() > 9999) return undefined;
-  return `${moment.toISOString().slice(0, 19).replace('T', ' ')}.${(parts[7] ?? '').padEnd(6, '0')}+00`;
+  const date = utcDate(year, month, day, hour, minute - offset, second);
+  if (date.getUTCFullYear() < 1 || date.getUTCFullYear() > 9999) return undefined;
+  return `${date.toISOString().slice(0, 19).replace('T', ' ')}.${(parts[7] ?? '').padEnd(6, '0')}+00`;
 }
 
 type Numbers = [number, number, number, number, number, number];
 
 /** `Date.UTC` reads the years 0 to 99 as 1900 to 1999; this does not. */
-function utcMoment(...[year, month, day, hour, minute, second]: Numbers): Date {
-  const moment = new Date(0);
-  moment.setUTCFullYear(year, month - 1, day);
-  moment.setUTCHours(hour, minute, second);
-  return moment;
+function utcDate(...[year, month, day, hour, minute, second]: Numbers): Date {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  return date;
 }
 
 /**
@@ -128,7 +128,7 @@ function decimalJson(text: string): number | string {
   return Number.isFinite(double) && sameDecimal(text, String(double)) ? double : text;
 }
 
-const POSTGRES_MOMENT =
+const POSTGRES_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:([+-])(\d{2})(?::(\d{2}))?(?::(\d{2}))?)?$/;
 
 /**
@@ -136,12 +136,12 @@ const POSTGRES_MOMENT =
  * `Date.toISOString`, microseconds where there are any.
  */
 export function datetimeJson(text: string): string {
-  const parts = POSTGRES_MOMENT.exec(text);
+  const parts = POSTGRES_TIMESTAMP.exec(text);
   if (!parts) return text;
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as Numbers;
   const sign = parts[8] === '-' ? 1 : -1;
   const [hours, minutes, seconds] = [parts[9], parts[10], parts[11]].map((part) => sign * Number(part ?? 0)) as Numbers;
-  const moment = utcMoment(year, month, day, hour + hours, minute + minutes, second + seconds);
+  const date = utcDate(year, month, day, hour + hours, minute + minutes, second + seconds);
   const micros = (parts[7] ?? '').padEnd(6, '0');
-  return `${moment.toISOString().slice(0, 19)}.${micros.endsWith('000') ? micros.slice(0, 3) : micros}Z`;
+  return `${date.toISOString().slice(0, 19)}.${micros.endsWith('000') ? micros.slice(0, 3) : micros}Z`;
 }

@@ -23,8 +23,8 @@ function company() {
     },
     calls: async (): Promise<Record<string, number>> =>
       await (await fetch(control(`/_test/calls?project_name=${project}`))).json(),
-    provision: (api: NeonApi = neon(), patienceMs?: number) =>
-      provision(ledger.record(), { companyId, neon: api, sql: tunnel(), patienceMs }),
+    provision: (api: NeonApi = neon(), timeoutMs?: number) =>
+      provision(ledger.record(), { companyId, neon: api, sql: tunnel(), timeoutMs }),
   };
 }
 

@@ -1,0 +1,62 @@
+import { Client, types } from '@neondatabase/serverless';
+
+/** A client of the driver that is not connected yet. @param wsProxy see `TenantSqlOptions` */
+export function newClient(connectionString: string, wsProxy: string | undefined): Client {
+  const client = new Client({
+    connectionString,
+    types: { getTypeParser: parserOf as typeof types.getTypeParser },
+  });
+  if (wsProxy !== undefined) {
+    const proxy = new URL(wsProxy);
+    client.neonConfig.useSecureWebSocket = proxy.protocol === 'wss:';
+    client.neonConfig.wsProxy = `${proxy.host}${proxy.pathname}`;
+  }
+  // A loss between two statements: the next statement reports it.
+  client.on('error', () => undefined);
+  return client;
+}
+
+type DataListener = (chunk: { length: number }) => void;
+
+/** The socket under a connection, which the driver's own types leave out. */
+export interface Socket {
+  on(event: 'data', listener: DataListener): void;
+  removeListener(event: 'data', listener: DataListener): void;
+  removeAllListeners(event: 'data'): void;
+  destroy(): void;
+}
+
+export const socketOf = (client: Client): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream;
+
+/** The part of the driver's connection that speaks the extended protocol, which takes one statement at a time. */
+export interface ExtendedProtocol {
+  parse(message: { text: string }): void;
+  bind(message: { values: (string | null)[] }): void;
+  describe(message: { type: 'P'; name: string }): void;
+  execute(message: Record<never, never>): void;
+  sync(): void;
+}
+
+const asText = (value: string): string => value;
+const asBoolean = (value: string): boolean => value === 't';
+/** text[], varchar[], uuid[], bigint[], numeric[]: each element as its text. */
+const TEXT_ARRAYS = new Set([1009, 1015, 2951, 1016, 1231]);
+const TEXT_ARRAY = 1009;
+
+const PARSERS: Record<number, (value: string) => unknown> = {
+  16: asBoolean,
+  21: Number,
+  23: Number,
+  26: Number,
+  700: Number,
+  701: Number,
+  114: JSON.parse,
+  3802: JSON.parse,
+};
+
+/** The parser of a type by its oid, which keeps what `TenantTx` promises. */
+function parserOf(oid: number): (value: string) => unknown {
+  if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
+  return PARSERS[oid] ?? asText;
+}

@@ -1,0 +1,41 @@
+import type { Client } from '@neondatabase/serverless';
+import { LIMITS } from './limits.ts';
+
+/**
+ * Statements of one connection. `bigint`, `numeric`, dates and times come back as PostgreSQL's own text, without any
+ * loss; `json` and `jsonb` as values; `boolean`, `smallint`, `integer`, `real`, `double precision` as such; arrays of
+ * text, uuid, bigint and numeric as arrays of strings; everything else as text.
+ */
+export interface TenantTx {
+  /** Rows of the statement (of the last one, if `text` holds several, which it may only without `values`). */
+  query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Number of rows that the statement affected. */
+  execute(text: string, values?: unknown[]): Promise<number>;
+  /**
+   * Runs work on the driver's connected client, for COPY and the like. When it is not done within `milliseconds` and
+   * some grace, the connection is dropped and the database counts as unavailable: a dead socket gives no sign.
+   */
+  bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T>;
+}
+
+/** Limits of one transaction. Times in milliseconds. */
+export interface TransactionOptions {
+  /** 30,000 by default. */
+  statementTimeoutMs?: number;
+  /** 5,000 by default. */
+  lockTimeoutMs?: number;
+  readOnly?: boolean;
+  /** PostgreSQL's default is read committed. */
+  isolation?: 'repeatable read' | 'serializable';
+}
+
+/** `BEGIN` and its settings in one message. */
+export function beginStatement(options: TransactionOptions): string {
+  const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
+  return [
+    `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`,
+    `SET LOCAL statement_timeout = ${Math.trunc(options.statementTimeoutMs ?? LIMITS.statementMs)}`,
+    `SET LOCAL lock_timeout = ${Math.trunc(options.lockTimeoutMs ?? LIMITS.lockMs)}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${LIMITS.idleMs}`,
+  ].join('; ');
+}
