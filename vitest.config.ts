@@ -18,6 +18,7 @@ const IN_NODE = [
   'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/web/**/*.test.ts',
+  'test/guards/**/*.test.ts',
 ];
 
 /** Commands, and what `npm start` starts: processes of their own. */

@@ -54,3 +54,31 @@ export function rivalBefore(
   };
   return { env: { CONTROL_DB } as unknown as Record<string, string>, hasRun: () => done };
 }
+
+/**
+ * What a request comes to that a rival overtakes: `rival` runs, whole, just before the request's first query that fits
+ * `pattern`.
+ * @param request sends the request with the environment it is given
+ * @throws Error where no query fits: the rival would never have come in between
+ */
+export async function overtaken<T>(
+  pattern: RegExp,
+  rival: () => Promise<unknown>,
+  request: (env: Record<string, string>) => Promise<T>,
+): Promise<T> {
+  const { env: watched, hasRun } = rivalBefore(pattern, rival);
+  const outcome = await request(watched);
+  if (!hasRun()) throw new Error(`No rival came in between: no query fits ${pattern}, or the rival failed.`);
+  return outcome;
+}
+
+/** A row of the control database, looked up behind the API's back. */
+export const rowOf = <Row extends object>(sql: string, ...values: unknown[]): Promise<Row | null> =>
+  env.CONTROL_DB.prepare(sql)
+    .bind(...values)
+    .first<Row>();
+
+/** How many rows of the control database there are. */
+export async function countOf(sql: string, ...values: unknown[]): Promise<number> {
+  return (await rowOf<{ count: number }>(`select count(*) as count from ${sql}`, ...values))?.count as number;
+}

@@ -35,12 +35,6 @@ export const defaultAccountNotDeletable = defineFailure('account.is_default', {
   says: { organization: 'AlreadyExists' },
 });
 
-export const lastAccountNotDeletable = defineFailure('account.is_last', {
-  kind: 'conflict',
-  detail: { message: 'The last account of an organization cannot be deleted.', field: 'id', reason: 'is_last' },
-  says: { organization: 'AlreadyExists' },
-});
-
 const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
 /** Says how many of each are attached. */

@@ -9,7 +9,6 @@ import {
   accountNotFound,
   defaultAccountNotDeactivatable,
   defaultAccountNotDeletable,
-  lastAccountNotDeletable,
 } from './failures.ts';
 import {
   type Account,
@@ -105,7 +104,7 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
 
 /**
  * Deletes an account that nothing uses.
- * @throws Failure `account.not_found`, `account.already_deleted`, `account.is_default`, `account.is_last`, `account.in_use`
+ * @throws Failure `account.not_found`, `account.already_deleted`, `account.is_default`, `account.in_use`
  */
 export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
@@ -117,11 +116,8 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
   if (deleted.length > 0) return;
   if (!account) throw accountNotFound();
   if (account.deletedAt !== null) throw accountAlreadyDeleted();
-  if (account.isDefault) throw defaultAccountNotDeletable();
-  if (attached && attached.users + attached.serviceAccounts > 0) {
-    throw accountInUse(attached.users, attached.serviceAccounts);
-  }
-  throw lastAccountNotDeletable();
+  if (account.isDefault || !attached) throw defaultAccountNotDeletable();
+  throw accountInUse(attached.users, attached.serviceAccounts);
 }
 
 /**

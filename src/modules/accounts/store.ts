@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull, ne, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
@@ -53,7 +53,6 @@ export const clearDefault = (db: ControlDb, companyId: string, now: number, next
         eq(accounts.companyId, companyId),
         eq(accounts.isDefault, true),
         isNull(accounts.deletedAt),
-        ne(accounts.id, next.id),
         sql`exists (select 1 from accounts next where next.id = ${next.id} and next.company_id = ${companyId} and next.deleted_at is null${next.activates ? sql`` : sql` and next.is_active = 1`})`,
       ),
     );
@@ -95,7 +94,7 @@ export const selectAttached = (db: ControlDb, companyId: string, id: string) =>
     })
     .from(sql`(select 1)`);
 
-/** Deletes a living account, unless it is the default, the last one, or still used. */
+/** Deletes a living account, unless it is the default (so the last one stays) or still used. */
 export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(accounts)
@@ -106,7 +105,6 @@ export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, 
         eq(accounts.isDefault, false),
         sql`${attachedUsers(companyId, id)} = 0`,
         sql`${attachedServiceAccounts(companyId, id)} = 0`,
-        sql`exists (select 1 from accounts other where other.company_id = ${companyId} and other.id <> ${id} and other.deleted_at is null)`,
       ),
     )
     .returning({ id: accounts.id });

@@ -133,12 +133,12 @@ export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
   ] as const;
 };
 
-const principalLives = ({ companyId, principalType, principalId, accountId }: GroupBinding): SQL =>
+const principalLives = ({ companyId, principalType, principalId }: GroupBinding): SQL =>
   principalType === 'user'
     ? sql`exists (select 1 from users where id = ${principalId} and company_id = ${companyId} and deleted_at is null)`
-    : sql`exists (select 1 from service_accounts where id = ${principalId} and company_id = ${companyId} and account_id = ${accountId} and deleted_at is null)`;
+    : sql`exists (select 1 from service_accounts where id = ${principalId} and company_id = ${companyId} and deleted_at is null)`;
 
-/** Stores a membership while group, principal and account live, and a service account is bound in its own account. */
+/** Stores a membership while group, principal and account live. */
 export const insertBinding = (db: ControlDb, record: GroupBinding) =>
   insertWhen(
     db,
@@ -166,18 +166,11 @@ export const readBindings = (
     { ...page, by: groupBindings.createdAt },
   );
 
-/** Removes a binding of a living group. */
+/** Removes a binding. A deleted group has none. */
 export const deleteBinding = (db: ControlDb, companyId: string, groupId: string, id: string) =>
   db
     .delete(groupBindings)
-    .where(
-      and(
-        eq(groupBindings.companyId, companyId),
-        eq(groupBindings.groupId, groupId),
-        eq(groupBindings.id, id),
-        groupLives(companyId, groupId),
-      ),
-    )
+    .where(and(eq(groupBindings.companyId, companyId), eq(groupBindings.groupId, groupId), eq(groupBindings.id, id)))
     .returning({ id: groupBindings.id });
 
 /** Attaches a policy while the group lives, and the policy exists or is a managed one, which lives in the code. */
@@ -210,9 +203,9 @@ export const selectAttachment = (db: ControlDb, companyId: string, groupId: stri
     .from(groupPolicies)
     .where(attachment(companyId, groupId, policyId));
 
-/** Detaches a policy from a living group. */
+/** Detaches a policy from a group. A deleted one has none. */
 export const detachPolicy = (db: ControlDb, companyId: string, groupId: string, policyId: string) =>
   db
     .delete(groupPolicies)
-    .where(and(attachment(companyId, groupId, policyId), groupLives(companyId, groupId)))
+    .where(attachment(companyId, groupId, policyId))
     .returning({ policyId: groupPolicies.policyId });

@@ -77,7 +77,7 @@ export const acceptStatements = (
   now: number,
 ) =>
   [
-    db.delete(invitations).where(and(eq(invitations.digest, digest), gt(invitations.expiresAt, now))),
+    db.delete(invitations).where(eq(invitations.digest, digest)),
     db
       .update(users)
       .set({ ...set, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })

@@ -93,23 +93,13 @@ export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: s
     .where(living(companyId, id))
     .returning({ id: serviceAccounts.id });
 
-const isDeleted = (companyId: string, id: string) =>
-  sql`exists (select 1 from service_accounts where id = ${id} and company_id = ${companyId} and deleted_at is not null)`;
-
 /** What goes with a service account in the batch that deletes it: its keys are revoked, its memberships removed. */
 export const endServiceAccount = (db: ControlDb, companyId: string, id: string, now: number) =>
   [
     db
       .update(apiKeys)
       .set({ isActive: false, updatedAt: now })
-      .where(
-        and(
-          eq(apiKeys.companyId, companyId),
-          eq(apiKeys.serviceAccountId, id),
-          eq(apiKeys.isActive, true),
-          isDeleted(companyId, id),
-        ),
-      ),
+      .where(and(eq(apiKeys.companyId, companyId), eq(apiKeys.serviceAccountId, id), eq(apiKeys.isActive, true))),
     db
       .delete(groupBindings)
       .where(
@@ -117,7 +107,6 @@ export const endServiceAccount = (db: ControlDb, companyId: string, id: string, 
           eq(groupBindings.companyId, companyId),
           eq(groupBindings.principalType, 'service_account'),
           eq(groupBindings.principalId, id),
-          isDeleted(companyId, id),
         ),
       ),
   ] as const;

@@ -71,12 +71,7 @@ export function rotateStatements(
   times: { now: number; retryUntil: number; refreshMs: number; sessionMs: number },
 ) {
   const { now } = times;
-  const live = and(isSession(key), isNull(sessions.endedAt), gt(sessions.expiresAt, now));
-  const isRetry = and(
-    eq(sessions.refreshDigest, digests.next),
-    eq(sessions.previousDigest, digests.presented),
-    gte(sessions.previousUntil, now),
-  ) as SQL;
+  const isRetry = and(eq(sessions.previousDigest, digests.presented), gte(sessions.previousUntil, now)) as SQL;
   return [
     db
       .update(sessions)
@@ -87,11 +82,11 @@ export function rotateStatements(
         lastUsedAt: now,
         expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
       })
-      .where(and(live, eq(sessions.refreshDigest, digests.presented))),
+      .where(and(isSession(key), eq(sessions.refreshDigest, digests.presented))),
     db
       .update(sessions)
       .set({ endedAt: now })
-      .where(and(live, not(isRetry))),
+      .where(and(isSession(key), not(isRetry))),
   ] as const;
 }
 
@@ -102,10 +97,7 @@ const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: str
 export const rotationState = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
 
 export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
-  db
-    .update(sessions)
-    .set({ endedAt: now })
-    .where(and(isSession({ companyId, sessionId }), isNull(sessions.endedAt)));
+  db.update(sessions).set({ endedAt: now }).where(isSession({ companyId, sessionId }));
 
 interface SessionOwner {
   companyId: string;

@@ -95,8 +95,8 @@ export async function replaceContextGrants(ctx: UserContext, id: string, grants:
   const shown = await requireSound(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
   const { updated } = await commit(ctx.db, {
+    grants: replaceGrants(ctx.db, context, grants, shown),
     updated: updateContext(ctx.db, context, next, shown),
-    grants: replaceGrants(ctx.db, { ...context, ...next }, grants),
   });
   if (updated.length === 0) throw concurrentChange();
   const result = { ...context, ...next, grants };

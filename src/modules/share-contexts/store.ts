@@ -89,13 +89,17 @@ export const updateContext = (
     .where(and(one(companyId, id), eq(shareContexts.version, version), dashboardsAre(companyId, shown)))
     .returning({ id: shareContexts.id });
 
-/** Puts other grants in the place of a context's, if it has come to that version. */
+/**
+ * Puts other grants in the place of a context's, if it still is that version and the dashboards they show are as they were
+ * looked at. Goes before the statement that makes the next version of it: a rival's next version has the same number.
+ */
 export const replaceGrants = (
   db: ControlDb,
   { companyId, id, version }: Pick<Row, 'companyId' | 'id' | 'version'>,
   grants: readonly Grant[],
+  shown: Versions = [],
 ) => {
-  const current = sql`exists (select 1 from share_contexts where id = ${id} and company_id = ${companyId} and version = ${version})`;
+  const current = sql`exists (select 1 from share_contexts where id = ${id} and company_id = ${companyId} and version = ${version}) and ${dashboardsAre(companyId, shown)}`;
   return [
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
     db.insert(shareGrants).select(

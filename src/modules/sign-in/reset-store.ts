@@ -1,29 +1,10 @@
-import { and, eq, exists, isNull, ne } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { passwordResets } from '../../db/schema/password-reset.ts';
-import { users } from '../../db/schema/users.ts';
 
-/** Ends the links to reset a password, if the password was changed since `user` was read. */
-export const endResets = (db: ControlDb, user: typeof users.$inferSelect, now: number) =>
+/** Ends the links to reset a user's password. */
+export const endResets = (db: ControlDb, { companyId, id }: { companyId: string; id: string }, now: number) =>
   db
     .update(passwordResets)
     .set({ usedAt: now })
-    .where(
-      and(
-        eq(passwordResets.companyId, user.companyId),
-        eq(passwordResets.userId, user.id),
-        isNull(passwordResets.usedAt),
-        exists(
-          db
-            .select({ id: users.id })
-            .from(users)
-            .where(
-              and(
-                eq(users.companyId, user.companyId),
-                eq(users.id, user.id),
-                ne(users.passwordHash, user.passwordHash as string),
-              ),
-            ),
-        ),
-      ),
-    );
+    .where(and(eq(passwordResets.companyId, companyId), eq(passwordResets.userId, id), isNull(passwordResets.usedAt)));

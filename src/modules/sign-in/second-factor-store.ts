@@ -89,7 +89,7 @@ export const endPending = (db: ControlDb, digest: string, now: number) =>
   db
     .update(pendingSecondFactors)
     .set({ endedAt: now })
-    .where(and(eq(pendingSecondFactors.digest, digest), isNull(pendingSecondFactors.endedAt), afterChange));
+    .where(and(eq(pendingSecondFactors.digest, digest), afterChange));
 
 export const selectFactor = (db: ControlDb, companyId: string, userId: string) =>
   db
@@ -120,7 +120,7 @@ export const useProof = (
         db,
         usedTotpSteps,
         { companyId: factor.companyId, factorId: factor.id, step: proof.step },
-        when ?? exists(factorRow(db, factor)),
+        when ?? sql`true`,
       ).onConflictDoNothing()
     : db
         .delete(backupCodes)
@@ -203,15 +203,20 @@ export const confirmFactor = (db: ControlDb, factor: SecondFactor, codes: Stored
 });
 
 /**
- * Stores a new set of backup codes and ends every sign-in under way: each statement only if the one before it in the batch
- * changed a row.
+ * Stores a new set of backup codes of a factor that is still there, and ends every sign-in under way: each statement only if
+ * the one before it in the batch changed a row.
  */
 export const addBackupCodes = (db: ControlDb, factor: SecondFactor, codes: StoredCodes) => ({
   user: db
     .update(users)
     .set({ sessionEpoch: nextEpoch })
     .where(
-      and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), eq(users.mfaEnabled, true), afterChange),
+      and(
+        eq(users.companyId, factor.companyId),
+        eq(users.id, factor.userId),
+        exists(factorRow(db, factor)),
+        afterChange,
+      ),
     ),
   backupCodes: insertBackupCodes(db, factor, codes, afterChange),
 });
@@ -232,8 +237,8 @@ const insertBackupCodes = (db: ControlDb, factor: SecondFactor, { digests, keyVe
     );
 
 /**
- * Disables and deletes the second factor, and ends every sign-in under way. `disable` changes a row only if it was enabled
- * and, with `afterProof`, the statement before it in the batch changed one; `remove` only if `disable` did.
+ * Deletes and disables this very second factor, and ends every sign-in under way. `remove` changes a row only if it was
+ * enabled and, with `afterProof`, the statement before it in the batch changed one; `disable` only if `remove` did.
  */
 export const removeFactor = (
   db: ControlDb,
@@ -241,18 +246,13 @@ export const removeFactor = (
   now: number,
   { afterProof }: { afterProof: boolean },
 ) => ({
+  remove: db
+    .delete(secondFactors)
+    .where(and(eq(secondFactors.id, factor.id), isConfirmed, afterProof ? afterChange : undefined)),
   disable: db
     .update(users)
     .set({ mfaEnabled: false, updatedAt: now, sessionEpoch: nextEpoch })
-    .where(
-      and(
-        eq(users.companyId, factor.companyId),
-        eq(users.id, factor.userId),
-        eq(users.mfaEnabled, true),
-        afterProof ? afterChange : undefined,
-      ),
-    ),
-  remove: db.delete(secondFactors).where(and(eq(secondFactors.id, factor.id), afterChange)),
+    .where(and(eq(users.companyId, factor.companyId), eq(users.id, factor.userId), afterChange)),
 });
 
 /** Deletes what belonged to a second factor that is deleted. */
@@ -279,9 +279,6 @@ export const selectFactorsUnderOlderKey = (db: ControlDb, prefix: string, limit:
     .where(notLike(secondFactors.secret, `${prefix}%`))
     .limit(limit);
 
-/** Stores the secret as encrypted under another key, unless it was changed since it was read. */
+/** Stores the secret as encrypted under another key. A new secret is a factor of another id. */
 export const replaceFactorSecret = (db: ControlDb, factor: SecondFactor, secret: string) =>
-  db
-    .update(secondFactors)
-    .set({ secret })
-    .where(and(eq(secondFactors.id, factor.id), eq(secondFactors.secret, factor.secret)));
+  db.update(secondFactors).set({ secret }).where(eq(secondFactors.id, factor.id));

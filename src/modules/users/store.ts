@@ -42,12 +42,12 @@ export const noteSignIn = (db: ControlDb, user: User, now: number) =>
     .set({ lastLoginAt: now })
     .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id), sql`changes() > 0`));
 
-/** Lets no sign-in of a living user that has begun before this get a session; goes beside what ends the sessions. */
+/** Lets no sign-in of a user that has begun before this get a session; goes beside what ends the sessions. */
 export const endSignInsUnderWay = (db: ControlDb, { companyId, userId }: { companyId: string; userId: string }) =>
   db
     .update(users)
     .set({ sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(living(companyId, userId));
+    .where(one(companyId, userId));
 
 /** Keeps a hash of the same password that was made anew, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>

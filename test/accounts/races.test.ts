@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { aGroup, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let admin: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+
+let names = 0;
+const aName = (): string => `Raced account ${++names}`;
+const anAccount = (): Promise<{ id: string; name: string }> =>
+  must(admin.post('/accounts', { json: { name: aName() } }));
+const change = (id: string, json: Record<string, unknown>, env?: Record<string, string>) =>
+  admin.patch(`/accounts/${id}`, { json, ...(env && { env }) });
+const remove = (id: string, env?: Record<string, string>) => admin.delete(`/accounts/${id}`, env ? { env } : {});
+const updating = /^update "accounts"/;
+const defaults = async (): Promise<string[]> =>
+  (await must(admin.get('/accounts?quantity=100'))).results
+    .filter((account: { is_default: boolean }) => account.is_default)
+    .map(({ id }: { id: string }) => id);
+
+describe('the default account', () => {
+  it('stays the default when the one to take its place is deleted meanwhile', async () => {
+    const [before, { id }] = [await defaults(), await anAccount()];
+    const answer = await overtaken(
+      updating,
+      () => must(remove(id)),
+      (env) => change(id, { is_default: true }, env),
+    );
+    expect(answer.status).toBe(404);
+    expect(await defaults()).toEqual(before);
+  });
+
+  it('stays the default when the one to take its place is deactivated meanwhile', async () => {
+    const [before, { id }] = [await defaults(), await anAccount()];
+    const answer = await overtaken(
+      updating,
+      () => must(change(id, { is_active: false })),
+      (env) => change(id, { is_default: true }, env),
+    );
+    expect(answer.status).toBe(409);
+    expect(await defaults()).toEqual(before);
+  });
+
+  it('is one when another becomes it meanwhile', async () => {
+    const [{ id }, rival] = [await anAccount(), await anAccount()];
+    const answer = await overtaken(
+      updating,
+      () => must(change(rival.id, { is_default: true })),
+      (env) => change(id, { is_default: true }, env),
+    );
+    expect([answer.status, await defaults()]).toEqual([200, [id]]);
+  });
+
+  it('is one, whoever writes', async () => {
+    const { id } = await anAccount();
+    await expect(rowOf('update accounts set is_default = 1 where id = ? returning id', id)).rejects.toThrow(/UNIQUE/);
+  });
+
+  it('is not deactivated when it becomes the default meanwhile', async () => {
+    const { id } = await anAccount();
+    const answer = await overtaken(
+      updating,
+      () => must(change(id, { is_default: true })),
+      (env) => change(id, { is_active: false }, env),
+    );
+    expect(answer.status).toBe(409);
+    expect(await rowOf('select is_active from accounts where id = ?', id)).toEqual({ is_active: 1 });
+  });
+
+  it('is not deleted when it becomes the default meanwhile', async () => {
+    const { id } = await anAccount();
+    const answer = await overtaken(
+      updating,
+      () => must(change(id, { is_default: true })),
+      (env) => remove(id, env),
+    );
+    expect([answer.status, answer.body.details.reason]).toEqual([409, 'is_default']);
+  });
+});
+
+describe('an account', () => {
+  it('is not changed once it is deleted', async () => {
+    const { id, name } = await anAccount();
+    const answer = await overtaken(
+      updating,
+      () => must(remove(id)),
+      (env) => change(id, { name: 'Too late' }, env),
+    );
+    expect(answer.status).toBe(404);
+    expect(await rowOf('select name from accounts where id = ?', id)).toEqual({ name });
+  });
+
+  it('is deleted once', async () => {
+    const { id } = await anAccount();
+    const answer = await overtaken(
+      updating,
+      () => must(remove(id)),
+      (env) => remove(id, env),
+    );
+    expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
+  });
+
+  it('is not deleted when somebody is put into it meanwhile', async () => {
+    const [{ id }, groupId, user] = [await anAccount(), await aGroup(company), await aUser(company)];
+    const answer = await overtaken(
+      updating,
+      () => bind(company, groupId, user.id, id),
+      (env) => remove(id, env),
+    );
+    expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
+  });
+
+  it('is not deleted when it gets a service account meanwhile', async () => {
+    const { id } = await anAccount();
+    const answer = await overtaken(
+      updating,
+      () => aRobot(company, [], id),
+      (env) => remove(id, env),
+    );
+    expect([answer.status, answer.body.details.reason]).toEqual([409, 'in_use']);
+  });
+
+  it('is restored once', async () => {
+    const { id } = await anAccount();
+    await must(remove(id));
+    const restore = (env?: Record<string, string>) => admin.post(`/admin/restore/account/${id}`, env ? { env } : {});
+    const answer = await overtaken(updating, () => must(restore()), restore);
+    expect(answer.status).toBe(409);
+  });
+
+  it('has its name for itself when somebody takes the same meanwhile', async () => {
+    const json = { name: aName() };
+    const make = (env?: Record<string, string>) => admin.post('/accounts', { json, ...(env && { env }) });
+    const answer = await overtaken(/^insert into "accounts"/, () => must(make()), make);
+    expect(answer.status).toBe(409);
+    expect(await countOf('accounts where name = ?', json.name)).toBe(1);
+  });
+});

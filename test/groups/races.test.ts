@@ -1,0 +1,233 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { aConsoleGroup, aPermission, enter, globalGroups, groupInput, statusAndCode } from '../support/console.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { aGroup, allow, aPolicy, aRobot, aUser, bind, must, signed } from '../support/signed.ts';
+import { aUser as aColleague, aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let admin: Caller;
+let as: Company['as'];
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+  as = company.as;
+});
+
+const anAccount = async (name: string): Promise<string> => (await must(admin.post('/accounts', { json: { name } }))).id;
+const boundIn = (groupId: string) => countOf('group_bindings where group_id = ?', groupId);
+const attachedTo = (groupId: string) => countOf('group_policies where group_id = ?', groupId);
+const listedOn = (groupId: string) => countOf('group_permissions where group_id = ?', groupId);
+
+describe('binding a principal to a group', () => {
+  const entering = /^insert into "group_bindings"/;
+  const binding = (groupId: string, principal_id: string, account_id = company.accountId, principal_type = 'user') =>
+    ({
+      path: `/groups/${groupId}/bindings`,
+      json: { principal_type, principal_id, account_id },
+    }) as const;
+  const bindOvertaken = async ({ path, json }: ReturnType<typeof binding>, rival: () => Promise<unknown>) => {
+    const { status, body } = await overtaken(entering, rival, (env) => admin.post(path, { json, env }));
+    return [status, body.error, body.details?.field];
+  };
+
+  it('finds no group that is deleted meanwhile', async () => {
+    const [groupId, user] = [await aGroup(company), await aUser(company)];
+    const answer = await bindOvertaken(binding(groupId, user.id), () => must(admin.delete(`/groups/${groupId}`)));
+    expect(answer).toEqual([404, 'NotFound', 'id']);
+    expect(await boundIn(groupId)).toBe(0);
+  });
+
+  it('finds no user who is deleted meanwhile', async () => {
+    const [groupId, user] = [await aGroup(company), await aUser(company)];
+    const answer = await bindOvertaken(binding(groupId, user.id), () => must(admin.delete(`/users/${user.id}`)));
+    expect(answer).toEqual([404, 'NotFound', 'principal_id']);
+    expect(await boundIn(groupId)).toBe(0);
+  });
+
+  it('finds no service account that is deleted meanwhile', async () => {
+    const [groupId, robot] = [await aGroup(company), await aRobot(company)];
+    const answer = await bindOvertaken(binding(groupId, robot.id, robot.accountId, 'service_account'), () =>
+      must(admin.delete(`/service-accounts/${robot.id}`)),
+    );
+    expect(answer).toEqual([404, 'NotFound', 'principal_id']);
+    expect(await boundIn(groupId)).toBe(0);
+  });
+
+  it('finds no account that is deleted meanwhile', async () => {
+    const [groupId, user] = [await aGroup(company), await aUser(company)];
+    const accountId = await anAccount('Gone before anybody is bound');
+    const answer = await bindOvertaken(binding(groupId, user.id, accountId), () =>
+      must(admin.delete(`/accounts/${accountId}`)),
+    );
+    expect(answer).toEqual([404, 'NotFound', 'account_id']);
+    expect(await boundIn(groupId)).toBe(0);
+  });
+
+  it('answers 409 to the second of two who bind the same', async () => {
+    const [groupId, user] = [await aGroup(company), await aUser(company)];
+    const answer = await bindOvertaken(binding(groupId, user.id), () => bind(company, groupId, user.id));
+    expect(answer).toEqual([409, 'AlreadyExists', 'principal_id']);
+    expect(await boundIn(groupId)).toBe(1);
+  });
+});
+
+describe('attaching a policy to a group', () => {
+  const attach = (groupId: string, policyId: string, rival: () => Promise<unknown>) =>
+    overtaken(/^insert into "group_policies"/, rival, (env) =>
+      as.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
+    );
+
+  it('finds no group that is deleted meanwhile', async () => {
+    const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
+    const answer = await attach(groupId, policyId, () => must(admin.delete(`/groups/${groupId}`)));
+    expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+    expect(await attachedTo(groupId)).toBe(0);
+  });
+
+  it('finds no policy that is deleted meanwhile', async () => {
+    const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
+    const answer = await attach(groupId, policyId, () => must(as.delete(`/v1/policies/${policyId}`)));
+    expect(statusAndCode(answer)).toEqual([404, 'POLICY_NOT_FOUND']);
+    expect(await attachedTo(groupId)).toBe(0);
+  });
+
+  it('attaches it once when somebody else does the same meanwhile', async () => {
+    const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
+    const path = `/v1/groups/${groupId}/policies/${policyId}`;
+    expect((await attach(groupId, policyId, () => must(as.post(path)))).status).toBe(204);
+    expect(await attachedTo(groupId)).toBe(1);
+  });
+});
+
+describe('legacy permissions of a group', () => {
+  it('keep a group from being made when one of them is deleted meanwhile', async () => {
+    const [stays, goes] = [await aPermission(company), await aPermission(company)];
+    const json = groupInput({ permissionIds: [stays, goes] });
+    const answer = await overtaken(
+      /^insert into "groups"/,
+      () => must(as.delete(`/v1/permissions/${goes}`)),
+      (env) => as.post('/v1/groups', { json, env }),
+    );
+    expect(statusAndCode(answer)).toEqual([404, 'PERMISSION_NOT_FOUND']);
+    expect(await countOf('groups where slug = ?', json.slug)).toBe(0);
+    expect(await countOf('group_permissions where permission_id = ?', stays)).toBe(0);
+  });
+
+  it('are not listed on a group that is deleted meanwhile', async () => {
+    const [group, permissionId] = [await aConsoleGroup(company), await aPermission(company)];
+    const answer = await overtaken(
+      /^insert into "group_permissions"/,
+      () => must(as.delete(`/v1/groups/${group._id}`)),
+      (env) => as.post(`/v1/groups/${group._id}/permissions`, { json: { permissionIds: [permissionId] }, env }),
+    );
+    expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+    expect(await listedOn(group._id)).toBe(0);
+  });
+
+  it('are listed once when somebody else lists the same meanwhile', async () => {
+    const [group, permissionId] = [await aConsoleGroup(company), await aPermission(company)];
+    const [path, json] = [`/v1/groups/${group._id}/permissions`, { permissionIds: [permissionId] }];
+    const answer = await overtaken(
+      /^insert into "group_permissions"/,
+      () => must(as.post(path, { json })),
+      (env) => as.post(path, { json, env }),
+    );
+    expect([answer.status, answer.body.permissionIds]).toEqual([200, [permissionId]]);
+  });
+});
+
+describe('putting a user into groups', () => {
+  const joining = /^insert into "group_bindings"/;
+  const join = (userId: string, groupIds: string[], rival: () => Promise<unknown>) =>
+    overtaken(joining, rival, (env) => as.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }));
+
+  it('finds no group that is deleted meanwhile', async () => {
+    const [user, group] = [await aUser(company), await aConsoleGroup(company)];
+    const answer = await join(user.id, [group._id], () => must(as.delete(`/v1/groups/${group._id}`)));
+    expect(statusAndCode(answer)).toEqual([404, 'GROUP_NOT_FOUND']);
+    expect(await boundIn(group._id)).toBe(0);
+  });
+
+  it('finds no user who is deleted meanwhile', async () => {
+    const [user, group] = [await aUser(company), await aConsoleGroup(company)];
+    const answer = await join(user.id, [group._id], () => must(admin.delete(`/users/${user.id}`)));
+    expect(statusAndCode(answer)).toEqual([404, 'USER_NOT_FOUND']);
+    expect(await boundIn(group._id)).toBe(0);
+  });
+
+  it('checks a membership anew that was taken away meanwhile', async () => {
+    const policyId = await aPolicy(company, [allow('*')]);
+    const [powerful, member, user] = [await aGroup(company, policyId), await aUser(company), await aUser(company)];
+    await enter(company, user.id, powerful);
+    await enter(company, member.id, powerful);
+    const { as: helper } = await aColleague(company, { can: ['users:assign_groups'] });
+    const answer = await overtaken(
+      joining,
+      () => must(as.delete(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] } })),
+      (env) => helper.post(`/v1/users/${user.id}/groups`, { json: { group_ids: [powerful] }, env }),
+    );
+    expect(answer.status).toBe(403);
+    expect(await boundIn(powerful)).toBe(1);
+  });
+});
+
+describe('a group', () => {
+  it('keeps everything when it is global and somebody tries to delete it', async () => {
+    const [{ viewers }, user, permissionId] = [
+      await globalGroups(company),
+      await aUser(company),
+      await aPermission(company),
+    ];
+    await enter(company, user.id, viewers);
+    await must(as.post(`/v1/groups/${viewers}/permissions`, { json: { permissionIds: [permissionId] } }));
+    expect((await as.delete(`/v1/groups/${viewers}`)).status).toBe(400);
+    expect([await boundIn(viewers), await attachedTo(viewers), await listedOn(viewers)]).toEqual([1, 1, 1]);
+    expect((await as.put(`/v1/groups/${viewers}`, { json: { name: 'Renamed' } })).status).toBe(400);
+  });
+
+  it('is not changed once it is deleted', async () => {
+    const id = await aGroup(company);
+    const answer = await overtaken(
+      /^update "groups"/,
+      () => must(admin.delete(`/groups/${id}`)),
+      (env) => admin.patch(`/groups/${id}`, { json: { name: 'Renamed after its end' }, env }),
+    );
+    expect(answer.status).toBe(404);
+    expect(await rowOf('select name from groups where id = ?', id)).not.toEqual({ name: 'Renamed after its end' });
+  });
+
+  it('is deleted once', async () => {
+    const id = await aGroup(company);
+    const answer = await overtaken(
+      /^update "groups"/,
+      () => must(admin.delete(`/groups/${id}`)),
+      (env) => admin.delete(`/groups/${id}`, { env }),
+    );
+    expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);
+  });
+
+  it('answers 409 to the second of two who take the same name or slug', async () => {
+    for (const taken of ['name', 'slug'] as const) {
+      const rival = groupInput();
+      const json = groupInput({ [taken]: rival[taken] });
+      const answer = await overtaken(
+        /^insert into "groups"/,
+        () => must(as.post('/v1/groups', { json: rival })),
+        (env) => as.post('/v1/groups', { json, env }),
+      );
+      expect(answer.status).toBe(409);
+      expect(await countOf(`groups where ${taken} = ?`, rival[taken])).toBe(1);
+    }
+  });
+
+  it('gets another slug when somebody takes the one of its name meanwhile', async () => {
+    const answer = await overtaken(
+      /^insert into "groups"/,
+      () => must(admin.post('/groups', { json: { name: 'Same slug!' } })),
+      (env) => admin.post('/groups', { json: { name: 'Same slug?' }, env }),
+    );
+    expect(answer.status).toBe(201);
+    expect(await countOf("groups where slug like 'same-slug%'")).toBe(2);
+  });
+});

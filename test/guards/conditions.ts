@@ -1,0 +1,134 @@
+import { declarationsOf, type Stretch } from './guard.ts';
+
+/** Something in a source that looks like a guard. */
+export interface Found extends Stretch {
+  /** The top-level declaration it stands in, or the file. */
+  in: string;
+  text: string;
+}
+
+/** Locks and conditions on what the statement before has changed, wherever they stand. */
+const ANYWHERE = /changes\(\) > 0|\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)\b|pg_advisory_xact_lock/g;
+/** Unique indexes, keys of several columns, and triggers whole. */
+const CONSTRAINTS = /UNIQUE INDEX `?\w+`?|PRIMARY KEY\(`[^)]*\)|FOREIGN KEY [^\n]*|CREATE TRIGGER [^\n]*/g;
+
+/** Whatever in a file looks like a guard: each has to be in a list. */
+export function guardsIn(file: string, source: string): Found[] {
+  const found = (pattern: RegExp): Found[] =>
+    [...source.matchAll(pattern)].map(({ 0: text, index: start }) => ({
+      in: '',
+      text,
+      start,
+      end: start + text.length,
+    }));
+  if (file.endsWith('.sql') || file.includes('tenant-sql/migrations/')) return found(CONSTRAINTS);
+  return [
+    ...(/(?:store|queries)\.ts$/.test(file) ? writeConditions(source) : []),
+    ...conditionsOfPostgres(source),
+    ...found(ANYWHERE).filter(({ start }) => !isComment(source, start)),
+  ];
+}
+
+const isComment = (source: string, position: number): boolean =>
+  /^\s*(?:\*|\/\/|\/\*)/.test(source.slice(source.lastIndexOf('\n', position) + 1, position));
+
+/** Conditions of statements that change the service's own tables in a company's Postgres. */
+function conditionsOfPostgres(source: string): Found[] {
+  return [...source.matchAll(/(?:UPDATE|DELETE FROM) console\.[^`']*?\bWHERE ([^`']*)/g)].flatMap((statement) => {
+    const to = statement.index + statement[0].length;
+    const from = to - (statement[1] as string).length;
+    const terms = [...source.slice(from, to).matchAll(/(?:(?! AND |\n\s*RETURNING| RETURNING).)+/gs)];
+    return terms
+      .map(({ 0: text, index }) => ({ in: '', text, start: from + index, end: from + index + text.length }))
+      .filter(
+        ({ text }) =>
+          !/^(?:AND )?(?:id = \$1|company_id = \$[12]|\$\{KEY\})$/.test(text.trim()) && !/RETURNING/.test(text),
+      );
+  });
+}
+
+const WRITE = /\.(?:update|delete|insert)\(\w|insertWhen\(/;
+/** Says which row is meant: an id, or what stands for one. */
+const KEY =
+  /^(?:eq\(\w+\.(?:id|\w+Id|companyId|email|purpose|\w*[dD]igest), [^()]*\)|(?:one|key|of|ofUser|ofGroup|ofCompany|isSession|attachment|user|own)(?:\([^()]*\))?)$/;
+
+/**
+ * Conditions of the writes of a file of the control database: what a `where`, a `setWhere` or an `insertWhen` is given, each
+ * term of an `and` by itself, but for those that say which row is meant.
+ */
+function writeConditions(source: string): Found[] {
+  const conditions: Found[] = [];
+  for (const [name, { start, end }] of declarationsOf(source)) {
+    const declaration = source.slice(start, end);
+    if (!WRITE.test(declaration) || name === 'insertWhen') continue;
+    for (const { start: from, end: to } of conditionsIn(declaration)) {
+      conditions.push({ in: name, start: start + from, end: start + to, text: declaration.slice(from, to) });
+    }
+  }
+  return conditions;
+}
+
+function conditionsIn(text: string): Stretch[] {
+  const given = [
+    ...[...text.matchAll(/\.where\(|setWhere: /g)].map(
+      ({ 0: opening, index }) => argumentsAt(text, index + opening.length)[0],
+    ),
+    ...[...text.matchAll(/\binsertWhen\(/g)].map(
+      ({ 0: opening, index }) => argumentsAt(text, index + opening.length)[3],
+    ),
+    ...[...text.matchAll(/\.select\(\s*sql`[^`]*? where /g)].map(({ 0: opening, index }) => ({
+      start: index + opening.length,
+      end: text.indexOf('`', index + opening.length),
+    })),
+  ];
+  const inner = given.filter((one) => one !== undefined).flatMap((stretch) => terms(text, stretch));
+  const isKey = ({ start, end }: Stretch) => KEY.test(text.slice(start, end));
+  return inner.filter((stretch) => !isKey(stretch) && !text.slice(stretch.start, stretch.end).startsWith('true'));
+}
+
+/** The terms of an `and`, and those of an `and` within. */
+function terms(text: string, { start, end }: Stretch): Stretch[] {
+  if (!text.startsWith('and(', start)) return [{ start, end }];
+  return argumentsAt(text, start + 'and('.length).flatMap((argument) => terms(text, argument));
+}
+
+const CLOSING: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
+
+/** The arguments of a call, from behind its opening parenthesis on. */
+function argumentsAt(text: string, from: number): Stretch[] {
+  const found: Stretch[] = [];
+  let start = from;
+  let position = from;
+  const take = () => {
+    const raw = text.slice(start, position);
+    if (raw.trim() === '') return;
+    const begin = start + raw.length - raw.trimStart().length;
+    found.push({ start: begin, end: begin + raw.trim().length });
+  };
+  while (position < text.length) {
+    const character = text[position] as string;
+    if (character in CLOSING || character === '`' || character === "'") position = behind(text, position);
+    else if (')]};'.includes(character)) break;
+    else if (character === ',') {
+      take();
+      position += 1;
+      start = position;
+    } else position += 1;
+  }
+  take();
+  return found;
+}
+
+/** Where the brackets, or the string, that open at a position are closed again. */
+function behind(text: string, opening: number): number {
+  const first = text[opening] as string;
+  const isString = first === '`' || first === "'";
+  const closing = CLOSING[first] ?? first;
+  let position = opening + 1;
+  while (position < text.length && text[position] !== closing) {
+    if (isString && text.startsWith('${', position)) position = behind(text, position + 1);
+    else if (!isString && "([{`'".includes(text[position] as string)) position = behind(text, position);
+    else position += text[position] === '\\' ? 2 : 1;
+  }
+  return position + 1;
+}

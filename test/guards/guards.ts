@@ -1,0 +1,19 @@
+import type { Guard } from './guard.ts';
+import { ACCOUNTS } from './lists/accounts.ts';
+import { GROUPS_AND_POLICIES } from './lists/groups.ts';
+import { KNOWLEDGE } from './lists/knowledge.ts';
+import { SHARING } from './lists/sharing.ts';
+import { SIGN_IN } from './lists/sign-in.ts';
+import { MANAGED_TABLES } from './lists/tables.ts';
+import { USERS_AND_INVITATIONS } from './lists/users.ts';
+
+/** Every guard that `npm run test:guards` removes. */
+export const GUARDS: readonly Guard[] = [
+  ...ACCOUNTS,
+  ...USERS_AND_INVITATIONS,
+  ...GROUPS_AND_POLICIES,
+  ...SIGN_IN,
+  ...SHARING,
+  ...KNOWLEDGE,
+  ...MANAGED_TABLES,
+];

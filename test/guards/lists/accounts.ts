@@ -1,0 +1,30 @@
+import { guardsOf } from '../guard.ts';
+
+const RACES = ['test/accounts/races.test.ts'];
+const SERVICE_ACCOUNTS = ['test/service-accounts/races.test.ts'];
+
+export const ACCOUNTS = [
+  ...guardsOf('src/modules/accounts/store.ts', RACES, [
+    { in: 'clearDefault', text: 'next.deleted_at is null', without: 'true' },
+    { in: 'clearDefault', text: 'and next.is_active = 1', without: '' },
+    { in: 'updateAccount', text: 'living(', without: 'one(' },
+    { in: 'updateAccount', text: 'eq(accounts.isDefault, false)', without: 'undefined' },
+    { in: 'updateAccount', text: 'eq(accounts.isActive, true)', without: 'undefined' },
+    { in: 'softDeleteAccount', text: 'living(', without: 'one(' },
+    { in: 'softDeleteAccount', text: 'eq(accounts.isDefault, false),', without: '' },
+    { in: 'softDeleteAccount', text: 'sql`${attachedUsers(companyId, id)} = 0`,', without: '' },
+    { in: 'softDeleteAccount', text: 'sql`${attachedServiceAccounts(companyId, id)} = 0`,', without: '' },
+    { in: 'undeleteAccount', text: ', isNotNull(accounts.deletedAt)', without: '' },
+  ]),
+  ...guardsOf('drizzle/0000_identity.sql', RACES, [
+    { text: 'UNIQUE INDEX `accounts_living_name`', without: 'INDEX `accounts_living_name`' },
+    { text: 'UNIQUE INDEX `accounts_one_default`', without: 'INDEX `accounts_one_default`' },
+  ]),
+  ...guardsOf('src/modules/service-accounts/store.ts', SERVICE_ACCOUNTS, [
+    { in: 'insertServiceAccount', text: ' and deleted_at is null', without: '' },
+    { in: 'updateServiceAccount', text: 'living(', without: 'one(' },
+    { in: 'softDeleteServiceAccount', text: 'living(', without: 'one(' },
+    { in: 'insertApiKey', text: ' and deleted_at is null', without: '' },
+    { in: 'deactivateKey', text: ', eq(apiKeys.isActive, true)', without: '' },
+  ]),
+];

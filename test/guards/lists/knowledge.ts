@@ -1,0 +1,77 @@
+import { guardsOf } from '../guard.ts';
+
+const RACES = ['test/knowledge/races.test.ts'];
+const JOBS = [
+  'test/knowledge/races.test.ts',
+  'test/knowledge/enrichment.test.ts',
+  'test/knowledge/accidents.test.ts',
+  'test/knowledge/concept-generation.test.ts',
+];
+const RESOURCES = [
+  'test/knowledge/concepts.console.test.ts',
+  'test/knowledge/ontology.console.test.ts',
+  'test/knowledge/races.test.ts',
+];
+
+export const KNOWLEDGE = [
+  ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
+    { in: 'isPending', text: "and status = 'pending'", without: '', tests: RACES },
+    { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', tests: RACES },
+    { in: 'markAccepted', text: "eq(suggestions.status, 'pending'), ", without: '', tests: RACES },
+    {
+      in: 'markRejected',
+      text: ", eq(suggestions.status, 'pending')",
+      without: '',
+      tests: [...RACES, 'test/knowledge/review.console.test.ts'],
+    },
+    { in: 'insertCandidates', text: 'where changes() > 0', without: 'where true' },
+    { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '' },
+    { in: 'supersedeConcepts', text: "eq(suggestions.status, 'pending'),", without: '' },
+    { in: 'supersedeConcepts', text: "inArray(suggestions.targetType, ['concept', 'concept_create']),", without: '' },
+    { in: 'supersedeConcepts', text: " and type = 'concept_generation'", without: '' },
+    { in: 'supersedeConcepts', text: ' and id <> ${jobId}', without: '' },
+    { in: 'supersedeConcepts', text: 'succeeded(companyId, jobId),', without: '' },
+    { in: 'supersedeConcepts', text: 'sql`exists (', without: 'sql`true or exists (' },
+    { in: 'showStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
+    { in: 'showStaged', text: 'succeeded(companyId, jobId),', without: '' },
+    { in: 'dropStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
+    { in: 'dropStaged', text: 'sql`changes() > 0`,', without: '' },
+  ]),
+  ...guardsOf('src/modules/knowledge/generation/store.ts', JOBS, [
+    { in: 'takeUp', text: 'inWork, ', without: '' },
+    { in: 'takeUp', text: ', or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))', without: '' },
+    { in: 'release', text: ', eq(jobs.leasedUntil, until)', without: '' },
+    { in: 'advance', text: "eq(jobs.status, 'running'), ", without: '' },
+    { in: 'advance', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
+    { in: 'fail', text: 'inWork, ', without: '' },
+    { in: 'fail', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
+    { in: 'cancel', text: ', inWork', without: '' },
+  ]),
+  ...guardsOf('src/modules/knowledge/resources/store.ts', RESOURCES, [
+    {
+      in: 'insertResource',
+      text: 'insertWhen(db, resources, row, condition)',
+      without: 'insertWhen(db, resources, row, sql`true`)',
+    },
+    { in: 'replaceResource', text: 'eq(resources.version, row.version - 1), ', without: '' },
+    { in: 'replaceResource', text: ', ...conditions', without: '' },
+    { in: 'insertVersion', text: 'changes() > 0', without: 'true' },
+    { in: 'formsNoCycle', text: 'not exists (', without: 'true or exists (' },
+    {
+      in: 'setValidationErrors',
+      text: ', eq(resources.version, row.version)',
+      without: '',
+      tests: ['test/knowledge/rechecks.test.ts'],
+    },
+  ]),
+  ...guardsOf('drizzle/0008_knowledge.sql', RESOURCES, [
+    { text: 'UNIQUE INDEX `knowledge_resources_living_key`', without: 'INDEX `knowledge_resources_living_key`' },
+    { text: 'UNIQUE INDEX `knowledge_versions_of_resource`', without: 'INDEX `knowledge_versions_of_resource`' },
+  ]),
+  ...guardsOf('drizzle/0009_knowledge_suggestions.sql', JOBS, [
+    { text: 'UNIQUE INDEX `knowledge_suggestions_of_job`', without: 'INDEX `knowledge_suggestions_of_job`' },
+  ]),
+  ...guardsOf('drizzle/0011_knowledge_jobs.sql', JOBS, [
+    { text: 'UNIQUE INDEX `knowledge_jobs_one_at_a_time`', without: 'INDEX `knowledge_jobs_one_at_a_time`' },
+  ]),
+];

@@ -1,0 +1,93 @@
+import { guardsOf } from '../guard.ts';
+
+const RACES = ['test/shares/races.test.ts'];
+const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
+const OUTSIDERS = ['test/share-auth/share-auth.sharing.test.ts'];
+
+export const SHARING = [
+  ...guardsOf('src/modules/dashboards/store.ts', RACES, [
+    { in: 'insertDashboard', text: 'widgetsExist(record)', without: 'sql`true`' },
+    { in: 'insertDashboard', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
+    {
+      in: 'dashboardsAre',
+      text: " and dashboards.version = seen.value ->> 'version'",
+      without: '',
+      ...AT_THE_SAME_MOMENT,
+    },
+    { in: 'noteEmbedded', text: ', eq(dashboards.version, version)', without: '', ...AT_THE_SAME_MOMENT },
+    { in: 'noteEmbedded', text: 'max(coalesce(${dashboards.embeddedUntil}, 0), ${until})', without: '${until}' },
+    { in: 'updateDashboard', text: 'eq(dashboards.version, version), ', without: '' },
+    { in: 'updateDashboard', text: 'widgetsExist(record), ', without: '' },
+    { in: 'updateDashboard', text: ', unseen', without: '', ...AT_THE_SAME_MOMENT },
+    { in: 'isShown', text: 'and revoked_at is null', without: 'and false', ...AT_THE_SAME_MOMENT },
+    { in: 'isShown', text: "target_type = 'dashboard'", without: 'false', ...AT_THE_SAME_MOMENT },
+    { in: 'isShown', text: 'shown.embedded_until >', without: 'false and 0 <', ...AT_THE_SAME_MOMENT },
+  ]),
+  ...guardsOf('src/modules/visualizations/store.ts', RACES, [
+    { in: 'insertVisualization', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
+    { in: 'updateVisualization', text: ', eq(visualizations.version, version)', without: '' },
+  ]),
+  ...guardsOf('src/modules/share-contexts/store.ts', RACES, [
+    {
+      in: 'insertContext',
+      text: 'insertWhen(db, shareContexts, record, sound)',
+      without: 'insertWhen(db, shareContexts, record, sql`true`)',
+    },
+    {
+      in: 'insertContext',
+      text: 'insertWhen(db, shareContexts, free, sound)',
+      without: 'insertWhen(db, shareContexts, free, sql`true`)',
+    },
+    { in: 'insertContext', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
+    { in: 'updateContext', text: ', eq(shareContexts.version, version)', without: '' },
+    { in: 'updateContext', text: ', dashboardsAre(companyId, shown)', without: '' },
+    { in: 'replaceGrants', text: ', current)', without: ')' },
+    { in: 'replaceGrants', text: ' where ${current}', without: '' },
+    { in: 'replaceGrants', text: ' and version = ${version}', without: '' },
+    { in: 'deleteContext', text: ', eq(shareContexts.version, version)', without: '' },
+    {
+      in: 'deleteContext',
+      text: 'eq(shareGrants.companyId, companyId), gone',
+      without: 'eq(shareGrants.companyId, companyId)',
+    },
+    {
+      in: 'deleteContext',
+      text: 'eq(shareMembers.companyId, companyId), gone',
+      without: 'eq(shareMembers.companyId, companyId)',
+    },
+    { in: 'deleteContext', text: '          gone,', without: '' },
+    { in: 'deleteContext', text: 'isNull(dashboardShares.revokedAt),', without: '' },
+    { in: 'insertMember', text: ' and version = ${version}', without: '' },
+    { in: 'insertMember', text: '< ${most}', without: '>= 0' },
+  ]),
+  ...guardsOf('src/modules/shares/store.ts', RACES, [
+    {
+      in: 'insertShare',
+      text: 'dashboardsAre(record.companyId, [{ id: record.dashboardId, version }]),',
+      without: 'sql`true`,',
+      ...AT_THE_SAME_MOMENT,
+    },
+    { in: 'insertShare', text: 'contextExists(record.companyId, record.shareContextId)', without: 'undefined' },
+    { in: 'updateShare', text: 'isNull(dashboardShares.revokedAt),', without: '' },
+    {
+      in: 'updateShare',
+      text: 'eq(dashboardShares.embedOptions, before.embedOptions)',
+      without: 'undefined',
+    },
+    { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
+    { in: 'revokeShare', text: ', isNull(dashboardShares.revokedAt)', without: '' },
+  ]),
+  ...guardsOf('drizzle/0007_visualizations.sql', RACES, [
+    { text: 'UNIQUE INDEX `dashboards_slug`', without: 'INDEX `dashboards_slug`' },
+    { text: 'UNIQUE INDEX `visualizations_slug`', without: 'INDEX `visualizations_slug`' },
+    {
+      text: ',\n\tFOREIGN KEY (`visualization_id`) REFERENCES `visualizations`(`id`) ON UPDATE no action ON DELETE no action',
+      without: '',
+    },
+  ]),
+  ...guardsOf('drizzle/0010_sharing.sql', RACES, [
+    { text: 'UNIQUE INDEX `outsiders_email`', without: 'INDEX `outsiders_email`', tests: OUTSIDERS },
+    { text: 'UNIQUE INDEX `share_contexts_slug`', without: 'INDEX `share_contexts_slug`' },
+    { text: 'UNIQUE INDEX `share_members_once`', without: 'INDEX `share_members_once`' },
+  ]),
+];

@@ -1,0 +1,160 @@
+import { guardsOf } from '../guard.ts';
+
+const RACES = ['test/sign-in/races.test.ts'];
+const OVERTAKEN = ['test/sign-in/overtaken.test.ts'];
+const FACTOR = ['test/sign-in/second-factor-races.test.ts'];
+const REFRESH = { tests: ['test/sign-in/sign-in.console.test.ts'], title: 'refresh' };
+const USERS = ['test/users/races.test.ts'];
+const INVITATIONS = ['test/invitations/races.test.ts'];
+const SOCIAL = ['test/social-sign-in/social-sign-in.console.test.ts'];
+const ASSERTIONS = ['test/single-sign-on/saml.console.test.ts'];
+const RENEWALS = ['test/single-sign-on/renewals.test.ts'];
+
+export const SIGN_IN = [
+  ...guardsOf('src/modules/sessions/queries.ts', RACES, [
+    { in: 'insertSession', text: 'eq(users.sessionEpoch, sessionEpoch),', without: '' },
+    { in: 'insertSession', text: 'eq(users.isActive, true),', without: '', tests: OVERTAKEN },
+    { in: 'insertSession', text: 'isNull(users.deletedAt),', without: '' },
+    { in: 'insertSession', text: 'changes() > 0 and ', without: '', tests: FACTOR },
+    { in: 'rotateStatements', text: ', eq(sessions.refreshDigest, digests.presented)', without: '', ...REFRESH },
+    { in: 'rotateStatements', text: ', not(isRetry)', without: '', ...REFRESH },
+    { in: 'rotateStatements', text: 'eq(sessions.previousDigest, digests.presented), ', without: '', ...REFRESH },
+    { in: 'rotateStatements', text: ', gte(sessions.previousUntil, now)', without: '', ...REFRESH },
+    { in: 'endSessionOf', text: 'isLiveOf(holder, now), ', without: 'eq(sessions.userId, holder.userId),' },
+    { in: 'endSessionsOf', text: 'ne(sessions.id, except)', without: 'undefined' },
+    { in: 'endSessionsOf', text: 'sql`changes() > 0`', without: 'undefined' },
+    { in: 'endSessionsOfInactive', text: 'sql`exists (', without: 'sql`true or exists (', tests: USERS },
+  ]),
+  ...guardsOf('src/modules/sign-in/network-store.ts', RACES, [
+    { in: 'recordNetwork', text: 'changes() > 0', without: 'true' },
+  ]),
+  ...guardsOf('src/modules/sign-in/passwordless-store.ts', RACES, [
+    { in: 'checkCode', text: 'isNull(passwordlessCodes.usedAt),', without: '' },
+    { in: 'checkCode', text: 'gt(passwordlessCodes.expiresAt, now),', without: '' },
+    { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_TRIES),', without: '' },
+  ]),
+  ...guardsOf('src/modules/sign-in/second-factor-store.ts', FACTOR, [
+    { in: 'livePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
+    { in: 'livePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
+    { in: 'livePending', text: 'lt(pendingSecondFactors.tries, ', without: '' },
+    { in: 'countTry', text: 'livePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
+    { in: 'endPending', text: ', afterChange', without: '' },
+    { in: 'replaceFactor', text: 'afterProof ? afterChange : sql`true`', without: 'sql`true`' },
+    { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
+    { in: 'useProof', text: '            when,', without: '' },
+    { in: 'useProofAfterChange', text: ', afterChange', without: '' },
+    { in: 'usePassword', text: 'isUser(user)', without: 'eq(users.id, user.id)' },
+    { in: 'usePassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '' },
+    { in: 'useFreshSession', text: 'isUser(user)', without: 'eq(users.id, user.id)' },
+    { in: 'useFreshSession', text: 'isNull(users.passwordHash),', without: '' },
+    { in: 'useFreshSession', text: 'eq(users.mfaEnabled, false),', without: '' },
+    { in: 'useFreshSession', text: 'gte(sessions.createdAt, since),', without: '' },
+    { in: 'confirmFactor', text: 'isNull(secondFactors.confirmedAt), ', without: '' },
+    {
+      in: 'confirmFactor',
+      text: 'isNull(secondFactors.confirmedAt), afterChange',
+      without: 'isNull(secondFactors.confirmedAt)',
+    },
+    { in: 'confirmFactor', text: 'eq(users.id, factor.userId), afterChange', without: 'eq(users.id, factor.userId)' },
+    { in: 'confirmFactor', text: 'codes, afterChange', without: 'codes, sql`true`' },
+    { in: 'addBackupCodes', text: 'exists(factorRow(db, factor)),', without: '' },
+    { in: 'addBackupCodes', text: '        afterChange,\n', without: '' },
+    { in: 'addBackupCodes', text: 'codes, afterChange', without: 'codes, sql`true`' },
+    { in: 'deleteOtherBackupCodes', text: 'not(isNew), ', without: '' },
+    { in: 'deleteOtherBackupCodes', text: ', isStored)', without: ')' },
+    {
+      in: 'removeFactor',
+      text: 'eq(secondFactors.id, factor.id), ',
+      without: 'eq(secondFactors.userId, factor.userId), ',
+    },
+    { in: 'removeFactor', text: 'isConfirmed, ', without: '' },
+    { in: 'removeFactor', text: 'afterProof ? afterChange : undefined', without: '' },
+    { in: 'removeFactor', text: ', afterChange)', without: ')' },
+    {
+      in: 'deleteRemains',
+      text: 'eq(backupCodes.factorId, factor.id), isGone',
+      without: 'eq(backupCodes.factorId, factor.id)',
+    },
+    {
+      in: 'deleteRemains',
+      text: 'eq(usedTotpSteps.factorId, factor.id), isGone',
+      without: 'eq(usedTotpSteps.factorId, factor.id)',
+    },
+  ]),
+  ...guardsOf('src/modules/password-reset/store.ts', RACES, [
+    { in: 'isOpen', text: 'isNull(passwordResets.usedAt), ', without: '' },
+    { in: 'isOpen', text: ', gt(passwordResets.expiresAt, now)', without: '' },
+    {
+      in: 'resetStatements',
+      text: '.where(isOpen(digest, now))',
+      without: '.where(eq(passwordResets.digest, digest))',
+    },
+    { in: 'resetStatements', text: 'eq(users.isActive, true), ', without: '' },
+    { in: 'resetStatements', text: 'isNull(users.deletedAt), ', without: '' },
+    { in: 'resetStatements', text: ', sql`changes() > 0`', without: '' },
+    { in: 'resetStatements', text: 'isNull(sessions.endedAt), wasReset', without: 'isNull(sessions.endedAt)' },
+    {
+      in: 'resetStatements',
+      text: 'isNull(passwordResets.usedAt),\n          wasReset,',
+      without: 'isNull(passwordResets.usedAt),',
+    },
+  ]),
+  ...guardsOf('src/modules/mails/store.ts', RACES, [
+    { in: 'insertRequestAfterChange', text: 'changes() > 0', without: 'true' },
+    { in: 'insertLimitedRequest', text: 'eq(mailRequests.countedAs, record.countedAs), ', without: '' },
+    { in: 'insertLimitedRequest', text: ', gt(mailRequests.requestedAt, since)', without: '' },
+    { in: 'insertLimitedRequest', text: 'sql`${earlier} < ${limit}`', without: 'sql`true`' },
+  ]),
+  ...guardsOf('src/modules/single-sign-on/store.ts', RENEWALS, [
+    { in: 'putConfiguration', text: 'setWhere: eq(ssoConfigurations.clientSecret, record.clientSecret)', without: '' },
+    {
+      in: 'replaceClientSecret',
+      text: 'sql`${ssoConfigurations.clientSecret} is ${old.clientSecret}`,',
+      without: '',
+    },
+    {
+      in: 'consumeLogin',
+      text: ', gt(ssoLogins.expiresAt, now)',
+      without: '',
+      tests: ['test/single-sign-on/oidc-forged.console.test.ts'],
+      title: 'ten minutes old',
+    },
+    {
+      in: 'consumeCode',
+      text: 'gt(ssoCodes.expiresAt, now),',
+      without: '',
+      tests: ['test/single-sign-on/oidc.console.test.ts'],
+      title: 'takes a code for a minute',
+    },
+    {
+      in: 'consumeCode',
+      text: 'eq(ssoCodes.exchangeDigest, digests.exchange),',
+      without: '',
+      tests: ['test/single-sign-on/oidc.console.test.ts'],
+      title: 'from the client that began only',
+    },
+  ]),
+  ...guardsOf('drizzle/0004_ways_in.sql', FACTOR, [
+    { text: ',\n\tPRIMARY KEY(`factor_id`, `step`)', without: '' },
+    {
+      text: 'CREATE UNIQUE INDEX `second_factors_user_id_unique`',
+      without: 'CREATE INDEX `second_factors_user_id_unique`',
+    },
+    {
+      text: '`user_id` text PRIMARY KEY NOT NULL,\n\t`company_id` text NOT NULL,\n\t`digest`',
+      without: '`user_id` text NOT NULL,\n\t`company_id` text NOT NULL,\n\t`digest`',
+      tests: INVITATIONS,
+    },
+  ]),
+  ...guardsOf('drizzle/0005_single_sign_on.sql', ASSERTIONS, [
+    {
+      text: ',\n\tPRIMARY KEY(`company_id`, `id_digest`)',
+      without: '',
+      title: 'is taken once, even in answer to another request',
+    },
+  ]),
+  ...guardsOf('drizzle/0013_mail-notices-identities-and-exchange-secrets.sql', SOCIAL, [
+    { text: '`digest` text PRIMARY KEY NOT NULL', without: '`digest` text NOT NULL' },
+    { text: '`user_id` text PRIMARY KEY NOT NULL', without: '`user_id` text NOT NULL' },
+  ]),
+];

@@ -1,0 +1,104 @@
+import { guardsOf } from '../guard.ts';
+
+const RENEWALS = ['test/single-sign-on/renewals.test.ts'];
+const PROVISIONING = ['test/managed-tables/provisioning.test.ts'];
+const TABLES = [
+  'test/managed-tables/races.test.ts',
+  'test/managed-tables/tables.test.ts',
+  'test/managed-tables/rows.test.ts',
+];
+const UPLOADS = [
+  'test/uploads/races.managed-tables.test.ts',
+  'test/uploads/confirm.managed-tables.test.ts',
+  'test/uploads/delivery.managed-tables.test.ts',
+  'test/uploads/housekeeping.managed-tables.test.ts',
+];
+
+export const MANAGED_TABLES = [
+  ...guardsOf('src/modules/managed-database/store.ts', PROVISIONING, [
+    { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
+    { in: 'takeLease', text: "eq(managedDatabases.status, 'provisioning'),", without: '' },
+    {
+      in: 'takeLease',
+      text: 'or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),',
+      without: '',
+    },
+    { in: 'dropLease', text: 'leasedBy(companyId, token)', without: 'of(companyId)' },
+    { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
+    { in: 'recordReady', text: 'leasedBy(companyId, token)', without: 'of(companyId)' },
+    { in: 'finishSweep', text: ', eq(managedDatabases.sweepMarks, marks)', without: '', tests: UPLOADS },
+    {
+      in: 'replaceEncrypted',
+      text: 'sql`${ownerConnection} is ${old.ownerConnection}`,',
+      without: '',
+      tests: RENEWALS,
+    },
+    {
+      in: 'replaceEncrypted',
+      text: 'sql`${readonlyConnection} is ${old.readonlyConnection}`,',
+      without: '',
+      tests: RENEWALS,
+    },
+    {
+      in: 'replaceEncrypted',
+      text: 'sql`${readerPassword} is ${old.readerPassword}`,',
+      without: '',
+      tests: RENEWALS,
+    },
+  ]),
+  ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
+    {
+      text: 'UNIQUE INDEX `managed_databases_company_id_unique`',
+      without: 'INDEX `managed_databases_company_id_unique`',
+    },
+  ]),
+  ...guardsOf('src/modules/managed-tables/store.ts', TABLES, [
+    { in: 'LIVING', text: ' AND deleted_at IS NULL', without: '' },
+    { in: 'LOCKS', text: "'FOR UPDATE'", without: "''" },
+    { in: 'LOCKS', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOADS },
+    { in: 'LOCKS', text: "'FOR KEY SHARE'", without: "''" },
+    {
+      in: 'UPLOAD_IN_WORK',
+      text: 'job.user_table_id = $1 AND',
+      without: 'job.user_table_id = $1 AND false AND',
+      tests: UPLOADS,
+    },
+    { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2' },
+    { in: 'forgetDeleted', text: ' AND deleted_at IS NOT NULL', without: '' },
+  ]),
+  ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [
+    { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
+  ]),
+  ...guardsOf('src/tenant-sql/migrations/0001_upload_jobs.ts', UPLOADS, [
+    { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name' },
+  ]),
+  ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
+    { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
+    { in: 'advance', text: ' AND step = $3', without: ' AND $3::int IS NOT NULL' },
+    { in: 'guardedAdvance', text: ' AND step = ${Math.trunc(step)}', without: '' },
+    { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
+    { in: 'finishAnalysis', text: ' AND step = $3', without: ' AND $3::int IS NOT NULL' },
+    { in: 'finishAnalysis', text: " AND status = 'analisando'", without: '' },
+  ]),
+  ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
+    { in: 'lockJob', text: ' FOR UPDATE', without: '' },
+    { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '' },
+  ]),
+  ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
+    { text: 'locked?.step !== job.step', without: 'false' },
+    { text: '!same', without: 'false' },
+  ]),
+  ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [{ text: 'locked?.step !== step', without: '!locked' }]),
+  ...guardsOf(
+    'src/tenant-sql/migrations.ts',
+    ['test/tenant-sql/client.test.ts'],
+    [
+      {
+        in: 'migrate',
+        text: "await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);",
+        without: '',
+        title: 'at once',
+      },
+    ],
+  ),
+];

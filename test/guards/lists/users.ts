@@ -1,0 +1,61 @@
+import { guardsOf } from '../guard.ts';
+
+const USERS = ['test/users/races.test.ts'];
+const SIGN_IN = ['test/sign-in/races.test.ts'];
+const OVERTAKEN = ['test/sign-in/overtaken.test.ts'];
+const INVITATIONS = ['test/invitations/races.test.ts'];
+const COUNTS = ['test/users/stored-counts.organization.test.ts'];
+
+export const USERS_AND_INVITATIONS = [
+  ...guardsOf('src/modules/users/store.ts', USERS, [
+    { in: 'noteSignIn', text: ', sql`changes() > 0`', without: '', tests: SIGN_IN },
+    {
+      in: 'upgradePasswordHash',
+      text: 'eq(users.passwordHash, user.passwordHash as string),',
+      without: '',
+      tests: OVERTAKEN,
+    },
+    { in: 'setPassword', text: 'living(', without: 'one(', tests: SIGN_IN },
+    { in: 'setPassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '', tests: SIGN_IN },
+    { in: 'updateUser', text: 'living(', without: 'one(' },
+    { in: 'updateUser', text: 'eq(users.isOwner, false)', without: 'undefined' },
+    { in: 'updateUser', text: 'isNotNull(users.activatedAt)', without: 'undefined' },
+    { in: 'softDeleteUser', text: 'living(', without: 'one(' },
+    { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
+    { in: 'removeMemberships', text: 'deleted_at is not null', without: 'true' },
+  ]),
+  ...guardsOf('src/modules/invitations/store.ts', INVITATIONS, [
+    {
+      in: 'replaceInvitation',
+      text: 'case when ${isMailed} then ${record.digest} else ${invitations.digest} end',
+      without: '${record.digest}',
+    },
+    { in: 'updateInvited', text: ', isNull(users.activatedAt)', without: '' },
+    { in: 'acceptStatements', text: 'isNull(users.activatedAt),', without: '' },
+    { in: 'acceptStatements', text: 'isNull(users.deletedAt),', without: '' },
+    { in: 'acceptStatements', text: 'sql`changes() > 0`,', without: '' },
+  ]),
+  ...guardsOf('drizzle/0000_identity.sql', USERS, [
+    { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },
+    {
+      text: 'UNIQUE INDEX `companies_slug`',
+      without: 'INDEX `companies_slug`',
+      tests: USERS,
+    },
+  ]),
+  ...guardsOf('drizzle/0003_user_counts.sql', COUNTS, [
+    { text: 'AFTER INSERT ON `users`', without: 'AFTER INSERT ON `users` WHEN 0' },
+    { text: 'AFTER UPDATE OF `deleted_at` ON `users`', without: 'AFTER UPDATE OF `deleted_at` ON `users` WHEN 0' },
+  ]),
+  ...guardsOf('drizzle/0006_account_users.sql', COUNTS, [
+    { text: 'AFTER INSERT ON `account_users`', without: 'AFTER INSERT ON `account_users` WHEN 0' },
+    { text: 'AFTER DELETE ON `account_users`', without: 'AFTER DELETE ON `account_users` WHEN 0' },
+    { text: 'AFTER INSERT ON `group_bindings` WHEN', without: 'AFTER INSERT ON `group_bindings` WHEN 0 AND' },
+    { text: 'AFTER DELETE ON `group_bindings` WHEN', without: 'AFTER DELETE ON `group_bindings` WHEN 0 AND' },
+    {
+      text: 'AFTER UPDATE OF `email`, `updated_at`, `last_login_at` ON `users`',
+      without: 'AFTER UPDATE OF `email`, `updated_at`, `last_login_at` ON `users` WHEN 0',
+      tests: ['test/users/lists.organization.test.ts'],
+    },
+  ]),
+];

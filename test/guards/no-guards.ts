@@ -1,0 +1,120 @@
+/** What looks like a guard and is none: nothing goes wrong without it that a rival could bring about. */
+interface NoGuard {
+  because: string;
+  file: string;
+  /** The top-level declaration it stands in. */
+  in?: string;
+  /** A part of it. */
+  text: string;
+}
+
+const all = (because: string, ...places: [file: string, declaration: string | undefined, text: string][]): NoGuard[] =>
+  places.map(([file, declaration, text]) => ({ because, file, text, ...(declaration && { in: declaration }) }));
+
+const MODULES = 'src/modules';
+const ACCOUNTS = `${MODULES}/accounts/store.ts`;
+const DATABASES = `${MODULES}/managed-database/store.ts`;
+const FACTORS = `${MODULES}/sign-in/second-factor-store.ts`;
+const GROUP_PERMISSIONS = `${MODULES}/groups/permission-store.ts`;
+const MAILS = `${MODULES}/mails/store.ts`;
+const SERVICE_ACCOUNTS = `${MODULES}/service-accounts/store.ts`;
+const SESSIONS = `${MODULES}/sessions/queries.ts`;
+const SSO = `${MODULES}/single-sign-on/store.ts`;
+const TABLES = `${MODULES}/managed-tables/store.ts`;
+
+export const NO_GUARDS: readonly NoGuard[] = [
+  ...all(
+    'says which rows are meant: the tests of what the statement does fail without it',
+    [ACCOUNTS, 'clearDefault', 'eq(accounts.isDefault, true)'],
+    [ACCOUNTS, 'clearDefaultForNew', 'eq(accounts.isDefault, true)'],
+    [GROUP_PERMISSIONS, 'removePermissions', 'in ${idList(permissionIds)}'],
+    [GROUP_PERMISSIONS, 'keepPermissions', 'notInArray'],
+    [`${MODULES}/dashboards/store.ts`, 'relink', 'dashboards.id = ${id}'],
+    [`${MODULES}/groups/user-group-store.ts`, 'leaveGroups', 'in ${idList(groupIds)}'],
+    [SERVICE_ACCOUNTS, 'endServiceAccount', "'service_account'"],
+    [`${MODULES}/users/store.ts`, 'removeMemberships', "eq(groupBindings.principalType, 'user')"],
+    [FACTORS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
+    [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
+    [`${MODULES}/password-reset/store.ts`, 'resetStatements', 'eq(users.passwordHash, passwordHash)'],
+  ),
+  ...all(
+    'is what the index accounts_one_default holds: a deleted account is never the default',
+    [ACCOUNTS, 'clearDefault', 'isNull(accounts.deletedAt)'],
+    [ACCOUNTS, 'clearDefaultForNew', 'isNull(accounts.deletedAt)'],
+  ),
+  ...all(
+    'chooses what the scheduled run takes up or forgets, which whoever comes later takes up or forgets as well',
+    [`${MODULES}/dead-letters/store.ts`, 'deleteReplayed', 'lt('],
+    [`${MODULES}/invitations/store.ts`, 'deleteExpired', 'lt('],
+    [MAILS, 'claimDue', 'lte('],
+    [MAILS, 'giveUp', '('],
+    [MAILS, 'deleteDone', '('],
+    [DATABASES, 'claimDue', 'lte(managedDatabases.sweepAt, now)'],
+    [DATABASES, 'claimDue', 'in ${due}'],
+    [`${MODULES}/password-reset/store.ts`, 'deleteExpired', 'lt('],
+    [`${MODULES}/sign-in/network-store.ts`, 'deleteOldNetworks', 'lt('],
+    [`${MODULES}/sign-in/passwordless-store.ts`, 'deleteExpiredCodes', 'lt('],
+    [FACTORS, 'deleteExpiredSecondFactors', 'lt('],
+    [SESSIONS, 'deleteExpiredSessions', 'lt('],
+    [SSO, 'deleteExpired', 'lte('],
+    [`${MODULES}/social-sign-in/store.ts`, 'deleteOldUsedTokens', 'lte('],
+    [`${MODULES}/uploads/sweep-store.ts`, undefined, '${ended}'],
+    [`${MODULES}/uploads/sweep-store.ts`, undefined, 'updated_at <= $2'],
+  ),
+  ...all(
+    'spares a write that would change nothing, or only when something ended that has ended already',
+    [`${MODULES}/knowledge/resources/store.ts`, 'setValidationErrors', 'ne(resources.validationErrors, errors)'],
+    [SERVICE_ACCOUNTS, 'endServiceAccount', 'eq(apiKeys.isActive, true)'],
+    [SERVICE_ACCOUNTS, 'touchKey', 'lt(apiKeys.lastUsedAt, notSince)'],
+    [SERVICE_ACCOUNTS, 'touchKey', 'lt(serviceAccounts.lastUsedAt, notSince)'],
+    [SESSIONS, 'endSessionsOf', 'isLiveOf(holder, now)'],
+    [SESSIONS, 'touchSession', 'lt(sessions.lastUsedAt, before)'],
+    [SESSIONS, 'endSessionsOfInactive', 'isNull(sessions.endedAt)'],
+    [`${MODULES}/sign-in/reset-store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],
+    [`${MODULES}/users/store.ts`, 'noteVerified', 'eq(users.isVerified, false)'],
+  ),
+  ...all(
+    'is a name for conditions that are listed where they stand',
+    [`${MODULES}/groups/store.ts`, 'insertGroupWithFreeSlug', 'sql`true`'],
+    [`${MODULES}/visualizations/store.ts`, 'insertVisualization', 'sql`true`'],
+    [FACTORS, 'useProof', 'when ?? sql`true`'],
+    [FACTORS, 'insertBackupCodes', '${when}'],
+    [FACTORS, undefined, 'changes() > 0'],
+    [`${MODULES}/uploads/work-store.ts`, undefined, '${here}'],
+  ),
+  ...all('is of a table that is held against every other change, and was there when it was held', [
+    TABLES,
+    undefined,
+    '${LIVING}',
+  ]),
+  ...all(
+    'holds values that are drawn at random or digests of such: no rule leans on it',
+    ['drizzle/0000_identity.sql', undefined, '`api_keys_access_key`'],
+    ['drizzle/0004_ways_in.sql', undefined, '`invitations_digest_unique`'],
+    ['drizzle/0004_ways_in.sql', undefined, 'PRIMARY KEY(`factor_id`, `digest`)'],
+    ['drizzle/0010_sharing.sql', undefined, '`dashboard_shares_token`'],
+  ),
+  ...all(
+    'is the target of an ON CONFLICT, without which every test of the statement fails',
+    ['drizzle/0000_identity.sql', undefined, 'PRIMARY KEY(`group_id`, `permission_id`)'],
+    ['drizzle/0000_identity.sql', undefined, 'PRIMARY KEY(`group_id`, `policy_id`)'],
+    ['drizzle/0006_account_users.sql', undefined, 'PRIMARY KEY(`account_id`, `user_id`)'],
+    ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`company_id`, `purpose`, `email`)'],
+    ['drizzle/0014_sign-ins-and-settings.sql', undefined, 'PRIMARY KEY(`user_id`, `network`)'],
+  ),
+  ...all(
+    'orders the rows of one owner, written whole by one statement: nothing is written twice',
+    ['drizzle/0007_visualizations.sql', undefined, 'PRIMARY KEY(`dashboard_id`, `visualization_id`)'],
+    ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`context_id`, `target_type`, `target_id`)'],
+  ),
+  ...all('is of a table that another migration makes anew', [
+    'drizzle/0004_ways_in.sql',
+    undefined,
+    'PRIMARY KEY(`company_id`, `email`)',
+  ]),
+  ...all('counts users who are removed for good, which only an operator’s SQL does', [
+    'drizzle/0003_user_counts.sql',
+    undefined,
+    '`users_counted_when_purged`',
+  ]),
+];

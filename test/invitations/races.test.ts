@@ -1,0 +1,93 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
+import { invite } from '../support/invite.ts';
+import { linkIn, mailTo } from '../support/mail.ts';
+import { overtaken, rowOf } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+const DAY = 24 * 60 * 60_000;
+const DEAD = [400, 'INVALID_INVITATION_TOKEN'];
+
+let company: Company;
+let emails = 0;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const tokenFor = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
+const accept = (token: string, password = 'chosen-by-the-invited', env?: Record<string, string>) =>
+  call('POST', '/v1/users/accept-invitation', { json: { token, password }, ...(env && { env }) });
+const anInvited = async (teams?: string[]) => {
+  const email = `invited-${++emails}@${company.slug}.test`;
+  const { user } = await invite(company, email, teams);
+  return { email, id: user.id, token: tokenFor(email) };
+};
+const userOf = (id: string) =>
+  rowOf<{ is_active: number; teams: string }>('select is_active, password_hash, teams from users where id = ?', id);
+
+/** Accepts an invitation, and the rival comes just before it is used up. */
+const acceptOvertaken = (token: string, rival: () => Promise<unknown>) =>
+  overtaken(/^delete from "invitations"/, rival, (env) => accept(token, 'chosen-too-late-by-far', env));
+
+describe('an invitation', () => {
+  it('is accepted once', async () => {
+    const { id, token } = await anInvited();
+    let hash: unknown;
+    const answer = await acceptOvertaken(token, async () => {
+      await must(accept(token));
+      hash = (await userOf(id))?.['password_hash' as 'teams'];
+    });
+    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(await userOf(id)).toMatchObject({ password_hash: hash });
+  });
+
+  it('makes nobody active when it is sent anew meanwhile', async () => {
+    const { id, email, token } = await anInvited();
+    expect(statusAndCode(await acceptOvertaken(token, () => invite(company, email)))).toEqual(DEAD);
+    expect(await userOf(id)).toMatchObject({ is_active: 0 });
+    expect((await accept(tokenFor(email))).status).toBe(200);
+  });
+
+  it('gives no second password to somebody who has become active meanwhile in some other way', async () => {
+    const { id, token } = await anInvited();
+    const answer = await acceptOvertaken(token, () => rowOf('update users set activated_at = 1 where id = ?', id));
+    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(await userOf(id)).toMatchObject({ password_hash: null });
+  });
+
+  it('makes nobody active who is deleted meanwhile', async () => {
+    const { id, token } = await anInvited();
+    const answer = await acceptOvertaken(token, () => must(signed(company.apiKey).delete(`/users/${id}`)));
+    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(await userOf(id)).toMatchObject({ is_active: 0 });
+  });
+
+  it('is worth nothing after seven days', async () => {
+    const { token } = await anInvited();
+    later(7 * DAY + 1000);
+    expect(statusAndCode(await accept(token))).toEqual(DEAD);
+  });
+
+  it('changes no teams of somebody who accepts the one before meanwhile', async () => {
+    const { id, email, token } = await anInvited(['first']);
+    const answer = await overtaken(
+      /^update "users" set "teams"/,
+      () => must(accept(token)),
+      (env) => company.as.post('/v1/users/invite', { json: { email, team_ids: ['0'.repeat(24)] }, env }),
+    );
+    expect(answer.status).toBe(201);
+    expect(await userOf(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
+  });
+
+  it('leaves the links of earlier ones as they are where it is not mailed', async () => {
+    const { email } = await anInvited();
+    for (let mails = 1; mails < 5; mails += 1) await invite(company, email);
+    const last = tokenFor(email);
+    await invite(company, email);
+    expect((await accept(last)).status).toBe(200);
+  });
+});

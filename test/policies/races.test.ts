@@ -1,0 +1,70 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aPermission, policyInput, statusAndCode } from '../support/console.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { aGroup, allow, aPolicy, must } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let as: Company['as'];
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+});
+
+describe('a policy', () => {
+  it('does not give back what was taken from it while somebody changed it who may not give it', async () => {
+    const id = await aPolicy(company, [allow('users:*')]);
+    const { as: editor } = await aUser(company, { can: ['policies:update'] });
+    const { document } = policyInput([allow('users:list')]);
+    const answer = await overtaken(
+      /^update "policies"/,
+      () =>
+        must(as.put(`/v1/policies/${id}`, { json: { document: policyInput([allow('policies:update')]).document } })),
+      (env) => editor.put(`/v1/policies/${id}`, { json: { document }, env }),
+    );
+    expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+    expect(await rowOf('select document from policies where id = ?', id)).not.toEqual({
+      document: JSON.stringify(document),
+    });
+  });
+
+  it('is not deleted when it is attached meanwhile', async () => {
+    const [groupId, id] = [await aGroup(company), await aPolicy(company, [allow('users:list')])];
+    const answer = await overtaken(
+      /^delete from "policies"/,
+      () => must(as.post(`/v1/groups/${groupId}/policies/${id}`)),
+      (env) => as.delete(`/v1/policies/${id}`, { env }),
+    );
+    expect(answer.status).toBe(409);
+    expect(await countOf('policies where id = ?', id)).toBe(1);
+  });
+
+  it('has its name for itself when somebody takes the same meanwhile', async () => {
+    const json = policyInput([allow('users:list')]);
+    const make = (env?: Record<string, string>) => as.post('/v1/policies', { json, ...(env && { env }) });
+    const answer = await overtaken(/^insert into "policies"/, () => must(make()), make);
+    expect(answer.status).toBe(409);
+    expect(await countOf('policies where name = ?', json.name)).toBe(1);
+  });
+});
+
+describe('a legacy permission', () => {
+  const reading = { actions: ['read'] };
+  it.each([
+    ['actions', { actions: ['read', 'delete'] }, { actions: ['read'] }],
+    ['target', { target: 'users' }, { target: 'groups' }],
+  ])('does not give back what was taken from its %s meanwhile', async (_what, before, after) => {
+    const inputOf = ({ actions, target }: { actions?: string[]; target?: string }) => ({
+      ...(actions && { actions }),
+      ...(target && { target: { company_id: company.id, service_name: target } }),
+    });
+    const id = await aPermission(company, { ...reading, ...inputOf(before) });
+    const { as: editor } = await aUser(company, { can: ['permissions:update', 'permissions:get'] });
+    const answer = await overtaken(
+      /^update "permissions"/,
+      () => must(as.put(`/v1/permissions/${id}`, { json: inputOf(after) })),
+      (env) => editor.put(`/v1/permissions/${id}`, { json: inputOf(before), env }),
+    );
+    expect(statusAndCode(answer)).toEqual([403, 'FORBIDDEN']);
+  });
+});

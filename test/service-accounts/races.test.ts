@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { aGroup, aRobot, must, signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let admin: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+
+const path = (id: string): string => `/service-accounts/${id}`;
+const remove = (id: string) => must(admin.delete(path(id)));
+
+describe('a service account', () => {
+  it('is not made in an account that is deleted meanwhile', async () => {
+    const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Deleted meanwhile' } }));
+    const answer = await overtaken(
+      /^insert into "service_accounts"/,
+      () => must(admin.delete(`/accounts/${account_id}`)),
+      (env) => admin.post('/service-accounts', { json: { name: 'Homeless', account_id }, env }),
+    );
+    expect([answer.status, answer.body.details.field]).toEqual([404, 'account_id']);
+    expect(await countOf('service_accounts where account_id = ?', account_id)).toBe(0);
+  });
+
+  it('is not changed once it is deleted', async () => {
+    const { id } = await aRobot(company);
+    const answer = await overtaken(
+      /^update "service_accounts" set "name"/,
+      () => remove(id),
+      (env) => admin.patch(path(id), { json: { name: 'Too late' }, env }),
+    );
+    expect(answer.status).toBe(404);
+    expect(await rowOf('select name from service_accounts where id = ?', id)).toEqual({ name: 'Robot' });
+  });
+
+  it('is deleted once', async () => {
+    const { id } = await aRobot(company);
+    const deleting = /^update "service_accounts" set "updated_at"/;
+    const answer = await overtaken(
+      deleting,
+      () => remove(id),
+      (env) => admin.delete(path(id), { env }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
+  });
+
+  it('loses its keys and memberships with its life, and nobody else theirs', async () => {
+    const groupId = await aGroup(company);
+    const [gone, stays] = [await aRobot(company, [groupId]), await aRobot(company, [groupId])];
+    await remove(gone.id);
+    expect((await gone.as.get('/accounts')).status).toBe(401);
+    expect(await rowOf('select is_active from api_keys where id = ?', stays.keyId)).toEqual({ is_active: 1 });
+    expect(await countOf('group_bindings where group_id = ?', groupId)).toBe(1);
+  });
+});
+
+describe('an API key', () => {
+  it('is not issued for a service account that is deleted meanwhile', async () => {
+    const { id } = await aRobot(company);
+    const keys = await countOf('api_keys where service_account_id = ?', id);
+    const answer = await overtaken(
+      /^insert into "api_keys"/,
+      () => remove(id),
+      (env) => admin.post(`${path(id)}/keys`, { json: {}, env }),
+    );
+    expect(answer.status).toBe(404);
+    expect(await countOf('api_keys where service_account_id = ?', id)).toBe(keys);
+  });
+
+  it('is revoked once', async () => {
+    const { id, keyId } = await aRobot(company);
+    const revoke = (env?: Record<string, string>) => admin.delete(`${path(id)}/keys/${keyId}`, env ? { env } : {});
+    const answer = await overtaken(/^update "api_keys" set "is_active"/, () => must(revoke()), revoke);
+    expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);
+  });
+});

@@ -1,0 +1,303 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { anEmbed } from '../embeds/support.ts';
+import { aContext, aMember, CONTEXTS, dashboardGrant } from '../share-portal/support.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aShare } from './support.ts';
+
+type Env = Record<string, string>;
+
+let company: Company;
+let as: Company['as'];
+beforeAll(async () => {
+  company = await aCompany();
+  as = company.as;
+});
+
+const aChart = (): Promise<{ _id: string }> => aVisualization(as, 'SELECT 1');
+const place = (...charts: { _id: string }[]) =>
+  charts.map(({ _id }, y) => ({ visualization_id: _id, x: 0, y, w: 4, h: 3 }));
+const rename = (path: string, name: string) => must(as.put(path, { json: { name } }));
+const sharesPath = (id: string): string => `/api/v1/dashboards/${id}/shares`;
+const sharePath = (id: string): string => `/api/v1/dashboard-shares/${id}`;
+const codeOf = ({ status, body }: { status: number; body: { error_code?: string; error?: string } }) => [
+  status,
+  body.error_code ?? body.error,
+];
+
+describe.each([
+  ['a dashboard', DASHBOARDS, 'dashboards', async () => ({ layout: [] })],
+  ['a visualization', VISUALIZATIONS, 'visualizations', async () => ({ sql: 'SELECT 1' })],
+  ['a context', CONTEXTS, 'share_contexts', async () => ({ grants: [] })],
+  [
+    'a context with grants',
+    CONTEXTS,
+    'share_contexts',
+    async () => ({ grants: [dashboardGrant((await aDashboard(as, []))._id)] }),
+  ],
+])('%s', (what, path, table, content) => {
+  const making = new RegExp(`^insert into "${table}"`);
+  const make = async (json: object, env?: Env) =>
+    as.post(path, { json: { name: `Slug of ${what}`, ...(await content()), ...json }, ...(env && { env }) });
+
+  it('gets another slug when somebody takes the one of its name meanwhile', async () => {
+    const answer = await overtaken(
+      making,
+      () => must(make({})),
+      (env) => make({}, env),
+    );
+    expect(answer.status).toBe(201);
+    const slug = `slug-of-${what.replaceAll(' ', '-')}`;
+    expect(answer.body.slug).toMatch(new RegExp(`^${slug}-[0-9a-f]{8}$`));
+  });
+
+  it('is not made when somebody takes its slug meanwhile', async () => {
+    const slug = `wanted-${what.replaceAll(' ', '-')}`;
+    const answer = await overtaken(
+      making,
+      () => must(make({ slug })),
+      (env) => make({ slug }, env),
+    );
+    expect(answer.status).toBe(409);
+    expect(await countOf(`${table} where slug = ?`, slug)).toBe(1);
+  });
+});
+
+describe('a dashboard', () => {
+  it('is not made of a visualization that is deleted meanwhile', async () => {
+    const chart = await aChart();
+    const answer = await overtaken(
+      /^insert into "dashboards"/,
+      () => must(as.delete(`${VISUALIZATIONS}/${chart._id}`)),
+      (env) => as.post(DASHBOARDS, { json: { name: 'Of nothing', layout: place(chart) }, env }),
+    );
+    expect(answer.status).toBe(404);
+  });
+
+  it('gets no visualization that is deleted meanwhile', async () => {
+    const [chart, { _id }] = [await aChart(), await aDashboard(as, [])];
+    const answer = await overtaken(
+      /^update "dashboards"/,
+      () => must(as.delete(`${VISUALIZATIONS}/${chart._id}`)),
+      (env) => as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(chart) }, env }),
+    );
+    expect(answer.status).toBe(404);
+  });
+
+  it('stays embedded as long as the longest of its tokens', async () => {
+    const { _id } = await aDashboard(as, []);
+    const until = () => rowOf<{ embedded_until: number }>('select embedded_until from dashboards where id = ?', _id);
+    await anEmbed(company, 'dashboards', _id, { expires_in: 86_400 });
+    const longest = await until();
+    await anEmbed(company, 'dashboards', _id, { expires_in: 3600 });
+    expect(await until()).toEqual(longest);
+  });
+});
+
+describe.each([
+  ['a dashboard', DASHBOARDS, 'dashboards', () => aDashboard(as, [])],
+  ['a visualization', VISUALIZATIONS, 'visualizations', aChart],
+])('%s', (_what, path, table, make) => {
+  it('keeps what somebody else changes meanwhile', async () => {
+    const { _id } = await make();
+    const answer = await overtaken(
+      new RegExp(`^update "${table}"`),
+      () => rename(`${path}/${_id}`, 'By the rival'),
+      (env) => as.put(`${path}/${_id}`, { json: { description: 'Changed.' }, env }),
+    );
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      expect.objectContaining({ name: 'By the rival', description: 'Changed.' }),
+    ]);
+  });
+});
+
+it('a visualization is not deleted when it is put on a dashboard meanwhile', async () => {
+  const chart = await aChart();
+  const answer = await overtaken(
+    /^delete from "visualizations"/,
+    () => aDashboard(as, [chart]),
+    (env) => as.delete(`${VISUALIZATIONS}/${chart._id}`, { env }),
+  );
+  expect(answer.status).toBe(409);
+});
+
+describe('a context', () => {
+  const grantsPath = (id: string): string => `${CONTEXTS}/${id}/grants`;
+  const grantsOf = async (id: string): Promise<string[]> =>
+    (await must(as.get(`${CONTEXTS}/${id}`))).grants.map(({ target_id }: { target_id: string }) => target_id);
+  const CHANGED = [409, 'CONFLICT'];
+
+  it.each([{}, { slug: 'of-a-changed-dashboard' }])(
+    '%j is not made of a dashboard that changes meanwhile',
+    async (json) => {
+      const { _id } = await aDashboard(as, []);
+      const answer = await overtaken(
+        /^insert into "share_contexts"/,
+        () => rename(`${DASHBOARDS}/${_id}`, 'Changed'),
+        (env) => as.post(CONTEXTS, { json: { name: 'Of a changed one', grants: [dashboardGrant(_id)], ...json }, env }),
+      );
+      expect(codeOf(answer)).toEqual(CHANGED);
+    },
+  );
+
+  it('shows what a rival put there, not what came too late', async () => {
+    const [first, second, { id }] = [await aDashboard(as, []), await aDashboard(as, []), await aContext(company, [])];
+    const put = (_id: string, env?: Env) =>
+      as.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
+    const answer = await overtaken(
+      /"share_grants"/,
+      () => must(put(first._id)),
+      (env) => put(second._id, env),
+    );
+    expect(codeOf(answer)).toEqual(CHANGED);
+    expect(await grantsOf(id)).toEqual([first._id]);
+  });
+
+  it('shows no dashboard that changes meanwhile, and goes on showing what it did', async () => {
+    const [shown, next] = [await aDashboard(as, []), await aDashboard(as, [])];
+    const { id } = await aContext(company, [dashboardGrant(shown._id)]);
+    const answer = await overtaken(
+      /"share_grants"/,
+      () => rename(`${DASHBOARDS}/${next._id}`, 'Changed'),
+      (env) => as.put(grantsPath(id), { json: { grants: [dashboardGrant(next._id)] }, env }),
+    );
+    expect(codeOf(answer)).toEqual(CHANGED);
+    expect(await grantsOf(id)).toEqual([shown._id]);
+  });
+
+  it('is not renamed by somebody who was allowed to when it showed something else', async () => {
+    const [dashboard, { id, slug }] = [await aDashboard(as, []), await aContext(company, [])];
+    const answer = await overtaken(
+      /^update "share_contexts"/,
+      () => must(as.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
+      (env) => as.put(`${CONTEXTS}/${id}`, { json: { slug: 'renamed' }, env }),
+    );
+    expect(codeOf(answer)).toEqual(CHANGED);
+    expect((await must(as.get(`${CONTEXTS}/${id}`))).slug).toBe(slug);
+  });
+
+  it('keeps all that is its own when it is not deleted because it changes meanwhile', async () => {
+    const dashboard = await aDashboard(as, []);
+    const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
+    await aMember(as, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
+    const share = await aShare(company, dashboard._id, { share_context_id: id });
+    const answer = await overtaken(
+      /^delete from "share_contexts"/,
+      () => must(as.put(grantsPath(id), { json: { grants: [dashboardGrant(dashboard._id)] } })),
+      (env) => as.delete(`${CONTEXTS}/${id}`, { env }),
+    );
+    expect(codeOf(answer)).toEqual(CHANGED);
+    expect((await must(as.get(`${CONTEXTS}/${id}`))).member_count).toBe(1);
+    expect(await grantsOf(id)).toEqual([dashboard._id]);
+    expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
+  });
+
+  it('takes its shares along, but for those that were revoked before', async () => {
+    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const share = await aShare(company, dashboard._id, { share_context_id: id });
+    await rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
+    await must(as.delete(`${CONTEXTS}/${id}`));
+    expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: 1 });
+  });
+});
+
+describe('a member', () => {
+  const email = 'once@elsewhere.test';
+  const add = (id: string, env?: Env) =>
+    as.post(`${CONTEXTS}/${id}/members`, { json: { member_type: 'external_email', email }, ...(env && { env }) });
+  const joining = /^insert into "share_members"/;
+
+  it('is not added when the context shows something else meanwhile', async () => {
+    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const rival = () => must(as.put(`${CONTEXTS}/${id}/grants`, { json: { grants: [dashboardGrant(dashboard._id)] } }));
+    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);
+    expect(await countOf('share_members where context_id = ?', id)).toBe(0);
+  });
+
+  it('is one of them once', async () => {
+    const { id } = await aContext(company, []);
+    expect(
+      (
+        await overtaken(
+          joining,
+          () => must(add(id)),
+          (env) => add(id, env),
+        )
+      ).status,
+    ).toBe(409);
+    expect(await countOf('share_members where context_id = ?', id)).toBe(1);
+  });
+
+  it('is one of at most 10,000', async () => {
+    const { id } = await aContext(company, []);
+    await rowOf(
+      `with recursive member(n) as (select 1 union all select n + 1 from member where n < 9999)
+       insert into share_members select id || '-' || n, company_id, id, 'external_email', 'member-' || n, 0
+       from share_contexts, member where id = ?`,
+      id,
+    );
+    const rival = () =>
+      must(
+        as.post(`${CONTEXTS}/${id}/members`, {
+          json: { member_type: 'external_email', email: 'rival@elsewhere.test' },
+        }),
+      );
+    expect((await overtaken(joining, rival, (env) => add(id, env))).status).toBe(409);
+    expect(await countOf('share_members where context_id = ?', id)).toBe(10_000);
+  });
+});
+
+describe('a share', () => {
+  it('is not made for a context that is deleted meanwhile', async () => {
+    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const answer = await overtaken(
+      /^insert into "dashboard_shares"/,
+      () => must(as.delete(`${CONTEXTS}/${id}`)),
+      (env) => as.post(sharesPath(dashboard._id), { json: { share_type: 'link', share_context_id: id }, env }),
+    );
+    expect(answer.status).toBe(404);
+    expect(await countOf('dashboard_shares where dashboard_id = ?', dashboard._id)).toBe(0);
+  });
+
+  it('is not moved to a context that is deleted meanwhile', async () => {
+    const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
+    const share = await aShare(company, dashboard._id);
+    const answer = await overtaken(
+      /^update "dashboard_shares"/,
+      () => must(as.delete(`${CONTEXTS}/${id}`)),
+      (env) => as.put(sharePath(share.id), { json: { share_context_id: id }, env }),
+    );
+    expect(answer.status).toBe(404);
+    expect(await countOf('dashboard_shares where share_context_id = ?', id)).toBe(0);
+  });
+
+  it('is not changed once it is revoked', async () => {
+    const share = await aShare(company, (await aDashboard(as, []))._id, { name: 'Before' });
+    const answer = await overtaken(
+      /^update "dashboard_shares"/,
+      () => must(as.delete(sharePath(share.id))),
+      (env) => as.put(sharePath(share.id), { json: { name: 'After' }, env }),
+    );
+    expect(answer.status).toBe(409);
+    expect(await rowOf('select name from dashboard_shares where id = ?', share.id)).toEqual({ name: 'Before' });
+  });
+
+  it('keeps the options that somebody else sets meanwhile', async () => {
+    const share = await aShare(company, (await aDashboard(as, []))._id);
+    const set = (embed_options: object, env?: Env) =>
+      as.put(sharePath(share.id), { json: { embed_options }, ...(env && { env }) });
+    const rival = () => must(set({ hide_header: true }));
+    const answer = await overtaken(/^update "dashboard_shares"/, rival, (env) => set({ hide_controls: true }, env));
+    expect(answer.body.embed_options).toMatchObject({ hide_header: true, hide_controls: true });
+  });
+
+  it('is revoked once', async () => {
+    const share = await aShare(company, (await aDashboard(as, []))._id);
+    const revoking = () => rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
+    await overtaken(/^update "dashboard_shares"/, revoking, (env) => as.delete(sharePath(share.id), { env }));
+    expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: 1 });
+  });
+});

@@ -1,0 +1,212 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { bearer, type Caller, call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
+import { codeIn, linkIn, mailsTo, mailTo } from '../support/mail.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+
+const NEXT = 'a-brand-new-passphrase';
+const MINUTE = 60_000;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const isLive = async (as: Caller): Promise<boolean> => (await as.get('/v1/auth/me')).status === 200;
+const sessionOf = async (email: string, password: string): Promise<Caller> =>
+  bearer((await must(logIn(company.slug, email, password))).token);
+const changePassword = (as: Caller, current_password: string, new_password: string, env?: Record<string, string>) =>
+  as.post('/v1/auth/password', { json: { current_password, new_password }, ...(env && { env }) });
+const sendReset = (email: string) =>
+  must(call('POST', '/v1/users/reset-password/request', { json: { email, company_slug: company.slug } }));
+const tokenFor = (email: string) => linkIn(mailTo(email)).searchParams.get('token') as string;
+const reset = (token: string, password: string, env?: Record<string, string>) =>
+  call('POST', '/v1/users/reset-password/confirm', { json: { token, password }, ...(env && { env }) });
+
+describe('a sign-in', () => {
+  const signInOvertaken = (email: string, rival: () => Promise<unknown>) =>
+    overtaken(/^insert into "sessions"/, rival, (env) =>
+      call('POST', '/v1/auth/login', { json: { company_slug: company.slug, email, password: PASSWORD }, env }),
+    );
+  const trace = async (id: string) => [
+    await countOf('sessions where user_id = ? and ended_at is null', id),
+    await countOf('sign_in_networks where user_id = ?', id),
+    await rowOf('select last_login_at from users where id = ?', id),
+  ];
+
+  it('begins no session, and leaves no trace, when all sessions of the user are ended meanwhile', async () => {
+    const { id, email } = await aUser(company);
+    const before = await rowOf('select last_login_at from users where id = ?', id);
+    await rowOf('delete from sign_in_networks where user_id = ?', id);
+    later(MINUTE);
+    const answer = await signInOvertaken(email, () => must(company.as.delete(`/v1/users/${id}/sessions`)));
+    expect(answer.status).toBe(401);
+    expect(await trace(id)).toEqual([0, 0, before]);
+  });
+
+  it('begins no session of a user who is deleted meanwhile', async () => {
+    const { id, email } = await aUser(company);
+    const answer = await signInOvertaken(email, () => must(signed(company.apiKey).delete(`/users/${id}`)));
+    expect(answer.status).toBe(401);
+    expect((await trace(id))[0]).toBe(0);
+  });
+});
+
+describe('a session', () => {
+  it('is ended once by its person', async () => {
+    const { email, as } = await aUser(company);
+    await sessionOf(email, PASSWORD);
+    const { records } = await must(as.get('/v1/auth/sessions'));
+    const { _id } = records.find((session: { current: boolean }) => !session.current);
+    const end = (env?: Record<string, string>) => as.delete(`/v1/auth/sessions/${_id}`, env ? { env } : {});
+    expect((await overtaken(/^update "sessions" set "ended_at"/, () => must(end()), end)).status).toBe(404);
+  });
+});
+
+describe('a change of the password', () => {
+  it('does nothing, and tells nobody, when the password is changed meanwhile', async () => {
+    const { email, as } = await aUser(company);
+    let elsewhere = as;
+    const answer = await overtaken(
+      /^update "users" set "password_hash"/,
+      async () => {
+        await must(changePassword(as, PASSWORD, NEXT));
+        elsewhere = await sessionOf(email, NEXT);
+      },
+      (env) => changePassword(as, PASSWORD, 'the-one-that-came-too-late', env),
+    );
+    expect(statusAndCode(answer)).toEqual([400, 'INVALID_CREDENTIALS']);
+    expect([await isLive(as), await isLive(elsewhere), mailsTo(email).length]).toEqual([true, true, 1]);
+    expect((await logIn(company.slug, email, NEXT)).status).toBe(200);
+  });
+
+  it('is refused to somebody who is deleted meanwhile', async () => {
+    const { id, as } = await aUser(company);
+    const answer = await overtaken(
+      /^update "users" set "password_hash"/,
+      () => must(signed(company.apiKey).delete(`/users/${id}`)),
+      (env) => changePassword(as, PASSWORD, NEXT, env),
+    );
+    expect(answer.status).toBe(400);
+  });
+
+  it('ends the other sessions, and makes links useless that were to set another', async () => {
+    const { email, as } = await aUser(company);
+    const elsewhere = await sessionOf(email, PASSWORD);
+    await sendReset(email);
+    const token = tokenFor(email);
+    await must(changePassword(as, PASSWORD, NEXT));
+    expect([await isLive(as), await isLive(elsewhere)]).toEqual([true, false]);
+    expect((await reset(token, 'of-whoever-has-the-link')).status).toBe(400);
+  });
+});
+
+describe('a link that sets a new password', () => {
+  const DEAD = [400, 'INVALID_RESET_TOKEN'];
+  const resetOvertaken = (token: string, rival: () => Promise<unknown>) =>
+    overtaken(/^update "password_resets"/, rival, (env) => reset(token, 'the-one-that-came-too-late', env));
+
+  it('works once, and its second use ends neither sessions nor other links', async () => {
+    const { email } = await aUser(company);
+    await sendReset(email);
+    const token = tokenFor(email);
+    let [session, next]: [Caller | undefined, string | undefined] = [undefined, undefined];
+    const answer = await resetOvertaken(token, async () => {
+      await must(reset(token, NEXT));
+      session = await sessionOf(email, NEXT);
+      await sendReset(email);
+      next = tokenFor(email);
+    });
+    expect(statusAndCode(answer)).toEqual(DEAD);
+    expect(await isLive(session as unknown as Caller)).toBe(true);
+    expect((await reset(next as unknown as string, 'yet-another-passphrase')).status).toBe(200);
+  });
+
+  it('works once, one use after the other', async () => {
+    const { email } = await aUser(company);
+    await sendReset(email);
+    const token = tokenFor(email);
+    await must(reset(token, NEXT));
+    expect(statusAndCode(await reset(token, PASSWORD))).toEqual(DEAD);
+  });
+
+  it('makes all other links useless once it was used, and ends the sessions', async () => {
+    const { email, as } = await aUser(company);
+    await sendReset(email);
+    const first = tokenFor(email);
+    await sendReset(email);
+    await must(reset(tokenFor(email), NEXT));
+    expect(statusAndCode(await reset(first, PASSWORD))).toEqual(DEAD);
+    expect(await isLive(as)).toBe(false);
+  });
+
+  it('is worth nothing after an hour', async () => {
+    const { email } = await aUser(company);
+    await sendReset(email);
+    later(61 * MINUTE);
+    expect(statusAndCode(await reset(tokenFor(email), NEXT))).toEqual(DEAD);
+  });
+
+  it('is worth nothing when its user is deactivated or deleted meanwhile', async () => {
+    for (const end of [
+      (id: string) => must(company.as.post(`/v1/users/${id}/deactivate`)),
+      (id: string) => must(signed(company.apiKey).delete(`/users/${id}`)),
+    ]) {
+      const { id, email } = await aUser(company);
+      await sendReset(email);
+      expect(statusAndCode(await resetOvertaken(tokenFor(email), () => end(id)))).toEqual(DEAD);
+    }
+  });
+
+  it('is mailed five times an hour to one address', async () => {
+    const [{ email }, other] = [await aUser(company), await aUser(company)];
+    for (let asked = 0; asked < 6; asked += 1) await sendReset(email);
+    await sendReset(other.email);
+    expect([mailsTo(email).length, mailsTo(other.email).length]).toEqual([5, 1]);
+    later(61 * MINUTE);
+    await sendReset(email);
+    expect(mailsTo(email)).toHaveLength(6);
+  });
+});
+
+describe('a mailed code', () => {
+  const verify = (email: string, code: string, env?: Record<string, string>) =>
+    call('POST', '/v1/auth/passwordless/verify', {
+      json: { company_slug: company.slug, email, code },
+      ...(env && { env }),
+    });
+  const aCode = async (email: string): Promise<string> => {
+    await must(call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } }));
+    return codeIn(mailTo(email));
+  };
+  const wrong = (code: string): string => (code === '000000' ? '000001' : '000000');
+
+  it('works once', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    const trying = /^update "passwordless_codes"/;
+    expect(
+      (
+        await overtaken(
+          trying,
+          () => must(verify(email, code)),
+          (env) => verify(email, code, env),
+        )
+      ).status,
+    ).toBe(400);
+  });
+
+  it('is worth nothing after ten minutes, or five wrong tries', async () => {
+    const { email } = await aUser(company);
+    const code = await aCode(email);
+    for (let tries = 0; tries < 5; tries += 1) expect((await verify(email, wrong(code))).status).toBe(400);
+    expect((await verify(email, code)).status).toBe(400);
+    const next = await aCode(email);
+    later(10 * MINUTE + 1000);
+    expect((await verify(email, next)).status).toBe(400);
+  });
+});

@@ -1,0 +1,226 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Caller, call } from '../support/api.ts';
+import { resetClock } from '../support/clock.ts';
+import { statusAndCode } from '../support/console.ts';
+import { mailsTo } from '../support/mail.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { codeOf, enrol, nextStep, wrongCode } from '../support/second-factor.ts';
+import { must, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company, logIn, PASSWORD } from '../support/worlds.ts';
+
+const NEXT = 'a-brand-new-passphrase';
+const WRONG_CODE = [400, 'INVALID_2FA_CODE'];
+const WRONG_PASSWORD = [400, 'INVALID_CREDENTIALS'];
+const ENDED = [401, 'UNAUTHORIZED'];
+const ENABLED = [409, '2FA_ALREADY_ENABLED'];
+const AGAIN = [403, 'REAUTHENTICATION_REQUIRED'];
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+afterEach(resetClock);
+
+const factorOf = (as: Caller, what: string, json: object, env?: Record<string, string>) =>
+  as.post(`/v1/auth/2fa/${what}`, { json, ...(env && { env }) });
+const pendingOf = async (email: string): Promise<string> =>
+  (await must(logIn(company.slug, email, PASSWORD))).pending_2fa_token;
+const finish = (pending_2fa_token: string, code: object, env?: Record<string, string>) =>
+  call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...code }, ...(env && { env }) });
+const anEnrolled = async () => {
+  const user = await aUser(company);
+  return { ...user, ...(await enrol(user.as)) };
+};
+const stateOf = async (userId: string) => ({
+  ...(await rowOf<{ mfa_enabled: number; session_epoch: number }>(
+    'select mfa_enabled, session_epoch from users where id = ?',
+    userId,
+  )),
+  factors: await countOf('second_factors where user_id = ?', userId),
+  codes: await countOf('backup_codes where factor_id in (select id from second_factors where user_id = ?)', userId),
+});
+const withoutPassword = (id: string) => rowOf('update users set password_hash = null where id = ?', id);
+const changePassword = (as: Caller) =>
+  must(as.post('/v1/auth/password', { json: { current_password: PASSWORD, new_password: NEXT } }));
+
+describe('a sign-in that waits for the second factor', () => {
+  it('ends with one session, and spends no second code, when two good codes come at once', async () => {
+    const { email, code, backupCodes } = await anEnrolled();
+    const [first, second] = [await pendingOf(email), await pendingOf(email)];
+    const [one, other] = backupCodes;
+    for (const [pending, late] of [
+      [first, { totp_token: code() }],
+      [second, { backup_code: other }],
+    ] as const) {
+      const rival = () => must(finish(pending, { backup_code: pending === first ? one : backupCodes[2] }));
+      const answer = await overtaken(/^update "pending_second_factors"/, rival, (env) => finish(pending, late, env));
+      expect(statusAndCode(answer)).toEqual(ENDED);
+      expect((await finish(await pendingOf(email), late)).status).toBe(200);
+    }
+  });
+
+  it('takes a code once, and goes on after a wrong one', async () => {
+    const { email, code, secret } = await anEnrolled();
+    const pending = await pendingOf(email);
+    expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
+    expect((await finish(pending, { totp_token: code() })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code() }))).toEqual(WRONG_CODE);
+    nextStep();
+    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
+  });
+
+  it('is over after five wrong codes, or five minutes', async () => {
+    const { email, code, secret } = await anEnrolled();
+    const pending = await pendingOf(email);
+    for (let tries = 0; tries < 5; tries += 1) {
+      expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
+    }
+    expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
+    const next = await pendingOf(email);
+    for (let steps = 0; steps < 11; steps += 1) nextStep();
+    expect(statusAndCode(await finish(next, { totp_token: code() }))).toEqual(ENDED);
+  });
+});
+
+describe('setting up a second factor', () => {
+  const setUp = (as: Caller, rival: () => Promise<unknown>, json: object = { password: PASSWORD }) =>
+    overtaken(/^update "users"/, rival, (env) => factorOf(as, 'setup', json, env));
+
+  it('is refused, and leaves nothing, when the password is changed meanwhile', async () => {
+    const { id, as } = await aUser(company);
+    expect(statusAndCode(await setUp(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD);
+    expect((await stateOf(id)).factors).toBe(0);
+  });
+
+  it('is refused to somebody who is deleted meanwhile', async () => {
+    for (const json of [{ password: PASSWORD }, {}]) {
+      const { id, as } = await aUser(company);
+      if (!('password' in json)) await withoutPassword(id);
+      const answer = await setUp(as, () => must(signed(company.apiKey).delete(`/users/${id}`)), json);
+      expect([answer.status, (await stateOf(id)).factors]).toEqual(['password' in json ? 400 : 403, 0]);
+    }
+  });
+
+  it('leaves the factor that is enabled meanwhile as it is', async () => {
+    const { id, as } = await aUser(company);
+    let secret: unknown;
+    const rival = async () => {
+      await enrol(as);
+      secret = await rowOf('select secret from second_factors where user_id = ?', id);
+    };
+    expect(statusAndCode(await setUp(as, rival))).toEqual(ENABLED);
+    expect(await rowOf('select secret from second_factors where user_id = ?', id)).toEqual(secret);
+  });
+
+  it('needs a session of the last ten minutes where there is no password', async () => {
+    const { id, as } = await aUser(company);
+    await withoutPassword(id);
+    await rowOf('update sessions set created_at = created_at - 660000 where user_id = ?', id);
+    expect(statusAndCode(await factorOf(as, 'setup', {}))).toEqual(AGAIN);
+  });
+
+  it('is refused when there is a password, or a second factor, meanwhile', async () => {
+    for (const gain of ["password_hash = 'set'", 'mfa_enabled = 1']) {
+      const { id, as } = await aUser(company);
+      await withoutPassword(id);
+      const answer = await setUp(as, () => rowOf(`update users set ${gain} where id = ?`, id), {});
+      expect(statusAndCode(answer)).toEqual(AGAIN);
+    }
+  });
+});
+
+describe('enabling a second factor', () => {
+  const secretOf = async (as: Caller): Promise<string> =>
+    (await must(factorOf(as, 'setup', { password: PASSWORD }))).secret;
+  const enabling = (secret: string, steps = 0) => ({ totp_token: codeOf(secret, steps), password: PASSWORD });
+
+  it('changes nothing with a wrong code', async () => {
+    const { id, email, as } = await aUser(company);
+    const secret = await secretOf(as);
+    const before = await stateOf(id);
+    const answer = await factorOf(as, 'enable', { totp_token: wrongCode(secret), password: PASSWORD });
+    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
+    expect([await stateOf(id), mailsTo(email)]).toEqual([before, []]);
+    expect(before).toMatchObject({ mfa_enabled: 0, codes: 0 });
+    expect(await rowOf('select confirmed_at from second_factors where user_id = ?', id)).toEqual({
+      confirmed_at: null,
+    });
+  });
+
+  it('gives one set of backup codes when it is enabled meanwhile', async () => {
+    const { id, as } = await aUser(company);
+    const secret = await secretOf(as);
+    const answer = await overtaken(
+      /^update "second_factors"/,
+      () => must(factorOf(as, 'enable', enabling(secret, -1))),
+      (env) => factorOf(as, 'enable', enabling(secret), env),
+    );
+    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
+    expect(await stateOf(id)).toMatchObject({ mfa_enabled: 1, codes: 10 });
+  });
+});
+
+describe('disabling a second factor', () => {
+  it('changes nothing with a wrong code', async () => {
+    const { id, email, as, secret, code, backupCodes } = await anEnrolled();
+    await must(finish(await pendingOf(email), { totp_token: code() }));
+    const before = await stateOf(id);
+    const answer = await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
+    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
+    expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
+    // What was used stays used, what was not can be.
+    expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code() }))).toEqual(WRONG_CODE);
+    expect((await finish(await pendingOf(email), { backup_code: backupCodes[0] })).status).toBe(200);
+  });
+
+  it('leaves nothing behind', async () => {
+    const { id, as, code } = await anEnrolled();
+    const factor = await rowOf<{ id: string }>('select id from second_factors where user_id = ?', id);
+    await must(factorOf(as, 'disable', { totp_token: code() }));
+    expect(await stateOf(id)).toMatchObject({ mfa_enabled: 0, factors: 0 });
+    expect(await countOf('backup_codes where factor_id = ?', factor?.id)).toBe(0);
+    expect(await countOf('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
+  });
+
+  it.each(['disable', 'backup-codes'])('does not touch one that is enrolled meanwhile: %s', async (what) => {
+    const { id, as } = await anEnrolled();
+    let after: unknown;
+    const answer = await overtaken(
+      /^update "users" set "updated_at"/,
+      async () => {
+        await must(factorOf(as, 'disable', { password: PASSWORD }));
+        await enrol(as);
+        after = await stateOf(id);
+      },
+      (env) => factorOf(as, what, { password: PASSWORD }, env),
+    );
+    expect(statusAndCode(answer)).toEqual(WRONG_PASSWORD);
+    expect(await stateOf(id)).toEqual(after);
+    expect(after).toMatchObject({ mfa_enabled: 1, codes: 10 });
+  });
+
+  it('of somebody else takes none away that is only set up', async () => {
+    const { id, as } = await aUser(company);
+    await must(factorOf(as, 'setup', { password: PASSWORD }));
+    expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
+    expect((await stateOf(id)).factors).toBe(1);
+  });
+});
+
+describe('new backup codes', () => {
+  it('take the place of the old ones', async () => {
+    const { email, as, code, backupCodes } = await anEnrolled();
+    const { backup_codes } = await must(factorOf(as, 'backup-codes', { totp_token: code() }));
+    expect((await finish(await pendingOf(email), { backup_code: backup_codes[0] })).status).toBe(200);
+    expect(statusAndCode(await finish(await pendingOf(email), { backup_code: backupCodes[0] }))).toEqual(WRONG_CODE);
+  });
+
+  it('are not made with a wrong code, and the old ones go on working', async () => {
+    const { id, email, as, secret, backupCodes } = await anEnrolled();
+    const before = await stateOf(id);
+    const answer = await factorOf(as, 'backup-codes', { totp_token: wrongCode(secret) });
+    expect(statusAndCode(answer)).toEqual(WRONG_CODE);
+    expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
+    expect((await finish(await pendingOf(email), { backup_code: backupCodes[0] })).status).toBe(200);
+  });
+});

@@ -1,0 +1,90 @@
+import { env as bindings } from 'cloudflare:test';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Caller, call } from '../support/api.ts';
+import { invite } from '../support/invite.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { aGroup, aUser, bind, must, signed } from '../support/signed.ts';
+import { aUser as aColleague, aCompany, type Company, PASSWORD } from '../support/worlds.ts';
+
+let company: Company;
+let admin: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+
+const updating = /^update "users"/;
+const path = (id: string): string => `/users/${id}`;
+const remove = (id: string) => must(admin.delete(path(id)));
+const isLive = async (as: Caller): Promise<boolean> => (await as.get('/v1/auth/me')).status === 200;
+
+describe('a user', () => {
+  it('is not changed once deleted', async () => {
+    const { id } = await aUser(company);
+    const answer = await overtaken(
+      updating,
+      () => remove(id),
+      (env) => admin.patch(path(id), { json: { metadata: { too: 'late' } }, env }),
+    );
+    expect(answer.status).toBe(404);
+    expect(await rowOf('select metadata from users where id = ?', id)).toEqual({ metadata: '{}' });
+  });
+
+  it('is deleted once', async () => {
+    const { id } = await aUser(company);
+    const answer = await overtaken(
+      updating,
+      () => remove(id),
+      (env) => admin.delete(path(id), { env }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
+  });
+
+  it('keeps the sessions when only the metadata changes', async () => {
+    const { id, as } = await aColleague(company);
+    await must(admin.patch(path(id), { json: { metadata: { seen: true } } }));
+    expect(await isLive(as)).toBe(true);
+  });
+
+  it('has the email alone when somebody takes the same meanwhile', async () => {
+    const json = { email: `taken@${company.slug}.test`, password: 'quiet-harbour-lantern' };
+    const make = (env?: Record<string, string>) => admin.post('/users', { json, ...(env && { env }) });
+    const answer = await overtaken(/^insert into "users"/, () => must(make()), make);
+    expect(answer.status).toBe(409);
+    expect(await countOf('users where email = ?', json.email)).toBe(1);
+  });
+});
+
+describe('somebody who is only invited', () => {
+  it('is activated by nobody else', async () => {
+    const { user } = await invite(company, `invited@${company.slug}.test`);
+    expect((await company.as.post(`/v1/users/${user.id}/activate`)).status).toBe(409);
+    expect(await rowOf('select is_active from users where id = ?', user.id)).toEqual({ is_active: 0 });
+  });
+});
+
+describe('a company', () => {
+  it('has its slug for itself when another is founded with the same meanwhile', async () => {
+    const slug = 'founded-twice';
+    const founding = {
+      headers: { authorization: `Bearer ${bindings.PLATFORM_ADMIN_TOKEN}` },
+      json: { name: 'Twice', slug, owner: { email: 'owner@twice.test', name: 'Olga', password: PASSWORD } },
+    };
+    const found = (env?: Record<string, string>) =>
+      call('POST', '/admin/organizations', { ...founding, ...(env && { env }) });
+    expect((await overtaken(/^insert into "companies"/, () => must(found()), found)).status).toBe(409);
+    expect(await countOf('companies where slug = ?', slug)).toBe(1);
+  });
+});
+
+describe('the owner', () => {
+  it('is neither deactivated nor deleted, and stays in the groups', async () => {
+    const { id } = company.owner;
+    const groupId = await aGroup(company);
+    await bind(company, groupId, id);
+    expect((await admin.patch(path(id), { json: { is_active: false } })).status).toBe(409);
+    expect((await admin.delete(path(id))).status).toBe(409);
+    expect(await countOf('group_bindings where group_id = ?', groupId)).toBe(1);
+    expect(await isLive(company.as)).toBe(true);
+  });
+});
