@@ -50,7 +50,7 @@ function conditionsOfPostgres(source: string): Found[] {
 const WRITE = /\.(?:update|delete|insert)\(\w|insertWhen\(/;
 /** Says which row is meant: an id, or what stands for one. */
 const KEY =
-  /^(?:eq\(\w+\.(?:id|\w+Id|companyId|email|purpose|\w*[dD]igest), [^()]*\)|(?:one|key|of|ofUser|ofGroup|ofCompany|isSession|attachment|user|own)(?:\([^()]*\))?)$/;
+  /^(?:eq\(\w+\.(?:id|\w+Id|companyId|email|purpose|\w*[dD]igest), [^()]*\)|(?:by\w+|one|key|of|ofUser|ofGroup|ofCompany|isSession|attachment|user|own)(?:\([^()]*\))?)$/;
 
 /**
  * Conditions of the writes of a file of the control database: what a `where`, a `setWhere` or an `insertWhen` is given, each

@@ -67,7 +67,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SERVICE_ACCOUNTS, 'endServiceAccount', 'eq(apiKeys.isActive, true)'],
     [SERVICE_ACCOUNTS, 'touchKey', 'lt(apiKeys.lastUsedAt, notSince)'],
     [SERVICE_ACCOUNTS, 'touchKey', 'lt(serviceAccounts.lastUsedAt, notSince)'],
-    [SESSIONS, 'endSessionsOf', 'isLiveOf(holder, now)'],
+    [SESSIONS, 'endSessionsOf', 'isLiveOf(owner, now)'],
     [SESSIONS, 'touchSession', 'lt(sessions.lastUsedAt, before)'],
     [SESSIONS, 'endSessionsOfInactive', 'isNull(sessions.endedAt)'],
     [`${MODULES}/sign-in/reset-store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],

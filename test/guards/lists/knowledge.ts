@@ -15,7 +15,7 @@ const RESOURCES = [
 
 export const KNOWLEDGE = [
   ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
-    { in: 'isPending', text: "and status = 'pending'", without: '', tests: RACES },
+    { in: 'isPending', text: "and ${suggestions.status} = 'pending'", without: '', tests: RACES },
     { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', tests: RACES },
     { in: 'markAccepted', text: "eq(suggestions.status, 'pending'), ", without: '', tests: RACES },
     {
@@ -28,24 +28,24 @@ export const KNOWLEDGE = [
     { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '' },
     { in: 'supersedeConcepts', text: "eq(suggestions.status, 'pending'),", without: '' },
     { in: 'supersedeConcepts', text: "inArray(suggestions.targetType, ['concept', 'concept_create']),", without: '' },
-    { in: 'supersedeConcepts', text: " and type = 'concept_generation'", without: '' },
-    { in: 'supersedeConcepts', text: ' and id <> ${jobId}', without: '' },
-    { in: 'supersedeConcepts', text: 'succeeded(companyId, jobId),', without: '' },
+    { in: 'supersedeConcepts', text: " and ${jobs.type} = 'concept_generation'", without: '' },
+    { in: 'supersedeConcepts', text: ' and ${jobs.id} <> ${jobId}', without: '' },
+    { in: 'supersedeConcepts', text: 'jobSucceeded(companyId, jobId),', without: '' },
     { in: 'supersedeConcepts', text: 'sql`exists (', without: 'sql`true or exists (' },
-    { in: 'showStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
-    { in: 'showStaged', text: 'succeeded(companyId, jobId),', without: '' },
-    { in: 'dropStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
-    { in: 'dropStaged', text: 'sql`changes() > 0`,', without: '' },
+    { in: 'publishStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
+    { in: 'publishStaged', text: 'jobSucceeded(companyId, jobId),', without: '' },
+    { in: 'deleteStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
+    { in: 'deleteStaged', text: 'sql`changes() > 0`,', without: '' },
   ]),
   ...guardsOf('src/modules/knowledge/generation/store.ts', JOBS, [
-    { in: 'takeUp', text: 'inWork, ', without: '' },
-    { in: 'takeUp', text: ', or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))', without: '' },
-    { in: 'release', text: ', eq(jobs.leasedUntil, until)', without: '' },
-    { in: 'advance', text: "eq(jobs.status, 'running'), ", without: '' },
-    { in: 'advance', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
-    { in: 'fail', text: 'inWork, ', without: '' },
-    { in: 'fail', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
-    { in: 'cancel', text: ', inWork', without: '' },
+    { in: 'leaseJob', text: 'isActive, ', without: '' },
+    { in: 'leaseJob', text: ', or(isNull(jobs.leasedUntil), lte(jobs.leasedUntil, now))', without: '' },
+    { in: 'releaseJob', text: ', eq(jobs.leasedUntil, until)', without: '' },
+    { in: 'advanceJob', text: "eq(jobs.status, 'running'), ", without: '' },
+    { in: 'advanceJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
+    { in: 'failJob', text: 'isActive, ', without: '' },
+    { in: 'failJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
+    { in: 'cancelJob', text: ', isActive', without: '' },
   ]),
   ...guardsOf('src/modules/knowledge/resources/store.ts', RESOURCES, [
     {

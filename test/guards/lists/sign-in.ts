@@ -20,7 +20,7 @@ export const SIGN_IN = [
     { in: 'rotateStatements', text: ', not(isRetry)', without: '', ...REFRESH },
     { in: 'rotateStatements', text: 'eq(sessions.previousDigest, digests.presented), ', without: '', ...REFRESH },
     { in: 'rotateStatements', text: ', gte(sessions.previousUntil, now)', without: '', ...REFRESH },
-    { in: 'endSessionOf', text: 'isLiveOf(holder, now), ', without: 'eq(sessions.userId, holder.userId),' },
+    { in: 'endSessionOf', text: 'isLiveOf(owner, now), ', without: 'eq(sessions.userId, owner.userId),' },
     { in: 'endSessionsOf', text: 'ne(sessions.id, except)', without: 'undefined' },
     { in: 'endSessionsOf', text: 'sql`changes() > 0`', without: 'undefined' },
     { in: 'endSessionsOfInactive', text: 'sql`exists (', without: 'sql`true or exists (', tests: USERS },

@@ -58,13 +58,13 @@ export const MANAGED_TABLES = [
     { in: 'LOCKS', text: "'FOR NO KEY UPDATE'", without: "''", tests: UPLOADS },
     { in: 'LOCKS', text: "'FOR KEY SHARE'", without: "''" },
     {
-      in: 'UPLOAD_IN_WORK',
+      in: 'HAS_ACTIVE_UPLOAD',
       text: 'job.user_table_id = $1 AND',
       without: 'job.user_table_id = $1 AND false AND',
       tests: UPLOADS,
     },
     { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2' },
-    { in: 'forgetDeleted', text: ' AND deleted_at IS NOT NULL', without: '' },
+    { in: 'removeDeleted', text: ' AND deleted_at IS NOT NULL', without: '' },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
