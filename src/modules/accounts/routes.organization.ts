@@ -12,7 +12,6 @@ import {
   accountNotFound,
   defaultAccountNotDeactivatable,
   defaultAccountNotDeletable,
-  lastAccountNotDeletable,
 } from './failures.ts';
 import { changeAccount, createAccount, deleteAccount, getAccount, listAccounts, restoreAccount } from './service.ts';
 import { accountView, viewAccount } from './views.ts';
@@ -103,13 +102,7 @@ export const accountEndpoints = [
       summary: 'Delete an account',
       description: 'An account can be deleted once no user and no service account is attached to it.',
       returns: noContent,
-      fails: [
-        accountNotFound,
-        accountAlreadyDeleted,
-        defaultAccountNotDeletable,
-        lastAccountNotDeletable,
-        accountInUse,
-      ],
+      fails: [accountNotFound, accountAlreadyDeleted, defaultAccountNotDeletable, accountInUse],
     },
     ({ ctx, params }) => deleteAccount(ctx, params.id),
   ),
