@@ -12,14 +12,14 @@ import {
   textBox,
   withByteOrderMarks,
 } from './files.ts';
-import { aWorkshop, concepts, newConcept } from './jobs.ts';
+import { aJobRunner, concepts, newConcept } from './jobs.ts';
 import { fieldsOf, PREFIX, refusal } from './support.ts';
 
 const PATH = `${PREFIX}/concepts/generation/jobs`;
 const MIB = 1024 * 1024;
 let company: Company;
 let as: Company['as'];
-let workshop: Awaited<ReturnType<typeof aWorkshop>>;
+let runner: Awaited<ReturnType<typeof aJobRunner>>;
 
 beforeAll(async () => {
   company = await aCompany();
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  workshop = await aWorkshop(as, concepts(newConcept('A')));
+  runner = await aJobRunner(as, concepts(newConcept('A')));
 });
 
 type Content = string | Uint8Array<ArrayBuffer>;
@@ -38,23 +38,23 @@ const file = (name: string, content: Content) => new File([content], name);
 function post(fields: [string, string | File][]) {
   const form = new FormData();
   for (const [name, value] of fields) form.append(name, value);
-  return as.post(PATH, { body: form, env: workshop.env });
+  return as.post(PATH, { body: form, env: runner.env });
 }
 
-/** What the model is shown of a file. */
+/** The text of a file that the model is asked about. */
 async function shownOf(name: string, content: Content): Promise<string> {
   const { status, body } = await post([['file', file(name, content)]]);
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   expect(body.file_name).toBe(name);
-  await workshop.run();
-  expect((await workshop.job(body._id)).status).toBe('succeeded');
-  return (await workshop.model.asked()).map(({ messages }) => messages[1]?.content).join('\n');
+  await runner.run();
+  expect((await runner.job(body._id)).status).toBe('succeeded');
+  return (await runner.model.asked()).map(({ messages }) => messages[1]?.content).join('\n');
 }
 
 const refused = async (name: string, content: Content): Promise<string[]> =>
   fieldsOf(await post([['file', file(name, content)]]));
 
-describe('a file to generate concepts from', () => {
+describe('the file of a generation of concepts', () => {
   it('may be a Word document', async () => {
     const shown = await shownOf('Glossário.DOCX', aWordDocument('Churn & Ticket <médio>', 'Second paragraph.'));
     expect(shown).toContain('Churn & Ticket <médio>\nSecond paragraph.');
@@ -102,43 +102,43 @@ describe('a file to generate concepts from', () => {
       }),
       'Values\nText\tI am text\nNumber\t3.14\nDate\t2016-05-17\nFormula\tI am text\n\nMore\nBEGIN\tEND',
     ],
-  ])('may be made as office programs make it: %s', async (name, content, text) => {
+  ])('may be as office programs write it: %s', async (name, content, text) => {
     expect(await shownOf(name, content)).toContain(text);
   });
 
-  it.each(['terms.csv', 'terms.tsv', 'terms.txt', 'terms.md'])('may be text: %s', async (name) => {
+  it.each(['terms.csv', 'terms.tsv', 'terms.txt', 'terms.md'])('may be plain text: %s', async (name) => {
     expect(await shownOf(name, '# Açúcar,definition')).toContain('# Açúcar,definition');
   });
 
-  it('may be text of other encodings', async () => {
+  it('may have another encoding', async () => {
     expect(await shownOf('a.txt', new Uint8Array([0x41, 0xe7, 0xfa]))).toContain('Açú');
     expect(await shownOf('b.txt', new Uint8Array([0xff, 0xfe, 0x41, 0, 0xe7, 0]))).toContain('Aç');
     expect(await shownOf('c.txt', `\ufeffAção`)).toContain('\nAção');
   });
 
-  it('comes together with text and domains', async () => {
+  it('may come with text and business domains', async () => {
     const { status, body } = await post([
       ['business_domains', 'two'],
       ['text', 'Written by hand.'],
       ['file', file('a.txt', 'From the file.')],
     ]);
     expect([status, body.business_domains]).toEqual([202, ['two']]);
-    await workshop.run();
-    const shown = (await workshop.model.asked())[0]?.messages[1]?.content;
+    await runner.run();
+    const shown = (await runner.model.asked())[0]?.messages[1]?.content;
     expect(shown).toContain('Written by hand.\n\nFrom the file.');
   });
 
-  it('may be left out, also by a form that has a place for it', async () => {
+  it('may be left out, also by a form with an empty file field', async () => {
     const { status, body } = await post([
       ['business_domains', 'one'],
       ['business_domains', 'two'],
       ['file', file('', '')],
     ]);
     expect([status, body.business_domains, body.file_name]).toEqual([202, ['one', 'two'], null]);
-    await workshop.run();
+    await runner.run();
   });
 
-  it('may be 10 MiB and no more', async () => {
+  it('may have 10 MiB and no more', async () => {
     const { status, body } = await post([['file', file('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
     expect(status).toBe(202);
     expect(body.total_count).toBeGreaterThan(400);
@@ -149,11 +149,11 @@ describe('a file to generate concepts from', () => {
     expect(refusal(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])('is not %s', async (name) => {
+  it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])('may not be %s', async (name) => {
     expect(await refused(name, 'text')).toEqual(['file']);
   });
 
-  it('is one', async () => {
+  it('may be sent only once', async () => {
     const two = await post([
       ['file', file('a.txt', 'a')],
       ['file', file('b.txt', 'b')],
@@ -182,17 +182,17 @@ describe('a file to generate concepts from', () => {
     expect(await refused(name, content)).toEqual(['file']);
   });
 
-  it('is no text of a field', async () => {
+  it('may not be sent as a text field', async () => {
     expect(fieldsOf(await post([['file', 'terms.csv']]))).toEqual(['file']);
     expect(fieldsOf(await post([['text', file('a.txt', 'a')]]))).toEqual(['text']);
   });
 
-  it('is read from a form that is whole', async () => {
+  it('is refused in a form that is incomplete', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const answer = await as.post(PATH, {
       body: '--x\r\nContent-Disposition: form-data; name="te',
       headers,
-      env: workshop.env,
+      env: runner.env,
     });
     expect(answer.status).toBe(400);
     const text = await post([['text', 'x'.repeat(100_001)]]);

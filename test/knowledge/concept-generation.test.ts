@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AI_KEY, type Step } from '../support/ai-server.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aWorkshop, concepts, newConcept, pendingOf } from './jobs.ts';
+import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
 import { aConcept, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
 
@@ -20,35 +20,35 @@ beforeEach(async () => {
   await as.put(`${PREFIX}/business-domains`, { json: { business_domains: DOMAINS } });
 });
 
-type Workshop = Awaited<ReturnType<typeof aWorkshop>>;
+type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
 
-async function start(workshop: Workshop, json: unknown = {}): Promise<string> {
-  const { status, body } = await as.post(`${PATH}/jobs`, { json, env: workshop.env });
+async function start(runner: Workshop, json: unknown = {}): Promise<string> {
+  const { status, body } = await as.post(`${PATH}/jobs`, { json, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
 
-/** A generation from beginning to end; answers the ended job. */
+/** Runs a generation to its end; answers the job. */
 async function generate(json: unknown, ...steps: Step[]) {
-  const workshop = await aWorkshop(as, ...steps);
-  const id = await start(workshop, json);
-  await workshop.run();
-  return workshop.job(id);
+  const runner = await aJobRunner(as, ...steps);
+  const id = await start(runner, json);
+  await runner.run();
+  return runner.job(id);
 }
 
 const namesOf = (records: { target_name: string }[]) => records.map(({ target_name }) => target_name).sort();
 
-/** A text of so many batches. */
+/** A text that fills so many batches. */
 const longText = (batches: number) => `${'word '.repeat(4600)}\n\n`.repeat(batches);
 
-describe('generating concepts', () => {
-  it('goes through the business domains, one after the other, and ends with suggestions', async () => {
-    const workshop = await aWorkshop(
+describe('a generation of concepts', () => {
+  it('asks about each business domain in turn, and ends with suggestions', async () => {
+    const runner = await aJobRunner(
       as,
       concepts(newConcept('Churn')),
       concepts(newConcept('Salary'), newConcept('Team')),
     );
-    const { status, body } = await as.post(`${PATH}/jobs`, { json: {}, env: workshop.env });
+    const { status, body } = await as.post(`${PATH}/jobs`, { json: {}, env: runner.env });
     expect([status, body]).toStrictEqual([
       202,
       {
@@ -74,11 +74,11 @@ describe('generating concepts', () => {
         ended_at: null,
       },
     ]);
-    await workshop.deliver(workshop.messages.shift() as never);
-    expect(await workshop.job(body._id)).toMatchObject({ status: 'running', processed_count: 1, suggestion_count: 1 });
+    await runner.deliver(runner.messages.shift() as never);
+    expect(await runner.job(body._id)).toMatchObject({ status: 'running', processed_count: 1, suggestion_count: 1 });
     // Nobody sees a part of a batch.
     expect(await pendingOf(as)).toEqual([]);
-    await workshop.run();
+    await runner.run();
     const ended = (await as.get(`${PATH}/jobs/${body._id}`)).body;
     expect(ended).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 3, rejected_count: 0 });
     expect(ended.usage).toEqual({ requests: 2, prompt_tokens: 200, completion_tokens: 20 });
@@ -92,7 +92,7 @@ describe('generating concepts', () => {
       prompt_version: 'concept-generation.v1',
       evidence: [{ source: 'text', quote: expect.any(String), table: null, column: null }],
     });
-    const [first, second] = await workshop.model.asked();
+    const [first, second] = await runner.model.asked();
     expect(first?.messages[1]?.content).toContain('Vendas');
     expect(first?.messages[1]?.content).not.toContain('Pessoas');
     // What the first batch proposed is told to the second.
@@ -101,15 +101,15 @@ describe('generating concepts', () => {
     expect(accepted.body.resource).toMatchObject({ status: 'draft', name: pending[0].target_name });
   });
 
-  it('enriches what is there, adding and never taking away', async () => {
+  it('adds to existing concepts and removes nothing', async () => {
     const active = await aConcept(as, { name: 'Churn', aliases: ['Evasão'], status: 'active' });
     const draft = await aConcept(as, { name: 'Ticket', tags: ['kpi'] });
     const archived = await aConcept(as, { name: 'Gone' });
     await as.delete(`${PREFIX}/concepts/${archived}`);
     const foreign = await aConcept((await aCompany()).as);
-    const enrich = (id: string, members = {}) =>
-      newConcept('Any', { action: 'enrich', existing_concept_id: id, type: null, description: null, ...members });
-    const workshop = await aWorkshop(
+    const enrich = (id: string, fields = {}) =>
+      newConcept('Any', { action: 'enrich', existing_concept_id: id, type: null, description: null, ...fields });
+    const runner = await aJobRunner(
       as,
       concepts(
         enrich(active, { aliases: ['Cancelamento'], description: 'Customers who leave.' }),
@@ -119,10 +119,10 @@ describe('generating concepts', () => {
         enrich(NOBODY, { tags: ['x'] }),
       ),
     );
-    const id = await start(workshop, { business_domains: ['sales'] });
-    await workshop.run();
-    expect(await workshop.job(id)).toMatchObject({ total_count: 1, suggestion_count: 1, rejected_count: 4 });
-    const [asked] = await workshop.model.asked();
+    const id = await start(runner, { business_domains: ['sales'] });
+    await runner.run();
+    expect(await runner.job(id)).toMatchObject({ total_count: 1, suggestion_count: 1, rejected_count: 4 });
+    const [asked] = await runner.model.asked();
     const shown = asked?.messages[1]?.content ?? '';
     expect([shown.includes(active), shown.includes(draft), shown.includes(archived)]).toEqual([true, true, false]);
     expect((await pendingOf(as))[0]).toMatchObject({
@@ -134,7 +134,7 @@ describe('generating concepts', () => {
     });
   });
 
-  it('drops and counts candidates that are not valid', async () => {
+  it('counts the candidates that are not valid, and stores none of them', async () => {
     await aConcept(as, { name: 'Known' });
     const job = await generate(
       { business_domains: ['sales'] },
@@ -158,13 +158,13 @@ describe('generating concepts', () => {
     expect(namesOf(await pendingOf(as))).toEqual(['Good']);
   });
 
-  it('takes the place of what an earlier generation left pending', async () => {
+  it('supersedes the pending suggestions of an earlier one', async () => {
     const first = await generate({ business_domains: ['sales'] }, concepts(newConcept('Old'), newConcept('Kept')));
     const old = await pendingOf(as);
     const kept = old.find(({ target_name }: { target_name: string }) => target_name === 'Kept');
     await as.post(`${PREFIX}/suggestions/${kept._id}/reject`, { json: {} });
     // One that somebody asked for by hand is none of a batch.
-    const { model } = await aWorkshop(as, { answer: { payload: { description: 'new' } } });
+    const { model } = await aJobRunner(as, { answer: { payload: { description: 'new' } } });
     await as.post(`${PREFIX}/suggestions/concepts/${await aConcept(as)}/generate`, { env: model.env });
     await generate({ business_domains: ['sales'] }, concepts(newConcept('New')));
     const pending = await pendingOf(as);
@@ -183,17 +183,20 @@ describe('generating concepts', () => {
     ['brings nothing', [concepts()], 'succeeded'],
     ['brings nothing valid', [concepts(newConcept('', {}))], 'succeeded'],
     ['fails in its second batch', [concepts(newConcept('Half')), { status: 500 }], 'failed'],
-  ] as [string, Step[], string][])('leaves the pending batch as it was when it %s', async (_, steps, status) => {
-    await generate({}, concepts(newConcept('Old')));
-    const before = await pendingOf(as);
-    const job = await generate({}, ...steps);
-    expect(job).toMatchObject({ status, last_error: status === 'failed' ? expect.any(String) : null });
-    expect(JSON.stringify(job)).not.toContain(AI_KEY);
-    expect(await pendingOf(as)).toEqual(before);
-    expect(before).toHaveLength(1);
-  });
+  ] as [string, Step[], string][])(
+    'keeps the pending suggestions of an earlier one when it %s',
+    async (_, steps, status) => {
+      await generate({}, concepts(newConcept('Old')));
+      const before = await pendingOf(as);
+      const job = await generate({}, ...steps);
+      expect(job).toMatchObject({ status, last_error: status === 'failed' ? expect.any(String) : null });
+      expect(JSON.stringify(job)).not.toContain(AI_KEY);
+      expect(await pendingOf(as)).toEqual(before);
+      expect(before).toHaveLength(1);
+    },
+  );
 
-  it('counts what failed tries used, too', async () => {
+  it('counts the usage of failed attempts too', async () => {
     const job = await generate(
       { business_domains: ['sales'] },
       { text: 'no' },
@@ -206,49 +209,49 @@ describe('generating concepts', () => {
     });
   });
 
-  it('reads a long text part by part', async () => {
-    const workshop = await aWorkshop(
+  it('asks about a long text part by part', async () => {
+    const runner = await aJobRunner(
       as,
       concepts(newConcept('A')),
       concepts(newConcept('B')),
       concepts(newConcept('A')),
     );
     const text = `${longText(3)}THE-END`.slice(-100_000);
-    const id = await start(workshop, { text });
-    expect(await workshop.run()).toBe(3);
-    expect(await workshop.job(id)).toMatchObject({ processed_count: 3, suggestion_count: 2, rejected_count: 1 });
-    const shown = (await workshop.model.asked()).map(({ messages }) => messages[1]?.content ?? '');
+    const id = await start(runner, { text });
+    expect(await runner.run()).toBe(3);
+    expect(await runner.job(id)).toMatchObject({ processed_count: 3, suggestion_count: 2, rejected_count: 1 });
+    const shown = (await runner.model.asked()).map(({ messages }) => messages[1]?.content ?? '');
     expect(shown.map((content) => content.includes('THE-END'))).toEqual([false, false, true]);
     expect(shown.every((content) => content.includes('Vendas') && content.includes('Pessoas'))).toBe(true);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
   });
 
-  it('takes text up to 100,000 characters and domains that exist', async () => {
-    const workshop = await aWorkshop(as, concepts());
-    const post = (json: unknown) => as.post(`${PATH}/jobs`, { json, env: workshop.env });
+  it('accepts text of up to 100,000 characters, and only domains that exist', async () => {
+    const runner = await aJobRunner(as, concepts());
+    const post = (json: unknown) => as.post(`${PATH}/jobs`, { json, env: runner.env });
     expect(fieldsOf(await post({ text: 'x'.repeat(100_001) }))).toEqual(['text']);
     expect(fieldsOf(await post({ business_domains: ['sales', 'nothing'] }))).toEqual(['business_domains.1']);
     expect((await post({ text: 'x'.repeat(100_000), business_domains: ['people'] })).status).toBe(202);
   });
 
-  it('is one at a time in a company', async () => {
-    const workshop = await aWorkshop(as, concepts());
+  it('runs one at a time in a company', async () => {
+    const runner = await aJobRunner(as, concepts());
     const answers = await Promise.all(
-      Array.from({ length: 4 }, () => as.post(`${PATH}/jobs`, { json: {}, env: workshop.env })),
+      Array.from({ length: 4 }, () => as.post(`${PATH}/jobs`, { json: {}, env: runner.env })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409]);
-    const again = await as.post(`${PATH}/jobs`, { json: { text: 'x' }, env: workshop.env });
+    const again = await as.post(`${PATH}/jobs`, { json: { text: 'x' }, env: runner.env });
     expect(refusal(again)).toEqual([409, 'JOB_RUNNING']);
     expect(again.body.details.job_id).toBe(answers.find(({ status }) => status === 202)?.body._id);
     expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
-    await workshop.run();
-    expect((await as.post(`${PATH}/jobs`, { json: {}, env: workshop.env })).status).toBe(202);
+    await runner.run();
+    expect((await as.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
   });
 
-  it('names what it needs', async () => {
+  it('answers what is missing', async () => {
     const prerequisites = async (changed: Record<string, string>) =>
       (await as.get(`${PATH}/prerequisites`, { env: changed })).body;
-    const { model } = await aWorkshop(as, concepts());
+    const { model } = await aJobRunner(as, concepts());
     expect(await prerequisites(model.env)).toStrictEqual({
       ready: true,
       ai_configured: true,
@@ -267,9 +270,9 @@ describe('generating concepts', () => {
     expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
-  it('is for those who may generate, and the company alone', async () => {
-    const workshop = await aWorkshop(as, concepts());
-    const id = await start(workshop);
+  it('needs the permission to generate, and is hidden from other companies', async () => {
+    const runner = await aJobRunner(as, concepts());
+    const id = await start(runner);
     const { as: lister } = await aUser(company, { can: ['knowledge_reviews:list'] });
     expect((await lister.post(`${PATH}/jobs`, { json: {} })).status).toBe(403);
     expect((await lister.post(`${PREFIX}/jobs/${id}/cancel`)).status).toBe(403);

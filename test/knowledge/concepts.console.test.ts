@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 
 const create = (json: unknown) => as.post(PATH, { json });
-const minimal = (members: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...members });
+const minimal = (fields: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...fields });
 
-describe('making a concept', () => {
-  it('answers every member, with defaults for what was not sent', async () => {
+describe('creating a concept', () => {
+  it('answers every field, with defaults for those not sent', async () => {
     const { status, body } = await create({ name: 'Churn', description: 'Customers who leave.' });
     expect(status).toBe(201);
     expect(body).toStrictEqual({
@@ -40,11 +40,11 @@ describe('making a concept', () => {
     expect((await as.get(`${PATH}/${body._id}`)).body).toStrictEqual(body);
   });
 
-  it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('takes the type %s', async (type) => {
+  it.each(['term', 'rule', 'entity_hint', 'metric_hint', 'policy_hint'])('accepts the type %s', async (type) => {
     expect((await create(minimal({ type, status: 'active' }))).body).toMatchObject({ type, status: 'active' });
   });
 
-  it('keeps names unique in any case among the living', async () => {
+  it('refuses a name that an unarchived concept has, in any case', async () => {
     const name = aName('Ticket Médio');
     const id = await aConcept(as, { name });
     const again = await create(minimal({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
@@ -58,7 +58,7 @@ describe('making a concept', () => {
     expect((await as.patch(`${PATH}/${id}`, { json: { status: 'draft' } })).body.status).toBe('draft');
   });
 
-  it('lets one of several with one name win', async () => {
+  it('succeeds once for several of one name at once', async () => {
     const name = aName('race');
     const answers = await Promise.all(Array.from({ length: 5 }, () => create(minimal({ name }))));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
@@ -66,7 +66,7 @@ describe('making a concept', () => {
 });
 
 describe('listing concepts', () => {
-  it('pages, searches and filters', async () => {
+  it('answers pages, searches and filters', async () => {
     const { as } = await aCompany();
     for (let index = 0; index < 3; index += 1) await aConcept(as, { name: `Receita ${index}`, type: 'rule' });
     const late = await aConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
@@ -85,8 +85,8 @@ describe('listing concepts', () => {
   });
 });
 
-describe('changing a concept', () => {
-  it('changes what is sent and keeps every version, with who and when', async () => {
+describe('updating a concept', () => {
+  it('changes the fields that are sent, and keeps every version with its author and time', async () => {
     const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update'] });
     const id = await aConcept(as, { description: 'first', tags: ['a'] });
     const changed = await editor.patch(`${PATH}/${id}`, { json: { description: 'second' } });
@@ -117,7 +117,7 @@ describe('changing a concept', () => {
     expect((await as.get(`${PATH}/${id}/versions?per_page=1&page=4`)).body.records[0].version).toBe(1);
   });
 
-  it('makes no version of a change that changes nothing', async () => {
+  it('makes no version when nothing changes', async () => {
     const id = await aConcept(as, { tags: ['a'], status: 'active' });
     const before = (await as.get(`${PATH}/${id}`)).body;
     for (const json of [{}, { tags: ['a'] }, { status: 'active', description: before.description }, { unknown: 1 }]) {
@@ -127,7 +127,7 @@ describe('changing a concept', () => {
     expect((await as.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
   });
 
-  it('loses nothing when several change it at once', async () => {
+  it('applies all of several changes at once', async () => {
     const id = await aConcept(as);
     const changes = [{ tags: ['t'] }, { aliases: ['a'] }, { confidence: 0.5 }];
     const answers = await Promise.all(changes.map((json) => as.patch(`${PATH}/${id}`, { json })));
@@ -137,7 +137,7 @@ describe('changing a concept', () => {
     expect((await as.get(`${PATH}/${id}/versions`)).body.total).toBe(4);
   });
 
-  it('archives by status too, for those who may delete', async () => {
+  it('archives by status too, with the permission to delete', async () => {
     const id = await aConcept(as, { tags: ['a'] });
     const { as: editor } = await aUser(company, { can: ['concepts:update'] });
     const archive = { json: { status: 'archived', tags: ['b'] } };
@@ -153,7 +153,7 @@ describe('changing a concept', () => {
     expect(refusal(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 
-  it('leaves what is archived alone, unless it is brought back', async () => {
+  it('is refused when it is archived, unless it is restored', async () => {
     const id = await aConcept(as);
     await as.delete(`${PATH}/${id}`);
     expect((await as.get(`${PATH}/${id}`)).body.status).toBe('archived');
@@ -163,7 +163,7 @@ describe('changing a concept', () => {
 });
 
 describe('access to concepts', () => {
-  it('hides other companies', async () => {
+  it('is refused for concepts of other companies, as for unknown ones', async () => {
     const other = await aCompany();
     const id = await aConcept(other.as);
     for (const answer of [
@@ -178,7 +178,7 @@ describe('access to concepts', () => {
     }
   });
 
-  it('asks the permission of each route, on the concept it names', async () => {
+  it('needs the permission of each route on the concept of its path', async () => {
     const id = await aConcept(as);
     const arn = `arn:svc:concepts::${company.id}:concept/${id}`;
     const { as: one } = await aUser(company, { can: ['concepts:get', 'concepts:update'], on: [arn] });
@@ -213,7 +213,7 @@ describe('business domains', () => {
     expect((await put(domains(100))).status).toBe(200);
   });
 
-  it('are set by those who may change the company', async () => {
+  it('are replaced by those who may update the company', async () => {
     const { as: reader } = await aUser(company, { can: ['concepts:*'] });
     expect((await reader.get(DOMAINS)).status).toBe(200);
     expect((await reader.put(DOMAINS, { json: { business_domains: [] } })).status).toBe(403);

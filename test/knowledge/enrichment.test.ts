@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
-import { aWorkshop, pendingOf } from './jobs.ts';
+import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL, proposal, theModel } from './model.ts';
 import { aConcept, aNode, anItem, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
 
@@ -13,24 +13,24 @@ beforeAll(async () => {
   as = company.as;
 });
 
-type Workshop = Awaited<ReturnType<typeof aWorkshop>>;
+type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
 
-const enrich = (workshop: Pick<Workshop, 'env'>, target_type: unknown, target_ids: unknown, caller = as) =>
-  caller.post(`${PATH}/enrich`, { json: { target_type, target_ids }, env: workshop.env });
+const enrich = (runner: Pick<Workshop, 'env'>, target_type: unknown, target_ids: unknown, caller = as) =>
+  caller.post(`${PATH}/enrich`, { json: { target_type, target_ids }, env: runner.env });
 
-describe('enriching', () => {
-  it('asks about each target, and shows what comes of it as it comes', async () => {
+describe('an enrichment job', () => {
+  it('asks about each target, and publishes each suggestion at once', async () => {
     const ids = [await aConcept(as), await aConcept(as)];
-    const workshop = await aWorkshop(as, proposal({ tags: ['one'] }), proposal({ tags: ['two'] }));
-    const { status, body } = await enrich(workshop, 'concept', ids);
+    const runner = await aJobRunner(as, proposal({ tags: ['one'] }), proposal({ tags: ['two'] }));
+    const { status, body } = await enrich(runner, 'concept', ids);
     expect([status, body]).toEqual([
       202,
       expect.objectContaining({ type: 'enrichment', target_type: 'concept', target_ids: ids, total_count: 2 }),
     ]);
-    await workshop.deliver(workshop.messages.shift() as never);
+    await runner.deliver(runner.messages.shift() as never);
     expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
-    await workshop.run();
-    expect(await workshop.job(body._id)).toMatchObject({
+    await runner.run();
+    expect(await runner.job(body._id)).toMatchObject({
       status: 'succeeded',
       processed_count: 2,
       suggestion_count: 2,
@@ -47,29 +47,29 @@ describe('enriching', () => {
       ontology_relation: async () => aRelation(as, await aNode(as), 'has', await aNode(as)),
     };
     const id = (await made[type]?.()) as string;
-    const workshop = await aWorkshop(as, proposal({ description: 'Clearer.' }));
-    const { body } = await enrich(workshop, type, [id]);
-    await workshop.run();
+    const runner = await aJobRunner(as, proposal({ description: 'Clearer.' }));
+    const { body } = await enrich(runner, type, [id]);
+    await runner.run();
     expect(await pendingOf(as, `&job_id=${body._id}`)).toEqual([
       expect.objectContaining({ target_type: type, target_id: id, suggested_payload: { description: 'Clearer.' } }),
     ]);
   });
 
-  it('passes over what needs nothing and what is gone, and counts it', async () => {
+  it('counts targets without a change and archived ones as rejected', async () => {
     const [good, same, gone] = [await aConcept(as), await aConcept(as), await aConcept(as)];
-    const workshop = await aWorkshop(as, proposal({ tags: ['x'] }), proposal({ tags: [] }));
-    const { body } = await enrich(workshop, 'concept', [good, same, gone]);
+    const runner = await aJobRunner(as, proposal({ tags: ['x'] }), proposal({ tags: [] }));
+    const { body } = await enrich(runner, 'concept', [good, same, gone]);
     await as.delete(`${PREFIX}/concepts/${gone}`);
-    await workshop.run();
-    expect(await workshop.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 2 });
+    await runner.run();
+    expect(await runner.job(body._id)).toMatchObject({ status: 'succeeded', suggestion_count: 1, rejected_count: 2 });
   });
 
-  it('fails with what went wrong, and keeps what it had', async () => {
+  it('says why it failed, and keeps its suggestions', async () => {
     const ids = [await aConcept(as), await aConcept(as)];
-    const workshop = await aWorkshop(as, proposal({ tags: ['x'] }), { status: 500 });
-    const { body } = await enrich(workshop, 'concept', ids);
-    await workshop.run();
-    expect(await workshop.job(body._id)).toMatchObject({
+    const runner = await aJobRunner(as, proposal({ tags: ['x'] }), { status: 500 });
+    const { body } = await enrich(runner, 'concept', ids);
+    await runner.run();
+    expect(await runner.job(body._id)).toMatchObject({
       status: 'failed',
       processed_count: 1,
       last_error: expect.any(String),
@@ -78,18 +78,18 @@ describe('enriching', () => {
     expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
   });
 
-  it('ends when it is cancelled, and keeps what it had', async () => {
+  it('ends when it is cancelled, and keeps its suggestions', async () => {
     const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
-    const workshop = await aWorkshop(as, proposal({ tags: ['x'] }));
-    const { body } = await enrich(workshop, 'concept', ids);
-    await workshop.deliver(workshop.messages.shift() as never);
+    const runner = await aJobRunner(as, proposal({ tags: ['x'] }));
+    const { body } = await enrich(runner, 'concept', ids);
+    await runner.deliver(runner.messages.shift() as never);
     expect((await as.post(`${PATH}/${body._id}/cancel`)).body).toMatchObject({
       status: 'cancelled',
       processed_count: 1,
     });
-    await workshop.run();
-    expect((await workshop.model.asked()).length).toBe(1);
-    expect(await workshop.job(body._id)).toMatchObject({
+    await runner.run();
+    expect((await runner.model.asked()).length).toBe(1);
+    expect(await runner.job(body._id)).toMatchObject({
       status: 'cancelled',
       processed_count: 1,
       suggestion_count: 1,
@@ -98,53 +98,53 @@ describe('enriching', () => {
     expect(refusal(await as.post(`${PATH}/${body._id}/cancel`))).toEqual([409, 'JOB_ENDED']);
   });
 
-  it('fails when the key is taken away meanwhile', async () => {
-    const workshop = await aWorkshop(as, proposal({ tags: ['x'] }));
-    const { body } = await enrich(workshop, 'concept', [await aConcept(as)]);
-    await workshop.deliver(workshop.messages.shift() as never, NO_MODEL);
-    expect(await workshop.job(body._id)).toMatchObject({
+  it('fails when the AI key is removed meanwhile', async () => {
+    const runner = await aJobRunner(as, proposal({ tags: ['x'] }));
+    const { body } = await enrich(runner, 'concept', [await aConcept(as)]);
+    await runner.deliver(runner.messages.shift() as never, NO_MODEL);
+    expect(await runner.job(body._id)).toMatchObject({
       status: 'failed',
       last_error: 'No AI provider is configured.',
     });
   });
 
-  it('does nothing twice', async () => {
-    const workshop = await aWorkshop(as, proposal({ tags: ['x'] }));
-    const { body } = await enrich(workshop, 'concept', [await aConcept(as)]);
-    const message = workshop.messages.shift() as never;
-    await Promise.all([workshop.deliver(message), workshop.deliver(message)]);
-    await workshop.deliver(message);
+  it('runs each batch once when messages are delivered twice', async () => {
+    const runner = await aJobRunner(as, proposal({ tags: ['x'] }));
+    const { body } = await enrich(runner, 'concept', [await aConcept(as)]);
+    const message = runner.messages.shift() as never;
+    await Promise.all([runner.deliver(message), runner.deliver(message)]);
+    await runner.deliver(message);
     expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
-    expect((await workshop.model.asked()).length).toBe(1);
+    expect((await runner.model.asked()).length).toBe(1);
   });
 
-  it('takes 1 to 100 targets that exist in the company', async () => {
-    const workshop = await aWorkshop(as, proposal({}));
+  it('accepts 1 to 100 targets that exist in the company', async () => {
+    const runner = await aJobRunner(as, proposal({}));
     const id = await aConcept(as);
     const foreign = await aConcept((await aCompany()).as);
     const archived = await aConcept(as);
     await as.delete(`${PREFIX}/concepts/${archived}`);
-    expect(fieldsOf(await enrich(workshop, 'concept', []))).toEqual(['target_ids']);
-    expect(fieldsOf(await enrich(workshop, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
-    expect(fieldsOf(await enrich(workshop, 'concept_create', [id]))).toEqual(['target_type']);
-    expect(fieldsOf(await enrich(workshop, 'concept', [id, NOBODY, foreign, archived]))).toEqual([
+    expect(fieldsOf(await enrich(runner, 'concept', []))).toEqual(['target_ids']);
+    expect(fieldsOf(await enrich(runner, 'concept', Array(101).fill(id)))).toEqual(['target_ids']);
+    expect(fieldsOf(await enrich(runner, 'concept_create', [id]))).toEqual(['target_type']);
+    expect(fieldsOf(await enrich(runner, 'concept', [id, NOBODY, foreign, archived]))).toEqual([
       'target_ids.1',
       'target_ids.2',
       'target_ids.3',
     ]);
-    expect(fieldsOf(await enrich(workshop, 'semantic', [id]))).toEqual(['target_ids.0']);
-    const all = await enrich(workshop, 'concept', Array(100).fill(id));
+    expect(fieldsOf(await enrich(runner, 'semantic', [id]))).toEqual(['target_ids.0']);
+    const all = await enrich(runner, 'concept', Array(100).fill(id));
     expect([all.status, all.body.total_count]).toEqual([202, 1]);
   });
 
-  it('is listed by type and status, for those who may see it', async () => {
+  it('is listed by type and status, with the permission to list', async () => {
     const { as } = await aCompany();
-    const workshop = await aWorkshop(as, proposal({ description: 'new' }));
-    const { body } = await enrich(workshop, 'concept', [await aConcept(as)], as);
-    await enrich(workshop, 'ontology_node', [await aNode(as)], as);
+    const runner = await aJobRunner(as, proposal({ description: 'new' }));
+    const { body } = await enrich(runner, 'concept', [await aConcept(as)], as);
+    await enrich(runner, 'ontology_node', [await aNode(as)], as);
     const total = async (query: string) => (await as.get(`${PATH}?${query}`)).body.total;
     expect([await total(''), await total('target_type=concept'), await total('status=succeeded')]).toEqual([2, 1, 0]);
-    await workshop.run();
+    await runner.run();
     expect(await total('status=succeeded')).toBe(2);
     expect((await as.get(`${PATH}?target_type=concept`)).body.records[0]._id).toBe(body._id);
     expect(fieldsOf(await as.get(`${PATH}?status=done`))).toEqual(['status']);
@@ -152,18 +152,18 @@ describe('enriching', () => {
     expect((await nobody.get(PATH)).status).toBe(403);
   });
 
-  it('needs a key and a permission', async () => {
+  it('needs an AI key and the permission to generate', async () => {
     const answer = await as.post(`${PATH}/enrich`, {
       json: { target_type: 'concept', target_ids: [NOBODY] },
       env: NO_MODEL,
     });
     expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
     const { as: lister } = await aUser(company, { can: ['knowledge_reviews:list'] });
-    expect((await enrich(await aWorkshop(as, proposal({})), 'concept', [NOBODY], lister)).status).toBe(403);
+    expect((await enrich(await aJobRunner(as, proposal({})), 'concept', [NOBODY], lister)).status).toBe(403);
   });
 });
 
-describe('the queue itself', () => {
+describe('the queue', () => {
   it('delivers a job to its end', async () => {
     await theModel(proposal({ tags: ['x'] }));
     const { body } = await enrich({ env: {} }, 'concept', [await aConcept(as), await aConcept(as)]);

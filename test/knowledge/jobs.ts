@@ -5,8 +5,8 @@ import { aHeldQueue, deliver } from '../uploads/support.ts';
 import { aModel } from './model.ts';
 import { PREFIX } from './support.ts';
 
-/** A job's surroundings in a test's hands: what the model answers, and when messages are delivered. */
-export async function aWorkshop(as: Caller, ...steps: Step[]) {
+/** Runs jobs step by step: the test says what the model answers, and when messages are delivered. */
+export async function aJobRunner(as: Caller, ...steps: Step[]) {
   const model = await aModel(...steps);
   const queue = aHeldQueue();
   const env = { ...model.env, MODEL_JOBS: queue.env.JOBS } as unknown as Record<string, string>;
@@ -29,8 +29,8 @@ export async function aWorkshop(as: Caller, ...steps: Step[]) {
   };
 }
 
-/** A candidate for a new concept, as a model words it. */
-export const newConcept = (name: string, members: Record<string, unknown> = {}) => ({
+/** A candidate for a new concept, as a model answers it. */
+export const newConcept = (name: string, fields: Record<string, unknown> = {}) => ({
   action: 'create',
   existing_concept_id: null,
   name,
@@ -41,7 +41,7 @@ export const newConcept = (name: string, members: Record<string, unknown> = {}) 
   explanation: 'The text says so.',
   evidence: [{ source: 'text', quote: name, table: null, column: null }],
   confidence: 0.7,
-  ...members,
+  ...fields,
 });
 
 export const concepts = (...candidates: unknown[]): Step => ({ answer: { candidates } });

@@ -4,9 +4,9 @@ import { aConcept, aName, aNode, anItem, fieldsOf, NOBODY, PREFIX } from './supp
 
 let company: Company;
 let as: Company['as'];
-/** What each type needs at least. */
+/** The required fields of each type. */
 let least: Record<string, () => Record<string, unknown>>;
-/** Things that members can name. */
+/** Resources that fields can refer to. */
 let ids: { concept: string; metric: string; entity: string };
 
 const described = () => ({ name: aName('limited'), description: 'x' });
@@ -30,15 +30,15 @@ beforeAll(async () => {
 });
 
 const leastOf = (path: string) => least[path]?.() ?? {};
-const create = (path: string, members: Record<string, unknown>) =>
-  as.post(`${PREFIX}/${path}`, { json: { ...leastOf(path), ...members } });
+const create = (path: string, fields: Record<string, unknown>) =>
+  as.post(`${PREFIX}/${path}`, { json: { ...leastOf(path), ...fields } });
 
 const text = (length: number) => 'x'.repeat(length);
 const texts = (count: number, length = 1) => Array.from({ length: count }, () => text(length));
 const named = (type: keyof typeof ids, count: number) => Array.from({ length: count }, () => ids[type]);
 
-/** A member, the most it takes, and too much of it. What is made of ids is made when there are some. */
-const LIMITS: [path: string, member: string, good: unknown | (() => unknown), bad: unknown | (() => unknown)][] = [
+/** A field, its longest value, and one that is too long. Values made of ids are made when these exist. */
+const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad: unknown | (() => unknown)][] = [
   ['concepts', 'name', text(200), text(201)],
   ['concepts', 'description', text(4096), text(4097)],
   ['concepts', 'aliases', texts(20, 200), texts(21)],
@@ -86,21 +86,18 @@ const LIMITS: [path: string, member: string, good: unknown | (() => unknown), ba
 
 const value = (of: unknown | (() => unknown)): unknown => (typeof of === 'function' ? of() : of);
 
-describe('limits', () => {
-  it.each(LIMITS)(
-    'of %s: %s is taken to its limit and no further, by making and by changing',
-    async (path, member, good, bad) => {
-      const made = await create(path, { [member]: value(good) });
-      expect([made.status, made.body[member]]).toEqual([201, value(good)]);
-      expect(fieldsOf(await create(path, { [member]: value(bad) }))).toEqual([member]);
-      // What is there may be archived by its status; what is made may not.
-      const refused = value(bad) === 'archived' ? 'gone' : value(bad);
-      expect(fieldsOf(await as.patch(`${PREFIX}/${path}/${made.body._id}`, { json: { [member]: refused } }))).toEqual([
-        member,
-      ]);
-      await as.delete(`${PREFIX}/${path}/${made.body._id}`);
-    },
-  );
+describe('the body of a resource', () => {
+  it.each(LIMITS)('of %s has %s up to its limit and no more, in POST and PATCH', async (path, field, good, bad) => {
+    const made = await create(path, { [field]: value(good) });
+    expect([made.status, made.body[field]]).toEqual([201, value(good)]);
+    expect(fieldsOf(await create(path, { [field]: value(bad) }))).toEqual([field]);
+    // What is there may be archived by its status; what is made may not.
+    const refused = value(bad) === 'archived' ? 'gone' : value(bad);
+    expect(fieldsOf(await as.patch(`${PREFIX}/${path}/${made.body._id}`, { json: { [field]: refused } }))).toEqual([
+      field,
+    ]);
+    await as.delete(`${PREFIX}/${path}/${made.body._id}`);
+  });
 
   it.each([
     ['concepts', 'aliases', 200],
@@ -113,23 +110,23 @@ describe('limits', () => {
     ['ontology/nodes', 'attributes', 300],
     ['ontology/nodes', 'constraints', 1000],
     ['ontology/nodes', 'mapped_catalog_assets', 300],
-  ])('of %s: an item of %s has at most %i characters', async (path, member, length) => {
-    expect((await create(path, { [member]: ['y', text(length)] })).status).toBe(201);
-    expect(fieldsOf(await create(path, { [member]: ['y', text(length + 1)] }))).toEqual([`${member}.1`]);
+  ])('of %s has items of %s of at most %i characters', async (path, field, length) => {
+    expect((await create(path, { [field]: ['y', text(length)] })).status).toBe(201);
+    expect(fieldsOf(await create(path, { [field]: ['y', text(length + 1)] }))).toEqual([`${field}.1`]);
   });
 
-  it.each(['concepts', 'semantic', 'ontology/nodes'])('of %s: a name and a description are needed', async (path) => {
+  it.each(['concepts', 'semantic', 'ontology/nodes'])('of %s needs a name and a description', async (path) => {
     for (const bad of ['', '   ', undefined, null, 7, ['x'], 'a\0b', '\ud800']) {
-      for (const member of ['name', 'description']) {
-        expect(fieldsOf(await create(path, { [member]: bad }))).toEqual([member]);
+      for (const field of ['name', 'description']) {
+        expect(fieldsOf(await create(path, { [field]: bad }))).toEqual([field]);
       }
     }
   });
 
-  it('of relations: a predicate, two ends and a description are needed, and no name', async () => {
-    for (const member of ['subject_node_id', 'predicate', 'object_node_id', 'description']) {
-      expect(fieldsOf(await create('ontology/relations', { [member]: undefined }))).toEqual([member]);
-      expect(fieldsOf(await create('ontology/relations', { [member]: '' }))).toEqual([member]);
+  it('of ontology/relations needs a predicate, two nodes and a description, and no name', async () => {
+    for (const field of ['subject_node_id', 'predicate', 'object_node_id', 'description']) {
+      expect(fieldsOf(await create('ontology/relations', { [field]: undefined }))).toEqual([field]);
+      expect(fieldsOf(await create('ontology/relations', { [field]: '' }))).toEqual([field]);
     }
     expect((await create('ontology/relations', {})).status).toBe(201);
   });
@@ -141,13 +138,13 @@ describe('limits', () => {
     ['semantic', 'depends_on_entities'],
     ['ontology/nodes', 'source_concepts'],
     ['ontology/nodes', 'mapped_semantic_entities'],
-  ])('of %s: %s names what exists', async (path, member) => {
+  ])('of %s refers by %s to what exists', async (path, field) => {
     for (const bad of [NOBODY, 'not-an-id', NOBODY.toUpperCase(), 7]) {
-      expect(fieldsOf(await create(path, { [member]: [bad] }))).toEqual([`${member}.0`]);
+      expect(fieldsOf(await create(path, { [field]: [bad] }))).toEqual([`${field}.0`]);
     }
   });
 
-  it('of bodies: they are JSON objects', async () => {
+  it('is a JSON object', async () => {
     for (const path of Object.keys(least)) {
       for (const json of [[], 'text', null, 7]) expect((await as.post(`${PREFIX}/${path}`, { json })).status).toBe(422);
       const broken = await as.post(`${PREFIX}/${path}`, {
@@ -159,7 +156,7 @@ describe('limits', () => {
   });
 });
 
-describe('lists', () => {
+describe('a list', () => {
   it.each([
     ['concepts', 'type=verb'],
     ['semantic', 'kind=measure'],
@@ -168,12 +165,12 @@ describe('lists', () => {
     ['jobs', 'status=done'],
     ['suggestions', 'target_type=node'],
     ['suggestions', 'status=staged'],
-  ])('of %s know no %s', async (path, query) => {
+  ])('of %s refuses %s', async (path, query) => {
     expect(fieldsOf(await as.get(`${PREFIX}/${path}?${query}`))).toEqual([query.split('=')[0]]);
   });
 
   it.each(['concepts', 'semantic', 'ontology/nodes', 'ontology/relations', 'suggestions', 'jobs'])(
-    'of %s have pages of 1 to 100, 20 when nothing is said',
+    'of %s has pages of 1 to 100, 20 by default',
     async (path) => {
       const list = (query: string) => as.get(`${PREFIX}/${path}?${query}`);
       expect((await list('')).body).toMatchObject({ page: 1, per_page: 20, total: expect.any(Number) });
@@ -184,16 +181,19 @@ describe('lists', () => {
     },
   );
 
-  it.each(['concepts', 'semantic', 'ontology/nodes'])('of %s search literally, in any case and form', async (path) => {
-    await create(path, { name: aName('Ação 100%_ﬁm') });
-    const total = async (search: string) =>
-      (await as.get(`${PREFIX}/${path}?search=${encodeURIComponent(search)}`)).body.total;
-    expect(await total('AÇÃO 100%')).toBe(1);
-    expect(await total('ação'.normalize('NFD'))).toBe(1);
-    expect(await total('100_%')).toBe(0);
-    expect(await total('fim')).toBe(1);
-    expect(await total(text(200))).toBeGreaterThanOrEqual(0);
-    expect(await total('')).toBe((await as.get(`${PREFIX}/${path}`)).body.total);
-    expect(fieldsOf(await as.get(`${PREFIX}/${path}?search=${text(201)}`))).toEqual(['search']);
-  });
+  it.each(['concepts', 'semantic', 'ontology/nodes'])(
+    'of %s searches literally, in any case and form of Unicode',
+    async (path) => {
+      await create(path, { name: aName('Ação 100%_ﬁm') });
+      const total = async (search: string) =>
+        (await as.get(`${PREFIX}/${path}?search=${encodeURIComponent(search)}`)).body.total;
+      expect(await total('AÇÃO 100%')).toBe(1);
+      expect(await total('ação'.normalize('NFD'))).toBe(1);
+      expect(await total('100_%')).toBe(0);
+      expect(await total('fim')).toBe(1);
+      expect(await total(text(200))).toBeGreaterThanOrEqual(0);
+      expect(await total('')).toBe((await as.get(`${PREFIX}/${path}`)).body.total);
+      expect(fieldsOf(await as.get(`${PREFIX}/${path}?search=${text(201)}`))).toEqual(['search']);
+    },
+  );
 });

@@ -36,12 +36,12 @@ async function modelAt(script: string, steps: Step[]) {
 export const NO_MODEL = { AI_API_KEY: '' };
 
 /** An answer about one resource. */
-export const proposal = (payload: Record<string, unknown>, members: Record<string, unknown> = {}) => ({
+export const proposal = (payload: Record<string, unknown>, fields: Record<string, unknown> = {}) => ({
   answer: {
     payload,
     explanation: 'Because the material says so.',
     evidence: [{ source: 'concept', quote: 'the words', table: null, column: null }],
     confidence: 0.8,
-    ...members,
+    ...fields,
   },
 });

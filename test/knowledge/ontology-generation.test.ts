@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { Step } from '../support/ai-server.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aWorkshop, pendingOf } from './jobs.ts';
+import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
 import { aConcept, aNode, aRelation, fieldsOf, NOBODY, PREFIX, refusal } from './support.ts';
 
@@ -26,7 +26,7 @@ const GROUNDS = {
   evidence: [{ source: 'catalog', quote: null, table: 'orders', column: 'total' }],
   confidence: 0.6,
 };
-const node = (key: string, name: string, members: Record<string, unknown> = {}) => ({
+const node = (key: string, name: string, fields: Record<string, unknown> = {}) => ({
   key,
   name,
   description: `What ${name} is.`,
@@ -37,13 +37,13 @@ const node = (key: string, name: string, members: Record<string, unknown> = {}) 
   source_concept_ids: null,
   mapped_catalog_assets: ['orders'],
   ...GROUNDS,
-  ...members,
+  ...fields,
 });
 const relation = (
   subject_key: string,
   predicate: string,
   object_key: string,
-  members: Record<string, unknown> = {},
+  fields: Record<string, unknown> = {},
 ) => ({
   subject_key,
   predicate,
@@ -52,16 +52,16 @@ const relation = (
   cardinality: '1:N',
   relation_type: null,
   ...GROUNDS,
-  ...members,
+  ...fields,
 });
 const ontology = (nodes: unknown[], relations: unknown[] = []): Step => ({ answer: { nodes, relations } });
 
 async function generate(...steps: Step[]) {
-  const workshop = await aWorkshop(as, ...steps);
-  const { status, body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: workshop.env });
+  const runner = await aJobRunner(as, ...steps);
+  const { status, body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
-  await workshop.run();
-  return { job: await workshop.job(body._id), model: workshop.model };
+  await runner.run();
+  return { job: await runner.job(body._id), model: runner.model };
 }
 
 type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
@@ -69,8 +69,8 @@ const named = (records: Suggested[], name: string) =>
   records.find((record) => record.target_name === name) as Suggested;
 const accept = (id: string, json?: unknown) => as.post(`${PREFIX}/suggestions/${id}/accept`, { json });
 
-describe('generating an ontology', () => {
-  it('proposes nodes and relations of hints and catalogue, and changes nothing', async () => {
+describe('a generation of an ontology', () => {
+  it('suggests nodes and relations from concepts and catalogue, and changes nothing', async () => {
     await aConcept(as, { name: 'No hint', type: 'term' });
     const { job, model } = await generate(
       ontology(
@@ -107,7 +107,7 @@ describe('generating an ontology', () => {
     });
   });
 
-  it('lets a relation in when its nodes are there, and not before', async () => {
+  it('suggests relations that are accepted only after their nodes', async () => {
     await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
     const pending = await pendingOf(as);
     const [customer, order, places] = ['Customer', 'Order', 'Customer places Order'].map(
@@ -134,7 +134,7 @@ describe('generating an ontology', () => {
     ]);
   });
 
-  it('is accepted together, nodes first', async () => {
+  it('suggests nodes and relations that are accepted together, nodes first', async () => {
     await generate(ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]));
     const pending: Suggested[] = await pendingOf(as);
     const ids = pending.toSorted((a, b) => b.target_type.localeCompare(a.target_type)).map(({ _id }) => _id);
@@ -146,7 +146,7 @@ describe('generating an ontology', () => {
     expect(records[0].evidence).toEqual(GROUNDS.evidence);
   });
 
-  it('proposes again neither what there is nor what is proposed', async () => {
+  it('suggests nothing that exists or is suggested already', async () => {
     const existing = await aNode(as, { name: 'Customer', node_type: 'class' });
     const other = await aNode(as, { name: 'Region' });
     await aRelation(as, existing, 'lives in', other);
@@ -168,7 +168,7 @@ describe('generating an ontology', () => {
     expect(await pendingOf(as)).toEqual(pending);
   });
 
-  it('does not propose a relation again of whose nodes one has come to be', async () => {
+  it('suggests no relation again after one of its nodes was accepted', async () => {
     const answer = ontology([node('c', 'Customer'), node('o', 'Order')], [relation('c', 'places', 'o')]);
     await generate(answer);
     const customer = named(await pendingOf(as), 'Customer');
@@ -177,7 +177,7 @@ describe('generating an ontology', () => {
     expect(await pendingOf(as)).toHaveLength(2);
   });
 
-  it('drops and counts what is not valid', async () => {
+  it('counts the candidates that are not valid, and stores none of them', async () => {
     const { job } = await generate(
       ontology(
         [
@@ -201,27 +201,27 @@ describe('generating an ontology', () => {
     expect(job).toMatchObject({ status: 'succeeded', suggestion_count: 2, rejected_count: 10 });
   });
 
-  it('leaves what is pending alone when it fails', async () => {
+  it('keeps the pending suggestions when it fails', async () => {
     await generate(ontology([node('c', 'Customer')]));
     const before = await pendingOf(as);
     expect((await generate({ status: 500 })).job).toMatchObject({ status: 'failed', last_error: expect.any(String) });
     expect(await pendingOf(as)).toEqual(before);
   });
 
-  it('reads a large catalogue part by part, and connects nodes of different parts', async () => {
+  it('asks about a large catalogue part by part, and connects nodes of different parts', async () => {
     const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
     for (const name of ['big_1', 'big_2', 'big_3']) await aTable(as, name, columns);
-    const workshop = await aWorkshop(as, ontology([node('c', 'Customer')]), ontology([], []));
-    const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: workshop.env });
+    const runner = await aJobRunner(as, ontology([node('c', 'Customer')]), ontology([], []));
+    const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect(body.total_count).toBeGreaterThan(1);
-    await workshop.deliver(workshop.messages.shift() as never);
+    await runner.deliver(runner.messages.shift() as never);
     const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
       .bind(body._id)
       .all<{ id: string }>();
     const key = `suggested:${results[0]?.id}`;
-    await workshop.model.follow(ontology([node('o', 'Order')], [relation(key, 'places', 'o')]), ontology([]));
-    await workshop.run();
-    const asked = await workshop.model.asked();
+    await runner.model.follow(ontology([node('o', 'Order')], [relation(key, 'places', 'o')]), ontology([]));
+    await runner.run();
+    const asked = await runner.model.asked();
     expect(asked.length).toBe(body.total_count);
     expect(asked[1]?.messages[1]?.content).toContain(key);
     const shown = asked.map(({ messages }) => messages[1]?.content).join('');
@@ -229,7 +229,7 @@ describe('generating an ontology', () => {
     expect(named(await pendingOf(as), 'Customer places Order')).toBeDefined();
   });
 
-  it('reads all of a wide catalogue and of many hints, whatever their length', async () => {
+  it('asks about all of a wide table and of many long concepts', async () => {
     const columns = Array.from({ length: 1000 }, (_, index) => column(`wide_${index}`));
     await aTable(as, 'wide', columns);
     // So many and so long that no single request holds them.
@@ -237,7 +237,7 @@ describe('generating an ontology', () => {
       name: `Hint ${index}.`,
       aliases: Array(3).fill('a'.repeat(200)),
     }));
-    for (const members of hints) await aConcept(as, { ...members, description: 'd'.repeat(4096), type: 'entity_hint' });
+    for (const fields of hints) await aConcept(as, { ...fields, description: 'd'.repeat(4096), type: 'entity_hint' });
     const { job, model } = await generate(ontology([]));
     const asked = await model.asked();
     expect(job).toMatchObject({ status: 'succeeded', total_count: asked.length });
@@ -251,8 +251,8 @@ describe('generating an ontology', () => {
     expect(new Set(found)).toEqual(new Set(columns.map(({ name }) => name)));
   });
 
-  it('names what it needs', async () => {
-    const { model } = await aWorkshop(as, ontology([]));
+  it('answers what is missing', async () => {
+    const { model } = await aJobRunner(as, ontology([]));
     const ready = (await as.get(`${PATH}/prerequisites`, { env: model.env })).body;
     expect(ready).toStrictEqual({
       ready: true,
@@ -275,13 +275,13 @@ describe('generating an ontology', () => {
     expect(fieldsOf(foreign)).toEqual(['connection_id']);
   });
 
-  it('is one at a time, beside a generation of concepts', async () => {
+  it('runs one at a time, beside a generation of concepts', async () => {
     await as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
-    const workshop = await aWorkshop(as, ontology([]));
-    const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: workshop.env });
+    const runner = await aJobRunner(as, ontology([]));
+    const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect((await post()).status).toBe(202);
     expect(refusal(await post())).toEqual([409, 'JOB_RUNNING']);
-    const concepts = await as.post(`${PREFIX}/concepts/generation/jobs`, { json: {}, env: workshop.env });
+    const concepts = await as.post(`${PREFIX}/concepts/generation/jobs`, { json: {}, env: runner.env });
     expect(concepts.status).toBe(202);
   });
 });

@@ -12,18 +12,18 @@ beforeAll(async () => {
   as = company.as;
 });
 
-const node = (members: Record<string, unknown> = {}) =>
-  as.post(NODES, { json: { name: aName('node'), description: 'x', node_type: 'class', ...members } });
-const relation = (members: Record<string, unknown>) =>
-  as.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...members } });
+const node = (fields: Record<string, unknown> = {}) =>
+  as.post(NODES, { json: { name: aName('node'), description: 'x', node_type: 'class', ...fields } });
+const relation = (fields: Record<string, unknown>) =>
+  as.post(RELATIONS, { json: { description: 'x', predicate: 'has', ...fields } });
 const setParent = (id: string, parent: string | null) =>
   as.patch(`${NODES}/${id}`, { json: { parent_node_id: parent } });
 
-describe('nodes', () => {
-  it('answer every member', async () => {
+describe('an ontology node', () => {
+  it('answers every field', async () => {
     const concept = await aConcept(as);
     const entity = await anItem(as, { kind: 'entity' });
-    const members = {
+    const fields = {
       name: 'Order',
       description: 'What a customer asks for.',
       node_type: 'object',
@@ -36,16 +36,16 @@ describe('nodes', () => {
       mapped_catalog_assets: ['orders'],
       status: 'active',
     };
-    const { status, body } = await as.post(NODES, { json: members });
+    const { status, body } = await as.post(NODES, { json: fields });
     expect(status).toBe(201);
-    expect(body).toMatchObject({ ...members, version: 1, company_id: company.id });
+    expect(body).toMatchObject({ ...fields, version: 1, company_id: company.id });
   });
 
-  it.each(['class', 'role', 'event', 'object', 'state'])('have the type %s', async (node_type) => {
+  it.each(['class', 'role', 'event', 'object', 'state'])('may have the type %s', async (node_type) => {
     expect((await node({ node_type })).body.node_type).toBe(node_type);
   });
 
-  it('refer to what exists in the company, each as what it is', async () => {
+  it('refers to what exists in the company, of the right type', async () => {
     const other = await aCompany();
     const concept = await aConcept(as);
     const metric = await anItem(as, { kind: 'metric' });
@@ -57,7 +57,7 @@ describe('nodes', () => {
     expect(fieldsOf(await node({ parent_node_id: 'not-an-id' }))).toEqual(['parent_node_id']);
   });
 
-  it('are unique by type and name', async () => {
+  it('is unique by type and name', async () => {
     const name = aName('Stage');
     expect((await node({ name, node_type: 'state' })).status).toBe(201);
     expect((await node({ name, node_type: 'event' })).status).toBe(201);
@@ -65,7 +65,7 @@ describe('nodes', () => {
     expect(refusal(again)).toEqual([409, 'ONTOLOGY_NODE_DUPLICATE']);
   });
 
-  it('never are their own ancestors', async () => {
+  it('is never its own ancestor', async () => {
     const [a, b, c] = [await aNode(as), await aNode(as), await aNode(as)];
     expect(fieldsOf(await setParent(a, a))).toEqual(['parent_node_id']);
     expect((await setParent(b, a)).status).toBe(200);
@@ -75,14 +75,14 @@ describe('nodes', () => {
     expect((await setParent(a, c)).status).toBe(200);
   });
 
-  it('form no cycle when several are moved at once', async () => {
+  it('makes no cycle when several are moved at once', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => aNode(as)));
     // Each below the next, the last below the first: all but one can be done.
     const answers = await Promise.all(ids.map((id, index) => setParent(id, ids[(index + 1) % ids.length] as string)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 422]);
   });
 
-  it('stay where they are when a parent is archived', async () => {
+  it('keeps its parent when that is archived', async () => {
     const parent = await aNode(as);
     const child = await aNode(as, { parent_node_id: parent });
     await as.delete(`${NODES}/${parent}`);
@@ -90,7 +90,7 @@ describe('nodes', () => {
     expect(changed.body).toMatchObject({ parent_node_id: parent, aliases: ['x'] });
   });
 
-  it('are listed by type, status and search', async () => {
+  it('is listed by type, status and search', async () => {
     const { as } = await aCompany();
     await aNode(as, { name: 'Invoice', node_type: 'object' });
     await aNode(as, { name: 'Payment', node_type: 'event', status: 'active' });
@@ -101,11 +101,11 @@ describe('nodes', () => {
   });
 });
 
-describe('relations', () => {
-  it('need a predicate and two nodes that exist, and no name', async () => {
+describe('an ontology relation', () => {
+  it('needs a predicate and two nodes that exist, and no name', async () => {
     const other = await aCompany();
     const [a, b] = [await aNode(as), await aNode(as)];
-    const members = {
+    const fields = {
       subject_node_id: a,
       predicate: 'places',
       object_node_id: b,
@@ -116,8 +116,8 @@ describe('relations', () => {
       evidence: ['The contract says so.', { source: 'catalog', table: 'orders', column: 'customer_id', quote: null }],
       status: 'active',
     };
-    const { status, body } = await as.post(RELATIONS, { json: members });
-    expect([status, body]).toEqual([201, expect.objectContaining(members)]);
+    const { status, body } = await as.post(RELATIONS, { json: fields });
+    expect([status, body]).toEqual([201, expect.objectContaining(fields)]);
     const ends = { subject_node_id: a, object_node_id: b };
     expect(fieldsOf(await relation({ ...ends, predicate: undefined }))).toEqual(['predicate']);
     expect(fieldsOf(await relation({ ...ends, description: undefined }))).toEqual(['description']);
@@ -128,7 +128,7 @@ describe('relations', () => {
     expect((await relation({ subject_node_id: b, object_node_id: a, predicate: 'places' })).status).toBe(201);
   });
 
-  it('are listed by predicate, ends and status', async () => {
+  it('is listed by predicate, nodes and status', async () => {
     const { as } = await aCompany();
     const [a, b, c] = [await aNode(as), await aNode(as), await aNode(as)];
     await aRelation(as, a, 'Owns', b);
@@ -146,7 +146,7 @@ describe('relations', () => {
 });
 
 describe('access to the ontology', () => {
-  it('tells nodes and relations apart', async () => {
+  it('is given for nodes and relations apart', async () => {
     const [a, b] = [await aNode(as), await aNode(as)];
     const id = await aRelation(as, a, 'knows', b);
     const reach = (type: string) => `arn:svc:ontology::${company.id}:${type}/*`;

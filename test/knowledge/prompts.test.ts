@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { compose, PROMPTS } from '../../src/modules/knowledge/prompts/compose.ts';
 
 /** What each version of a prompt says, the rule about data included, as the beginning of its SHA-256. */
@@ -18,12 +18,14 @@ const digest = async (text: string): Promise<string> => {
   return Buffer.from(bytes).toString('hex').slice(0, 12);
 };
 
-it('a prompt of a version says what it always said: another text is another version', async () => {
-  const said: Record<string, string> = {};
-  for (const prompt of Object.values(PROMPTS)) {
-    const { system } = compose(prompt, []);
-    const [, mark = ''] = /<data-(\w{32}) /.exec(system) ?? [];
-    said[prompt.version] = await digest(system.replaceAll(mark, 'MARK'));
-  }
-  expect(said).toEqual(KNOWN);
+describe('the version of a prompt', () => {
+  it('has the text that it always had: another text is another version', async () => {
+    const digests: Record<string, string> = {};
+    for (const prompt of Object.values(PROMPTS)) {
+      const { system } = compose(prompt, []);
+      const [, tag = ''] = /<data-(\w{32}) /.exec(system) ?? [];
+      digests[prompt.version] = await digest(system.replaceAll(tag, 'MARK'));
+    }
+    expect(digests).toEqual(KNOWN);
+  });
 });

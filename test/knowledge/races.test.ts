@@ -3,7 +3,7 @@ import { later, resetClock } from '../support/clock.ts';
 import { rivalBefore } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aWorkshop, pendingOf } from './jobs.ts';
+import { aJobRunner, pendingOf } from './jobs.ts';
 import { proposal } from './model.ts';
 import { aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
 import { aConcept, aName, PREFIX, refusal } from './support.ts';
@@ -20,7 +20,7 @@ afterEach(resetClock);
 const reject = (id: string) => must(as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
 const accept = (id: string, env: Record<string, string>) => as.post(`${SUGGESTIONS}/${id}/accept`, { env });
 
-describe('a suggestion that somebody rejects while another accepts it', () => {
+describe('accepting a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Too late.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () => reject(id));
@@ -29,7 +29,7 @@ describe('a suggestion that somebody rejects while another accepts it', () => {
     expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
   });
 
-  it('makes nothing', async () => {
+  it('creates nothing', async () => {
     const name = aName('never made');
     const { id } = await aPromotion(as, { name, description: 'A class.', node_type: 'class' }, 'promote-ontology');
     const { env, hasRun } = rivalBefore(/^insert into "knowledge_resources"/, () => reject(id));
@@ -40,46 +40,50 @@ describe('a suggestion that somebody rejects while another accepts it', () => {
   });
 });
 
-it('a batch that another delivery has done meanwhile does not bring the job back to it', async () => {
-  const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
-  const workshop = await aWorkshop(as, ...['one', 'two', 'three'].map((tag) => proposal({ tags: [tag] })));
-  const json = { target_type: 'concept', target_ids: ids };
-  const job = await must(as.post(`${PREFIX}/jobs/enrich`, { json, env: workshop.env }));
-  const message = workshop.messages.shift() as Parameters<typeof workshop.deliver>[0];
-  const { env, hasRun } = rivalBefore(/^insert into "knowledge_suggestions"/, async () => {
-    // The first delivery takes so long that it is taken for dead.
-    later(60 * 60_000);
-    await workshop.deliver(message);
-    await workshop.deliver(workshop.messages.shift() as typeof message);
-    resetClock();
+describe('a batch that another delivery has done meanwhile', () => {
+  it('does not set the job back', async () => {
+    const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
+    const runner = await aJobRunner(as, ...['one', 'two', 'three'].map((tag) => proposal({ tags: [tag] })));
+    const json = { target_type: 'concept', target_ids: ids };
+    const job = await must(as.post(`${PREFIX}/jobs/enrich`, { json, env: runner.env }));
+    const message = runner.messages.shift() as Parameters<typeof runner.deliver>[0];
+    const { env, hasRun } = rivalBefore(/^insert into "knowledge_suggestions"/, async () => {
+      // The lease of the first delivery ends.
+      later(60 * 60_000);
+      await runner.deliver(message);
+      await runner.deliver(runner.messages.shift() as typeof message);
+      resetClock();
+    });
+    await runner.deliver(message, env);
+    expect(hasRun()).toBe(true);
+    expect(await runner.job(job._id)).toMatchObject({ processed_count: 2, suggestion_count: 2 });
+    expect(await pendingOf(as, `&job_id=${job._id}`)).toHaveLength(2);
   });
-  await workshop.deliver(message, env);
-  expect(hasRun()).toBe(true);
-  expect(await workshop.job(job._id)).toMatchObject({ processed_count: 2, suggestion_count: 2 });
-  expect(await pendingOf(as, `&job_id=${job._id}`)).toHaveLength(2);
 });
 
-it('accepting several tells what was accepted when something of ours breaks', async () => {
-  const [first, second, third] = [await aSuggestion(as), await aSuggestion(as), await aSuggestion(as)];
-  let acceptances = 0;
-  const secondAcceptance = {
-    test: (sql: string) => {
-      if (!/^update "knowledge_resources"/.test(sql)) return false;
-      acceptances += 1;
-      return acceptances === 2;
-    },
-  } as RegExp;
-  const { env, hasRun } = rivalBefore(secondAcceptance, async () => {
-    throw new Error('D1 is away');
+describe('accepting several suggestions', () => {
+  it('answers what was accepted before an internal error', async () => {
+    const [first, second, third] = [await aSuggestion(as), await aSuggestion(as), await aSuggestion(as)];
+    let acceptances = 0;
+    const secondAcceptance = {
+      test: (sql: string) => {
+        if (!/^update "knowledge_resources"/.test(sql)) return false;
+        acceptances += 1;
+        return acceptances === 2;
+      },
+    } as RegExp;
+    const { env, hasRun } = rivalBefore(secondAcceptance, async () => {
+      throw new Error('D1 is away');
+    });
+    const ids = [first.id, second.id, third.id];
+    const { status, body } = await as.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids }, env });
+    expect([status, hasRun()]).toEqual([200, false]);
+    expect(body.accepted.map(({ suggestion }: { suggestion: { _id: string } }) => suggestion._id)).toEqual([first.id]);
+    expect(body.failed.map(({ id, error }: { id: string; error: string }) => [id, error])).toEqual([
+      [second.id, 'SERVICE_UNAVAILABLE'],
+      [third.id, 'SERVICE_UNAVAILABLE'],
+    ]);
+    const version = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body.version;
+    expect([await version(first.conceptId), await version(third.conceptId)]).toEqual([2, 1]);
   });
-  const ids = [first.id, second.id, third.id];
-  const { status, body } = await as.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids }, env });
-  expect([status, hasRun()]).toEqual([200, false]);
-  expect(body.accepted.map(({ suggestion }: { suggestion: { _id: string } }) => suggestion._id)).toEqual([first.id]);
-  expect(body.failed.map(({ id, error }: { id: string; error: string }) => [id, error])).toEqual([
-    [second.id, 'SERVICE_UNAVAILABLE'],
-    [third.id, 'SERVICE_UNAVAILABLE'],
-  ]);
-  const version = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body.version;
-  expect([await version(first.conceptId), await version(third.conceptId)]).toEqual([2, 1]);
 });

@@ -29,16 +29,16 @@ beforeAll(async () => {
   concept = await aConcept(as);
 });
 
-const item = (members: Record<string, unknown>) => ({
+const item = (fields: Record<string, unknown>) => ({
   kind: 'metric',
   name: aName('item'),
   description: 'x',
   source_concept_ids: [concept],
-  ...members,
+  ...fields,
 });
 
-async function anItemOf(members: Record<string, unknown>): Promise<string> {
-  const { status, body } = await as.post(PATH, { json: item(members) });
+async function anItemOf(fields: Record<string, unknown>): Promise<string> {
+  const { status, body } = await as.post(PATH, { json: item(fields) });
   if (status !== 201) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   return body._id;
 }
@@ -49,14 +49,14 @@ const tableName = (): string => {
 };
 
 /** A table of one column `a`, an item that sums it, and what can be done to the table. */
-async function aSum(members: Record<string, unknown> = {}) {
+async function aSum(fields: Record<string, unknown> = {}) {
   const name = tableName();
   const id = await aTable(as, name, [column('a', 'integer')]);
   const summed = await anItemOf({
     mapped_tables: [name],
     mapped_columns: [`${name}.a`],
     formula: 'sum(a)',
-    ...members,
+    ...fields,
   });
   expect(await codesOf(summed)).toEqual([]);
   return { name, id, summed, table: tableRoutes(as, id) };
@@ -71,11 +71,11 @@ const errorsOf = async (id: string): Promise<{ code: string; message: string }[]
 
 const codesOf = async (id: string): Promise<string[]> => (await errorsOf(id)).map(({ code }) => code);
 
-/** What the queue's own consumer comes to note. */
+/** The errors that the consumer of the queue records. */
 const becomes = (id: string, codes: string[]) =>
   expect.poll(() => codesOf(id), { timeout: 15_000, interval: 50 }).toEqual(codes);
 
-/** Makes what is noted about an item untrue, so that only a new check can put it right. */
+/** Records a wrong error of an item, which only a new check corrects. */
 const misremember = (id: string) =>
   env.CONTROL_DB.prepare(
     `update knowledge_resources set validation_errors = '[{"field":"formula","code":"not_checked","message":"old"}]' where id = ?`,
@@ -83,8 +83,8 @@ const misremember = (id: string) =>
     .bind(id)
     .run();
 
-describe('an item is checked again', () => {
-  it('when a table is renamed, and when it gets its name back', async () => {
+describe('a semantic item', () => {
+  it('is checked again when a table is renamed, and when it gets its name back', async () => {
     const { name, summed, table } = await aSum();
     await table.put({ display_name: `${name}_moved` });
     await becomes(summed, ['unknown_table', 'unknown_table', 'nothing_to_compile_on']);
@@ -94,7 +94,7 @@ describe('an item is checked again', () => {
     expect((await as.get(`${PATH}/${summed}/versions`)).body.total).toBe(1);
   });
 
-  it('when a table is renamed that it knows by id', async () => {
+  it('is checked again when a table that it names by id is renamed', async () => {
     const name = tableName();
     const id = await aTable(as, name, [column('a', 'integer')]);
     const summed = await anItemOf({ mapped_tables: [id], formula: `sum(${name}.a)` });
@@ -102,13 +102,13 @@ describe('an item is checked again', () => {
     await becomes(summed, ['does_not_compile']);
   });
 
-  it('when a column is renamed', async () => {
+  it('is checked again when a column is renamed', async () => {
     const { summed, table } = await aSum();
     await table.put({ columns: [{ ...column('b', 'integer'), previous_name: 'a' }] });
     await becomes(summed, ['unknown_column', 'does_not_compile']);
   });
 
-  it('when a column is dropped, and when it is added', async () => {
+  it('is checked again when a column is deleted, and when it is added', async () => {
     const { summed, table } = await aSum();
     await table.put({ columns: [column('b', 'integer')] });
     await becomes(summed, ['unknown_column', 'does_not_compile']);
@@ -116,7 +116,7 @@ describe('an item is checked again', () => {
     await becomes(summed, []);
   });
 
-  it('when a column gets another type', async () => {
+  it('is checked again when a column gets another type', async () => {
     const { summed, table } = await aSum();
     await table.put({ columns: [column('a', 'text')] });
     await becomes(summed, ['does_not_compile']);
@@ -125,7 +125,7 @@ describe('an item is checked again', () => {
     await becomes(summed, []);
   });
 
-  it('when a table is deleted, and when one of its name is made or uploaded', async () => {
+  it('is checked again when a table is deleted, and when one of its name is created or uploaded', async () => {
     const { name, summed, table } = await aSum();
     const unknown = ['unknown_table', 'unknown_table', 'nothing_to_compile_on'];
     await table.delete();
@@ -138,7 +138,7 @@ describe('an item is checked again', () => {
     await becomes(summed, []);
   });
 
-  it('when the rows of a table are replaced by an upload', async () => {
+  it('is checked again when the rows of a table are replaced by an upload', async () => {
     const { id, name, summed } = await aSum();
     await misremember(summed);
     const job = await load(
@@ -151,7 +151,7 @@ describe('an item is checked again', () => {
     await becomes(summed, []);
   });
 
-  it('when only its SQL names the table', async () => {
+  it('is checked again when only its SQL names the table', async () => {
     const { name, table } = await aSum();
     const other = tableName();
     await aTable(as, other, [column('x', 'integer')]);
@@ -163,7 +163,7 @@ describe('an item is checked again', () => {
     await becomes(filter, ['does_not_compile']);
   });
 
-  it('when it comes back from the archive', async () => {
+  it('is checked again when it is restored', async () => {
     const { summed, table } = await aSum();
     await as.delete(`${PATH}/${summed}`);
     await table.delete();
@@ -173,7 +173,7 @@ describe('an item is checked again', () => {
 });
 
 describe('a table that changes while an item is checked', () => {
-  it('is seen by a check that began before', async () => {
+  it('is noticed by a check that began before', async () => {
     const { name, summed, table } = await aSum();
     const noted = await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
       const [resource] = await findResources(ctx, [summed]);
@@ -193,7 +193,7 @@ describe('a table that changes while an item is checked', () => {
     expect(await codesOf(summed)).toEqual(noted.codes);
   });
 
-  it('is seen by an item that is being made', async () => {
+  it('is noticed by an item that is being created', async () => {
     const name = tableName();
     const id = await aTable(as, name, [column('a', 'integer')]);
     const owner = { kind: 'user', id: company.owner.id, companyId: company.id } as UserActor;
@@ -215,8 +215,8 @@ describe('a table that changes while an item is checked', () => {
   });
 });
 
-describe('checking many, and checking later', () => {
-  /** A queue in the test's hands, with the pause that each message was sent with. */
+describe('a recheck of all items', () => {
+  /** A queue that the test delivers, with the delay of each message. */
   function aQueue() {
     const sent: { message: JobMessage; pause: number | undefined }[] = [];
     const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
@@ -224,7 +224,7 @@ describe('checking many, and checking later', () => {
     return { sent, env: { JOBS: { send } } };
   }
 
-  it('goes on in further messages until all are done', async () => {
+  it('continues in further messages until all are done', async () => {
     const { name } = await aSum();
     const ids = await Promise.all(Array.from({ length: 42 }, () => anItemOf({ mapped_tables: [name] })));
     for (const id of ids) await misremember(id);
@@ -240,7 +240,7 @@ describe('checking many, and checking later', () => {
     expect(await Promise.all(ids.map(codesOf))).toEqual(ids.map(() => []));
   });
 
-  it('is made up for when the database could not be reached, however often', async () => {
+  it('is repeated until the database can be reached', async () => {
     const { name } = await aSum();
     const queue = aQueue();
     const { body } = await as.post(PATH, {

@@ -13,8 +13,8 @@ beforeAll(async () => {
 
 const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
 
-describe('accepting', () => {
-  it('applies the suggestion as a version that names it', async () => {
+describe('accepting a suggestion', () => {
+  it('applies it as a version that names it', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Better.');
     const { status, body } = await accept(as, id);
     expect(status).toBe(200);
@@ -25,7 +25,7 @@ describe('accepting', () => {
     expect((await as.get(`${SUGGESTIONS}?status=accepted`)).body.records[0]._id).toBe(id);
   });
 
-  it('applies what the reviewer makes of it', async () => {
+  it('applies the changes of the reviewer', async () => {
     const { id } = await aSuggestion(as, 'Better.');
     const { body } = await accept(as, id, { override_payload: { description: 'Mine.', status: 'active', unknown: 1 } });
     expect(body.resource).toMatchObject({ description: 'Mine.', status: 'active' });
@@ -33,7 +33,7 @@ describe('accepting', () => {
     expect(body.suggestion.suggested_payload).toEqual({ description: 'Better.' });
   });
 
-  it('holds what the reviewer makes of it to the limits', async () => {
+  it('validates the changes of the reviewer', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const wrong = await accept(as, id, { override_payload: { description: 'x'.repeat(4097), status: 'archived' } });
     expect(fieldsOf(wrong).sort()).toEqual(['override_payload.description', 'override_payload.status']);
@@ -41,7 +41,7 @@ describe('accepting', () => {
     expect((await accept(as, id)).status).toBe(200);
   });
 
-  it('happens once, also when several do it at once', async () => {
+  it('succeeds once for several calls at once', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const answers = await Promise.all(Array.from({ length: 5 }, () => accept(as, id)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
@@ -50,7 +50,7 @@ describe('accepting', () => {
     expect((await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body.total).toBe(2);
   });
 
-  it('makes one thing, also when several do it at once', async () => {
+  it('creates one resource for several calls at once', async () => {
     const name = aName('Once');
     const { id } = await aPromotion(as, { name, description: 'x' });
     const answers = await Promise.all(Array.from({ length: 5 }, () => accept(as, id)));
@@ -58,7 +58,7 @@ describe('accepting', () => {
     expect((await as.get(`${PREFIX}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
   });
 
-  it('and rejecting at once do not both succeed', async () => {
+  it('does not succeed beside rejecting it at once', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const [accepted, rejected] = await Promise.all([
       accept(as, id),
@@ -68,7 +68,7 @@ describe('accepting', () => {
     expect((await conceptOf(conceptId)).version).toBe(accepted.status === 200 ? 2 : 1);
   });
 
-  it('is refused when the target has changed since, with the difference', async () => {
+  it('is refused with the difference when the target has changed since', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Better.');
     await as.patch(`${PREFIX}/concepts/${conceptId}`, {
       json: { description: 'Mine.', tags: ['new'], status: 'active' },
@@ -88,13 +88,13 @@ describe('accepting', () => {
     expect((await as.get(SUGGESTIONS)).body.records.map(({ _id }: { _id: string }) => _id)).toContain(id);
   });
 
-  it('is refused when the target was archived since', async () => {
+  it('is refused when the target has been archived since', async () => {
     const { id, conceptId } = await aSuggestion(as);
     await as.delete(`${PREFIX}/concepts/${conceptId}`);
     expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_STALE']);
   });
 
-  it('of two for one version is done for one', async () => {
+  it('succeeds for one of two suggestions for one version', async () => {
     const first = await aSuggestion(as, 'One.');
     const second = await aSuggestion(as, 'Two.', first.conceptId);
     const answers = await Promise.all([accept(as, first.id), accept(as, second.id)]);
@@ -102,7 +102,7 @@ describe('accepting', () => {
     expect((await conceptOf(first.conceptId)).version).toBe(2);
   });
 
-  it('is refused when a name was taken meanwhile', async () => {
+  it('is refused when the name has been taken since', async () => {
     const name = aName('Taken');
     const { id } = await aPromotion(as, { kind: 'entity', name, description: 'x' });
     await anItem(as, { kind: 'entity', name });
@@ -110,7 +110,7 @@ describe('accepting', () => {
     expect((await accept(as, id, { override_payload: { name: aName('Other') } })).status).toBe(200);
   });
 
-  it('needs the permission of the target as well', async () => {
+  it('needs the permission for the target as well', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const { id: making } = await aPromotion(as, { name: aName('New'), description: 'x' });
     const reviewer = async (...can: string[]) =>
@@ -126,7 +126,7 @@ describe('accepting', () => {
     expect((await accept(await reviewer('semantic:create'), making)).status).toBe(200);
   });
 
-  it('knows the suggestions of its company alone', async () => {
+  it('is refused for suggestions of other companies', async () => {
     const { id } = await aSuggestion(as);
     const other = await aCompany();
     for (const answer of [
@@ -140,8 +140,8 @@ describe('accepting', () => {
   });
 });
 
-describe('rejecting', () => {
-  it('keeps who, when and why', async () => {
+describe('rejecting a suggestion', () => {
+  it('records who, when and why', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const { status, body } = await as.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
     expect([status, body.status, body.review_note]).toEqual([200, 'rejected', 'Too long.']);
@@ -151,7 +151,7 @@ describe('rejecting', () => {
     expect((await conceptOf(conceptId)).version).toBe(1);
   });
 
-  it('needs no note, takes 4096 characters and no more', async () => {
+  it('needs no note, and accepts one of up to 4096 characters', async () => {
     const reject = async (json?: unknown) => as.post(`${SUGGESTIONS}/${(await aSuggestion(as)).id}/reject`, { json });
     expect((await reject()).body.review_note).toBeNull();
     expect((await reject({ review_note: 'x'.repeat(4096) })).status).toBe(200);
@@ -159,10 +159,10 @@ describe('rejecting', () => {
   });
 });
 
-describe('accepting several', () => {
+describe('accepting several suggestions', () => {
   const bulk = (ids: unknown, caller = as) => caller.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids } });
 
-  it('answers for each, and lets none hold up the others', async () => {
+  it('answers for each, and does not stop at one that fails', async () => {
     const good = await aSuggestion(as);
     const stale = await aSuggestion(as);
     await as.patch(`${PREFIX}/concepts/${stale.conceptId}`, { json: { tags: ['x'] } });
@@ -181,7 +181,7 @@ describe('accepting several', () => {
     expect(body.failed[0].message).toEqual(expect.any(String));
   });
 
-  it('fails what the caller may not do, alone', async () => {
+  it('fails only those that the caller may not accept', async () => {
     const { as: reviewer } = await aUser(company, { can: ['knowledge_reviews:review', 'concepts:update'] });
     const concept = await aSuggestion(as);
     const item = await aPromotion(as, { name: aName('New'), description: 'x' });
@@ -192,7 +192,7 @@ describe('accepting several', () => {
     expect(refusal(await bulk([concept.id], nobody))).toEqual([403, 'FORBIDDEN']);
   });
 
-  it('takes 1 to 100', async () => {
+  it('accepts 1 to 100 ids', async () => {
     expect(fieldsOf(await bulk([]))).toEqual(['ids']);
     expect(fieldsOf(await bulk(Array.from({ length: 101 }, () => NOBODY)))).toEqual(['ids']);
     expect((await bulk(Array.from({ length: 100 }, () => NOBODY))).body.failed).toHaveLength(1);

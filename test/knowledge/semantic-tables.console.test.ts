@@ -14,25 +14,25 @@ beforeAll(async () => {
   concept = await aConcept(as);
 });
 
-const create = (members: Record<string, unknown>, caller = as) =>
+const create = (fields: Record<string, unknown>, caller = as) =>
   caller.post(PATH, {
-    json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...members },
+    json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
 
-const wrong = async (members: Record<string, unknown>): Promise<string[][]> => {
-  const { status, body } = await create(members);
+const wrong = async (fields: Record<string, unknown>): Promise<string[][]> => {
+  const { status, body } = await create(fields);
   expect(status).toBe(201);
   return body.validation_errors.map(({ field, code }: Record<string, string>) => [field, code]);
 };
 
-describe('what items say about tables', () => {
+describe('the mapping of a semantic item to tables', () => {
   let orders: string;
   beforeAll(async () => {
     orders = await aTable(as, 'orders', [column('total', 'decimal'), column('customer_id', 'integer')]);
     await aTable(as, 'customers', [column('name')]);
   });
 
-  it('is right when tables, by name or id, and columns exist', async () => {
+  it('is valid when tables, by name or id, and columns exist', async () => {
     expect(
       await wrong({
         mapped_tables: ['customers', orders],
@@ -57,8 +57,8 @@ describe('what items say about tables', () => {
     [{ mapped_tables: ['orders'], filters: ['total > 0', 'total'] }, [['filters.1', 'does_not_compile']]],
     [{ formula: 'count(*)' }, [['formula', 'nothing_to_compile_on']]],
     [{ mapped_columns: ['orders.total'], formula: 'max(total)' }, []],
-  ])('is checked: %j', async (members, errors) => {
-    expect(await wrong(members)).toEqual(errors);
+  ])('is checked: %j', async (fields, errors) => {
+    expect(await wrong(fields)).toEqual(errors);
   });
 
   it.each([
@@ -73,17 +73,17 @@ describe('what items say about tables', () => {
     'total, total',
     '1] , ARRAY[1',
     "repeat('x', 2000000000) || total",
-  ])('runs nothing and reaches nothing: %s', async (formula) => {
+  ])('neither runs nor reads anything: %s', async (formula) => {
     expect(await wrong({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
     expect((await tableRoutes(as, orders).get()).status).toBe(200);
   });
 
-  it('tells what Postgres said', async () => {
+  it('answers the message of Postgres', async () => {
     const { body } = await create({ mapped_tables: ['orders'], formula: 'sum(totl)' });
     expect(body.validation_errors[0].message).toContain('"totl" does not exist');
   });
 
-  it('has nothing to be checked against before provisioning', async () => {
+  it('has unknown tables only before provisioning', async () => {
     const other = await aCompany();
     const source_concept_ids = [await aConcept(other.as)];
     const { status, body } = await create({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);

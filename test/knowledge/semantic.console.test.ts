@@ -13,18 +13,18 @@ beforeAll(async () => {
   concept = await aConcept(as);
 });
 
-const create = (members: Record<string, unknown>, caller = as) =>
+const create = (fields: Record<string, unknown>, caller = as) =>
   caller.post(PATH, {
-    json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...members },
+    json: { kind: 'metric', name: aName('item'), description: 'x', source_concept_ids: [concept], ...fields },
   });
 
-describe('semantic items', () => {
-  it('have a kind', async () => {
+describe('a semantic item', () => {
+  it('has a kind', async () => {
     expect(fieldsOf(await create({ kind: undefined }))).toEqual(['kind']);
   });
 
-  it('answer every member', async () => {
-    const members = {
+  it('answers every field', async () => {
+    const fields = {
       kind: 'metric',
       name: 'Revenue',
       description: 'All that was sold.',
@@ -41,18 +41,18 @@ describe('semantic items', () => {
       depends_on_metrics: [await anItem(as, { kind: 'metric' })],
       depends_on_entities: [await anItem(as, { kind: 'entity' })],
     };
-    const { status, body } = await as.post(PATH, { json: members });
-    expect([status, body]).toEqual([201, expect.objectContaining({ ...members, validation_errors: [] })]);
+    const { status, body } = await as.post(PATH, { json: fields });
+    expect([status, body]).toEqual([201, expect.objectContaining({ ...fields, validation_errors: [] })]);
   });
 
-  it.each(['entity', 'metric', 'dimension'])('of kind %s need a source concept', async (kind) => {
+  it.each(['entity', 'metric', 'dimension'])('of kind %s needs a source concept', async (kind) => {
     expect(fieldsOf(await create({ kind, source_concept_ids: [] }))).toEqual(['source_concept_ids']);
     const { body } = await create({ kind });
     const patched = await as.patch(`${PATH}/${body._id}`, { json: { source_concept_ids: [] } });
     expect(fieldsOf(patched)).toEqual(['source_concept_ids']);
   });
 
-  it('of kind mapping need none, and become nothing else without one', async () => {
+  it('of kind mapping needs none, and does not change its kind without one', async () => {
     const { status, body } = await create({ kind: 'mapping', source_concept_ids: [] });
     expect(status).toBe(201);
     expect(fieldsOf(await as.patch(`${PATH}/${body._id}`, { json: { kind: 'entity' } }))).toEqual([
@@ -60,7 +60,7 @@ describe('semantic items', () => {
     ]);
   });
 
-  it('refer to what exists, each as what it is', async () => {
+  it('refers to what exists, of the right type', async () => {
     const foreign = await aConcept((await aCompany()).as);
     const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
     expect(fieldsOf(await create({ source_concept_ids: [concept, foreign] }))).toEqual(['source_concept_ids.1']);
@@ -69,7 +69,7 @@ describe('semantic items', () => {
     expect(fieldsOf(await create({ depends_on_entities: [metric] }))).toEqual(['depends_on_entities.0']);
   });
 
-  it('depend on themselves by no way round', async () => {
+  it('never depends on itself, not through others either', async () => {
     const a = await anItem(as, { kind: 'metric' });
     const b = await anItem(as, { kind: 'metric', depends_on_metrics: [a] });
     const patched = await as.patch(`${PATH}/${a}`, { json: { depends_on_metrics: [b] } });
@@ -84,7 +84,7 @@ describe('semantic items', () => {
     expect(fieldsOf(itself)).toEqual(['depends_on_metrics']);
   });
 
-  it('form no cycle when several are changed at once', async () => {
+  it('makes no cycle when several are changed at once', async () => {
     const items = await Promise.all(
       Array.from({ length: 6 }, async (_, index) => ({
         id: await anItem(as, { kind: index % 2 === 0 ? 'metric' : 'entity' }),
@@ -101,7 +101,7 @@ describe('semantic items', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 422]);
   });
 
-  it('are unique by kind and name, and listed by kind, status and search', async () => {
+  it('is unique by kind and name, and listed by kind, status and search', async () => {
     const name = aName('Margin');
     expect((await create({ kind: 'metric', name })).status).toBe(201);
     expect((await create({ kind: 'dimension', name, status: 'active' })).status).toBe(201);

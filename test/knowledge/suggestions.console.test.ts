@@ -17,7 +17,7 @@ beforeAll(async () => {
 const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
 
 describe('asking for a suggestion', () => {
-  it('answers it pending, with all that speaks for it, and changes nothing', async () => {
+  it('answers it pending, with explanation, evidence and confidence, and changes nothing', async () => {
     const name = aName('Churn');
     const conceptId = await aConcept(as, { name, description: 'x', tags: ['kept'] });
     const before = await conceptOf(conceptId);
@@ -55,7 +55,7 @@ describe('asking for a suggestion', () => {
     expect(listed.body.records).toContainEqual(body);
   });
 
-  it('asks about every kind of resource', async () => {
+  it('works for every type of resource', async () => {
     const [a, b] = [await aNode(as), await aNode(as)];
     const cases = [
       ['semantic', `/semantic/${await anItem(as)}/generate`, { description: 'new', grain: 'day' }],
@@ -70,7 +70,7 @@ describe('asking for a suggestion', () => {
     }
   });
 
-  it('promotes concepts to the semantic layer and to the ontology', async () => {
+  it('works for the semantic item and the ontology node of a concept', async () => {
     const item = await aPromotion(as, { kind: 'dimension', name: aName('Region'), description: 'Where.' });
     expect(item.body).toMatchObject({ target_type: 'semantic_create', target_id: null, concept_id: item.conceptId });
     const made = (await accept(as, item.id)).body;
@@ -88,7 +88,7 @@ describe('asking for a suggestion', () => {
     expect(resource).toMatchObject({ node_type: 'event', source_concepts: [node.conceptId], status: 'draft' });
   });
 
-  it('shows the model the catalogue, and checks what it makes of it', async () => {
+  it('sends the catalogue to the model, and checks the formula that comes back', async () => {
     const { as } = await aProvisionedCompany();
     await aTable(as, 'orders', [column('total', 'decimal')]);
     const conceptId = await aConcept(as, { type: 'metric_hint' });
@@ -127,13 +127,13 @@ describe('asking for a suggestion', () => {
       },
     ],
     [{ explanation: 'half \ud83d' }, { explanation: 'half \ufffd' }],
-  ])('takes the grounds as models give them: %j', async (given, shown) => {
+  ])('reads explanation, evidence and confidence as models give them: %j', async (given, shown) => {
     const { env } = await aModel(proposal({ description: 'Clear.' }, given));
     const { status, body } = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env });
     expect([status, body]).toEqual([201, expect.objectContaining(shown)]);
   });
 
-  it('answers 503 without a key, whatever is asked about', async () => {
+  it('answers 503 without an AI key, on every route', async () => {
     for (const path of [
       '/concepts/{id}/generate',
       '/concepts/{id}/promote-semantic',
@@ -147,7 +147,7 @@ describe('asking for a suggestion', () => {
     }
   });
 
-  it('knows only what is there, alive and of the company', async () => {
+  it('is refused for unknown and archived resources, and those of other companies', async () => {
     const { env } = await aModel(proposal({ description: 'y' }));
     const foreign = await aConcept((await aCompany()).as);
     for (const id of [NOBODY, foreign]) {
@@ -163,7 +163,7 @@ describe('asking for a suggestion', () => {
   });
 });
 
-describe('a provider that fails', () => {
+describe('an AI provider that fails', () => {
   const good = proposal({ description: 'At last.' });
   const ask = async (...steps: Parameters<typeof aModel>) => {
     const model = await aModel(...steps);
@@ -198,7 +198,7 @@ describe('a provider that fails', () => {
     ['soon', 0, 900],
     ['-5', 0, 900],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0, 900],
-  ])('is asked again no sooner than it wants: Retry-After %s', async (after, least, most) => {
+  ])('is asked again after its Retry-After: %s', async (after, least, most) => {
     const retryAfter = typeof after === 'function' ? after() : after;
     const model = await aModel({ status: 429, retryAfter }, good);
     const answer = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env: model.env });
@@ -216,7 +216,7 @@ describe('a provider that fails', () => {
     [{ status: 401 }, 502, 'AI_PROVIDER_REFUSED', 1],
     [{ text: 'no' }, 502, 'AI_OUTPUT_INVALID', 3],
     [proposal({ description: null }), 502, 'AI_OUTPUT_INVALID', 1],
-  ] as const)('is given up, and not repeated to the caller: %j', async (step, status, code, times) => {
+  ] as const)('ends the request, and is not quoted to the caller: %j', async (step, status, code, times) => {
     const { answer, asked } = await ask(step);
     expect([refusal(answer), asked]).toEqual([[status, code], times]);
     expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);

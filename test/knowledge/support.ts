@@ -21,20 +21,20 @@ async function make(as: Caller, path: string, json: Record<string, unknown>): Pr
 
 const described = (what: string) => ({ name: aName(what), description: `What a ${what} is.` });
 
-export const aConcept = (as: Caller, members: Record<string, unknown> = {}): Promise<string> =>
-  make(as, '/concepts', { ...described('concept'), ...members });
+export const aConcept = (as: Caller, fields: Record<string, unknown> = {}): Promise<string> =>
+  make(as, '/concepts', { ...described('concept'), ...fields });
 
 /** A semantic item, by default an entity of a concept of its own. */
-export const anItem = async (as: Caller, members: Record<string, unknown> = {}): Promise<string> =>
+export const anItem = async (as: Caller, fields: Record<string, unknown> = {}): Promise<string> =>
   make(as, '/semantic', {
     kind: 'entity',
     ...described('item'),
-    ...(members.source_concept_ids === undefined && { source_concept_ids: [await aConcept(as)] }),
-    ...members,
+    ...(fields.source_concept_ids === undefined && { source_concept_ids: [await aConcept(as)] }),
+    ...fields,
   });
 
-export const aNode = (as: Caller, members: Record<string, unknown> = {}): Promise<string> =>
-  make(as, '/ontology/nodes', { ...described('node'), node_type: 'class', ...members });
+export const aNode = (as: Caller, fields: Record<string, unknown> = {}): Promise<string> =>
+  make(as, '/ontology/nodes', { ...described('node'), node_type: 'class', ...fields });
 
 export const aRelation = (as: Caller, subject: string, predicate: string, object: string): Promise<string> =>
   make(as, '/ontology/relations', {
@@ -44,7 +44,7 @@ export const aRelation = (as: Caller, subject: string, predicate: string, object
     description: 'How they belong together.',
   });
 
-/** The members at fault of a 422. */
+/** The fields that a 422 names. */
 export const fieldsOf = ({ status, body }: Answer): string[] => {
   if (status !== 422) throw new Error(`Answered ${status} and not 422: ${JSON.stringify(body)}`);
   return body.details.map(({ field }: { field: string }) => field);

@@ -1,0 +1,201 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Step } from '../support/ai-server.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { runScheduled } from '../support/scheduled.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
+import { PREFIX, refusal } from './support.ts';
+
+const PATH = `${PREFIX}/concepts/generation`;
+const DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
+let company: Company;
+let as: Company['as'];
+
+beforeEach(async () => {
+  resetClock();
+  company = await aCompany();
+  as = company.as;
+  await as.put(`${PREFIX}/business-domains`, { json: { business_domains: DOMAINS } });
+});
+
+type Workshop = Awaited<ReturnType<typeof aJobRunner>>;
+
+async function start(runner: Workshop, json: unknown = {}): Promise<string> {
+  const { status, body } = await as.post(`${PATH}/jobs`, { json, env: runner.env });
+  if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
+  return body._id;
+}
+
+const namesOf = (records: { target_name: string }[]) => records.map(({ target_name }) => target_name).sort();
+
+describe('a job that is interrupted', () => {
+  it('runs each batch once when messages are delivered twice, in turn and at once', async () => {
+    const runner = await aJobRunner(
+      as,
+      concepts(newConcept('A')),
+      concepts(newConcept('B')),
+      concepts(newConcept('C')),
+    );
+    const id = await start(runner);
+    const [message] = runner.messages.splice(0);
+    await Promise.all([runner.deliver(message as never), runner.deliver(message as never)]);
+    expect(await runner.job(id)).toMatchObject({ processed_count: 1, suggestion_count: 1 });
+    await runner.run();
+    await runner.deliver(message as never);
+    expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
+    expect(await pendingOf(as)).toHaveLength(2);
+  });
+
+  it('continues after a crash where it was', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')), concepts(newConcept('B')));
+    const id = await start(runner);
+    await runner.deliver(runner.messages.shift() as never);
+    // The message for the second batch is lost.
+    runner.messages.splice(0);
+    const ours = () => runner.messages.filter(({ companyId }) => companyId === company.id);
+    await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
+    expect(ours()).toEqual([]);
+    later(61_000);
+    await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
+    expect(ours()).toEqual([expect.objectContaining({ type: 'knowledge.generate', companyId: company.id, jobId: id })]);
+    await runner.run();
+    expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
+    expect(namesOf(await pendingOf(as))).toEqual(['A', 'B']);
+  });
+
+  it('is delivered again after an internal error, and loses nothing', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner, { text: 'Some text.' });
+    const message = runner.messages.shift() as never;
+    const broken = { get: async () => Promise.reject(new Error('R2 is away')) };
+    expect(await runner.deliver(message, { FILES: broken })).toBe('again');
+    expect(await runner.deliver(message)).toBe('done');
+    expect(await runner.job(id)).toMatchObject({ status: 'succeeded', suggestion_count: 1 });
+  });
+
+  it('starts after a crash that lost its first message', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner, { text: 'Some text.' });
+    runner.messages.splice(0);
+    later(61_000);
+    await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
+    await runner.run();
+    expect(await runner.job(id)).toMatchObject({ status: 'succeeded', suggestion_count: 1 });
+  });
+
+  it('is left to the delivery that leases it until the lease ends', async () => {
+    const slow = { ...concepts(newConcept('A')), afterMs: 700 } as Step;
+    const runner = await aJobRunner(as, slow);
+    const id = await start(runner, { text: 'Some text.' });
+    const message = runner.messages.shift() as never;
+    const first = runner.deliver(message);
+    await expect.poll(async () => (await runner.model.asked()).length).toBe(1);
+    later(61_000);
+    await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
+    expect(runner.messages.filter(({ companyId }) => companyId === company.id)).toEqual([]);
+    // Whoever was at it must have crashed by then: another takes over, and one answer is kept.
+    later(10 * 60_000);
+    await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
+    expect(await runner.run()).toBe(1);
+    await first;
+    resetClock();
+    expect(await runner.job(id)).toMatchObject({
+      status: 'succeeded',
+      suggestion_count: 1,
+      usage: { requests: 2, prompt_tokens: 200, completion_tokens: 20 },
+    });
+    expect(await pendingOf(as)).toHaveLength(1);
+  });
+
+  it('counts the usage of answers that were not stored', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner, { text: 'Some text.' });
+    const message = runner.messages.shift() as never;
+    const broken = { batch: async () => Promise.reject(new Error('D1 is away')) };
+    const session = env.CONTROL_DB.withSession('first-primary');
+    const failing = new Proxy(session, {
+      get: (of, field) => (field in broken ? broken.batch : Reflect.get(of, field).bind(of)),
+    });
+    expect(await runner.deliver(message, { CONTROL_DB: { withSession: () => failing } })).toBe('again');
+    expect(await runner.job(id)).toMatchObject({ status: 'running', usage: { requests: 1, prompt_tokens: 100 } });
+    expect(await runner.deliver(message)).toBe('done');
+    expect(await runner.job(id)).toMatchObject({ status: 'succeeded', usage: { requests: 2, prompt_tokens: 200 } });
+  });
+
+  it('has its text deleted later when R2 fails at its end', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner, { text: 'Some text.' });
+    const away = new Proxy(env.FILES, {
+      get: (of, field) =>
+        field === 'delete' ? async () => Promise.reject(new Error('R2 is away')) : Reflect.get(of, field).bind(of),
+    });
+    expect(await runner.deliver(runner.messages.shift() as never, { FILES: away })).toBe('done');
+    expect((await runner.job(id)).status).toBe('succeeded');
+    const texts = async () => (await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects.length;
+    expect(await texts()).toBe(1);
+    const running = await start(runner, { text: 'Another text.' });
+    await runScheduled();
+    expect(await texts()).toBe(2);
+    later(61 * 60_000);
+    await runScheduled({ MODEL_JOBS: runner.env.MODEL_JOBS });
+    expect((await env.FILES.list({ prefix: 'knowledge/' })).objects.map(({ key }) => key)).toEqual([
+      `knowledge/${company.id}/${running}`,
+    ]);
+  });
+
+  it('fails after eight deliveries without progress', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner, { text: 'Some text.' });
+    const message = runner.messages.shift() as never;
+    const broken = { get: async () => Promise.reject(new Error('R2 is away')), delete: async () => undefined };
+    for (let tries = 0; tries < 8; tries += 1) await runner.deliver(message, { FILES: broken });
+    expect((await runner.job(id)).status).toBe('running');
+    await runner.deliver(message, { FILES: broken });
+    expect(await runner.job(id)).toMatchObject({
+      status: 'failed',
+      last_error: expect.stringContaining('several times'),
+    });
+  });
+
+  it('fails when its text is missing', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner, { text: 'Some text.' });
+    await env.FILES.delete(`knowledge/${company.id}/${id}`);
+    await runner.run();
+    expect((await runner.job(id)).status).toBe('failed');
+  });
+
+  it('discards an answer that arrives after it was cancelled', async () => {
+    const runner = await aJobRunner(as, { ...concepts(newConcept('Late')), afterMs: 800 } as Step);
+    const id = await start(runner, { text: 'Some text.' });
+    const delivery = runner.deliver(runner.messages.shift() as never);
+    await expect.poll(async () => (await runner.model.asked()).length).toBe(1);
+    const { status, body } = await as.post(`${PREFIX}/jobs/${id}/cancel`);
+    expect([status, body.status, body.ended_at]).toEqual([200, 'cancelled', expect.any(String)]);
+    await delivery;
+    expect(await runner.job(id)).toMatchObject({
+      status: 'cancelled',
+      processed_count: 0,
+      suggestion_count: 0,
+      usage: { requests: 1, prompt_tokens: 100, completion_tokens: 10 },
+    });
+    expect(await pendingOf(as)).toEqual([]);
+    expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
+    expect(refusal(await as.post(`${PREFIX}/jobs/${id}/cancel`))).toEqual([409, 'JOB_ENDED']);
+    expect((await as.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
+  });
+
+  it('deletes the staged suggestions of earlier batches when it is cancelled', async () => {
+    const runner = await aJobRunner(as, concepts(newConcept('A')));
+    const id = await start(runner);
+    await runner.deliver(runner.messages.shift() as never);
+    await as.post(`${PREFIX}/jobs/${id}/cancel`);
+    await runner.run();
+    expect(await pendingOf(as)).toEqual([]);
+    const { results } = await env.CONTROL_DB.prepare('select id from knowledge_suggestions where job_id = ?')
+      .bind(id)
+      .all();
+    expect(results).toEqual([]);
+  });
+});
