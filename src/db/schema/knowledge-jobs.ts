@@ -5,14 +5,14 @@ import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import type { BusinessDomain } from './business-domains.ts';
 import { RESOURCE_TYPES } from './knowledge-resources.ts';
 
-/** Text that a job reads, kept in R2 until the job ends. */
+/** The text that a job reads, stored in R2 until the job ends. */
 export interface JobSource {
   key: string;
   /** Where each batch begins, in bytes, and where the last one ends. */
   offsets: number[];
 }
 
-/** What a job was given, as it was when it was asked for. */
+/** The input of a job, as it was when the job was started. */
 export interface JobInput {
   businessDomains?: BusinessDomain[];
   connectionId?: string;
@@ -27,7 +27,7 @@ export type JobType = (typeof JOB_TYPES)[number];
 export const JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** Work that asks the model, batch by batch. */
+/** Jobs that ask the model, batch by batch. */
 export const jobs = sqliteTable(
   'knowledge_jobs',
   {
@@ -37,20 +37,20 @@ export const jobs = sqliteTable(
     targetType: text('target_type', { enum: RESOURCE_TYPES }).notNull(),
     targetIds: json<string[]>('target_ids').notNull(),
     status: text('status', { enum: JOB_STATUSES }).notNull(),
-    /** Batches done, which is also where the work goes on; and batches in all. */
+    /** The number of finished batches, which is the index of the next one, and of all batches. */
     processedCount: integer('processed_count').notNull(),
     totalCount: integer('total_count').notNull(),
     suggestionCount: integer('suggestion_count').notNull(),
-    /** Candidates of the model that were dropped. */
+    /** The number of candidates of the model that were not valid. */
     rejectedCount: integer('rejected_count').notNull(),
     usage: json<AiUsage>('usage').notNull(),
     lastError: text('last_error'),
     input: json<JobInput>('input').notNull(),
     requestId: text('request_id').notNull(),
     createdByUserId: text('created_by_user_id').notNull(),
-    /** Until when somebody is believed to be at it. */
+    /** Until when a delivery has the job for itself. */
     leasedUntil: timestamp('leased_until'),
-    /** Deliveries since the last batch that was done. */
+    /** Deliveries since the last finished batch. */
     attempts: integer('attempts').notNull(),
     endedAt: timestamp('ended_at'),
     ...timestamps(),

@@ -8,11 +8,11 @@ export type ResourceType = (typeof RESOURCE_TYPES)[number];
 export const STATUSES = ['draft', 'active', 'archived'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** How a version came about. */
+/** What made a version. */
 export const CHANGES = ['created', 'updated', 'archived', 'restored'] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** The members of a resource that people and models write, under the names of the API. */
+/** The fields of a resource that people and models write, by their names in the API. */
 export type Content = Record<string, unknown>;
 
 export const VALIDATION_CODES = [
@@ -25,37 +25,36 @@ export const VALIDATION_CODES = [
 ] as const;
 export type ValidationCode = (typeof VALIDATION_CODES)[number];
 
-/** Something that is wrong with a resource although it could be stored. */
+/** An error of a resource that does not prevent storing it. */
 export interface ValidationError {
-  /** The member at fault, such as `filters.1`. */
+  /** Such as `filters.1`. */
   field: string;
   code: ValidationCode;
   message: string;
 }
 
-/** Everything a company's knowledge consists of. What is particular to a type lies in `content`. */
+/** The domain knowledge of a company. What differs between the types is in `content`. */
 export const resources = sqliteTable(
   'knowledge_resources',
   {
     id: id(),
     companyId: companyId(),
     resourceType: text('resource_type', { enum: RESOURCE_TYPES }).notNull(),
-    /** What may exist once among the living of its type: see `Definition.keyOf`. */
+    /** Unique among the unarchived resources of a type: see `Definition.uniqueKeyOf`. */
     uniqueKey: text('unique_key').notNull(),
     /** What lists filter by: type of a concept, kind of a semantic item, type of a node, predicate of a relation. */
     facet: text('facet').notNull(),
-    /** Nodes that a relation connects. */
+    /** The nodes that a relation connects. */
     subjectId: text('subject_id'),
     objectId: text('object_id'),
     status: text('status', { enum: STATUSES }).notNull(),
-    /** The members that people and models write. */
     content: json<Content>('content').notNull(),
-    /** Text that `search` looks into: see `searchable`. */
+    /** The text that `search` searches: see `searchable`. */
     searchText: text('search_text').notNull(),
     validationErrors: json<ValidationError[]>('validation_errors').notNull(),
-    /** Counts the changes that people made or accepted; 1 when new. */
+    /** 1 when new; each change that people make or accept adds 1. */
     version: integer('version').notNull(),
-    /** The suggestion that the present version came from. */
+    /** The suggestion that this version came from. */
     suggestionId: text('suggestion_id'),
     createdByUserId: text('created_by_user_id').notNull(),
     updatedByUserId: text('updated_by_user_id').notNull(),
@@ -78,7 +77,7 @@ export const resources = sqliteTable(
   ],
 );
 
-/** Every version that a resource ever had, the present one included. */
+/** All versions of resources, the present ones included. */
 export const versions = sqliteTable(
   'knowledge_versions',
   {

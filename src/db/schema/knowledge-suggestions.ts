@@ -2,10 +2,10 @@ import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-or
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 import type { Content } from './knowledge-resources.ts';
 
-/** What a statement rests on: words of a text, or a table and column. */
+/** What a statement is based on: words of a text, or a table and column. */
 export interface Evidence {
   source: 'text' | 'catalog' | 'concept' | 'business_domain';
-  /** The words it rests on. */
+  /** The words it is based on. */
   quote: string | null;
   table: string | null;
   column: string | null;
@@ -26,14 +26,14 @@ export type TargetType = (typeof TARGET_TYPES)[number];
 export const SUGGESTION_STATUSES = ['pending', 'accepted', 'rejected', 'superseded'] as const;
 export type SuggestionStatus = (typeof SUGGESTION_STATUSES)[number];
 
-/** What models propose, until people decide. */
+/** Changes that the model suggests and people review. */
 export const suggestions = sqliteTable(
   'knowledge_suggestions',
   {
     id: id(),
     companyId: companyId(),
     targetType: text('target_type', { enum: TARGET_TYPES }).notNull(),
-    /** The resource to change, and its version that the model saw; null for one to be made. */
+    /** The resource to update, and the version that the model read; null when one is created. */
     targetId: text('target_id'),
     targetVersion: integer('target_version'),
     targetName: text('target_name').notNull(),
@@ -46,16 +46,16 @@ export const suggestions = sqliteTable(
     confidence: real('confidence'),
     model: text('model').notNull(),
     promptVersion: text('prompt_version').notNull(),
-    /** `staged` while its job has not succeeded: nobody sees it then. */
+    /** `staged` until its job succeeds: nobody sees it until then. */
     status: text('status', { enum: ['staged', ...SUGGESTION_STATUSES] }).notNull(),
     requestId: text('request_id').notNull(),
     jobId: text('job_id'),
-    /** Tells the candidates of one job apart, so that none is kept twice. */
+    /** Unique in a job, so that no candidate is stored twice. */
     candidateKey: text('candidate_key'),
     reviewNote: text('review_note'),
     reviewedByUserId: text('reviewed_by_user_id'),
     reviewedAt: timestamp('reviewed_at'),
-    /** The resource that came of it. */
+    /** The resource that accepting it created or updated. */
     resourceId: text('resource_id'),
     createdByUserId: text('created_by_user_id').notNull(),
     ...timestamps(),
