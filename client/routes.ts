@@ -255,17 +255,17 @@ export interface Routes {
   "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
   /** Delete a row of a managed table */
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
-  /** Upload files that become a table */
+  /** Upload files for a new table */
   "POST /v1/managed-tables/upload": { form: FormData; answer: { "job_id": string; "status": "queued" } };
-  /** Upload files whose rows go into a table */
+  /** Upload files into a table */
   "POST /v1/managed-tables/{id}/upload": { params: { "id": string }; form: FormData; answer: { "job_id": string; "status": "queued" } };
-  /** List the upload jobs that have not ended */
+  /** List active upload jobs */
   "GET /v1/managed-tables/upload-jobs/active": { answer: { "records": Array<UploadJob> } };
   /** Get an upload job */
   "GET /v1/managed-tables/upload-jobs/{jobId}": { params: { "jobId": string }; answer: UploadJob };
-  /** Confirm the schema and load the rows */
+  /** Confirm an upload job */
   "POST /v1/managed-tables/upload-jobs/{jobId}/confirm": { params: { "jobId": string }; body: { "display_name"?: string; "columns": Array<ConfirmedColumn>; "time_zone"?: string }; answer: { "status": "inserting" } };
-  /** Cancel an upload job that has not ended */
+  /** Cancel an upload job */
   "POST /v1/managed-tables/upload-jobs/{jobId}/cancel": { params: { "jobId": string }; answer: { "status": "failed" } };
   /** Get the business domains */
   "GET /api/v1/domain-knowledge/business-domains": { answer: BusinessDomainsOutput };

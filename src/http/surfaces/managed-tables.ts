@@ -9,24 +9,6 @@ export { list, listOf } from './console.ts';
 /** Endpoints of managed tables: called by people with a session token, worded in Portuguese. */
 export const endpoint = endpointFor<'managed-tables', UserActor>();
 
-type PortugueseWording = readonly [status: number, errorCode: string | null, sentence: string];
-
-const REASONS: Record<string, PortugueseWording> = {
-  'upload.not_multipart': [400, null, 'Envie os arquivos como multipart/form-data, no campo "files".'],
-  'multipart.malformed': [400, null, 'O formulário enviado está incompleto ou malformado.'],
-  'upload.no_files': [422, 'UPLOAD_NO_FILES', 'Nenhum arquivo foi enviado. Envie de 1 a 10 arquivos no campo "files".'],
-  'upload.too_many_files': [422, 'UPLOAD_TOO_MANY_FILES', 'São aceitos no máximo 10 arquivos por envio.'],
-  'upload.file_type': [422, 'UPLOAD_FILE_TYPE', 'O tipo de um dos arquivos não é aceito.'],
-  'upload.too_large': [413, 'UPLOAD_TOO_LARGE', 'Os arquivos excedem o limite de 100 MB no total.'],
-  'upload_job.not_found': [404, null, 'Upload não encontrado.'],
-  'upload_job.not_waiting_confirm': [
-    400,
-    'UPLOAD_JOB_NOT_WAITING_CONFIRM',
-    'Este upload não está aguardando confirmação.',
-  ],
-  'upload_job.ended': [400, 'UPLOAD_JOB_ENDED', 'Este upload já foi encerrado.'],
-};
-
 const FAMILIES: Record<FailureKind, Wording> = {
   invalid: { message: 'Os dados enviados são inválidos.' },
   unauthenticated: { message: 'Token ausente, inválido ou expirado.' },
@@ -57,10 +39,7 @@ export const surface: Surface = {
     })
     .meta({ id: 'ManagedTablesError' }),
   word(failure) {
-    const old = REASONS[failure.reason];
-    const { status, code, message, details } = old
-      ? { status: old[0], code: old[1], message: old[2], details: undefined }
-      : wordingOf(this, failure);
+    const { status, code, message, details } = wordingOf(this, failure);
     const told = details ?? detailsOf(failure);
     return {
       status,

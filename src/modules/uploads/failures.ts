@@ -1,31 +1,84 @@
-import { Failure, invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 
 export const MAX_FILES = 10;
 /** Of all files of one call together. Before the Worker stands its zone, which lets 100 MB through on Free and Pro. */
 export const MAX_UPLOAD_BYTES = 100 * 1024 * 1024;
 
-export const jobNotFound = () => new Failure('missing', 'upload_job.not_found');
+export const jobNotFound = defineFailure('upload_job.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such upload job.' },
+  says: { 'managed-tables': { message: 'Upload não encontrado.' } },
+});
 
-export const notWaitingConfirm = () => new Failure('invalid', 'upload_job.not_waiting_confirm');
+export const notWaitingConfirm = defineFailure('upload_job.not_waiting_confirm', {
+  kind: 'invalid',
+  detail: { message: 'The upload job is not waiting for its confirm.' },
+  says: {
+    'managed-tables': {
+      status: 400,
+      code: 'UPLOAD_JOB_NOT_WAITING_CONFIRM',
+      message: 'Este upload não está aguardando confirmação.',
+    },
+  },
+});
 
-export const jobEnded = () => new Failure('invalid', 'upload_job.ended');
+export const jobEnded = defineFailure('upload_job.ended', {
+  kind: 'invalid',
+  detail: { message: 'The upload job has ended.' },
+  says: {
+    'managed-tables': { status: 400, code: 'UPLOAD_JOB_ENDED', message: 'Este upload já foi encerrado.' },
+  },
+});
 
-export const notMultipart = () =>
-  new Failure('malformed', 'upload.not_multipart', {
-    message: 'Send the files as multipart/form-data, in the field "files".',
-  });
+export const notMultipart = defineFailure('upload.not_multipart', {
+  kind: 'malformed',
+  detail: { message: 'Send the files as multipart/form-data, in the field "files".' },
+  says: { 'managed-tables': { message: 'Envie os arquivos como multipart/form-data, no campo "files".' } },
+});
 
 /** The body is no whole form; `message` says why. */
-export const malformedForm = (message: string) => new Failure('malformed', 'multipart.malformed', { message });
+export const malformedForm = defineFailure('upload.malformed_form', {
+  kind: 'malformed',
+  detail: (message: string) => ({ message }),
+  says: { 'managed-tables': { message: 'O formulário enviado está incompleto ou malformado.' } },
+});
 
 export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append or replace' }]);
 
-export const noFiles = () => new Failure('invalid', 'upload.no_files');
+export const noFiles = defineFailure('upload.no_files', {
+  kind: 'invalid',
+  detail: { message: 'No file was sent.' },
+  says: {
+    'managed-tables': {
+      code: 'UPLOAD_NO_FILES',
+      message: 'Nenhum arquivo foi enviado. Envie de 1 a 10 arquivos no campo "files".',
+    },
+  },
+});
 
-export const tooManyFiles = () => new Failure('invalid', 'upload.too_many_files', { limit: MAX_FILES });
+export const tooManyFiles = defineFailure('upload.too_many_files', {
+  kind: 'invalid',
+  detail: { message: 'Too many files were sent.', limit: MAX_FILES },
+  says: {
+    'managed-tables': { code: 'UPLOAD_TOO_MANY_FILES', message: 'São aceitos no máximo 10 arquivos por envio.' },
+  },
+});
 
-export const tooLarge = () => new Failure('too_large', 'upload.too_large', { limit_bytes: MAX_UPLOAD_BYTES });
+export const tooLarge = defineFailure('upload.too_large', {
+  kind: 'too_large',
+  detail: { message: 'The files are too large together.', limit_bytes: MAX_UPLOAD_BYTES },
+  says: {
+    'managed-tables': { code: 'UPLOAD_TOO_LARGE', message: 'Os arquivos excedem o limite de 100 MB no total.' },
+  },
+});
 
 /** `file` is the name as it will be shown, `accepted` the extensions with their dots. */
-export const wrongFileType = (file: string, accepted: readonly string[]) =>
-  new Failure('invalid', 'upload.file_type', { file, accepted });
+export const wrongFileType = defineFailure('upload.file_type', {
+  kind: 'invalid',
+  detail: (file: string, accepted: readonly string[]) => ({
+    message: 'Files of this type are not accepted.',
+    file,
+    accepted,
+  }),
+  says: { 'managed-tables': { code: 'UPLOAD_FILE_TYPE', message: 'O tipo de um dos arquivos não é aceito.' } },
+});

@@ -66,14 +66,15 @@ const jobRecord = z
         sample_rows: z.array(z.record(z.string(), cell)).meta({ description: 'The first rows, up to 20, typed.' }),
         total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
         ignored_columns: z.array(inferredColumn).optional().meta({
-          description: 'Columns of the files that the existing table has none for. A confirm may map them to others.',
+          description:
+            'Columns of the files that match none of the existing table. A confirm may match them with others.',
         }),
         dialect: z.object({
           encoding: z.string(),
           delimiter: z.string(),
           quote: z.string().nullable().meta({ description: 'Null where quotes are characters like any other.' }),
           header: z.boolean(),
-          skipped_lines: z.int().meta({ description: 'Lines of titles and notes that are no rows.' }),
+          skipped_lines: z.int().meta({ description: 'Lines of titles and notes, which are not rows.' }),
           skipped: z
             .array(z.object({ line: z.int(), text: z.string() }))
             .meta({ description: 'The first 20 of them.' }),
@@ -129,7 +130,8 @@ export const uploadEndpoints = [
       method: 'post',
       path: '/v1/managed-tables/upload',
       access: 'managed-tables:upload',
-      summary: 'Upload files that become a table',
+      operationId: 'uploadNewTable',
+      summary: 'Upload files for a new table',
       description:
         'Stores the files and queues a job that infers their schema. All files feed one table. Poll the job until it is `waiting_confirm`, then confirm it; unconfirmed jobs expire after 24 hours.',
       form: uploadForm,
@@ -144,9 +146,10 @@ export const uploadEndpoints = [
       method: 'post',
       path: '/v1/managed-tables/{id}/upload',
       access: 'managed-tables:upload',
-      summary: 'Upload files whose rows go into a table',
+      operationId: 'uploadIntoTable',
+      summary: 'Upload files into a table',
       description:
-        'The same for an existing table: columns are matched by their header, and the confirm may not change types. `append` adds rows; `replace` has them take the place of all others, at once. Until the job ends, the table can be neither emptied, deleted, renamed nor changed.',
+        'The same for an existing table: columns are matched by their headers, and the confirm must not change types. `append` adds the rows; `replace` deletes all others in the same moment. Until the job ends, the table can be neither truncated, deleted, renamed nor changed.',
       form: uploadForm.extend({
         mode: z
           .enum(['append', 'replace'])
@@ -167,9 +170,10 @@ export const uploadEndpoints = [
       method: 'get',
       path: '/v1/managed-tables/upload-jobs/active',
       access: 'managed-tables:list',
-      summary: 'List the upload jobs that have not ended',
+      operationId: 'listActiveUploadJobs',
+      summary: 'List active upload jobs',
       description:
-        'Newest first, up to 500. What is denied on a table is denied on its upload jobs: they are not listed.',
+        'Those that have not ended, newest first, up to 500, without the jobs of tables that the caller is denied.',
       returns: ok(z.object({ records: z.array(jobRecord) })),
     },
     async ({ ctx }) => ({ records: (await activeJobs(ctx)).map(view) }),
@@ -180,6 +184,7 @@ export const uploadEndpoints = [
       method: 'get',
       path: '/v1/managed-tables/upload-jobs/{jobId}',
       access: 'managed-tables:list',
+      operationId: 'getUploadJob',
       summary: 'Get an upload job',
       returns: ok(jobRecord),
     },
@@ -191,9 +196,10 @@ export const uploadEndpoints = [
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/confirm',
       access: 'managed-tables:upload',
-      summary: 'Confirm the schema and load the rows',
+      operationId: 'confirmUploadJob',
+      summary: 'Confirm an upload job',
       description:
-        'Columns may be renamed, retyped and left out. Loading is all or nothing: a value that does not fit fails the job, which names it.',
+        'Confirms the inferred schema and loads the rows. Columns may be renamed, retyped and left out. All rows are loaded or none: a value that does not fit fails the job, whose `error` names it.',
       body: confirmation,
       returns: ok(z.object({ status: z.literal('inserting') })),
     },
@@ -208,8 +214,9 @@ export const uploadEndpoints = [
       method: 'post',
       path: '/v1/managed-tables/upload-jobs/{jobId}/cancel',
       access: 'managed-tables:upload',
-      summary: 'Cancel an upload job that has not ended',
-      description: 'The job is `failed` with `error.code` `CANCELLED`; no table and no rows of it remain.',
+      operationId: 'cancelUploadJob',
+      summary: 'Cancel an upload job',
+      description: 'Fails a job that has not ended, with `error.code` `CANCELLED`; no table and no rows of it remain.',
       returns: ok(z.object({ status: z.literal('failed') })),
     },
     async ({ ctx, params }) => {

@@ -38,8 +38,6 @@ function keyOf(ctx: CompanyContext, id: string): store.JobKey {
 /**
  * Receives the files of a form and queues a job that makes a table of them. When it throws, no job and no file is left.
  * @returns the job's id
- * @throws Failure `managed_database.not_provisioned` before the body is read, the failures of `failures.ts`, and
- *   `multipart.malformed`; no job and no file is left then
  */
 export async function startUpload(ctx: UserContext, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
@@ -51,7 +49,6 @@ export async function startUpload(ctx: UserContext, request: Request): Promise<s
 /**
  * The same for an existing table, whose rows are joined or replaced, as `mode` of the form says. Until the job ends, the
  * table can be neither emptied, deleted, renamed nor changed.
- * @throws Failure `managed_table.not_found` before the body is read, `request.invalid` for the mode, and as above
  */
 export async function startTableUpload(ctx: UserContext, tableId: string, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);

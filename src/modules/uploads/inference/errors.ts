@@ -1,5 +1,4 @@
 import { MAX_FIELDS, TooManyFields } from '../../../formats/csv/records.ts';
-import { Failure } from '../../../kernel/failure.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 
@@ -30,12 +29,12 @@ export interface Whereabouts {
 }
 
 /** A file that cannot become a table. `message` is the Portuguese sentence that the upload job shows. */
-export class InferenceError extends Failure {
+export class InferenceError extends Error {
   readonly code: InferenceErrorCode;
   readonly where: Whereabouts;
 
   constructor(code: InferenceErrorCode, message: string, where: Whereabouts = {}) {
-    super('invalid', `upload.${code.toLowerCase()}`, { message, code, ...where });
+    super(message);
     this.name = 'InferenceError';
     this.code = code;
     this.where = where;
