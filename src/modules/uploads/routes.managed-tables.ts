@@ -1,7 +1,22 @@
 import { z } from 'zod';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import { invalidInput } from '../../kernel/failure.ts';
 import { timestamp } from '../../kernel/fields.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { notProvisioned } from '../managed-database/failures.ts';
+import { tableBusy, tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
+import {
+  jobEnded,
+  jobNotFound,
+  malformedForm,
+  noFiles,
+  notMultipart,
+  notWaitingConfirm,
+  tooLarge,
+  tooManyFiles,
+  wrongFileType,
+} from './failures.ts';
 import { confirmation, confirmedColumn, type UploadJob } from './job.ts';
 import { activeJobs, cancelUpload, confirmUpload, getJob, startTableUpload, startUpload } from './service.ts';
 
@@ -124,6 +139,9 @@ const view = (job: UploadJob): z.input<typeof jobRecord> => ({
   updated_at: job.updatedAt,
 });
 
+/** What a route that receives files can answer. */
+const formFailures = [notProvisioned, notMultipart, malformedForm, noFiles, tooManyFiles, tooLarge, wrongFileType];
+
 export const uploadEndpoints = [
   endpoint(
     {
@@ -137,6 +155,7 @@ export const uploadEndpoints = [
       form: uploadForm,
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
+      fails: [...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, request }) => ({ job_id: await startUpload(ctx, request), status: 'queued' as const }),
   ),
@@ -158,6 +177,7 @@ export const uploadEndpoints = [
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
+      fails: [tableNotFound, invalidInput, tableBusy, ...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, request }) => ({
       job_id: await startTableUpload(ctx, params.id, request),
@@ -175,6 +195,7 @@ export const uploadEndpoints = [
       description:
         'Those that have not ended, newest first, up to 500, without the jobs of tables that the caller is denied.',
       returns: ok(z.object({ records: z.array(jobRecord) })),
+      fails: [...tenantSqlFailures],
     },
     async ({ ctx }) => ({ records: (await activeJobs(ctx)).map(view) }),
   ),
@@ -187,6 +208,7 @@ export const uploadEndpoints = [
       operationId: 'getUploadJob',
       summary: 'Get an upload job',
       returns: ok(jobRecord),
+      fails: [jobNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => view(await getJob(ctx, params.jobId)),
   ),
@@ -202,6 +224,7 @@ export const uploadEndpoints = [
         'Confirms the inferred schema and loads the rows. Columns may be renamed, retyped and left out. All rows are loaded or none: a value that does not fit fails the job, whose `error` names it.',
       body: confirmation,
       returns: ok(z.object({ status: z.literal('inserting') })),
+      fails: [jobNotFound, notWaitingConfirm, tableNotFound, tableNameTaken, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => {
       await confirmUpload(ctx, params.jobId, body);
@@ -218,6 +241,7 @@ export const uploadEndpoints = [
       summary: 'Cancel an upload job',
       description: 'Fails a job that has not ended, with `error.code` `CANCELLED`; no table and no rows of it remain.',
       returns: ok(z.object({ status: z.literal('failed') })),
+      fails: [jobNotFound, jobEnded, tableBusy, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => {
       await cancelUpload(ctx, params.jobId);

@@ -85,7 +85,6 @@ async function startJob(
   return id;
 }
 
-/** @throws Failure `upload_job.not_found`, `access.denied` where its table is denied */
 export async function getJob(ctx: UserContext, id: string): Promise<UploadJob> {
   return requireJob(ctx, 'managed-tables:list', id);
 }
@@ -111,11 +110,7 @@ type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 const isAllowedOn = ({ actor }: UserContext, action: TableAction, tableId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, tableId)).allowed;
 
-/**
- * Confirms the inferred schema, as changed by a person, and queues the load. Of several confirms of one job one wins.
- * @throws Failure `upload_job.not_found`, `upload_job.not_waiting_confirm`, `managed_table.duplicate_name`, and
- *   `request.invalid` for columns that are none of the files'; the job still waits then
- */
+/** Confirms the inferred schema, as changed by a person, and queues the load. Of several confirms of one job one wins. */
 export async function confirmUpload(ctx: UserContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = keyOf(ctx, id);
@@ -162,10 +157,7 @@ async function confirmedTable(
   return { display_name: name.data, columns: matched };
 }
 
-/**
- * Cancels an active job; no table and no rows of it remain.
- * @throws Failure `upload_job.not_found`, `upload_job.ended`
- */
+/** Cancels an active job; no table and no rows of it remain. */
 export async function cancelUpload(ctx: UserContext, id: string): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   await requireJob(ctx, 'managed-tables:upload', id);
