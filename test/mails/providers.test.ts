@@ -33,12 +33,12 @@ async function refusal(mailer: Mailer, to: string): Promise<{ code: string; perm
 }
 
 describe('a service that speaks Resend’s API', () => {
-  it('is given the mail as it is', async () => {
+  it('receives the mail unchanged', async () => {
     await resend().send(mail('ina@example.com'));
     expect(await taken('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
   });
 
-  it('may be given a bare address as sender', async () => {
+  it('receives a bare address as sender', async () => {
     await resend({ from: 'bare@console.test' }).send(mail('bare@example.com'));
     expect((await taken('bare@example.com'))[0]?.from).toBe('bare@console.test');
   });
@@ -51,12 +51,15 @@ describe('a service that speaks Resend’s API', () => {
     ['too many requests', {}, 'busy@example.com', '429 rate_limit_exceeded', false],
     ['the day’s mails used up', {}, 'quota@example.com', '429 daily_quota_exceeded', false],
     ['an error of its own', {}, 'down@example.com', '500 application_error', false],
-  ])('says with which code it refuses, and whether for good: %s', async (_what, settings, to, code, permanent) => {
-    const baseUrl = `${inject('mailServiceUrl')}${'baseUrl' in settings ? settings.baseUrl : ''}`;
-    expect(await refusal(resend({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
-  });
+  ])(
+    'is reported with the code of its refusal, and whether that is permanent: %s',
+    async (_what, settings, to, code, permanent) => {
+      const baseUrl = `${inject('mailServiceUrl')}${'baseUrl' in settings ? settings.baseUrl : ''}`;
+      expect(await refusal(resend({ ...settings, baseUrl }), to)).toEqual({ code, permanent });
+    },
+  );
 
-  it('that hangs up has refused nothing', async () => {
+  it('is not reported as refusing when it hangs up', async () => {
     await expect(resend().send(mail('silent@example.com'))).rejects.not.toBeInstanceOf(MailRefused);
   });
 
@@ -75,7 +78,7 @@ describe('a service that speaks Resend’s API', () => {
     expect(mailsTo(company.owner.email)).toEqual([]);
   });
 
-  it('needs a key', () => {
+  it('must be configured with a key', () => {
     expect(() => configOf({ ...env, MAIL_PROVIDER: 'resend' })).toThrow('MAIL_API_KEY');
     expect(() => configOf({ ...env, MAIL_PROVIDER: 'pigeon' })).toThrow('MAIL_PROVIDER');
   });
@@ -96,11 +99,11 @@ describe('Cloudflare Email Sending', () => {
     ['E_DAILY_LIMIT_EXCEEDED', false],
     ['E_DELIVERY_FAILED', false],
     ['E_INTERNAL_SERVER_ERROR', false],
-  ])('says with which code it refuses, and whether for good: %s', async (code, permanent) => {
+  ])('is reported with the code of its refusal, and whether that is permanent: %s', async (code, permanent) => {
     expect(await refusal(failing(coded(code)), 'a@example.com')).toEqual({ code, permanent });
   });
 
-  it('that fails without a code has refused nothing', async () => {
+  it('is not reported as refusing when it fails without a code', async () => {
     await expect(failing(new Error('Network connection lost.')).send(mail('a@example.com'))).rejects.not.toBeInstanceOf(
       MailRefused,
     );
@@ -132,13 +135,13 @@ describe('a mail that was refused', () => {
     return { lines, tries };
   }
 
-  it('for good is logged with the code and not tried again', async () => {
+  it('is logged with its code, and not tried again if that is permanent', async () => {
     const { lines, tries } = await invited('E_RECIPIENT_SUPPRESSED');
     expect(tries).toBe(1);
     expect(lines).toMatchObject([{ code: 'E_RECIPIENT_SUPPRESSED', permanent: true }]);
   });
 
-  it('for the moment is logged with the code and tried again', async () => {
+  it('is logged with its code, and tried again if that is transient', async () => {
     const { lines, tries } = await invited('E_RATE_LIMIT_EXCEEDED');
     expect(tries).toBe(5);
     expect(lines).toHaveLength(5);

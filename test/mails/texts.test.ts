@@ -35,7 +35,7 @@ describe('every mail', () => {
     }
   });
 
-  it('makes neither markup nor header lines of names', () => {
+  it('contains names neither as markup nor as header lines', () => {
     for (const { subject, text, html } of mails({ name: HOSTILE, company: HOSTILE, inviter: HOSTILE })) {
       expect(subject).not.toMatch(/[\r\n]/);
       expect(text).not.toMatch(/^Bcc/m);
@@ -45,14 +45,16 @@ describe('every mail', () => {
   });
 });
 
-it('a code and a link stand on a line of their own', () => {
-  const [code, reset, invitation] = mails();
-  expect(code?.text.split('\n')).toContain('012345');
-  expect(reset?.text.split('\n')).toContain(url);
-  expect(invitation?.text.split('\n')).toContain(url);
+describe('a code or a link', () => {
+  it('has a line of its own', () => {
+    const [code, reset, invitation] = mails();
+    expect(code?.text.split('\n')).toContain('012345');
+    expect(reset?.text.split('\n')).toContain(url);
+    expect(invitation?.text.split('\n')).toContain(url);
+  });
 });
 
-describe('names', () => {
+describe('names in mails', () => {
   it.each([
     ['Acme, see https://evil.example/login?x=1 now', 'Acme, see now'],
     ['HTTPS://EVIL.EXAMPLE', 'a company'],
@@ -70,11 +72,11 @@ describe('names', () => {
     ['x'.repeat(200), `${'x'.repeat(80)}…`],
     ['🏠'.repeat(81), `${'🏠'.repeat(80)}…`],
     [' \n ', 'a company'],
-  ])('%j are shown without addresses of pages', (name, shown) => {
+  ])('have no web addresses: %j', (name, shown) => {
     expect(nameInMail(name, 'a company')).toBe(shown);
   });
 
-  it('are shown so in every mail, whosever they are', () => {
+  it('have none in any mail', () => {
     const page = 'Prize at https://evil.example/x or evil.example';
     for (const { subject, text, html } of mails({ name: page, company: page, inviter: page })) {
       for (const part of [subject, text, html]) expect(part).not.toContain('evil.example');

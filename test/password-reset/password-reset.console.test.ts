@@ -32,7 +32,7 @@ const aToken = async (email: string) => {
 const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const DEAD = [400, 'INVALID_RESET_TOKEN'];
 
-describe('a link', () => {
+describe('a link to reset a password', () => {
   it('sets the password and ends all sessions', async () => {
     const { id, email, as } = await aUser(company);
     const login = await logIn(company.slug, email, company.owner.password);
@@ -53,13 +53,13 @@ describe('a link', () => {
     expect(user).toEqual({ is_verified: 1 });
   });
 
-  it("leaves others' sessions alone", async () => {
+  it('leaves the sessions of other users', async () => {
     const [one, other] = [await aUser(company), await aUser(company)];
     await confirm(await aToken(one.email));
     expect((await other.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('comes in plain text and HTML, with what to do if one did not ask', async () => {
+  it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
     const { email } = await aUser(company);
     await request(email);
     const { text, html } = mailTo(email);
@@ -67,7 +67,7 @@ describe('a link', () => {
     expect(html).toContain(`href="${linkIn(mailTo(email)).href}"`);
   });
 
-  it('works once, also when it is used many times at once', async () => {
+  it('works once, even in simultaneous requests', async () => {
     const { email } = await aUser(company);
     const token = await aToken(email);
     const answers = await Promise.all(['one', 'two', 'three'].map((who) => confirm(token, `${who}-${NEW_PASSWORD}`)));
@@ -79,7 +79,7 @@ describe('a link', () => {
     expect(logins.map(({ status }) => status)).toEqual(answers.map(({ status }) => status));
   });
 
-  it('is used up by the write itself: a use that has read it before sets nothing', async () => {
+  it('sets no password for a request that read it before it was used', async () => {
     const { email, id } = await aUser(company);
     const digest = await sha256Hex(await aToken(email));
     const link = { digest, companyId: company.id, userId: id };
@@ -93,14 +93,14 @@ describe('a link', () => {
     expect(user).toEqual({ session_epoch: 1, password_hash: first.length > 0 ? 'first' : 'second' });
   });
 
-  it('stops working when another one was used', async () => {
+  it('stops working when another one is used', async () => {
     const { email } = await aUser(company);
     const [first, second] = [await aToken(email), await aToken(email)];
     expect((await confirm(second)).status).toBe(200);
     expect(statusAndCode(await confirm(first))).toEqual(DEAD);
   });
 
-  it('lives an hour', async () => {
+  it('works for an hour', async () => {
     const { email } = await aUser(company);
     const token = await aToken(email);
     later(59 * MINUTE);
@@ -109,7 +109,7 @@ describe('a link', () => {
     expect(statusAndCode(await confirm(token))).toEqual(DEAD);
   });
 
-  it('is worth nothing once the user is deactivated', async () => {
+  it('stops working when the user is deactivated', async () => {
     const { id, email } = await aUser(company);
     const token = await aToken(email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
@@ -126,7 +126,7 @@ describe('a link', () => {
     expect((await logIn(company.slug, email, NEW_PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
-  it('is stored only as a digest, and forgotten when it has expired', async () => {
+  it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await aUser(company);
     const token = await aToken(email);
     const dump = async () => (await env.CONTROL_DB.prepare('SELECT * FROM password_resets').all()).results;
@@ -137,7 +137,7 @@ describe('a link', () => {
     expect(await dump()).toEqual([]);
   });
 
-  it.each(['short-pass1', 'x'.repeat(129), 'gfhjkmgfhjkm'])('takes no password like %j', async (password) => {
+  it.each(['short-pass1', 'x'.repeat(129), 'gfhjkmgfhjkm'])('refuses the password %j', async (password) => {
     const { email } = await aUser(company);
     const token = await aToken(email);
     const { status, body } = await confirm(token, password);
@@ -145,13 +145,13 @@ describe('a link', () => {
     expect((await confirm(token)).status).toBe(200);
   });
 
-  it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('that nobody was sent is refused: %j', async (token) => {
+  it.each(['x', 'x'.repeat(43), "' OR 1=1 --"])('is refused when it was never sent: %j', async (token) => {
     expect(statusAndCode(await confirm(token))).toEqual(DEAD);
   });
 });
 
-describe('asking for links', () => {
-  it('mails each active account of the email, naming its company', async () => {
+describe('a request for links', () => {
+  it('mails each active account of the email, with the name of its company', async () => {
     const [first, second] = [await aCompany(), await aCompany()];
     const email = `many-${first.slug}@example.com`;
     const ids = { [first.id]: first.owner.id, [second.id]: second.owner.id };
@@ -174,7 +174,7 @@ describe('asking for links', () => {
     expect((await logIn(second.slug, email, 'only-in-the-first-company')).status).toBe(400);
   });
 
-  it('answers alike whatever the email, and mails nobody who is not active', async () => {
+  it('has the same answer for any email, and mails active users only', async () => {
     const [known, inactive] = [await aUser(company), await aUser(company)];
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(inactive.id).run();
     const emails = [known.email, inactive.email, 'nobody@nowhere.test'];
@@ -186,14 +186,14 @@ describe('asking for links', () => {
     expect(emails.map((email) => mailsTo(email).length)).toEqual([1, 0, 0]);
   });
 
-  it('mails five times an hour, whether or not a company is named', async () => {
+  it('sends at most five mails an hour, with or without a company', async () => {
     const { email } = await aUser(company);
     await Promise.all(Array.from({ length: 4 }, () => request(email)));
     await Promise.all(Array.from({ length: 3 }, () => request(email, company.slug)));
     expect(mailsTo(email)).toHaveLength(5);
   });
 
-  it('sends what could not be sent a minute later', async () => {
+  it('is sent a minute later if the mail service is down', async () => {
     const { email } = await aUser(company);
     expect((await whileMailIsDown(() => request(email))).status).toBe(200);
     later(MINUTE + 1000);
@@ -201,7 +201,7 @@ describe('asking for links', () => {
     expect((await confirm(tokenIn(mailTo(email)))).status).toBe(200);
   });
 
-  it.each([[{}], [{ email: 'x' }], [{ email: 7 }]])('refuses %j', async (json) => {
+  it.each([[{}], [{ email: 'x' }], [{ email: 7 }]])('must not be %j', async (json) => {
     const answer = await call('POST', '/v1/users/reset-password/request', { json });
     expect([answer.status, answer.body.details[0].field]).toEqual([422, 'email']);
   });

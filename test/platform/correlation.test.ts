@@ -1,5 +1,5 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import worker from '../../src/index.ts';
 import { jobQueue } from '../../src/platform/job-messages.ts';
 import { log, withCorrelationId } from '../../src/platform/log.ts';
@@ -7,38 +7,42 @@ import { aCompany } from '../support/worlds.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
-it('stands on every line that something writes, and on those of what it started', async () => {
-  const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const later = await withCorrelationId('one', async () => {
-    log('at_once');
-    return { after: scheduler.wait(10).then(() => log('afterwards')) };
+describe('the correlation id', () => {
+  it('is on every line of the work it was set for, and of what that started', async () => {
+    const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    const later = await withCorrelationId('one', async () => {
+      log('at_once');
+      return { after: scheduler.wait(10).then(() => log('afterwards')) };
+    });
+    await withCorrelationId('two', async () => log('meanwhile'));
+    await later.after;
+    log('outside');
+    const lines = written.mock.calls.map(([line]) => JSON.parse(line as string));
+    expect(lines.map(({ event, correlation_id }) => [event, correlation_id])).toEqual([
+      ['at_once', 'one'],
+      ['meanwhile', 'two'],
+      ['afterwards', 'one'],
+      ['outside', undefined],
+    ]);
   });
-  await withCorrelationId('two', async () => log('meanwhile'));
-  await later.after;
-  log('outside');
-  const lines = written.mock.calls.map(([line]) => JSON.parse(line as string));
-  expect(lines.map(({ event, correlation_id }) => [event, correlation_id])).toEqual([
-    ['at_once', 'one'],
-    ['meanwhile', 'two'],
-    ['afterwards', 'one'],
-    ['outside', undefined],
-  ]);
 });
 
-it('goes along with a queue message: what its consumer logs and sends on carries the id of the request', async () => {
-  const { id: companyId } = await aCompany();
-  const sent: unknown[] = [];
-  const JOBS = { send: async (body: unknown) => sent.push(body) };
-  const job = { type: 'upload.analyse' as const, companyId, jobId: '0'.repeat(24) };
-  await jobQueue({ ...env, JOBS: JOBS as unknown as Queue }, 'of-the-request').send(job);
+describe('the correlation id of a request', () => {
+  it('is on what the consumer of its queue message logs and sends', async () => {
+    const { id: companyId } = await aCompany();
+    const sent: unknown[] = [];
+    const JOBS = { send: async (body: unknown) => sent.push(body) };
+    const job = { type: 'upload.analyse' as const, companyId, jobId: '0'.repeat(24) };
+    await jobQueue({ ...env, JOBS: JOBS as unknown as Queue }, 'of-the-request').send(job);
 
-  const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  const failed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
-  const execution = createExecutionContext();
-  const messages = [{ id: 'message-1', timestamp: new Date(), attempts: 1, body: sent[0] }];
-  await worker.queue(createMessageBatch('data-console-staging-jobs', messages), env, execution);
-  await waitOnExecutionContext(execution);
-  const lines = [...written.mock.calls, ...failed.mock.calls].map(([line]) => JSON.parse(line as string));
-  expect(lines.map(({ event }) => event)).toContain('job_ran');
-  expect(new Set(lines.map(({ correlation_id }) => correlation_id))).toEqual(new Set(['of-the-request']));
+    const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    const failed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const execution = createExecutionContext();
+    const messages = [{ id: 'message-1', timestamp: new Date(), attempts: 1, body: sent[0] }];
+    await worker.queue(createMessageBatch('data-console-staging-jobs', messages), env, execution);
+    await waitOnExecutionContext(execution);
+    const lines = [...written.mock.calls, ...failed.mock.calls].map(([line]) => JSON.parse(line as string));
+    expect(lines.map(({ event }) => event)).toContain('job_ran');
+    expect(new Set(lines.map(({ correlation_id }) => correlation_id))).toEqual(new Set(['of-the-request']));
+  });
 });

@@ -10,8 +10,8 @@ const kidsOf = (env: object): string[] =>
 const FIRST = 'the first secret, long enough to be one';
 const SECOND = 'the second secret, long enough to be one';
 
-describe('versions that are variables of their own', () => {
-  it('stand beside those of the bare name, or alone; of versions of one number the variable counts', () => {
+describe('secret versions in variables of their own', () => {
+  it('are added to those of the bare name, and replace one of the same number', () => {
     expect(keysOf({ ENCRYPTION_KEYS: JSON.stringify({ 1: FIRST }), ENCRYPTION_KEYS_1795309380: SECOND })).toEqual({
       1: FIRST,
       1795309380: SECOND,
@@ -20,12 +20,12 @@ describe('versions that are variables of their own', () => {
     expect(keysOf({ ENCRYPTION_KEYS: JSON.stringify({ 7: SECOND }), ENCRYPTION_KEYS_7: FIRST })).toEqual({ 7: FIRST });
   });
 
-  it('leave alone what is none of theirs, and what cannot be read', () => {
+  it('change neither other variables nor invalid ones', () => {
     const env = { ENCRYPTION_KEYS: 'not JSON', ENCRYPTION_KEYS_2: SECOND, EMBED_SECRETS_OLD: 'x', CONTROL_DB: {} };
     expect(gatherVersions(env)).toEqual(env);
   });
 
-  it('are read, but used for nothing new, while they are next', async () => {
+  it('are not used for anything new while they are next', async () => {
     const before = keysOf({ ENCRYPTION_KEYS_7: FIRST });
     const next = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND });
     const after = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND, ENCRYPTION_KEYS_9: SECOND });
@@ -36,7 +36,7 @@ describe('versions that are variables of their own', () => {
     expect(await decrypt(after, await encrypt(next, 'text', 'place'), 'place')).toBe('text');
   });
 
-  it('of the JWT key sign when they are the newest in use, and verify in any case', () => {
+  it('sign when they are the newest JWT key in use, and verify in any case', () => {
     const jwk = (kid: string) => JSON.stringify({ kid });
     expect(
       kidsOf({

@@ -27,7 +27,7 @@ const login = ({ slug, owner }: Company, variables: Record<string, string>) =>
   });
 
 describe('rotating the encryption key', () => {
-  it('brings all that is kept under the old one under the new one, so that the old one can go', async () => {
+  it('encrypts everything again, so that the old key can be removed', async () => {
     const company = await aProvisionedCompany();
     const tableId = await aTable(company.as, 'kept', [{ name: 'a', display_name: 'a', type: 'text', nullable: true }]);
     await company.as.put('/v1/auth/sso/config', {
@@ -64,7 +64,7 @@ describe('rotating the encryption key', () => {
 });
 
 describe('rotating the key that API keys are derived from', () => {
-  it('leaves keys that were issued working until their version goes, and derives new ones from the new', async () => {
+  it('keeps issued keys working until their version is removed, and derives new ones from the new version', async () => {
     const company = await aCompany();
     const both = { env: rotated('KEY_DERIVATION_SECRETS') };
     const newAlone = { env: alone('KEY_DERIVATION_SECRETS') };
@@ -78,7 +78,7 @@ describe('rotating the key that API keys are derived from', () => {
 });
 
 describe('rotating the key that tokens are signed with', () => {
-  it('leaves sessions working until their version goes, signs with the new, and publishes both', async () => {
+  it('keeps sessions working until their version is removed, signs with the new key, and publishes both', async () => {
     const company = await aCompany();
     const jwk = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
     const both = { [`JWT_PRIVATE_KEYS_${VERSION}`]: JSON.stringify({ ...jwk, kid: String(VERSION) }) };

@@ -25,8 +25,8 @@ const refresh = (token: string) => call('POST', '/api/v1/share-auth/refresh', { 
 const contextsWith = (token: string) => bearer(token).get('/api/v1/share-portal/contexts');
 const wrongCode = (code: string) => (code === '0000-0000' ? '0000-0001' : '0000-0000');
 
-describe('signing in with a code', () => {
-  it('mails a code that answers tokens', async () => {
+describe('a sign-in to the portal', () => {
+  it('answers tokens for a mailed code', async () => {
     expect((await requestCode(company, email)).status).toBe(200);
     const { status, body } = await verifyCode(company, email.toUpperCase(), portalCodeOf(email));
     expect([status, body]).toEqual([
@@ -44,14 +44,14 @@ describe('signing in with a code', () => {
     expect(again.tokens.user.id).toBe(body.user.id);
   });
 
-  it('keeps codes only as an HMAC', async () => {
+  it('stores codes only as an HMAC', async () => {
     await requestCode(company, email);
     const { results } = await env.CONTROL_DB.prepare('SELECT * FROM passwordless_codes').all();
     expect(JSON.stringify(results)).not.toContain(portalCodeOf(email));
     expect(JSON.stringify(results)).not.toContain(portalCodeOf(email).replace('-', ''));
   });
 
-  it('takes a code once, and also without its hyphen', async () => {
+  it('accepts a code once, also without its hyphen', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     expect((await verifyCode(company, email, code.replace('-', ''))).status).toBe(200);
@@ -59,14 +59,14 @@ describe('signing in with a code', () => {
     expect([again.status, again.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('lets one in of many who send the right code at once', async () => {
+  it('accepts one of many simultaneous right codes', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     const answers = await Promise.all(Array.from({ length: 8 }, () => verifyCode(company, email, code)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('ends a code with the fifth wrong try, also when they are made at once', async () => {
+  it('ends a code after five wrong tries, simultaneous or not', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     const guesses = Array.from({ length: 40 }, (_, n) => `0000-${String(n).padStart(4, '0')}`).filter(
@@ -77,7 +77,7 @@ describe('signing in with a code', () => {
     expect((await verifyCode(company, email, code)).status).toBe(400);
   });
 
-  it('still takes the code after four wrong tries, not after ten minutes, nor when a newer one was sent', async () => {
+  it('accepts a code after four wrong tries, but not after ten minutes, nor after a newer one', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     for (let tries = 0; tries < 4; tries++)
@@ -92,7 +92,7 @@ describe('signing in with a code', () => {
     expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
   });
 
-  it('takes a code only for its address, its company and the portal', async () => {
+  it('accepts a code only for its address, its company and the portal', async () => {
     const other = await aCompany();
     await aContext(other, [], [email]);
     const somebody = `bob-${made}@partner.test`;
@@ -105,7 +105,7 @@ describe('signing in with a code', () => {
     expect((await verifyCode(company, email, code)).status).toBe(200);
   });
 
-  it('lets nobody in who was removed while the code was on its way', async () => {
+  it('refuses a member who was removed since the code was sent', async () => {
     await requestCode(company, email);
     await company.as.delete(`${CONTEXTS}/${context.id}/members/${context.members[0]?.id}`);
     expect((await verifyCode(company, email, portalCodeOf(email))).status).toBe(400);
@@ -117,8 +117,8 @@ describe('signing in with a code', () => {
   });
 });
 
-describe('asking for a code', () => {
-  it('answers alike whoever asks, and mails members alone', async () => {
+describe('a request for a portal code', () => {
+  it('has the same answer for any address, and mails members only', async () => {
     const stranger = `stranger-${made}@x.test`;
     const answers = [
       await requestCode(company, email),
@@ -132,7 +132,7 @@ describe('asking for a code', () => {
     expect(mailsTo(email)).toHaveLength(1);
   });
 
-  it('mails five times an hour; the sixth answers alike and changes nothing', async () => {
+  it('sends at most five mails an hour; the sixth has the same answer and changes nothing', async () => {
     for (let asked = 0; asked < 5; asked++) await requestCode(company, email);
     const code = portalCodeOf(email);
     expect((await requestCode(company, email)).status).toBe(200);
@@ -143,7 +143,7 @@ describe('asking for a code', () => {
     expect(mailsTo(email)).toHaveLength(6);
   });
 
-  it('sends what could not be sent a minute later', async () => {
+  it('is sent a minute later if the mail service is down', async () => {
     await whileMailIsDown(() => requestCode(company, email));
     expect(mailsTo(email)).toEqual([]);
     later(61_000);
@@ -152,8 +152,8 @@ describe('asking for a code', () => {
   });
 });
 
-describe('tokens', () => {
-  it('are exchanged: a refresh token works once, and a copy of it ends the session', async () => {
+describe('portal tokens', () => {
+  it('are refreshed once: a second use of the refresh token ends the session', async () => {
     const { tokens } = await anOutsider(company, email);
     const first = await refresh(tokens.refresh_token);
     expect([first.status, Object.keys(first.body).sort()]).toEqual([200, Object.keys(tokens).sort()]);
@@ -163,7 +163,7 @@ describe('tokens', () => {
     expect((await contextsWith(first.body.access_token)).status).toBe(401);
   });
 
-  it('are exchanged again when the answer got lost', async () => {
+  it('are refreshed again when the answer was lost', async () => {
     const { tokens } = await anOutsider(company, email);
     const lost = await refresh(tokens.refresh_token);
     const retried = await refresh(tokens.refresh_token);
@@ -171,7 +171,7 @@ describe('tokens', () => {
     expect((await refresh(retried.body.refresh_token)).status).toBe(200);
   });
 
-  it('end with logging out, and with their time', async () => {
+  it('stop working after a sign-out and when they expire', async () => {
     const { as, tokens } = await anOutsider(company, email);
     const { body } = await as.post('/api/v1/share-auth/logout');
     expect(body).toEqual({ success: true });
@@ -185,7 +185,7 @@ describe('tokens', () => {
     expect((await refresh(others.refresh_token)).status).toBe(401);
   });
 
-  it('of nobody can be logged out with, which is no failure', async () => {
+  it('need not be valid to sign out', async () => {
     for (const as of [bearer('x'), company.as]) {
       expect((await as.post('/api/v1/share-auth/logout')).body).toEqual({ success: true });
     }
@@ -194,7 +194,7 @@ describe('tokens', () => {
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('of the portal open nothing else, and those of the console refresh nothing here', async () => {
+  it('are refused on other routes, and tokens of the console cannot be refreshed here', async () => {
     const { as, tokens } = await anOutsider(company, email);
     for (const path of ['/v1/auth/me', '/v1/managed-tables', '/api/v1/share-contexts', '/api/v1/share-events']) {
       expect([path, (await as.get(path)).status]).toEqual([path, 401]);

@@ -42,8 +42,8 @@ async function fail(name: string, times: number, limit: number): Promise<void> {
   }
 }
 
-describe('wrong passwords from one address', () => {
-  it('close that address for the email, and nobody else', async () => {
+describe('wrong passwords from one network', () => {
+  it('are refused for the email from that network only', async () => {
     const { email } = await aUser(company);
     const other = await aUser(company);
     await fail(`${passwordOf(email)}:${STRANGER}`, 9, 10);
@@ -55,7 +55,7 @@ describe('wrong passwords from one address', () => {
     expect((await logInFrom(STRANGER, other.email, PASSWORD)).status).toBe(200);
   });
 
-  it('close its /64 where it is an IPv6 address', async () => {
+  it('are counted for the /64 of an IPv6 address', async () => {
     const { email } = await aUser(company);
     const guesses = Array.from({ length: 10 }, (_, n) => logInFrom(`2001:db8:7:1::${n + 1}`, email, 'wrong-password'));
     expect(statuses(await Promise.all(guesses))).toEqual(Array(10).fill(400));
@@ -64,8 +64,8 @@ describe('wrong passwords from one address', () => {
   });
 });
 
-describe('a hundred wrong passwords from everywhere', () => {
-  it.each(['somebody', 'nobody'])('leave only addresses that the person is known at: %s', async (who) => {
+describe('a hundred wrong passwords from many networks', () => {
+  it.each(['somebody', 'nobody'])('leave only networks known for the email: %s', async (who) => {
     const email = who === 'nobody' ? 'nobody@nowhere.test' : (await aUser(company)).email;
     if (who === 'somebody') expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
     await fail(passwordOf(email), 99, 100);
@@ -76,7 +76,7 @@ describe('a hundred wrong passwords from everywhere', () => {
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(who === 'nobody' ? 429 : 200);
   });
 
-  it('leave an address thirty days after the last sign-in from there no more, nor that of others', async () => {
+  it('leave no network whose last sign-in is thirty days ago, nor one of another user', async () => {
     const { email } = await aUser(company);
     const other = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
@@ -92,7 +92,7 @@ describe('a hundred wrong passwords from everywhere', () => {
     expect(left).toEqual({ n: 0 });
   });
 
-  it('still let ten in fifteen minutes through from a known address, no more', async () => {
+  it('leave ten wrong ones in fifteen minutes to a known network', async () => {
     const { email } = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
     await fail(passwordOf(email), 100, 100);
@@ -102,22 +102,26 @@ describe('a hundred wrong passwords from everywhere', () => {
   });
 });
 
-it('an outage of the control database counts as no wrong password', async () => {
-  const { email } = await aUser(company);
-  const outage = { env: failingAt(/insert into "sessions"/) };
-  for (let count = 0; count < 10; count += 1) {
-    expect((await logInFrom(HOME, email, PASSWORD, outage)).status).toBe(500);
-  }
-  expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+describe('an outage of the control database', () => {
+  it('does not count as a wrong password', async () => {
+    const { email } = await aUser(company);
+    const outage = { env: failingAt(/insert into "sessions"/) };
+    for (let count = 0; count < 10; count += 1) {
+      expect((await logInFrom(HOME, email, PASSWORD, outage)).status).toBe(500);
+    }
+    expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
+  });
 });
 
-it('an outage does not make a good credential a missing one', async () => {
-  const { as } = await aUser(company);
-  expect((await as.post('/v1/auth/logout', { env: failingAt(/from "sessions"/) })).status).toBe(500);
-  expect((await as.get('/v1/auth/me')).status).toBe(200);
+describe('an outage during authentication', () => {
+  it('is not answered as a missing credential', async () => {
+    const { as } = await aUser(company);
+    expect((await as.post('/v1/auth/logout', { env: failingAt(/from "sessions"/) })).status).toBe(500);
+    expect((await as.get('/v1/auth/me')).status).toBe(200);
+  });
 });
 
-describe('what an attempt leaves behind', () => {
+describe('the record of an attempt', () => {
   const sizeOf = (limiter: DurableObjectStub<AttemptLimiter>) =>
     runInDurableObject(limiter, async (_object, { storage }) => ({
       tables: [...storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '_cf_METADATA'")].length,
@@ -125,14 +129,14 @@ describe('what an attempt leaves behind', () => {
     }));
   const NOTHING = { tables: 0, alarm: null };
 
-  it('is nothing when it was right', async () => {
+  it('is deleted when the password was right', async () => {
     const limiter = limiterOf('right');
     await limiter.begin('first', 10, WINDOW);
     await limiter.settle('first', false, WINDOW);
     expect(await sizeOf(limiter)).toEqual(NOTHING);
   });
 
-  it('is nothing once its window is over, whoever made it up', async () => {
+  it('is deleted when its window is over', async () => {
     const limiter = limiterOf(`${passwordOf('invented@nowhere.test')}:${STRANGER}`);
     await logInFrom(STRANGER, 'invented@nowhere.test', 'wrong-password');
     expect(await sizeOf(limiter)).not.toEqual(NOTHING);
@@ -145,7 +149,7 @@ describe('what an attempt leaves behind', () => {
     expect(await sizeOf(limiter)).toEqual(NOTHING);
   });
 
-  it('is no failure when it took longer than its lease and was right', async () => {
+  it('is not a failure when a right one took longer than its lease', async () => {
     const limiter = limiterOf('slow');
     await runInDurableObject(limiter, async (object: AttemptLimiter) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -158,33 +162,35 @@ describe('what an attempt leaves behind', () => {
     });
   });
 
-  it('is a failure when it was wrong, also where a restart forgot that it began', async () => {
+  it('is a failure when it was wrong, even if a restart lost its begin', async () => {
     const restarted = limiterOf('restarted');
     await restarted.settle('begun before', true, WINDOW);
     expect((await restarted.begin('next', 1, WINDOW)).allowed).toBe(false);
   });
 });
 
-it('asks once more where the platform lost an answer, and counts one attempt', async () => {
-  const person = await aUser(company);
-  let calls = 0;
-  const getByName = (name: string) => {
-    const limiter = limiterOf(name);
-    const losing = async <T>(done: Promise<T>): Promise<T> => {
-      const result = await done;
-      calls += 1;
-      if (calls % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
-      return result;
+describe('a call whose answer the platform lost', () => {
+  it('is made again and counts one attempt', async () => {
+    const person = await aUser(company);
+    let calls = 0;
+    const getByName = (name: string) => {
+      const limiter = limiterOf(name);
+      const losing = async <T>(done: Promise<T>): Promise<T> => {
+        const result = await done;
+        calls += 1;
+        if (calls % 2 === 1) throw Object.assign(new Error('The object was moved.'), { retryable: true });
+        return result;
+      };
+      return {
+        begin: (...given: Parameters<AttemptLimiter['begin']>) =>
+          losing<Attempt>(limiter.begin(...given) as Promise<Attempt>),
+        settle: (...given: Parameters<AttemptLimiter['settle']>) => losing(limiter.settle(...given)),
+      };
     };
-    return {
-      begin: (...given: Parameters<AttemptLimiter['begin']>) =>
-        losing<Attempt>(limiter.begin(...given) as Promise<Attempt>),
-      settle: (...given: Parameters<AttemptLimiter['settle']>) => losing(limiter.settle(...given)),
-    };
-  };
-  const losing = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
-  expect((await logInFrom(HOME, person.email, PASSWORD, losing)).status).toBe(200);
-  // Ten may be wrong, and begun twice each would be twenty.
-  for (let count = 0; count < 9; count += 1) await logInFrom(HOME, person.email, PASSWORD, losing);
-  expect((await logInFrom(HOME, person.email, PASSWORD)).status).toBe(200);
+    const losing = { env: { ATTEMPT_LIMITER: { getByName } } as unknown as Record<string, string> };
+    expect((await logInFrom(HOME, person.email, PASSWORD, losing)).status).toBe(200);
+    // Ten may be wrong, and begun twice each would be twenty.
+    for (let count = 0; count < 9; count += 1) await logInFrom(HOME, person.email, PASSWORD, losing);
+    expect((await logInFrom(HOME, person.email, PASSWORD)).status).toBe(200);
+  });
 });

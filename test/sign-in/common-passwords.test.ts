@@ -3,14 +3,14 @@ import { isCommonPassword } from '../../src/kernel/passwords.ts';
 
 describe('common passwords', () => {
   test.each(['123456', 'password', 'Password', 'PASSWORD1', 'qwertyuiop', 'iloveyou', 'trustno1', 'letmein'])(
-    '%s is one',
+    'include %s',
     (password) => {
       expect(isCommonPassword(password)).toBe(true);
     },
   );
 
   test.each(['correct horse battery staple', 'vK3#pQz81!mm', 'password of somebody', ' password', 'pássword'])(
-    '%j is none',
+    'do not include %j',
     (password) => {
       expect(isCommonPassword(password)).toBe(false);
     },

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Answer, call } from '../support/api.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailTo } from '../support/mail.ts';
@@ -9,44 +9,46 @@ import { aCompany, aUser, PASSWORD } from '../support/worlds.ts';
 const refusal = ({ status, body }: Answer) => [status, body.details?.[0]?.field ?? body.details?.field];
 const tokenIn = (email: string) => linkIn(mailTo(email)).searchParams.get('token');
 
-it('a password made of its person’s own words is refused wherever one is set', async () => {
-  const company = await aCompany();
-  const ofCompany = `${company.slug}-2026`;
+describe('a password made of the names of its user', () => {
+  it('is refused wherever a password is set', async () => {
+    const company = await aCompany();
+    const ofCompany = `${company.slug}-2026`;
 
-  const owner = { email: 'olivia@fine.test', name: 'Olivia Prime', password: 'Olivia-Prime-1' };
-  const founded = await call('POST', '/admin/organizations', {
-    headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` },
-    json: { name: 'Fine Company', slug: 'fine', owner },
+    const owner = { email: 'olivia@fine.test', name: 'Olivia Prime', password: 'Olivia-Prime-1' };
+    const founded = await call('POST', '/admin/organizations', {
+      headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` },
+      json: { name: 'Fine Company', slug: 'fine', owner },
+    });
+    expect(refusal(founded)).toEqual([422, 'owner.password']);
+
+    const admin = signed(company.apiKey);
+    for (const password of [ofCompany, 'carla.gomes1', 'Carla Gomes!']) {
+      const made = await admin.post('/users', { json: { email: 'carla.gomes@mail.test', password } });
+      expect(refusal(made)).toEqual([422, 'password']);
+    }
+    expect((await admin.post('/users', { json: { email: 'carla.gomes@mail.test', password: PASSWORD } })).status).toBe(
+      201,
+    );
+
+    const { email, as } = await aUser(company);
+    for (const new_password of [ofCompany, 'olga-owner-12', email]) {
+      const changed = await as.post('/v1/auth/password', { json: { current_password: PASSWORD, new_password } });
+      expect(refusal(changed)).toEqual([422, 'new_password']);
+    }
+
+    await call('POST', '/v1/users/reset-password/request', { json: { email } });
+    const reset = (password: string) =>
+      call('POST', '/v1/users/reset-password/confirm', { json: { token: tokenIn(email), password } });
+    expect(refusal(await reset(ofCompany))).toEqual([422, 'password']);
+    expect((await reset('a-brand-new-passphrase')).status).toBe(200);
+
+    const invited = 'bruno.dias@mail.test';
+    await invite(company, invited);
+    const accept = (password: string, name?: string) =>
+      call('POST', '/v1/users/accept-invitation', { json: { token: tokenIn(invited), password, name } });
+    for (const password of [ofCompany, 'bruno.dias-12'])
+      expect(refusal(await accept(password))).toEqual([422, 'password']);
+    expect(refusal(await accept('Vinicius-2026', 'Vinicius'))).toEqual([422, 'password']);
+    expect((await accept('Vinicius-2026', 'Bruno')).status).toBe(200);
   });
-  expect(refusal(founded)).toEqual([422, 'owner.password']);
-
-  const admin = signed(company.apiKey);
-  for (const password of [ofCompany, 'carla.gomes1', 'Carla Gomes!']) {
-    const made = await admin.post('/users', { json: { email: 'carla.gomes@mail.test', password } });
-    expect(refusal(made)).toEqual([422, 'password']);
-  }
-  expect((await admin.post('/users', { json: { email: 'carla.gomes@mail.test', password: PASSWORD } })).status).toBe(
-    201,
-  );
-
-  const { email, as } = await aUser(company);
-  for (const new_password of [ofCompany, 'olga-owner-12', email]) {
-    const changed = await as.post('/v1/auth/password', { json: { current_password: PASSWORD, new_password } });
-    expect(refusal(changed)).toEqual([422, 'new_password']);
-  }
-
-  await call('POST', '/v1/users/reset-password/request', { json: { email } });
-  const reset = (password: string) =>
-    call('POST', '/v1/users/reset-password/confirm', { json: { token: tokenIn(email), password } });
-  expect(refusal(await reset(ofCompany))).toEqual([422, 'password']);
-  expect((await reset('a-brand-new-passphrase')).status).toBe(200);
-
-  const invited = 'bruno.dias@mail.test';
-  await invite(company, invited);
-  const accept = (password: string, name?: string) =>
-    call('POST', '/v1/users/accept-invitation', { json: { token: tokenIn(invited), password, name } });
-  for (const password of [ofCompany, 'bruno.dias-12'])
-    expect(refusal(await accept(password))).toEqual([422, 'password']);
-  expect(refusal(await accept('Vinicius-2026', 'Vinicius'))).toEqual([422, 'password']);
-  expect((await accept('Vinicius-2026', 'Bruno')).status).toBe(200);
 });

@@ -30,7 +30,7 @@ const stateOf = (email: string) =>
     .first();
 
 describe('a mailed code', () => {
-  it('signs in, and shows that the person reads mail at the address', async () => {
+  it('signs in and marks the address as verified', async () => {
     const { id, email } = await aUser(company);
     const asked = await request(email.toUpperCase());
     expect([asked.status, asked.body]).toEqual([200, { message: expect.any(String) }]);
@@ -42,7 +42,7 @@ describe('a mailed code', () => {
     expect(user).toMatchObject({ is_verified: 1, last_login_at: expect.any(Number) });
   });
 
-  it('comes in plain text and HTML, with what to do if one did not ask', async () => {
+  it('is mailed in plain text and HTML, with advice for whoever did not request it', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     const { subject, text, html } = mailTo(email);
@@ -54,7 +54,7 @@ describe('a mailed code', () => {
     }
   });
 
-  it('works once, also when it is used many times at once', async () => {
+  it('works once, even in simultaneous requests', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     const answers = await Promise.all(Array.from({ length: 4 }, () => verify(email, code)));
@@ -63,7 +63,7 @@ describe('a mailed code', () => {
     expect([again.status, again.body.error]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('dies with the fifth wrong try, made at once or not', async () => {
+  it('stops working after five wrong tries, simultaneous or not', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     const guesses = await Promise.all(Array.from({ length: 5 }, () => verify(email, wrong(code))));
@@ -72,14 +72,14 @@ describe('a mailed code', () => {
     expect((await stateOf(email))?.tries).toBe(5);
   });
 
-  it('still works after the fourth wrong try', async () => {
+  it('works after four wrong tries', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     for (let tries = 0; tries < 4; tries += 1) await verify(email, wrong(code));
     expect((await verify(email, code)).status).toBe(200);
   });
 
-  it('lives ten minutes', async () => {
+  it('works for ten minutes', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     later(10 * MINUTE + 1000);
@@ -87,7 +87,7 @@ describe('a mailed code', () => {
     expect((await verify(email, await aCode(email))).status).toBe(200);
   });
 
-  it('is replaced by the next one', async () => {
+  it('stops working when a newer one is sent', async () => {
     const { email } = await aUser(company);
     const first = await aCode(email);
     const second = await aCode(email);
@@ -95,7 +95,7 @@ describe('a mailed code', () => {
     expect((await verify(email, second)).status).toBe(200);
   });
 
-  it('works only for its address and company', async () => {
+  it('works for its address and company only', async () => {
     const [one, other] = [await aUser(company), await aUser(company)];
     const code = await aCode(one.email);
     await request(other.email);
@@ -105,7 +105,7 @@ describe('a mailed code', () => {
     expect((await verify(one.email, code)).status).toBe(200);
   });
 
-  it('does not let in who was deactivated meanwhile', async () => {
+  it('does not sign in a user who was deactivated since', async () => {
     const { id, email } = await aUser(company);
     const code = await aCode(email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
@@ -121,13 +121,13 @@ describe('a mailed code', () => {
     expect(JSON.stringify(results)).not.toContain(code);
   });
 
-  it.each(['12345', '1234567', 'abcdef', '１２３４５６', 123456])('is six digits, not %j', async (code) => {
+  it.each(['12345', '1234567', 'abcdef', '１２３４５６', 123456])('must be six digits, not %j', async (code) => {
     const { status, body } = await verify('someone@example.com', code as string);
     expect([status, body.details[0].field]).toEqual([422, 'code']);
   });
 });
 
-describe('asking for a code', () => {
+describe('a request for a code', () => {
   const strangers: [string, () => Promise<string>][] = [
     ['an unknown email', async () => 'nobody@nowhere.test'],
     [
@@ -141,7 +141,7 @@ describe('asking for a code', () => {
     ['a user of another company', async () => (await aCompany()).owner.email],
   ];
 
-  it.each(strangers)('tells nothing about %s: same answer, same statements, no mail', async (_who, email) => {
+  it.each(strangers)('does the same for %s, without a mail', async (_who, email) => {
     const { email: known } = await aUser(company);
     const stranger = await email();
     const [right, other] = [await watched(known), await watched(stranger)];
@@ -156,7 +156,7 @@ describe('asking for a code', () => {
     expect((await stateOf(stranger))?.tries).toBe(1);
   });
 
-  it('answers before the mail is sent', async () => {
+  it('is answered before the mail is sent', async () => {
     const { email } = await aUser(company);
     const { promise: sending, resolve: release } = Promise.withResolvers<void>();
     let sent = false;
@@ -179,7 +179,7 @@ describe('asking for a code', () => {
     expect(sent).toBe(true);
   });
 
-  it('sends what could not be sent a minute later, with a code that works', async () => {
+  it('is sent a minute later, with a code that works, if the mail service is down', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     await runScheduled();
@@ -193,7 +193,7 @@ describe('asking for a code', () => {
     expect((await verify(email, codeIn(mailTo(email)))).status).toBe(200);
   });
 
-  it('gives a mail up when nobody waits for it any more', async () => {
+  it('is given up when the code would be too late', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     later(10 * MINUTE + 1000);
@@ -203,7 +203,7 @@ describe('asking for a code', () => {
     expect(mailsTo(email)).toHaveLength(0);
   });
 
-  it('mails five times an hour; the sixth answers alike and changes nothing', async () => {
+  it('sends at most five mails an hour; the sixth has the same answer and changes nothing', async () => {
     const { email } = await aUser(company);
     const answers = await Promise.all(Array.from({ length: 7 }, () => request(email)));
     expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1);
@@ -216,12 +216,12 @@ describe('asking for a code', () => {
     expect(mailsTo(email)).toHaveLength(6);
   });
 
-  it('names an unknown company', async () => {
+  it('answers 404 for an unknown company', async () => {
     const { status, body } = await request('someone@example.com', 'nobody');
     expect([status, body.error]).toEqual([404, 'COMPANY_NOT_FOUND']);
   });
 
-  it('needs company and email', async () => {
+  it('is refused without company or email', async () => {
     const { status, body } = await call('POST', '/v1/auth/passwordless/request', { json: { email: 'x' } });
     expect([status, body.details.map(({ field }: { field: string }) => field).sort()]).toEqual([
       422,
@@ -230,14 +230,16 @@ describe('asking for a code', () => {
   });
 });
 
-it('forgets codes and requests that are over', async () => {
-  const { email } = await aUser(company);
-  await request(email);
-  later(61 * MINUTE);
-  await runScheduled();
-  expect(await stateOf(email)).toBeNull();
-  const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
-  expect(left.results).toEqual([]);
+describe('the scheduled run', () => {
+  it('deletes expired codes and requests', async () => {
+    const { email } = await aUser(company);
+    await request(email);
+    later(61 * MINUTE);
+    await runScheduled();
+    expect(await stateOf(email)).toBeNull();
+    const left = await env.CONTROL_DB.prepare('SELECT * FROM mail_requests WHERE email = ?').bind(email).all();
+    expect(left.results).toEqual([]);
+  });
 });
 
 /** A request with the text of every statement the Worker sent to the control database for it. */

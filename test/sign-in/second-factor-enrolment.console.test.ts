@@ -26,8 +26,8 @@ async function anEnrolledUser() {
   return { ...user, ...(await enrol(user.as)) };
 }
 
-describe('enrolment', () => {
-  it('gives a secret for the app, and ten backup codes once a code of it was seen', async () => {
+describe('the enrolment of a second factor', () => {
+  it('answers a secret, and ten backup codes once it is confirmed by a code', async () => {
     const { as, email, id } = await aUser(company);
     const { status, body } = await as.post('/v1/auth/2fa/setup', AGAIN);
     expect(status).toBe(200);
@@ -46,7 +46,7 @@ describe('enrolment', () => {
     expect(user).toEqual({ mfa_enabled: 1 });
   });
 
-  it('replaces a secret that was never confirmed, and keeps one that was', async () => {
+  it('replaces a secret that was not confirmed, but not a confirmed one', async () => {
     const { as } = await aUser(company);
     const first = (await as.post('/v1/auth/2fa/setup', AGAIN)).body.secret;
     const second = (await as.post('/v1/auth/2fa/setup', AGAIN)).body.secret;
@@ -58,7 +58,7 @@ describe('enrolment', () => {
     expect(statusAndCode(await as.post('/v1/auth/2fa/setup', AGAIN))).toEqual([409, '2FA_ALREADY_ENABLED']);
   });
 
-  it('gives one set of backup codes when enabled many times at once', async () => {
+  it('answers one set of backup codes to many simultaneous requests', async () => {
     const { as, id } = await aUser(company);
     const { secret } = (await as.post('/v1/auth/2fa/setup', AGAIN)).body;
     const answers = await Promise.all(
@@ -75,14 +75,14 @@ describe('enrolment', () => {
     expect(codes).toEqual({ n: 10 });
   });
 
-  it.each(['enable', 'disable', 'backup-codes'])('cannot %s what was not set up', async (what) => {
+  it.each(['enable', 'disable', 'backup-codes'])('refuses to %s what was not set up', async (what) => {
     const { as } = await aUser(company);
     const json = { enable: { totp_token: '123456' }, disable: { password: 'x' }, 'backup-codes': undefined }[what];
     const { status, body } = await as.post(`/v1/auth/2fa/${what}`, { json });
     expect([status, body.error]).toEqual([409, what === 'enable' ? '2FA_NOT_SET_UP' : '2FA_NOT_ENABLED']);
   });
 
-  it.each(['setup', 'enable', 'disable', 'backup-codes'])('needs a session to %s', async (what) => {
+  it.each(['setup', 'enable', 'disable', 'backup-codes'])('needs a session for %s', async (what) => {
     expect((await call('POST', `/v1/auth/2fa/${what}`, { json: {} })).status).toBe(401);
   });
 
@@ -98,7 +98,7 @@ describe('enrolment', () => {
 });
 
 describe('a new set of backup codes', () => {
-  it('replaces the old', async () => {
+  it('replaces the old set', async () => {
     const { as, email, backupCodes } = await anEnrolledUser();
     const { status, body } = await as.post('/v1/auth/2fa/backup-codes', AGAIN);
     expect([status, body.backup_codes.length]).toEqual([200, 10]);
@@ -107,11 +107,11 @@ describe('a new set of backup codes', () => {
   });
 });
 
-describe('disabling', () => {
+describe('disabling a second factor', () => {
   const disable = (as: Caller, json: unknown) => as.post('/v1/auth/2fa/disable', { json });
   const isAskedFor = async (email: string) => 'requires_2fa' in (await password(email)).body;
 
-  it('takes the password', async () => {
+  it('accepts the password', async () => {
     const { as, email } = await anEnrolledUser();
     expect(statusAndCode(await disable(as, { password: 'wrong-password' }))).toEqual([400, 'INVALID_CREDENTIALS']);
     expect(await isAskedFor(email)).toBe(true);
@@ -120,7 +120,7 @@ describe('disabling', () => {
     expect(await isAskedFor(email)).toBe(false);
   });
 
-  it.each(['totp_token', 'backup_code'])('takes a code that is not spent: %s', async (kind) => {
+  it.each(['totp_token', 'backup_code'])('accepts an unused code: %s', async (kind) => {
     const { as, email, secret, code, backupCodes } = await anEnrolledUser();
     const wrong = { totp_token: wrongCode(secret), backup_code: 'abcde-fghjk' }[kind];
     await finish(await pendingOf(email), { backup_code: backupCodes[0] });
@@ -133,7 +133,7 @@ describe('disabling', () => {
     expect(await isAskedFor(email)).toBe(false);
   });
 
-  it('ends pending tokens, and leaves nothing behind', async () => {
+  it('ends pending tokens and deletes the secret and all codes', async () => {
     const { id, as, email, code } = await anEnrolledUser();
     const pending = await pendingOf(email);
     await disable(as, { password: company.owner.password });
@@ -143,14 +143,14 @@ describe('disabling', () => {
     expect((await enrol(as)).backupCodes).toHaveLength(10);
   });
 
-  it('counts wrong passwords with those of signing in', async () => {
+  it('counts wrong passwords together with failed sign-ins', async () => {
     const { as, email } = await anEnrolledUser();
     const answers = await Promise.all(Array.from({ length: 11 }, () => disable(as, { password: 'wrong-password' })));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429]);
     expect((await password(email)).status).toBe(429);
   });
 
-  it('refuses both at once', async () => {
+  it('refuses a password and a code together', async () => {
     const { as } = await aUser(company);
     const json = { password: 'x', totp_token: '123456' };
     expect(statusAndCode(await disable(as, json))).toEqual([422, 'VALIDATION_ERROR']);

@@ -28,7 +28,7 @@ async function anEnrolledUser() {
 }
 
 describe('a sign-in with a second factor', () => {
-  it('asks for it after the password, and then answers the session', async () => {
+  it('asks for it after the password, and then answers a session', async () => {
     const { id, email, code } = await anEnrolledUser();
     const first = await password(email);
     expect([first.status, first.body]).toEqual([
@@ -50,7 +50,7 @@ describe('a sign-in with a second factor', () => {
     expect((await finish(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
   });
 
-  it('takes the code of the step before and after, no other', async () => {
+  it('accepts the codes of one time step before and after, no others', async () => {
     const { email, code } = await anEnrolledUser();
     nextStep();
     expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(-2) }))).toEqual(WRONG);
@@ -59,7 +59,7 @@ describe('a sign-in with a second factor', () => {
     expect((await finish(await pendingOf(email), { totp_token: code(-1) })).status).toBe(200);
   });
 
-  it('takes a code once, also when it is used many times at once', async () => {
+  it('accepts a code once, even in simultaneous requests', async () => {
     const { email, code } = await anEnrolledUser();
     const pending = await Promise.all(Array.from({ length: 4 }, () => pendingOf(email)));
     const answers = await Promise.all(pending.map((token) => finish(token, { totp_token: code() })));
@@ -69,12 +69,12 @@ describe('a sign-in with a second factor', () => {
     expect((await finish(await pendingOf(email), { totp_token: code() })).status).toBe(200);
   });
 
-  it('does not take the code that enabled the factor', async () => {
+  it('refuses the code that enabled the factor', async () => {
     const { email, code } = await anEnrolledUser();
     expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(-1) }))).toEqual(WRONG);
   });
 
-  it('takes each backup code once, as people type it', async () => {
+  it('accepts each backup code once, in any spelling that people type', async () => {
     const { email, backupCodes } = await anEnrolledUser();
     const [one, other] = backupCodes as [string, string];
     const pending = [await pendingOf(email), await pendingOf(email)];
@@ -85,7 +85,7 @@ describe('a sign-in with a second factor', () => {
     expect(statusAndCode(await finish(await pendingOf(email), { backup_code: other }))).toEqual(WRONG);
   });
 
-  it("takes nobody else's code", async () => {
+  it('refuses the code of another user', async () => {
     const [one, other] = [await anEnrolledUser(), await anEnrolledUser()];
     const pending = await pendingOf(one.email);
     expect(statusAndCode(await finish(pending, { totp_token: other.code() }))).toEqual(WRONG);
@@ -108,14 +108,14 @@ describe('a sign-in with a second factor', () => {
 describe('a pending token', () => {
   const DEAD = [401, 'UNAUTHORIZED'];
 
-  it('is worth nothing by itself', async () => {
+  it('is refused as a session token', async () => {
     const { email } = await anEnrolledUser();
     const pending = await pendingOf(email);
     expect((await bearer(pending).get('/v1/auth/me')).status).toBe(401);
     expect((await call('POST', '/v1/auth/refresh', { json: { refresh_token: pending } })).status).toBe(401);
   });
 
-  it('is used once', async () => {
+  it('works once', async () => {
     const { email, code } = await anEnrolledUser();
     const pending = await pendingOf(email);
     expect((await finish(pending, { totp_token: code() })).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a pending token', () => {
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
-  it('begins one session when two good codes come at once', async () => {
+  it('begins one session of two simultaneous right codes', async () => {
     const { email, code, backupCodes } = await anEnrolledUser();
     const pending = await pendingOf(email);
     const answers = await Promise.all([
@@ -133,19 +133,19 @@ describe('a pending token', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
 
-  it('lives 300 seconds', async () => {
+  it('works for 300 seconds', async () => {
     const { email, code } = await anEnrolledUser();
     const pending = await pendingOf(email);
     standAt(clock.now() + 300_000 + 1000);
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
-  it.each(['', 'a', 'x'.repeat(43)])('that nobody was given is refused: %j', async (token) => {
+  it.each(['', 'a', 'x'.repeat(43)])('is refused when it was never issued: %j', async (token) => {
     const { status } = await finish(token, { totp_token: '123456' });
     expect(status).toBe(token === '' ? 422 : 401);
   });
 
-  it('dies with the fifth wrong code; the sixth of six guesses at once is refused too', async () => {
+  it('stops working after five wrong codes, simultaneous or not', async () => {
     const { email, secret, code } = await anEnrolledUser();
     const pending = await pendingOf(email);
     const guesses = await Promise.all(
@@ -156,14 +156,14 @@ describe('a pending token', () => {
     expect((await finish(await pendingOf(email), { totp_token: code() })).status).toBe(200);
   });
 
-  it('dies when the user is deactivated', async () => {
+  it('stops working when the user is deactivated', async () => {
     const { id, email, code } = await anEnrolledUser();
     const pending = await pendingOf(email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(DEAD);
   });
 
-  it('is stored only as a digest, and forgotten when it has expired', async () => {
+  it('is stored only as a digest, and deleted when it has expired', async () => {
     const { email } = await anEnrolledUser();
     const pending = await pendingOf(email);
     const dump = async () =>
@@ -176,14 +176,16 @@ describe('a pending token', () => {
   });
 });
 
-it('answers 429 from the eleventh wrong code of a user on, whatever the pending token, and to the right code too', async () => {
-  const { email, secret, code } = await anEnrolledUser();
-  const pending = await Promise.all(Array.from({ length: 3 }, () => pendingOf(email)));
-  const guesses = await Promise.all(
-    pending.flatMap((token) => Array.from({ length: 4 }, () => finish(token, { totp_token: wrongCode(secret) }))),
-  );
-  expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
-  const refused = await finish(await pendingOf(email), { totp_token: code() });
-  expect(statusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+describe('the eleventh wrong code of a user', () => {
+  it('is refused with any pending token, and so is the right code then', async () => {
+    const { email, secret, code } = await anEnrolledUser();
+    const pending = await Promise.all(Array.from({ length: 3 }, () => pendingOf(email)));
+    const guesses = await Promise.all(
+      pending.flatMap((token) => Array.from({ length: 4 }, () => finish(token, { totp_token: wrongCode(secret) }))),
+    );
+    expect(guesses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(400), 429, 429]);
+    const refused = await finish(await pendingOf(email), { totp_token: code() });
+    expect(statusAndCode(refused)).toEqual([429, 'RateLimitExceeded']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(800);
+  });
 });

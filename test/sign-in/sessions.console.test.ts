@@ -31,7 +31,7 @@ async function aRoamer(can: string[] = []) {
 }
 
 describe('the list of sessions', () => {
-  it('shows where one is signed in, the newest first', async () => {
+  it('has the live sessions of the caller, the newest first', async () => {
     const { email, as } = await aUser(company);
     const headers = { 'cf-connecting-ip': '203.0.113.7', 'user-agent': 'Browser of the tests' };
     const json = { company_slug: company.slug, email, password: PASSWORD };
@@ -49,7 +49,7 @@ describe('the list of sessions', () => {
     expect(body.records[1].current).toBe(true);
   });
 
-  it('tells to the minute when each was used, and leaves out what has ended', async () => {
+  it('has the minute of the last use, and no ended session', async () => {
     const { as, elsewhere } = await aRoamer();
     const before = (await as.get('/v1/auth/sessions')).body.records;
     later(5 * 60_000);
@@ -64,7 +64,7 @@ describe('the list of sessions', () => {
 });
 
 describe('ending sessions', () => {
-  it('ends one of one’s own', async () => {
+  it('ends one of the caller', async () => {
     const { as, elsewhere } = await aRoamer();
     const { records } = (await as.get('/v1/auth/sessions')).body;
     const [other] = records.filter(({ current }: { current: boolean }) => !current);
@@ -74,14 +74,14 @@ describe('ending sessions', () => {
     expect(statusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
   });
 
-  it('ends nobody else’s', async () => {
+  it('ends none of another user', async () => {
     const [{ as }, other] = [await aUser(company), await aUser(company)];
     const [theirs] = (await other.as.get('/v1/auth/sessions')).body.records;
     expect((await as.delete(`/v1/auth/sessions/${theirs._id}`)).status).toBe(404);
     expect(await isLive(other.as)).toBe(true);
   });
 
-  it('ends all others, and a sign-in that is under way', async () => {
+  it('ends all others of the caller, and a sign-in under way', async () => {
     const { id, as, elsewhere } = await aRoamer();
     const bystander = await aUser(company);
     const user = await userOf(id);
@@ -90,7 +90,7 @@ describe('ending sessions', () => {
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
-  it('of a user takes users:update, and ends all of them', async () => {
+  it('ends all of a user for a caller with users:update', async () => {
     const { id, as, elsewhere } = await aRoamer();
     const manager = await aUser(company, { can: ['users:update'] });
     const user = await userOf(id);
@@ -104,7 +104,7 @@ describe('ending sessions', () => {
     ]);
   });
 
-  it('of a user reaches no other company', async () => {
+  it('ends none in another company', async () => {
     const { id, as } = await aUser(company);
     const stranger = await aCompany();
     expect((await stranger.as.delete(`/v1/users/${id}/sessions`)).status).toBe(404);
@@ -112,11 +112,11 @@ describe('ending sessions', () => {
   });
 });
 
-describe('changing the password', () => {
+describe('a change of the password', () => {
   const change = (as: Caller, current_password: string, new_password = NEW_PASSWORD) =>
     as.post('/v1/auth/password', { json: { current_password, new_password } });
 
-  it('takes the one before, ends all other sessions and tells the person', async () => {
+  it('needs the old password, ends all other sessions and mails the user', async () => {
     const { id, email, as, elsewhere } = await aRoamer();
     const user = await userOf(id);
     const { status, body } = await change(as, PASSWORD);
@@ -128,7 +128,7 @@ describe('changing the password', () => {
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
-  it('makes links useless that were to set another', async () => {
+  it('ends links to reset the password', async () => {
     const { email, as } = await aUser(company);
     await call('POST', '/v1/users/reset-password/request', { json: { email } });
     const token = linkIn(mailTo(email)).searchParams.get('token');
@@ -137,7 +137,7 @@ describe('changing the password', () => {
     expect((await call('POST', '/v1/users/reset-password/confirm', { json })).status).toBe(400);
   });
 
-  it('changes nothing with a wrong one, which counts as a failed sign-in', async () => {
+  it('is refused with a wrong password, which counts as a failed sign-in', async () => {
     const { email, as, elsewhere } = await aRoamer();
     const answers = await Promise.all(Array.from({ length: 10 }, () => change(as, 'wrong-password')));
     expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(
@@ -155,7 +155,7 @@ describe('changing the password', () => {
     expect([status, body.details[0].field]).toEqual([422, 'new_password']);
   });
 
-  it('is nothing for somebody without one', async () => {
+  it('is refused to a user without a password', async () => {
     const { id, as } = await aUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET password_hash = NULL WHERE id = ?').bind(id).run();
     expect(statusAndCode(await change(as, PASSWORD))).toEqual([400, 'INVALID_CREDENTIALS']);

@@ -21,19 +21,19 @@ const later = (ms: number) => {
   clock.now = () => realNow() + ms;
 };
 
-describe('validate-company', () => {
-  it('knows a company by its slug', async () => {
+describe('GET /v1/auth/validate-company', () => {
+  it('answers whether a company of the slug exists', async () => {
     expect((await call('GET', `/v1/auth/validate-company?slug=${company.slug}`)).body).toEqual({ exists: true });
     expect((await call('GET', '/v1/auth/validate-company?slug=nobody')).body).toEqual({ exists: false });
   });
 
-  it('needs the slug', async () => {
+  it('refuses a request without a slug', async () => {
     const { status, body } = await call('GET', '/v1/auth/validate-company');
     expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', 'slug']);
   });
 });
 
-describe('login', () => {
+describe('POST /v1/auth/login', () => {
   it('answers tokens and the user', async () => {
     const { status, body } = await logIn(company.slug, company.owner.email.toUpperCase(), company.owner.password);
     expect(status).toBe(200);
@@ -46,7 +46,7 @@ describe('login', () => {
     });
   });
 
-  it('carries the claims of document 2, verifiable with the published keys', async () => {
+  it('answers an access token with the claims of the contract, verifiable with the published keys', async () => {
     const { keys } = (await call('GET', '/.well-known/jwks.json')).body;
     const { kid, alg } = decodeProtectedHeader(company.token);
     expect(alg).toBe('EdDSA');
@@ -68,14 +68,14 @@ describe('login', () => {
     expect((payload.exp as number) - (payload.iat as number)).toBe(600);
   });
 
-  it('does not tell an unknown email from a wrong password', async () => {
+  it('answers an unknown email like a wrong password', async () => {
     const unknown = await logIn(company.slug, 'nobody@nowhere.test', 'wrong-password');
     const wrong = await logIn(company.slug, company.owner.email, 'wrong-password');
     expect([unknown.status, unknown.body]).toEqual([400, wrong.body]);
     expect(wrong.body.error).toBe('INVALID_CREDENTIALS');
   });
 
-  it('names an unknown company', async () => {
+  it('answers 404 for an unknown company', async () => {
     const { status, body } = await logIn('nobody', company.owner.email, 'x');
     expect([status, body.error]).toEqual([404, 'COMPANY_NOT_FOUND']);
   });
@@ -91,12 +91,12 @@ describe('login', () => {
     expect(body.details.map(({ field }: { field: string }) => field)).toEqual(fields);
   });
 
-  it.each(['\u0000', '\u0007', 'x'])('takes the one character %j for a wrong password', async (password) => {
+  it.each(['\u0000', '\u0007', 'x'])('answers the password %j like any wrong one', async (password) => {
     const { status, body } = await logIn(company.slug, company.owner.email, password);
     expect([status, body.error]).toEqual([400, 'INVALID_CREDENTIALS']);
   });
 
-  it('refuses an inactive user with the right password only', async () => {
+  it('refuses an inactive user who sends the right password', async () => {
     const { id, slug, owner } = await aCompany();
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE company_id = ?').bind(id).run();
     const right = await logIn(slug, owner.email, owner.password);
@@ -105,7 +105,7 @@ describe('login', () => {
   });
 
   it.each(['owner', 'nobody'])(
-    'refuses the eleventh of parallel guesses for %s, and the right password after them',
+    'refuses parallel guesses for %s from the eleventh on, and then the right password',
     async (who) => {
       const { slug, owner } = await aCompany();
       const email = who === 'owner' ? owner.email : 'nobody@nowhere.test';
@@ -119,15 +119,15 @@ describe('login', () => {
     },
   );
 
-  it('lets parallel right passwords through', async () => {
+  it('accepts parallel right passwords', async () => {
     const { slug, owner } = await aCompany();
     const answers = await Promise.all(Array.from({ length: 14 }, () => logIn(slug, owner.email, owner.password)));
     expect(answers.map(({ status }) => status)).toEqual(Array(14).fill(200));
   });
 });
 
-describe('me', () => {
-  it('answers the caller', async () => {
+describe('GET /v1/auth/me', () => {
+  it('answers the current user', async () => {
     const { status, body } = await company.as.get('/v1/auth/me');
     expect(status).toBe(200);
     expect(body.context).toEqual({ company_id: company.id });
@@ -180,10 +180,10 @@ describe('me', () => {
   };
 });
 
-describe('refresh', () => {
+describe('POST /v1/auth/refresh', () => {
   const refresh = (token: string) => call('POST', '/v1/auth/refresh', { json: { refresh_token: token } });
 
-  it('answers a new pair that works, and the old refresh token stops with the use of the new one', async () => {
+  it('answers a new pair; using it ends the old refresh token', async () => {
     const { refreshToken } = await aCompany();
     const first = await refresh(refreshToken);
     expect(first.status).toBe(200);
@@ -196,7 +196,7 @@ describe('refresh', () => {
     expect((await refresh(second.body.refresh_token)).status).toBe(401);
   });
 
-  it('may be tried again for ten seconds while the answer was not used, and is answered the same successor', async () => {
+  it('answers a retry within ten seconds with the same successor, until that is used', async () => {
     const { refreshToken } = await aCompany();
     const lost = await refresh(refreshToken);
     later(9_000);
@@ -209,7 +209,7 @@ describe('refresh', () => {
     expect((await refresh(body.refresh_token)).status).toBe(401);
   });
 
-  it('keeps the session of two tabs that ask at once, whichever goes on first', async () => {
+  it('keeps the session when two tabs refresh at once', async () => {
     const { refreshToken } = await aCompany();
     let second: string | undefined;
     const rival = rivalBefore(/update "sessions"/, async () => {
@@ -222,7 +222,7 @@ describe('refresh', () => {
     expect((await refresh(second as string)).status).toBe(200);
   });
 
-  it('ends thirty days after the sign-in, however often it is refreshed', async () => {
+  it('ends the session thirty days after the sign-in, however often it is refreshed', async () => {
     const { refreshToken } = await aCompany();
     let token = refreshToken;
     for (let day = 6; day <= 24; day += 6) {
@@ -240,11 +240,11 @@ describe('refresh', () => {
     expect((await bearer(last.body.token).get('/v1/auth/me')).status).toBe(401);
   });
 
-  it('refuses what is no token, however long', async () => {
+  it('refuses what is not a token, of any length', async () => {
     for (const token of ['x', 'x'.repeat(5000)]) expect((await refresh(token)).status).toBe(401);
   });
 
-  it('ends the session when a used token comes back after ten seconds', async () => {
+  it('ends the session when a used token is presented after ten seconds', async () => {
     const { refreshToken } = await aCompany();
     const { body } = await refresh(refreshToken);
     later(10_001);
@@ -253,21 +253,21 @@ describe('refresh', () => {
     expect((await refresh(body.refresh_token)).status).toBe(401);
   });
 
-  it('keeps one successor of five simultaneous uses', async () => {
+  it('answers five simultaneous uses with one successor', async () => {
     const { refreshToken } = await aCompany();
     const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(refreshToken)));
     expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
     expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
   });
 
-  it('refuses an access token, and a refresh token of seven days ago', async () => {
+  it('refuses an access token, and a refresh token that is seven days old', async () => {
     const { token, refreshToken } = await aCompany();
     expect((await refresh(token)).body.error).toBe('UNAUTHORIZED');
     later(7 * 24 * 3600_000 + 1000);
     expect((await refresh(refreshToken)).status).toBe(401);
   });
 
-  it('stores no refresh token, only digests', async () => {
+  it('stores refresh tokens only as digests', async () => {
     const { refreshToken } = await aCompany();
     const dump = JSON.stringify((await env.CONTROL_DB.prepare('SELECT * FROM sessions').all()).results);
     expect(dump).not.toContain(decodeJwt(refreshToken).jti as string);
@@ -275,8 +275,8 @@ describe('refresh', () => {
   });
 });
 
-describe('logout', () => {
-  it('ends the session: neither token works', async () => {
+describe('POST /v1/auth/logout', () => {
+  it('ends the session, so that neither token works', async () => {
     const { as, refreshToken } = await aCompany();
     const { status, body } = await as.post('/v1/auth/logout');
     expect([status, body]).toEqual([200, { success: true }]);

@@ -35,7 +35,7 @@ async function elsewhere(email: string, backupCode: string | undefined): Promise
 }
 
 describe('an access token alone', () => {
-  it('sets up no second factor', async () => {
+  it('cannot set up a second factor', async () => {
     const { as, email } = await aUser(company);
     for (const json of [{}, { password: 'wrong-password' }]) {
       expect(statusAndCode(await factorOf(as, 'setup', json))).toEqual(NO_PASSWORD);
@@ -44,7 +44,7 @@ describe('an access token alone', () => {
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('token');
   });
 
-  it('enables none that was set up', async () => {
+  it('cannot enable a second factor that was set up', async () => {
     const { as, email } = await aUser(company);
     const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
     const totp_token = codeOf(secret);
@@ -55,7 +55,7 @@ describe('an access token alone', () => {
     expect((await factorOf(as, 'enable', { totp_token, password: PASSWORD })).status).toBe(200);
   });
 
-  it.each(['disable', 'backup-codes'])('does not %s', async (what) => {
+  it.each(['disable', 'backup-codes'])('cannot call %s', async (what) => {
     const { as, email, secret, backupCodes } = await anEnrolledUser();
     expect(statusAndCode(await factorOf(as, what))).toEqual(NO_PASSWORD);
     expect(statusAndCode(await factorOf(as, what, { password: 'wrong-password' }))).toEqual(NO_PASSWORD);
@@ -64,20 +64,20 @@ describe('an access token alone', () => {
     expect(await isLive(await elsewhere(email, backupCodes[0]))).toBe(true);
   });
 
-  it('does not reset the second factor of its own person either', async () => {
+  it('cannot reset the second factor of its own user', async () => {
     const { id, as, email } = await aUser(company, { can: ['users:update'] });
     await enrol(as);
     expect((await as.delete(`/v1/users/${id}/2fa`)).status).toBe(403);
     expect(await pendingOf(email)).toEqual(expect.any(String));
   });
 
-  it.each(['setup', 'enable'])('is needed all the same to %s', async (what) => {
+  it.each(['setup', 'enable'])('is needed besides the password for %s', async (what) => {
     for (const json of [{}, { password: PASSWORD }, { totp_token: '123456', password: PASSWORD }]) {
       expect((await call('POST', `/v1/auth/2fa/${what}`, { json })).status).toBe(401);
     }
   });
 
-  it('guesses the password no more often than a sign-in', async () => {
+  it('guesses the password as rarely as a sign-in does', async () => {
     const { as, email } = await aUser(company);
     const answers = await Promise.all(
       Array.from({ length: 11 }, () => factorOf(as, 'setup', { password: 'wrong-password' })),
@@ -87,18 +87,20 @@ describe('an access token alone', () => {
   });
 });
 
-it('a wrong code is no wrong password', async () => {
-  const { as, email } = await aUser(company);
-  const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
-  const json = { totp_token: wrongCode(secret), password: PASSWORD };
-  const answers = await Promise.all(Array.from({ length: 10 }, () => factorOf(as, 'enable', json)));
-  expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
-  expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
-  expect((await factorOf(as, 'enable', json)).status).toBe(429);
+describe('a wrong code', () => {
+  it('does not count as a wrong password', async () => {
+    const { as, email } = await aUser(company);
+    const { secret } = (await factorOf(as, 'setup', { password: PASSWORD })).body;
+    const json = { totp_token: wrongCode(secret), password: PASSWORD };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => factorOf(as, 'enable', json)));
+    expect(new Set(answers.map((answer) => statusAndCode(answer).join()))).toEqual(new Set([NO_CODE.join()]));
+    expect((await logIn(company.slug, email, PASSWORD)).status).toBe(200);
+    expect((await factorOf(as, 'enable', json)).status).toBe(429);
+  });
 });
 
-describe('each change', () => {
-  it('is told by mail, and ends the other sessions: enabling', async () => {
+describe('a change of the second factor', () => {
+  it('is mailed to the user and ends their other sessions: enable', async () => {
     const { email, as } = await aUser(company);
     const other = bearer((await logIn(company.slug, email, PASSWORD)).body.token);
     await factorOf(as, 'setup', { password: PASSWORD });
@@ -113,7 +115,7 @@ describe('each change', () => {
   it.each([
     ['disable', 'Your second factor was disabled'],
     ['backup-codes', 'You have new backup codes'],
-  ])('is told by mail, and ends the other sessions: %s', async (what, subject) => {
+  ])('is mailed to the user and ends their other sessions: %s', async (what, subject) => {
     const { as, email, backupCodes, code } = await anEnrolledUser();
     const other = await elsewhere(email, backupCodes[0]);
     const waiting = await pendingOf(email);
@@ -124,7 +126,7 @@ describe('each change', () => {
     expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
   });
 
-  it('is none when it was refused', async () => {
+  it('is neither mailed nor ends sessions when it is refused', async () => {
     const { as, email, backupCodes, secret } = await anEnrolledUser();
     const other = await elsewhere(email, backupCodes[0]);
     await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
@@ -133,7 +135,7 @@ describe('each change', () => {
     expect(subjects(email)).toEqual(['Your second factor was enabled']);
   });
 
-  it('takes a code as well as the password: a new set of backup codes', async () => {
+  it('accepts a code in place of the password: backup-codes', async () => {
     const { as, backupCodes, code } = await anEnrolledUser();
     const first = await factorOf(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
@@ -145,10 +147,10 @@ describe('each change', () => {
   });
 });
 
-describe('somebody without a password', () => {
+describe('a user without a password', () => {
   const AGAIN = [403, 'REAUTHENTICATION_REQUIRED'];
 
-  it('and without a factor sets one up within ten minutes of signing in', async () => {
+  it('sets up a second factor within ten minutes of a sign-in', async () => {
     const { id, as } = await aUser(company);
     await set(id, 'password_hash = NULL');
     const { status, body } = await factorOf(as, 'setup');
@@ -162,7 +164,7 @@ describe('somebody without a password', () => {
     expect(statusAndCode(await factorOf(as, 'enable', { totp_token: codeOf(body.secret) }))).toEqual(AGAIN);
   });
 
-  it('but with a factor needs a code of it', async () => {
+  it('needs a code of the second factor where one is enabled', async () => {
     const { id, as, code } = await anEnrolledUser();
     await set(id, 'password_hash = NULL');
     expect(statusAndCode(await factorOf(as, 'disable'))).toEqual(NO_CODE);
@@ -170,10 +172,10 @@ describe('somebody without a password', () => {
   });
 });
 
-describe('an administrator’s reset', () => {
+describe('the reset of a second factor', () => {
   const reset = (as: Caller, id: string) => as.delete(`/v1/users/${id}/2fa`);
 
-  it('takes the factor away, ends the sessions and tells the person', async () => {
+  it('removes it, ends the sessions and mails the user', async () => {
     const { id, as, email } = await anEnrolledUser();
     const manager = await aUser(company, { can: ['users:update'] });
     const waiting = await pendingOf(email);
@@ -190,7 +192,7 @@ describe('an administrator’s reset', () => {
     expect(left.results).toEqual([]);
   });
 
-  it('is not for those who may do less than the person', async () => {
+  it('is refused to a caller who may do less than the user', async () => {
     const powerful = await aUser(company, { can: ['users:update', 'dashboards:create'] });
     await enrol(powerful.as);
     const manager = await aUser(company, { can: ['users:update'] });
@@ -199,7 +201,7 @@ describe('an administrator’s reset', () => {
     expect((await reset(equal.as, powerful.id)).status).toBe(204);
   });
 
-  it('of the owner is for administrators, whatever groups the owner is in', async () => {
+  it('is refused to all but administrators for the owner, in any group', async () => {
     const there = await aCompany();
     const { as, owner } = there;
     const manager = await aUser(there, { can: ['users:update'] });
@@ -210,7 +212,7 @@ describe('an administrator’s reset', () => {
     expect((await reset(administrator.as, owner.id)).status).toBe(204);
   });
 
-  it('reaches no other company, and nobody who is not there', async () => {
+  it('answers 404 for users of another company and unknown ones', async () => {
     const { id } = await anEnrolledUser();
     const stranger = await aCompany();
     expect((await reset(stranger.as, id)).status).toBe(404);

@@ -26,13 +26,13 @@ beforeAll(async () => {
 });
 
 describe('the configuration of single sign-on', () => {
-  it('is not there at first', async () => {
+  it('is answered 404 at first', async () => {
     for (const { status, body } of [await company.as.get(PATH), await company.as.delete(PATH)]) {
       expect([status, body.error]).toEqual([404, 'SSO_NOT_CONFIGURED']);
     }
   });
 
-  it('is kept and shown, without the secret, which is kept encrypted', async () => {
+  it('is answered without the secret, which is stored encrypted', async () => {
     const put = await company.as.put(PATH, { json: oidc });
     expect(put.status).toBe(200);
     const { client_secret: _secret, ...open } = oidc;
@@ -46,7 +46,7 @@ describe('the configuration of single sign-on', () => {
     expect(JSON.stringify(row)).not.toContain(oidc.client_secret);
   });
 
-  it('keeps the secret for the same issuer and client only', async () => {
+  it('keeps its secret for the same issuer and client only', async () => {
     const { client_secret: _secret, ...without } = oidc;
     expect((await company.as.put(PATH, { json: { ...without, redirect_uris: [] } })).status).toBe(200);
     for (const change of [{ issuer: 'https://evil.example.org' }, { client_id: 'another' }]) {
@@ -72,7 +72,7 @@ describe('the configuration of single sign-on', () => {
     expect(body).not.toHaveProperty('issuer');
   });
 
-  it('goes away when it is deleted', async () => {
+  it('is answered 404 once it is deleted', async () => {
     const other = await aCompany();
     await configure(other, oidc);
     expect((await other.as.delete(PATH)).status).toBe(204);
@@ -80,7 +80,7 @@ describe('the configuration of single sign-on', () => {
     expect((await tryStart(other.slug, CONSOLE)).body.error).toBe('SSO_NOT_CONFIGURED');
   });
 
-  it('is seen by those who may company:update_sso, and written by administrators only', async () => {
+  it('is read with company:update_sso, and changed by administrators only', async () => {
     const other = await aUser(company, { can: ['company:update'] });
     const allowed = await aUser(company, { can: ['company:update_sso'] });
     const restricted = await aUser(company, { can: ['*'], denied: ['accounts:DeleteAccount'] });
@@ -98,12 +98,12 @@ describe('the configuration of single sign-on', () => {
     expect((await company.as.get(PATH)).body.issuer).toBe(oidc.issuer);
   });
 
-  it('is not judged for those who may not write it', async () => {
+  it('is not validated for a caller who may not change it', async () => {
     const allowed = await aUser(company, { can: ['company:update_sso'] });
     expect((await allowed.as.put(PATH, { json: {} })).status).toBe(403);
   });
 
-  it('is told of by mail to the owner and the administrators, whoever changes it', async () => {
+  it('is mailed to the owner and the administrators when it changes', async () => {
     const told = await aCompany();
     const administrator = await aUser(told, { can: ['*'] });
     const strangers = [
@@ -125,7 +125,7 @@ describe('the configuration of single sign-on', () => {
     for (const { email } of [...strangers, inactive]) expect(mailsTo(email)).toEqual([]);
   });
 
-  it('is told of later when no mail can be sent at the moment', async () => {
+  it('is mailed later if the mail service is down', async () => {
     const told = await aCompany();
     await whileMailIsDown(() => told.as.put(PATH, { json: oidc }));
     expect(mailsTo(told.owner.email)).toEqual([]);
@@ -146,13 +146,13 @@ describe('the configuration of single sign-on', () => {
     ['a redirect_uri with a user name', { redirect_uris: ['https://a@console.test/'] }, 'redirect_uris.0'],
     ['too many redirect_uris', { redirect_uris: Array.from({ length: 21 }, () => CONSOLE) }, 'redirect_uris'],
     ['jit_provisioning that is no boolean', { jit_provisioning: 'yes' }, 'jit_provisioning'],
-  ])('refuses %s', async (_what, change, field) => {
+  ])('must not have %s', async (_what, change, field) => {
     const { status, body } = await company.as.put(PATH, { json: { ...oidc, ...change } });
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details.map((problem: { field: string }) => problem.field)).toEqual([field]);
   });
 
-  it('refuses certificates that are none, several at once, weak, or none at all', async () => {
+  it('must have certificates that are valid, single and strong', async () => {
     const [{ certificate }, weak] = [await aSigner(), await aSigner(1024)];
     const saml = { type: 'saml', idp_entity_id: 'idp', idp_sso_url: 'https://idp.example.org', redirect_uris: [] };
     const fields = async (idp_certificates: unknown) => {
@@ -169,7 +169,7 @@ describe('the configuration of single sign-on', () => {
   });
 });
 
-describe('addresses of providers in production', () => {
+describe('the address of a provider in production', () => {
   const production = { env: { ALLOW_PRIVATE_ISSUERS: 'false' } };
 
   it.each([
@@ -183,7 +183,7 @@ describe('addresses of providers in production', () => {
     'https://[::ffff:10.0.0.1]',
     'https://idp.internal',
     'https://idp.example.org:22',
-  ])('%s is refused', async (address) => {
+  ])('must not be %s', async (address) => {
     const issuer = await company.as.put(PATH, { ...production, json: { ...oidc, issuer: address } });
     expect([issuer.status, issuer.body.details[0].field]).toEqual([422, 'issuer']);
     const { certificate } = await aSigner();
@@ -192,14 +192,14 @@ describe('addresses of providers in production', () => {
     expect([sso.status, sso.body.details[0].field]).toEqual([422, 'idp_sso_url']);
   });
 
-  it('a public one is good, and a redirect_uri on one’s own machine', async () => {
+  it('may be public, with a redirect_uri on the same machine', async () => {
     const json = { ...oidc, redirect_uris: ['http://localhost:5173/signed-in', CONSOLE] };
     expect((await company.as.put(PATH, { ...production, json })).status).toBe(200);
     const plain = { ...oidc, redirect_uris: ['http://console.test/'] };
     expect((await company.as.put(PATH, { ...production, json: plain })).body.details[0].field).toBe('redirect_uris.0');
   });
 
-  it('are judged again when they are used', async () => {
+  it('is validated again when it is used', async () => {
     const other = await aCompany();
     await configure(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
     expect((await tryStart(other.slug, CONSOLE)).status).toBe(200);
@@ -209,7 +209,7 @@ describe('addresses of providers in production', () => {
 });
 
 describe('the scheduled run', () => {
-  it('forgets sign-ins that nobody finished', async () => {
+  it('deletes sign-ins that were not finished', async () => {
     const other = await aCompany();
     await configure(other, { ...oidc, issuer: `${inject('forgerUrl')}/plain` });
     await start(other);

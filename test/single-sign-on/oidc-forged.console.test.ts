@@ -10,7 +10,7 @@ afterEach(() => {
   clock.now = realNow;
 });
 
-describe('with a provider that answers what it should not', () => {
+describe('a provider with forged answers', () => {
   let company: Company;
   const CLIENT = 'our-client';
   const configuration = (kind: string) => ({
@@ -57,7 +57,7 @@ describe('with a provider that answers what it should not', () => {
     return answerByRedirect(company, { code, state: searchParams.get('state') as string });
   }
 
-  it('accepts what is right, by redirect and by form', async () => {
+  it('is accepted when its answer is right, by redirect and by form', async () => {
     expect(sentOn(await answer({})).code).toBeTruthy();
     const { searchParams } = await start(company);
     const code = await idToken(searchParams.get('nonce'), {});
@@ -65,7 +65,7 @@ describe('with a provider that answers what it should not', () => {
     expect(sentOn(byForm).code).toBeTruthy();
   });
 
-  it('sends the secret in the form to a provider that wants it there', async () => {
+  it('is sent the client secret in the form where it requires that', async () => {
     await configure(company, configuration('form'));
     expect(sentOn(await answer({ kind: 'form' })).code).toBeTruthy();
     await configure(company, configuration('plain'));
@@ -93,7 +93,7 @@ describe('with a provider that answers what it should not', () => {
     ],
     ['a changed payload', { sign: async (token) => tampered(await signed(token)) }],
     ['no signature', { sign: async (token) => unsigned(await signed(token)) }],
-  ])('refuses an ID token with %s', async (_what, forged) => {
+  ])('is refused for an ID token with %s', async (_what, forged) => {
     expect(sentOn(await answer(forged))).toEqual({ to: CONSOLE, code: null, error: 'invalid_response' });
   });
 
@@ -103,11 +103,11 @@ describe('with a provider that answers what it should not', () => {
     ['that is none', { claims: { email: 'not an address' } }, 'email_missing'],
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
-  ])('refuses an address %s', async (_what, forged, error) => {
+  ])('is refused for an address %s', async (_what, forged, error) => {
     expect(sentOn(await answer(forged)).error).toBe(error);
   });
 
-  it('refuses algorithms without a private key even where the provider lists them', async () => {
+  it('is refused for algorithms without a private key, even if it lists them', async () => {
     await configure(company, configuration('weak'));
     const secret = new TextEncoder().encode('a secret');
     for (const sign of [
@@ -119,13 +119,13 @@ describe('with a provider that answers what it should not', () => {
     await configure(company, configuration('plain'));
   });
 
-  it('tells the console that the person was turned away', async () => {
+  it('is reported to the console when it denies access', async () => {
     const state = (await start(company)).searchParams.get('state') as string;
     const { error } = sentOn(await answerByRedirect(company, { error: 'access_denied', state }));
     expect(error).toBe('access_denied');
   });
 
-  it('refuses an answer in the name of another issuer', async () => {
+  it('is refused for an answer of another issuer', async () => {
     const { searchParams } = await start(company);
     const code = await idToken(searchParams.get('nonce'), {});
     const answered = { code, state: searchParams.get('state') as string, iss: 'https://elsewhere.test' };
@@ -135,12 +135,12 @@ describe('with a provider that answers what it should not', () => {
   it.each([
     ['an unknown state', { state: 'unknown', code: 'x' }],
     ['no state', { code: 'x' }],
-  ])('answers 400 to %s', async (_what, parameters) => {
+  ])('is answered 400 for %s', async (_what, parameters) => {
     const { status, body } = await answerByRedirect(company, parameters as Record<string, string>);
     expect([status, body.error]).toEqual([400, 'INVALID_SSO_STATE']);
   });
 
-  it('does not take the state of another company, nor one that is ten minutes old', async () => {
+  it('is refused with the state of another company, or one that is ten minutes old', async () => {
     const other = await aCompany();
     await configure(other, configuration('plain'));
     const { searchParams } = await start(company);
@@ -153,14 +153,14 @@ describe('with a provider that answers what it should not', () => {
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 
-  it('ends sign-ins under way when the configuration changes', async () => {
+  it('is refused when the configuration was changed since the begin', async () => {
     const { searchParams } = await start(company);
     const answered = { code: await idToken(searchParams.get('nonce'), {}), state: searchParams.get('state') as string };
     await configure(company, configuration('plain'));
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 
-  it.each(['impostor', 'moved', 'huge', 'absent'])('does not begin with a provider that is %s', async (kind) => {
+  it.each(['impostor', 'moved', 'huge', 'absent'])('is not asked when it is %s', async (kind) => {
     const other = await aCompany();
     await configure(other, configuration(kind));
     const { status, body } = await tryStart(other.slug, CONSOLE);

@@ -33,7 +33,7 @@ async function registered(company: Company, changes: Record<string, unknown> = {
   return { type: 'oidc', issuer: inject('oidcIssuer'), client_id, client_secret };
 }
 
-describe('with a complete OpenID Provider', () => {
+describe('a sign-in with an OpenID Provider', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aCompany();
@@ -46,7 +46,7 @@ describe('with a complete OpenID Provider', () => {
     return answerByRedirect(to, Object.fromEntries(back.searchParams));
   }
 
-  it('signs a user in: start, login, callback, exchange', async () => {
+  it('begins a session: start, login, callback, exchange', async () => {
     const answer = await signIn(company.owner.email);
     const { to, code, error } = sentOn(answer);
     expect([to, error]).toEqual([CONSOLE, null]);
@@ -57,7 +57,7 @@ describe('with a complete OpenID Provider', () => {
     expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('uses PKCE, a state and a nonce, new each time', async () => {
+  it('uses a new PKCE challenge, state and nonce each time', async () => {
     const [first, second] = [(await start(company)).searchParams, (await start(company)).searchParams];
     expect(first.get('code_challenge_method')).toBe('S256');
     for (const name of ['state', 'nonce', 'code_challenge']) {
@@ -67,7 +67,7 @@ describe('with a complete OpenID Provider', () => {
     expect(first.get('redirect_uri')).toBe(callbackUrl(company));
   });
 
-  it('takes a code once, also when it is tried twice at the same time', async () => {
+  it('accepts a code once, even in simultaneous requests', async () => {
     const { code } = sentOn(await signIn(company.owner.email));
     const answers = await Promise.all([exchange(code as string), exchange(code as string)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
@@ -75,7 +75,7 @@ describe('with a complete OpenID Provider', () => {
     expect([late.status, late.body.error]).toEqual([400, 'INVALID_SSO_CODE']);
   });
 
-  it('takes a code from the client that began only', async () => {
+  it('accepts a code only from the client that began', async () => {
     const { code } = sentOn(await signIn(company.owner.email));
     const another = sentOn(await signIn(company.owner.email)).code as string;
     for (const secret of [undefined, '', 'x'.repeat(5000), secretOf(another)]) {
@@ -87,7 +87,7 @@ describe('with a complete OpenID Provider', () => {
     expect((await exchange(another)).status).toBe(200);
   });
 
-  it('keeps nothing that lets anybody exchange a code who reads the database', async () => {
+  it('stores nothing that a reader of the database could exchange a code with', async () => {
     await start(company);
     const { code } = sentOn(await signIn(company.owner.email));
     const dumps = await env.CONTROL_DB.batch(
@@ -98,32 +98,32 @@ describe('with a complete OpenID Provider', () => {
     for (const secret of [code as string, secretOf(code as string)]) expect(kept).not.toContain(secret);
   });
 
-  it('takes a code for a minute', async () => {
+  it('accepts a code for a minute', async () => {
     const { code } = sentOn(await signIn(company.owner.email));
     clock.now = () => realNow() + 60_001;
     expect((await exchange(code as string)).body.error).toBe('INVALID_SSO_CODE');
   });
 
-  it('takes an answer once', async () => {
+  it('accepts an answer once', async () => {
     const back = await visit(await start(company), { login: company.owner.email, until: callbackUrl(company) });
     const answers = await Promise.all([1, 2].map(() => call('GET', back.pathname + back.search)));
     expect(answers.map(({ status }) => status).sort()).toEqual([302, 400]);
   });
 
-  it('does not let in whom the company does not know', async () => {
+  it('refuses a person who is not a user', async () => {
     expect(sentOn(await signIn('stranger@elsewhere.test'))).toMatchObject({ code: null, error: 'user_not_found' });
   });
 
-  it('does not let in a user of another company', async () => {
+  it('refuses a user of another company', async () => {
     const other = await aCompany();
     expect(sentOn(await signIn(other.owner.email)).error).toBe('user_not_found');
   });
 
-  it('does not believe an address that is not verified', async () => {
+  it('refuses an address that is not verified', async () => {
     expect(sentOn(await signIn(`unverified@${company.slug}.test`)).error).toBe('email_not_verified');
   });
 
-  it('does not let in a user who is not active, nor one deactivated before the exchange', async () => {
+  it('refuses a user who is not active, or was deactivated before the exchange', async () => {
     const { id, email } = await aUser(company, { can: ['users:list'] });
     const { code } = sentOn(await signIn(email));
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
@@ -132,7 +132,7 @@ describe('with a complete OpenID Provider', () => {
     expect(sentOn(await signIn(email)).error).toBe('user_not_active');
   });
 
-  it('asks for the second factor of those who have one', async () => {
+  it('asks for the second factor of a user who has one', async () => {
     const { id, email } = await aUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
     const { status, body } = await exchange(sentOn(await signIn(email)).code as string);
@@ -141,7 +141,7 @@ describe('with a complete OpenID Provider', () => {
     expect(body).not.toHaveProperty('token');
   });
 
-  it('makes a user of a newcomer where the company wants that', async () => {
+  it('creates a user where the company allows it', async () => {
     const open = await aCompany();
     await configure(open, { ...(await registered(open)), jit_provisioning: true });
     const email = `newcomer@${open.slug}.test`;
@@ -153,7 +153,7 @@ describe('with a complete OpenID Provider', () => {
     expect(again.body.user._id).toBe(body.user._id);
   });
 
-  it('makes one user of two first sign-ins at once', async () => {
+  it('creates one user of two simultaneous first sign-ins', async () => {
     const open = await aCompany();
     await configure(open, { ...(await registered(open)), jit_provisioning: true });
     const login = `twice@${open.slug}.test`;
@@ -170,7 +170,7 @@ describe('with a complete OpenID Provider', () => {
   });
 });
 
-describe('start', () => {
+describe('GET /v1/auth/sso/{company_slug}/start', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aCompany();
@@ -187,7 +187,7 @@ describe('start', () => {
     'https://CONSOLE.test/signed-in',
     '//evil.test',
     'javascript:alert(1)',
-  ])('sends nobody to %s, which is not in the list', async (redirectUri) => {
+  ])('refuses the redirect_uri %s, which is not configured', async (redirectUri) => {
     const { status, body } = await tryStart(company.slug, redirectUri);
     expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', 'redirect_uri']);
   });

@@ -30,7 +30,7 @@ describe('a signature', () => {
     return responseXml(said, assertionXml(said));
   };
 
-  it('must be there', async () => {
+  it('must be present', async () => {
     expect(sentOn(await world.answer(unsigned))).toEqual(REFUSED);
   });
 
@@ -38,7 +38,7 @@ describe('a signature', () => {
     expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Response', world.signer)))).toEqual(REFUSED);
   });
 
-  it('must be of a configured certificate, whatever certificate it brings along', async () => {
+  it('must be of a configured certificate, whatever certificate it contains', async () => {
     const another = await aSigner();
     expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', another)))).toEqual(REFUSED);
   });
@@ -55,7 +55,7 @@ describe('a signature', () => {
         digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
       },
     ],
-  ])('must not rest on %s', async (_what, algorithms) => {
+  ])('must not use %s', async (_what, algorithms) => {
     expect(
       sentOn(await world.answer((request) => sign(unsigned(request), 'Assertion', world.signer, algorithms))),
     ).toEqual(REFUSED);
@@ -65,7 +65,7 @@ describe('a signature', () => {
     'http://www.w3.org/2000/09/xmldsig&#x23;',
     'http://www.w3.org/2000/09/xmldsig&#35;',
     'http://www.w3.org/2000/09/&#120;mldsig#',
-  ])('must not rest on SHA-1, however it is spelt: %s', async (spelling) => {
+  ])('must not use SHA-1 in any spelling: %s', async (spelling) => {
     const sha1 = {
       signature: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1',
       digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
@@ -88,16 +88,16 @@ describe('a signature', () => {
       (xml) => xml.replace(attacker.email, attacker.email.replace('@', '<!---->@')),
     ],
     ['a second assertion', (xml) => xml.replace('</samlp:Response>', `${evil(xml)}</samlp:Response>`)],
-  ])('does not hold when someone has changed %s', async (_what, change) => {
+  ])('is invalid after a change of %s', async (_what, change) => {
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
   });
 
-  it('covers the whole address where it was signed with a comment in it', async () => {
+  it('covers the whole address when that holds a comment', async () => {
     const nameId = `${company.owner.email}<!---->.evil.test`;
     expect(await whoIsLetIn(await world.answer(world.honest('', { nameId })))).toBeNull();
   });
 
-  it.each(Object.entries(wrappings()))('is not wrapped: %s', async (_shape, wrap) => {
+  it.each(Object.entries(wrappings()))('must not be wrapped: %s', async (_shape, wrap) => {
     // The provider signs honestly for the attacker, who dresses it up to be taken for the owner.
     const answered = await world.answer((request) =>
       wrap(sign(world.honest(attacker.email)(request), 'Response', world.signer), 'Response'),
@@ -162,7 +162,7 @@ function wrappings(): Record<string, (xml: string, signed: 'Response' | 'Asserti
   };
 }
 
-describe('a response', () => {
+describe('a SAML response', () => {
   /** The response itself is not signed: whoever carries it can change it. */
   const changed = async (change: (xml: string) => string) =>
     sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))));
@@ -187,7 +187,7 @@ describe('a response', () => {
     expect(await changed(change)).toEqual(REFUSED);
   });
 
-  it('is refused when it reports a failure, whatever assertion it brings along', async () => {
+  it('is refused when it reports a failure, whatever its assertion', async () => {
     const failing = (xml: string) => xml.replace('status:Success', 'status:AuthnFailed');
     expect(await changed(failing)).toEqual({ ...REFUSED, error: 'access_denied' });
     expect(await signed(failing)).toEqual({ ...REFUSED, error: 'access_denied' });
@@ -201,7 +201,7 @@ describe('a response', () => {
     expect((await signed((xml) => xml)).code).toBeTruthy();
   });
 
-  it('comes by POST only', async () => {
+  it('must come by POST', async () => {
     const request = readAuthnRequest(await start(company));
     const SAMLResponse = encoded(world.honest(attacker.email)(request));
     const answered = await answerByRedirect(company, { SAMLResponse, RelayState: request.relayState });
@@ -209,7 +209,7 @@ describe('a response', () => {
   });
 });
 
-describe('a document', () => {
+describe('a SAML document', () => {
   const namespaces = (count: number, from = 0) =>
     Array.from({ length: count }, (_, n) => `xmlns:n${from + n}="u${n}"`).join(' ');
   /** More inside of what is signed: it must be canonicalised before it is found not to be what was signed. */
@@ -252,7 +252,7 @@ describe('a document', () => {
     ['nothing', () => ''],
     ['no XML', () => 'not xml'],
     ['another root', () => '<LogoutResponse/>'],
-  ])('with %s is refused, and quickly', async (_what, change) => {
+  ])('is refused quickly with %s', async (_what, change) => {
     const begun = Date.now();
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
     expect(Date.now() - begun).toBeLessThan(5000);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   company = world.company;
 });
 
-describe('a right response', () => {
+describe('a valid SAML response', () => {
   it('signs the user in', async () => {
     const answered = await world.answer(world.honest(company.owner.email));
     expect(sentOn(answered)).toMatchObject({ to: CONSOLE, error: null });
@@ -30,7 +30,7 @@ describe('a right response', () => {
     expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('answers a request that names us and where to answer', async () => {
+  it('answers a request that names the service provider and its callback', async () => {
     const url = await start(company);
     expect(url.origin + url.pathname).toBe('https://idp.example.org/sso');
     expect(url.searchParams.get('tenant')).toBe('1');
@@ -42,12 +42,12 @@ describe('a right response', () => {
     });
   });
 
-  it('may be signed as a whole besides', async () => {
+  it('may also be signed as a whole', async () => {
     const both = (request: AuthnRequest) => sign(world.honest(company.owner.email)(request), 'Response', world.signer);
     expect(await whoIsLetIn(await world.answer(both))).toBe(company.owner.email);
   });
 
-  it('may carry the address as an attribute where the NameID is something else', async () => {
+  it('may have the address in an attribute where the NameID is none', async () => {
     const changes = {
       nameId: 'S-1-5-21',
       nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
@@ -56,7 +56,7 @@ describe('a right response', () => {
     expect(await whoIsLetIn(await world.answer(world.honest(company.owner.email, changes)))).toBe(company.owner.email);
   });
 
-  it('may be for one use only, and say what we may tell others', async () => {
+  it('may have the conditions OneTimeUse and ProxyRestriction', async () => {
     const changes = { conditions: '<saml:OneTimeUse/><saml:ProxyRestriction Count="0"/>' };
     expect(await whoIsLetIn(await world.answer(world.honest(company.owner.email, changes)))).toBe(company.owner.email);
   });
@@ -72,7 +72,7 @@ describe('a right response', () => {
     );
   });
 
-  it('makes a user of a newcomer only where the company wants that', async () => {
+  it('creates a user only where the company allows it', async () => {
     const email = `newcomer@${company.slug}.test`;
     expect(sentOn(await world.answer(world.honest(email))).error).toBe('user_not_found');
     const open = await aCompany();
@@ -83,7 +83,7 @@ describe('a right response', () => {
   });
 });
 
-describe('what the assertion says', () => {
+describe('the content of an assertion', () => {
   const past = Date.now() - 10 * 60_000;
   it.each<[string, Partial<Statement>]>([
     ['another audience', { audience: 'https://another.test' }],
@@ -121,7 +121,7 @@ describe('what the assertion says', () => {
     expect(sentOn(await world.answer(world.honest(company.owner.email, changes))).error).toBe('email_missing');
   });
 
-  it('is refused when the provider could not sign the person in', async () => {
+  it('is refused when the provider reports a failure', async () => {
     const failed = (request: AuthnRequest) =>
       responseXml(rightStatement(request, IDP, ''), '').replace('status:Success', 'status:AuthnFailed');
     expect(sentOn(await world.answer(failed)).error).toBe('access_denied');
@@ -129,13 +129,13 @@ describe('what the assertion says', () => {
 });
 
 describe('an assertion', () => {
-  it('is taken once, even in answer to another request', async () => {
+  it('is accepted once, even in answer to another request', async () => {
     const assertionId = `_${crypto.randomUUID()}`;
     expect(sentOn(await world.answer(world.honest(company.owner.email, { assertionId }))).code).toBeTruthy();
     expect(sentOn(await world.answer(world.honest(company.owner.email, { assertionId })))).toEqual(REFUSED);
   });
 
-  it('is not taken a second time with the state of its own sign-in', async () => {
+  it('is refused a second time with the state of its own sign-in', async () => {
     const request = readAuthnRequest(await start(company));
     const fields = {
       SAMLResponse: encoded(world.honest(company.owner.email)(request)),
@@ -145,14 +145,14 @@ describe('an assertion', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([302, 400]);
   });
 
-  it('is not taken with the state of another sign-in', async () => {
+  it('is refused with the state of another sign-in', async () => {
     const captured = readAuthnRequest(await start(company));
     const { relayState } = readAuthnRequest(await start(company));
     const SAMLResponse = encoded(world.honest(company.owner.email)(captured));
     expect(sentOn(await answerByForm(company, { SAMLResponse, RelayState: relayState }))).toEqual(REFUSED);
   });
 
-  it('is not taken unasked', async () => {
+  it('is refused without a request', async () => {
     const SAMLResponse = encoded(world.honest(company.owner.email)(readAuthnRequest(await start(company))));
     for (const state of [{}, { RelayState: 'unknown' }]) {
       const { status, body } = await answerByForm(company, { SAMLResponse, ...state } as Record<string, string>);
@@ -161,8 +161,8 @@ describe('an assertion', () => {
   });
 });
 
-describe('metadata', () => {
-  it('says who we are, where to answer, and that assertions must be signed', async () => {
+describe('the SAML metadata', () => {
+  it('names the entity id and the callback, and wants signed assertions', async () => {
     const { status, headers, body } = await call('GET', `/v1/auth/sso/${company.slug}/metadata`);
     expect(status).toBe(200);
     expect(headers.get('content-type')).toContain('application/samlmetadata+xml');
@@ -171,7 +171,7 @@ describe('metadata', () => {
     expect(body).toContain('WantAssertionsSigned="true"');
   });
 
-  it('is not there without a SAML configuration', async () => {
+  it('is answered 404 without a SAML configuration', async () => {
     const { status, body } = await call('GET', `/v1/auth/sso/${(await aCompany()).slug}/metadata`);
     expect([status, body.error]).toEqual([404, 'SSO_NOT_CONFIGURED']);
   });

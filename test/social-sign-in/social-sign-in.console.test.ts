@@ -60,7 +60,7 @@ const signIn = (social_token: unknown, slug = company.slug): Promise<Answer> =>
   call('POST', '/v1/auth/social', { json: { company_slug: slug, social_token } });
 
 describe('an ID token', () => {
-  it('signs in the user of its address, however it is written', async () => {
+  it('signs in the user of its address, in upper or lower case', async () => {
     for (const email of [company.owner.email, company.owner.email.toUpperCase()]) {
       const { status, body } = await signIn(await idToken({ claims: { email } }));
       expect([status, body.user?._id]).toEqual([200, company.owner.id]);
@@ -68,13 +68,13 @@ describe('an ID token', () => {
     }
   });
 
-  it('has one spelling', async () => {
+  it('is refused in another spelling', async () => {
     const token = await idToken();
     for (const spelt of otherSpellings(token)) expect([spelt, (await signIn(spelt)).status]).toEqual([spelt, 401]);
     expect((await signIn(token)).status).toBe(200);
   });
 
-  it('may be for several audiences when ours is the authorized party', async () => {
+  it('may have several audiences when ours is the authorized party', async () => {
     const aud = [AUDIENCE, 'other'];
     expect((await signIn(await idToken({ claims: { aud, azp: AUDIENCE } }))).status).toBe(200);
     expect((await signIn(await idToken({ claims: { aud, azp: 'other' } }))).status).toBe(401);
@@ -99,12 +99,12 @@ describe('an ID token', () => {
     ['an address of unknown standing', { without: ['email_verified'] }],
     ['the type of an access token', { header: { typ: 'at+jwt' } }],
     ['an unknown key id', { header: { kid: 'unknown' } }],
-  ])('with %s is refused', async (_what, token) => {
+  ])('is refused with %s', async (_what, token) => {
     const { status, body } = await signIn(await idToken(token));
     expect([status, body.error]).toEqual([401, 'INVALID_SOCIAL_TOKEN']);
   });
 
-  it('signed with anything but the provider’s key is refused', async () => {
+  it('is refused when signed with anything but the key of the provider', async () => {
     const { n } = inject('forgerKey') as JWK;
     const publicKey = new TextEncoder().encode(n);
     const { privateKey } = (await crypto.subtle.generateKey(
@@ -130,11 +130,11 @@ describe('an ID token', () => {
     }
   });
 
-  it('of our own session is not one', async () => {
+  it('is not a token of our own session', async () => {
     expect((await signIn(company.token)).body.error).toBe('INVALID_SOCIAL_TOKEN');
   });
 
-  it('does not let in whom the company does not know, nor who is not active', async () => {
+  it('signs in neither an unknown person nor an inactive user', async () => {
     const { id, email } = await aUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
     for (const address of ['stranger@elsewhere.test', email]) {
@@ -143,14 +143,14 @@ describe('an ID token', () => {
     }
   });
 
-  it('is good for a company that knows its provider only', async () => {
+  it('works for a company with its provider only', async () => {
     const other = await aCompany();
     const token = await idToken({ claims: { email: other.owner.email } });
     expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
     expect((await signIn(token, 'nobody')).body.error).toBe('COMPANY_NOT_FOUND');
   });
 
-  it('is not of a user whose address it only resembles', async () => {
+  it('does not sign in a user of a similar address', async () => {
     const { id } = await aUser(company);
     const email = `kim@${company.slug}.test`;
     await env.CONTROL_DB.prepare('UPDATE users SET email = ? WHERE id = ?').bind(email, id).run();
@@ -163,7 +163,7 @@ describe('an ID token', () => {
     expect((await signIn(await idToken({ claims: { iat } }))).status).toBe(200);
   });
 
-  it('works once, also when it is used twice at the same time', async () => {
+  it('works once, even in simultaneous requests', async () => {
     const token = await idToken();
     const answers = await Promise.all([signIn(token), signIn(token)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
@@ -182,7 +182,7 @@ describe('an ID token', () => {
     expect((await signIn(await idToken(), other.slug)).status).toBe(200);
   });
 
-  it('is forgotten once it is too old to be used again', async () => {
+  it('is deleted from the used ones once it is too old', async () => {
     const spent = () => env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
     await signIn(await idToken());
     const before = await spent();
@@ -195,7 +195,7 @@ describe('an ID token', () => {
     expect(await spent()).toBe(0);
   });
 
-  it('asks for the second factor of those who have one', async () => {
+  it('asks for the second factor of a user who has one', async () => {
     const { id, email } = await aUser(company);
     await env.CONTROL_DB.prepare('UPDATE users SET mfa_enabled = 1 WHERE id = ?').bind(id).run();
     const { status, body } = await signIn(await idToken({ claims: { email } }));
@@ -205,7 +205,7 @@ describe('an ID token', () => {
   });
 
   it.each([[{}], [{ company_slug: 'a' }], [{ company_slug: 'a', social_token: 7 }]])(
-    'must be sent: %#',
+    'is required: %#',
     async (json) => {
       const { status, body } = await call('POST', '/v1/auth/social', { json });
       expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
@@ -218,14 +218,14 @@ describe('the identity of a user', () => {
   const REFUSED = [403, 'FORBIDDEN'];
   const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 
-  it('is pinned by the first sign-in: another with the same address is refused', async () => {
+  it('is pinned by the first sign-in, and another with the same address refused', async () => {
     const { email } = await aUser(company);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
     expect(statusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
   });
 
-  it('is of one provider: the same subject of another is another identity', async () => {
+  it('belongs to one provider: the same subject of another is refused', async () => {
     const other = await aCompany();
     const providers = [plain(), { ...plain(), issuer: forged('form') }];
     expect((await other.as.put(PATH, { json: { providers } })).status).toBe(200);
@@ -235,7 +235,7 @@ describe('the identity of a user', () => {
     expect(statusAndCode(await signIn(elsewhere, other.slug))).toEqual(REFUSED);
   });
 
-  it('is the first of two that come at once', async () => {
+  it('is the first of two simultaneous ones', async () => {
     const { email } = await aUser(company);
     const first = await idToken({ claims: { email } });
     const rival = rivalBefore(/insert into "spent_social_tokens"/, async () => {
@@ -246,7 +246,7 @@ describe('the identity of a user', () => {
     expect(rival.hasRun()).toBe(true);
   });
 
-  it('is lifted by who may update users; then the next sign-in pins it anew', async () => {
+  it('is deleted with users:update, and pinned again by the next sign-in', async () => {
     const { id, email } = await aUser(company);
     const { as } = await aUser(company, { can: ['users:update'] });
     await signIn(await idToken({ claims: { email } }));
@@ -273,14 +273,14 @@ describe('the keys of a provider', () => {
     return other;
   }
 
-  it('may be named, and then its discovery is not read', async () => {
+  it('are read from a configured address without discovery', async () => {
     const issuer = forged('absent');
     const other = await withProvider({ issuer, audience: AUDIENCE, jwks_uri: forged('plain/jwks') });
     const token = await idToken({ claims: { iss: issuer, email: other.owner.email } });
     expect((await signIn(token, other.slug)).status).toBe(200);
   });
 
-  it.each(['absent', 'impostor', 'moved', 'huge'])('are not taken from a provider that is %s', async (kind) => {
+  it.each(['absent', 'impostor', 'moved', 'huge'])('are not read from a provider that is %s', async (kind) => {
     const issuer = forged(kind);
     const other = await withProvider({ issuer, audience: AUDIENCE });
     const token = await idToken({ claims: { iss: issuer, email: other.owner.email } });
@@ -288,7 +288,7 @@ describe('the keys of a provider', () => {
     expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   });
 
-  it('are not taken from an address that has none', async () => {
+  it('are not read from an address that has none', async () => {
     for (const jwks_uri of [forged('absent'), forged('plain/.well-known/openid-configuration')]) {
       const other = await withProvider({ issuer: forged('plain'), audience: AUDIENCE, jwks_uri });
       const token = await idToken({ claims: { email: other.owner.email } });
@@ -303,8 +303,8 @@ describe('the keys of a provider', () => {
   });
 });
 
-describe('the configuration', () => {
-  it('is empty at first, and shown as it was set', async () => {
+describe('the configuration of social sign-in', () => {
+  it('is empty at first, and then answered as it was set', async () => {
     const other = await aCompany();
     expect((await other.as.get(PATH)).body).toEqual({ providers: [] });
     const providers = [
@@ -316,7 +316,7 @@ describe('the configuration', () => {
     expect((await other.as.get(PATH)).body).toEqual({ providers });
   });
 
-  it('is seen by those who may company:update_sso, and written by administrators only', async () => {
+  it('is read with company:update_sso, and changed by administrators only', async () => {
     const other = await aUser(company, { can: ['company:update'] });
     const allowed = await aUser(company, { can: ['company:update_sso'] });
     expect((await other.as.get(PATH)).status).toBe(403);
@@ -346,7 +346,7 @@ describe('the configuration', () => {
       'providers.0.jwks_uri',
     ],
     [Array.from({ length: 21 }, () => ({ issuer: 'https://a.example.org', audience: 'b' })), 'providers'],
-  ])('refuses what is wrong: %#', async (providers, field) => {
+  ])('must be valid: %#', async (providers, field) => {
     const { status, body } = await company.as.put(PATH, {
       json: { providers },
       env: { ALLOW_PRIVATE_ISSUERS: 'false' },

@@ -1,6 +1,6 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
-/** A link that is wrong, used or expired, and one of a user who is not active, are told alike. */
+/** The same for a wrong, used or expired token, and for one of an inactive user. */
 export const invalidResetToken = defineFailure('password_reset.invalid_token', {
   kind: 'invalid',
   detail: { message: 'The link is unknown, used or expired.' },

@@ -164,7 +164,7 @@ function recordAttempt(
   recordHappening(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, onceAMinute });
 }
 
-/** Two groups of four, as people read and type them. */
+/** As `1234-5678`. */
 function eightDigits(): string {
   const digits = String(randomBelow(100_000_000)).padStart(8, '0');
   return `${digits.slice(0, 4)}-${digits.slice(4)}`;

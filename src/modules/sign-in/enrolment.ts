@@ -122,7 +122,7 @@ async function enableAndSignIn(
   });
 }
 
-/** A new authenticator: the statement that stores it, and what its user is shown. */
+/** A new authenticator: the statement that stores it, and what is answered to its user. */
 async function prepareFactor(
   ctx: Context,
   { id: userId, companyId, email }: Pick<User, 'id' | 'companyId' | 'email'>,
@@ -165,7 +165,7 @@ function requireUser(ctx: EnrolmentContext): UserContext {
   return { ...ctx, actor };
 }
 
-/** Not in the schema of the body, so that a bad token is told before a missing code. */
+/** Not required by the schema of the body, so that a bad token is answered before a missing code. */
 function requireTotp(totp: string | undefined): string {
   if (totp === undefined) throw invalid([{ field: 'totp_token', message: 'a code of the authenticator is needed' }]);
   return totp;

@@ -1,6 +1,6 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
-/** Unknown email and wrong password are told alike. */
+/** The same for an unknown email and a wrong password. */
 export const wrongCredentials = defineFailure('sign_in.wrong_credentials', {
   kind: 'invalid',
   detail: { message: 'The email or the password is wrong.' },
@@ -28,7 +28,7 @@ export const sessionsEnded = defineFailure('sign_in.sessions_ended', {
 /** What every way to sign in can answer once the first factor is proved. */
 export const signInFailures = [userNotActive, sessionsEnded] as const;
 
-/** Wrong, used, expired and never sent are told alike. */
+/** The same for a wrong, used or expired code, and one that was never sent. */
 export const wrongEmailedCode = defineFailure('sign_in.wrong_emailed_code', {
   kind: 'invalid',
   detail: { message: 'The code is wrong or has expired.' },

@@ -1,9 +1,9 @@
 import { Secret, TOTP } from 'otpauth';
 
-/** How the authenticator of a person shows the account. */
+/** The name that the authenticator app shows. */
 const ISSUER = 'Data Console';
 const SECRET_BYTES = 20;
-/** Steps of 30 s before and after the present one whose codes are accepted: clocks differ. */
+/** Time steps of 30 s before and after the current one whose codes are accepted, because clocks differ. */
 const WINDOW = 1;
 
 /** A new secret, in base32. */
@@ -13,7 +13,7 @@ export const newTotpSecret = (): string => new Secret({ size: SECRET_BYTES }).ba
 export const otpauthUrl = (secret: string, email: string): string =>
   new TOTP({ issuer: ISSUER, label: email, secret: Secret.fromBase32(secret) }).toString();
 
-/** The time step that a six-digit code is right for at `now` (ms), one step to either side included; null when none. */
+/** The time step of a right code at `now` (ms); null if the code is wrong. */
 export function stepOf(secret: string, code: string, now: number): number | null {
   const delta = TOTP.validate({ token: code, secret: Secret.fromBase32(secret), window: WINDOW, timestamp: now });
   return delta === null ? null : TOTP.counter({ timestamp: now }) + delta;

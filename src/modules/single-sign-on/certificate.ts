@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 
-/** One certificate and nothing around it: what follows a first one would be passed over in silence. */
+/** Exactly one certificate: the parser would ignore any after the first. */
 const ONE_CERTIFICATE = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/;
 
-const SMALLEST_MODULUS = 2048;
+const MIN_MODULUS_BITS = 2048;
 
 /**
- * What is wrong with a provider's certificate (PEM), or null. Only its key counts: providers let the dates of the
- * certificates that they publish in metadata run out, and say so by replacing them.
+ * What is wrong with a provider's certificate (PEM), or null. Its dates are ignored: providers let the certificates in their
+ * metadata expire, and replace them when the key changes.
  */
 export function certificateProblem(pem: string): string | null {
   if (!ONE_CERTIFICATE.test(pem)) return 'must be one certificate in PEM form';
@@ -15,8 +15,8 @@ export function certificateProblem(pem: string): string | null {
     const { publicKey } = new X509Certificate(pem);
     const bits = publicKey.asymmetricKeyDetails?.modulusLength;
     if (publicKey.asymmetricKeyType !== 'rsa') return 'must hold an RSA key';
-    return bits !== undefined && bits < SMALLEST_MODULUS
-      ? `must hold a key of at least ${SMALLEST_MODULUS} bits`
+    return bits !== undefined && bits < MIN_MODULUS_BITS
+      ? `must hold a key of at least ${MIN_MODULUS_BITS} bits`
       : null;
   } catch {
     return 'must be one certificate in PEM form';

@@ -94,7 +94,7 @@ export async function removeConfiguration(ctx: UserContext): Promise<void> {
   notices.send();
 }
 
-/** How to sign people in with a company's provider. */
+/** The protocol of a company's provider. */
 export async function protocolOf(ctx: Context, company: Company, configuration: Configuration): Promise<Protocol> {
   const { provider, clientSecret } = configuration;
   const ours = serviceProvider(ctx, company.slug);
@@ -116,7 +116,7 @@ async function secretFor(ctx: UserContext, { provider, clientSecret }: Configura
     return encrypt(ctx.config.ENCRYPTION_KEYS, clientSecret, secretContext(companyId));
   }
   const [known] = await selectConfiguration(ctx.db, companyId);
-  // Never for another issuer or client: whoever may configure must not be able to have the secret sent elsewhere.
+  // Not for another issuer or client: a new configuration must not send the old secret elsewhere.
   const same =
     known?.provider.type === 'oidc' &&
     known.provider.issuer === provider.issuer &&
@@ -139,7 +139,7 @@ export async function reencryptClientSecrets(ctx: Context): Promise<number> {
   return replaced.length;
 }
 
-/** Its XML libraries take a tenth of a second to load: only those who speak SAML wait for them. */
+/** Loaded on demand: its XML libraries take a tenth of a second. */
 export const saml = () => import('./saml.ts');
 
 const secretContext = (companyId: string) => `sso-client:${companyId}`;
@@ -163,7 +163,7 @@ function problemsOf({ provider, redirectUris }: ConfigurationInput, allowPrivate
   return [...ofProvider, ...ofUris].filter((problem): problem is FieldProblem => problem.message !== null);
 }
 
-/** People's browsers go there with a code: https, or plain http on the same machine. */
+/** Browsers go there with a code, so https only, or plain http on the same machine. */
 function redirectUriProblem(uri: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(uri)) return 'must be an absolute URL';
   const { protocol, hostname, hash, username, password } = new URL(uri);

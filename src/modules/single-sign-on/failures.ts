@@ -52,11 +52,11 @@ export type RefusalReason =
   | 'user_not_active'
   | 'provider_unavailable';
 
-/** Ends a sign-in that the provider has answered. The console is told the reason as `error` of the redirect. */
+/** Ends a sign-in that the provider has answered. The redirect to the console has the reason as `error`. */
 export class SignInRefusal extends Error {
   readonly reason: RefusalReason;
 
-  /** @param cause for the log, never shown */
+  /** @param cause for the log only */
   constructor(reason: RefusalReason, cause?: unknown) {
     super(reason, { cause });
     this.name = 'SignInRefusal';

@@ -79,7 +79,7 @@ export function oidcProtocol(provider: {
   };
 }
 
-/** The answer's grant, when it belongs to this sign-in and this provider. */
+/** The grant in the answer, if it belongs to this sign-in and provider. */
 function grantOf(server: AuthorizationServer, client: Client, answer: URLSearchParams, state: string): URLSearchParams {
   try {
     return validateAuthResponse(server, client, answer, state);
@@ -95,13 +95,13 @@ function authorizationEndpoint(server: AuthorizationServer, allowPrivate: boolea
   return new URL(address);
 }
 
-/** HTTP Basic is the standard's default; the form is for providers that only name it. */
+/** HTTP Basic is the default of the standard; the form is for providers that accept nothing else. */
 function clientAuthentication(server: AuthorizationServer, secret: string) {
   const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   return methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret);
 }
 
-/** The ID token's claims, or those of the userinfo endpoint when the token leaves the email out. */
+/** The claims of the ID token, or of the userinfo endpoint when the token has no email. */
 async function claimsOf(
   server: AuthorizationServer,
   client: Client,

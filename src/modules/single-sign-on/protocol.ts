@@ -1,24 +1,24 @@
-/** Who the provider says the person is. */
+/** The person as the provider describes them. */
 export interface Identity {
-  /** As the provider gives it; not yet checked to be an address. */
+  /** As the provider gives it, not validated. */
   email: unknown;
-  /** The display name, if the provider tells one. */
+  /** As the provider gives it, not validated. */
   name: unknown;
-  /** A statement that must not be accepted twice: its id, and until when (ms) it would be. */
+  /** An assertion that must not be accepted twice: its id, and until when (ms) it is valid. */
   once?: { id: string; until: number };
 }
 
-/** How the person's browser brought the provider's answer. */
+/** The method of the browser's request with the provider's answer. */
 export type AnswerMethod = 'GET' | 'POST';
 
-/** One sign-in through a company's identity provider, in whichever protocol it speaks. */
+/** A sign-in with an identity provider, in OpenID Connect or SAML. */
 export interface Protocol {
   /**
-   * Where to send the person, carrying `state`, and what the answer must then fit.
+   * The address to open at the provider, with `state`, and what its answer must match.
    */
   begin(state: string): Promise<{ url: string; expectation: string }>;
   /**
-   * Checks the provider's answer: everything about it that can be forged, stale or meant for another.
+   * Verifies the provider's answer: it must not be forged, stale or meant for another request or recipient.
    * @param expectation as `begin` gave it
    * @throws SignInRefusal, or any error of the library or the network
    */

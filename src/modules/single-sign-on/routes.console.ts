@@ -19,7 +19,7 @@ import { exchangeCode, finishSignIn, metadataOf, startSignIn } from './service.t
 import { configurationInput, configurationView, viewConfiguration } from './views.ts';
 
 const CALLBACK =
-  'Called by the identity provider. Sends the person on to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified`, `user_not_found`, `user_not_active` or `provider_unavailable`.';
+  'Called by the identity provider. Redirects to the `redirect_uri` of the sign-in: with `code`, for POST /v1/auth/sso/exchange within 60 seconds, or with `error`: `access_denied`, `invalid_response`, `email_missing`, `email_not_verified`, `user_not_found`, `user_not_active` or `provider_unavailable`.';
 
 /** The address holds the code: neither caches nor the next page may keep it. */
 const redirectTo = (url: string) =>
@@ -28,10 +28,10 @@ const redirectTo = (url: string) =>
     headers: { Location: url, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' },
   });
 
-/** A SAML response of the largest size that is read, in base64, percent-encoded throughout. */
+/** Room for a SAML response of the largest size that is read, in percent-encoded base64. */
 const LARGEST_FORM = 1024 * 1024;
 
-/** The fields of the form that a provider has a browser post to us. */
+/** The fields of the form that the browser posts for the provider. */
 async function readAnswerForm(request: Request): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) {
     throw answerNotForm();
@@ -55,7 +55,7 @@ export const singleSignOnEndpoints = [
       query: z.object({ redirect_uri: z.string().min(1).max(2048) }),
       returns: ok(
         z.object({
-          url: z.string().meta({ description: 'Where to send the person, within ten minutes.' }),
+          url: z.string().meta({ description: 'The address at the provider to open, within ten minutes.' }),
           exchange_secret: z.string().meta({
             description: 'For POST /v1/auth/sso/exchange. Keep it where only the browser that began has it.',
           }),

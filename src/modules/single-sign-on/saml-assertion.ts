@@ -12,18 +12,17 @@ import {
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 
 /**
- * Conditions that are met: audiences are compared with the signature's check, no assertion is taken twice, and we make no
- * assertions of our own from others'.
+ * Conditions that are always met: node-saml verifies audiences, no assertion is accepted twice, and we make no assertions of
+ * our own.
  */
 const UNDERSTOOD = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction'];
 
 /** The kinds of identifier that a subject can have. */
 const IDENTIFIERS = ['NameID', 'BaseID', 'EncryptedID'];
 
-/** An assertion that holds here and now. */
-export interface HeldAssertion {
+export interface VerifiedAssertion {
   id: string;
-  /** Until when (ms) it would be accepted. */
+  /** Until when (ms) it is valid. */
   until: number;
   nameId: { format: string | null; text: string };
   /** The first value of each attribute, by name. */
@@ -31,14 +30,14 @@ export interface HeldAssertion {
 }
 
 /**
- * Checks what an assertion says whose signature, audience and time were found right (SAML core §2, profiles §4.1.4.3): it is
- * from this provider, about one person, on conditions that are understood, and confirmed for its bearer.
+ * Verifies the content of an assertion whose signature, audience and time are verified (SAML core §2, profiles §4.1.4.3): it
+ * must be from this provider, have one subject and known conditions, and be confirmed for its bearer.
  * @throws Error
  */
 export function readAssertion(
   assertion: XmlElement,
   expected: { issuer: string; requestId: string; recipient: string; now: number; skew: number },
-): HeldAssertion {
+): VerifiedAssertion {
   if (!isNamed(assertion, ASSERTION, 'Assertion') || attribute(assertion, 'Version') !== '2.0') {
     throw new Error('This is no assertion of SAML 2.0.');
   }
@@ -63,7 +62,7 @@ export function readAssertion(
   };
 }
 
-/** The end of the confirmation by which a bearer may use the assertion for this recipient, in answer to this request. */
+/** The end of the bearer confirmation for this recipient and request. */
 function confirmedUntil(
   subject: XmlElement,
   expected: { requestId: string; recipient: string; now: number; skew: number },
@@ -92,7 +91,7 @@ function attributesOf(assertion: XmlElement): Map<string, string> {
     for (const element of children(statement, ASSERTION, 'Attribute')) {
       const name = attribute(element, 'Name') ?? '';
       const [value] = children(element, ASSERTION, 'AttributeValue');
-      // Values may be of any structure; those that are looked at are text.
+      // Values may have any structure; those that we read are text.
       if (value && !values.has(name) && childElements(value).length === 0) values.set(name, textOf(value));
     }
   }

@@ -22,10 +22,9 @@ const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const SIGNATURES = 'http://www.w3.org/2000/09/xmldsig#';
 
 /**
- * The root of a SAML response, given in base64, when its XML is one that a parser can be given without harm: no larger or
- * deeper than real ones, without anything that makes parsers read a document differently from each other (document types and
- * their entities, comments, CDATA, processing instructions), for which SAML has no use, and with signatures that rest on
- * accepted algorithms only.
+ * Parses a SAML response, given in base64. Refused before parsing are responses larger or deeper than real ones, and whatever
+ * parsers read differently from each other and SAML does not use: document types, comments, CDATA, processing instructions.
+ * Refused are also signatures with algorithms that are not accepted.
  * @throws Error
  */
 export function readSamlResponse(encoded: string | null): XmlElement {
@@ -49,8 +48,8 @@ export function readSamlResponse(encoded: string | null): XmlElement {
 }
 
 /**
- * Checks what a response says around its assertion (SAML profiles §4.1.4.2, bindings §3.5.5.2): it is meant for this address,
- * answers this request, comes from this provider and reports success.
+ * Verifies a response apart from its assertion (SAML profiles §4.1.4.2, bindings §3.5.5.2): it must be for this address,
+ * answer this request, come from this provider and report success.
  * @throws Error
  */
 export function checkResponse(
@@ -63,7 +62,7 @@ export function checkResponse(
   const status = attribute(onlyChild(onlyChild(root, PROTOCOL, 'Status'), PROTOCOL, 'StatusCode'), 'Value');
   if (status !== SUCCESS) throw new SignInRefusal('access_denied', new Error(`The provider reports ${status}.`));
   if (attribute(root, 'InResponseTo') !== expected.requestId) throw new Error('The response answers another request.');
-  // Where it was sent and who from may be left out of a response that is not itself signed: its assertion says both.
+  // A response that is not signed itself may leave out destination and issuer: its assertion has both.
   const isSigned = children(root, SIGNATURES, 'Signature').length > 0;
   const destination = attribute(root, 'Destination');
   if (destination === null ? isSigned : destination !== expected.destination) {
@@ -89,12 +88,12 @@ function decoded(encoded: string): string {
   }
 }
 
-/** One tag with its attributes. Nothing in it can match twice, so that the search takes linear time. */
+/** A tag with its attributes. Nothing can match in two ways, so that the search takes linear time. */
 const TAG = /<(?:"[^"<]*"|'[^'<]*'|[^'"<>])*>/g;
 
 function isExcessive(xml: string): boolean {
   const tags = xml.match(TAG) ?? [];
-  // A `<` that begins no tag is not XML, and would hide from this count.
+  // A `<` that begins no tag is not XML, and would not be counted.
   if (tags.length > MOST_TAGS || tags.length !== xml.split('<').length - 1) return true;
   if (xml.split('xmlns').length - 1 > MOST_NAMESPACES) return true;
   let depth = 0;

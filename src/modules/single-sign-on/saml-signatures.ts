@@ -11,10 +11,7 @@ const CANONICAL = [
   'http://www.w3.org/2001/10/xml-exc-c14n#WithComments',
 ];
 
-/**
- * The algorithms that a signature may name. What is not among them cannot be trusted: SHA-1 can be forged with money, HMAC
- * with the public key.
- */
+/** The algorithms that a signature may use. Others are not safe: SHA-1 has collisions, and HMAC takes the public key. */
 const ACCEPTED: Record<string, readonly string[]> = {
   SignatureMethod: SHA2,
   DigestMethod: ['http://www.w3.org/2001/04/xmlenc#sha256', 'http://www.w3.org/2001/04/xmlenc#sha512'],
@@ -23,8 +20,8 @@ const ACCEPTED: Record<string, readonly string[]> = {
 };
 
 /**
- * Whether every signature of a document rests on accepted algorithms only. Elements and attributes count by their local
- * names, wherever they stand: whichever of them a library would go by, it is a good one.
+ * Whether every signature of a document uses accepted algorithms only. Elements and attributes are found by their local names
+ * anywhere in the document, so that whichever the library reads is accepted.
  */
 export function signaturesAreStrong(root: XmlElement): boolean {
   return Array.from(root.getElementsByTagName('*')).every((element) => {

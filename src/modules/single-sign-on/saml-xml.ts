@@ -8,8 +8,8 @@ export const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const ELEMENT_NODE = 1;
 
 /**
- * The root of a document, read by the parser that signatures are checked with: what is decided here is decided of what they
- * cover. That parser mends much; here nothing is.
+ * Parses a document with the parser that also verifies signatures, so that both read the same content. That parser repairs
+ * errors; here they are refused.
  * @throws Error when the document is not well-formed
  */
 export function parseXml(xml: string): XmlElement {
@@ -29,7 +29,6 @@ export const childElements = (element: XmlElement): XmlElement[] => Array.from(e
 export const isNamed = (element: XmlElement, namespace: string, name: string): boolean =>
   element.namespaceURI === namespace && element.localName === name;
 
-/** The children of an element that have a name of SAML's. */
 export const children = (element: XmlElement, namespace: string, name: string): XmlElement[] =>
   childElements(element).filter((child) => isNamed(child, namespace, name));
 
@@ -40,7 +39,7 @@ export function onlyChild(element: XmlElement, namespace: string, name: string):
   return child;
 }
 
-/** What an element says when it holds nothing but text. @throws Error when it holds elements */
+/** The text of an element. @throws Error when it has child elements */
 export function textOf(element: XmlElement): string {
   if (childElements(element).length > 0) throw new Error(`The ${element.localName} holds more than text.`);
   return (element.textContent ?? '').trim();

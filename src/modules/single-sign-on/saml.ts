@@ -1,6 +1,6 @@
 import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml';
 import type { Identity, Protocol } from './protocol.ts';
-import { type HeldAssertion, readAssertion } from './saml-assertion.ts';
+import { readAssertion, type VerifiedAssertion } from './saml-assertion.ts';
 import { checkResponse, readSamlResponse } from './saml-response.ts';
 import { parseXml } from './saml-xml.ts';
 
@@ -9,7 +9,7 @@ const CLOCK_SKEW_MS = 30_000;
 
 const EMAIL_FORMAT = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 
-/** Where providers put the address and the name, besides the NameID. */
+/** Attributes in which providers send the address and the name. */
 const EMAIL_ATTRIBUTES = [
   'email',
   'mail',
@@ -42,7 +42,7 @@ export function samlProtocol(provider: {
       entryPoint: provider.idpSsoUrl,
       idpCert: provider.idpCertificates,
       identifierFormat: EMAIL_FORMAT,
-      // How the person proves who they are is the provider's business.
+      // The provider decides how it authenticates the user.
       disableRequestedAuthnContext: true,
       wantAssertionsSigned: true,
       wantAuthnResponseSigned: false,
@@ -63,8 +63,7 @@ export function samlProtocol(provider: {
       const { profile } = await exchange(requestId).validatePostResponseAsync({ SAMLResponse: encoded });
       const signed = profile?.getAssertionXml?.();
       if (signed === undefined) throw new Error('The response holds no assertion.');
-      // node-saml has checked signature, audience and time. What it checks not at all, or only in part, is read from what
-      // was signed.
+      // node-saml has verified signature, audience and time; the rest is verified here, from what was signed.
       const expected = { issuer, requestId, recipient: callbackUrl, now: provider.now(), skew: CLOCK_SKEW_MS };
       const assertion = readAssertion(parseXml(signed), expected);
       return { ...identityOf(assertion), once: { id: assertion.id, until: assertion.until } };
@@ -72,7 +71,6 @@ export function samlProtocol(provider: {
   };
 }
 
-/** What the provider's administrator needs to know of us, as SAML metadata. */
 export const serviceProviderMetadata = (entityId: string, callbackUrl: string): string =>
   generateServiceProviderMetadata({
     issuer: entityId,
@@ -81,8 +79,8 @@ export const serviceProviderMetadata = (entityId: string, callbackUrl: string): 
     wantAssertionsSigned: true,
   });
 
-/** The address is the NameID when it is in the email format, else an attribute; a NameID in another format comes last. */
-function identityOf({ nameId, attributes }: HeldAssertion): Identity {
+/** The address is the NameID in the email format, else an attribute, else the NameID in another format. */
+function identityOf({ nameId, attributes }: VerifiedAssertion): Identity {
   const first = (names: string[]) => names.map((name) => attributes.get(name)).find(Boolean);
   const email = nameId.format === EMAIL_FORMAT ? nameId.text : (first(EMAIL_ATTRIBUTES) ?? nameId.text);
   return { email, name: first(NAME_ATTRIBUTES) };

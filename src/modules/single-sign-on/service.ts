@@ -32,14 +32,14 @@ import { consumeCode, consumeLogin, deleteExpired, insertAssertion, insertCode, 
 
 export { reencryptClientSecrets } from './configuration.ts';
 
-/** How long a person may take at the provider. */
+/** How long a user may take at the provider. */
 const LOGIN_MS = 10 * 60 * 1000;
 const CODE_MS = 60 * 1000;
 
 export interface BegunSignIn {
-  /** Where to send the person. */
+  /** The address at the provider to open. */
   url: string;
-  /** Only whoever has it can exchange the code that the sign-in ends with. */
+  /** Needed to exchange the code that the sign-in ends with. */
   exchangeSecret: string;
 }
 
@@ -68,7 +68,7 @@ export async function startSignIn(ctx: Context, companySlug: string, redirectUri
 
 /**
  * Reads the provider's answer.
- * @returns where to send the person: the redirect_uri that the sign-in began with, with a `code` or an `error`
+ * @returns the redirect_uri that the sign-in began with, with a `code` or an `error`
  */
 export async function finishSignIn(
   ctx: Context,

@@ -11,11 +11,11 @@ const common = {
   redirect_uris: z
     .array(address)
     .max(MOST_REDIRECT_URIS)
-    .meta({ description: 'Where people may be sent back to; compared exactly.' }),
-  jit_provisioning: z
-    .boolean()
-    .default(false)
-    .meta({ description: 'Make a user of whoever the provider knows. Off: only existing users sign in.' }),
+    .meta({ description: 'The addresses that a sign-in may redirect to; compared exactly.' }),
+  jit_provisioning: z.boolean().default(false).meta({
+    description:
+      'Whether to create a user for each person that the provider signs in. Otherwise only existing users sign in.',
+  }),
 };
 
 const oidc = {
@@ -34,10 +34,9 @@ const saml = {
 };
 
 const secret = z.string().min(1).max(4096).optional().meta({
-  description: 'Never shown. Left out, the one kept for the same issuer and client_id stays.',
+  description: 'Never answered. If left out, the one stored for the same issuer and client_id is kept.',
 });
 
-/** A configuration as a caller sends it. */
 export const configurationInput = z
   .discriminatedUnion('type', [
     z.object({ ...oidc, client_secret: secret, ...common }).meta({ id: 'OidcConfigurationInput' }),
@@ -66,7 +65,7 @@ const readOnly = {
   updated_at: timestamp,
 };
 
-/** A configuration as it is shown: without secrets. */
+/** Without secrets. */
 export const configurationView = z
   .discriminatedUnion('type', [
     z.object({ ...oidc, ...common, ...readOnly }).meta({ id: 'OidcConfiguration' }),

@@ -1,4 +1,4 @@
-/** The part of a document that is looked at here. */
+/** The parts of the package's types that are used here. */
 export interface XmlNode {
   readonly nodeType: number;
   readonly textContent: string | null;

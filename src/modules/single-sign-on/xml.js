@@ -1,2 +1,2 @@
-// Passed on here, so that only this module sees the package's types: they bring a browser's globals into the whole project.
+// Exported again with types of its own (xml.d.ts): the package's types add the globals of browsers to the whole project.
 export { DOMParser } from '@xmldom/xmldom';

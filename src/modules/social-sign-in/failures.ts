@@ -1,13 +1,13 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
-/** Whoever sends a wrong token learns no more of what is wrong with it. */
+/** Deliberately vague about what is wrong with the token. */
 export const invalidSocialToken = defineFailure('social.invalid_token', {
   kind: 'unauthenticated',
   detail: { message: 'The token is not a valid ID token of a provider of this company, or its email is not verified.' },
   says: { console: 'INVALID_SOCIAL_TOKEN' },
 });
 
-/** The address belongs to somebody else at the provider now, or the person comes by another provider. */
+/** The address belongs to another person at the provider now, or the user comes by another provider. */
 export const anotherIdentity = defineFailure('social.another_identity', {
   kind: 'forbidden',
   detail: { message: 'This user signed in with another identity before. An administrator can remove that identity.' },

@@ -9,10 +9,10 @@ import { outboundFetch } from '../../platform/outbound.ts';
 import { invalidSocialToken, providerKeysUnreadable } from './failures.ts';
 import type { SocialProvider } from './store.ts';
 
-/** Signatures of a private key only: with HS256 the public key could be taken for the secret. */
+/** Asymmetric algorithms only: with HS256 the public key could be used as the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** How long ago a token may have been issued: it proves that somebody is here now. */
+/** The oldest token that is accepted: it must prove a sign-in of now. */
 export const OLDEST_TOKEN_SECONDS = 600;
 const LONGEST_SUBJECT = 255;
 const MOST_KEY_SETS = 200;
@@ -48,11 +48,11 @@ export async function verifyIdToken(ctx: Context, providers: SocialProvider[], t
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(ctx.now()),
         requiredClaims: ['sub', 'exp', 'iat', 'email'],
-        // The tolerance is for clocks that are ahead of ours, not for older tokens.
+        // The tolerance is for clocks ahead of ours, not for older tokens.
         maxTokenAge: OLDEST_TOKEN_SECONDS - CLOCK_TOLERANCE_SECONDS,
       },
     );
-    // An access token of the same provider may look alike; it was not made to tell us who is here.
+    // An access token of the same provider may have the same claims.
     if ((protectedHeader.typ ?? 'JWT').toUpperCase() !== 'JWT') throw new errors.JWTInvalid('not an ID token');
     const { aud, azp } = payload;
     if (Array.isArray(aud) && aud.length > 1 && azp !== provider.audience) throw new errors.JWTInvalid('azp differs');

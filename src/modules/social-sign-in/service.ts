@@ -50,7 +50,7 @@ export async function putSocialProviders(ctx: UserContext, providers: SocialProv
 
 /**
  * Signs in with an ID token of one of the company's providers. A token works once. The first one pins the user's identity at
- * the provider, so that whoever gets the same address there later cannot sign in as the user.
+ * the provider: another person who gets the same address there later cannot sign in as the user.
  */
 export async function signInWithIdToken(
   ctx: Context,
@@ -63,7 +63,7 @@ export async function signInWithIdToken(
   if (address === null || !isEmailVerified) throw invalidSocialToken();
   const [user] = await selectUserByEmail(ctx.db, company.id, address);
   requireSsoOptional(company, user);
-  // An unknown user is told what an inactive one is.
+  // The same answer for an unknown user and an inactive one.
   if (!user?.isActive) throw userNotActive();
   await useToken(ctx, user, claims, input.idToken);
   return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
