@@ -124,14 +124,14 @@ export const SIGN_IN = [
       text: 'gt(ssoCodes.expiresAt, now),',
       without: '',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
-      title: 'takes a code for a minute',
+      title: 'accepts a code for a minute',
     },
     {
       in: 'consumeCode',
       text: 'eq(ssoCodes.exchangeDigest, digests.exchange),',
       without: '',
       tests: ['test/single-sign-on/oidc.console.test.ts'],
-      title: 'from the client that began only',
+      title: 'only from the client that began',
     },
   ]),
   ...guardsOf('drizzle/0004_ways_in.sql', FACTOR, [
@@ -150,7 +150,7 @@ export const SIGN_IN = [
     {
       text: ',\n\tPRIMARY KEY(`company_id`, `id_digest`)',
       without: '',
-      title: 'is taken once, even in answer to another request',
+      title: 'is accepted once, even in answer to another request',
     },
   ]),
   ...guardsOf('drizzle/0013_mail-notices-identities-and-exchange-secrets.sql', SOCIAL, [
