@@ -164,7 +164,7 @@ describe('changing the columns', () => {
     expect((await table.get()).body.columns).toStrictEqual([column('a')]);
   });
 
-  it('says it when a table had more columns in its life than Postgres counts', async () => {
+  it('refuses more columns than Postgres allows a table in its life', async () => {
     const wide = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
     const table = await filledTable(wide(0), [{}]);
     expect((await table.put({ columns: wide(1) })).status).toBe(200);
@@ -177,7 +177,7 @@ describe('changing the columns', () => {
 
 describe('a table that an upload job works on', () => {
   const statuses = ['queued', 'analisando', 'waiting_confirm', 'inserting'];
-  it.each(statuses)('is locked while the job is %s, rows excepted', async (status) => {
+  it.each(statuses)('is locked while the job is %s, except for its rows', async (status) => {
     const table = await filledTable([column('a')], [{ a: 'x' }]);
     const { _id: id, display_name: name } = (await table.get()).body;
     await behindTheApi(company.id, (database) =>
@@ -211,7 +211,7 @@ describe('a table that an upload job works on', () => {
 });
 
 describe('a deleted table', () => {
-  it('lies in the trash under its id with its rows', async () => {
+  it('is kept in schema trash under its id, with its rows', async () => {
     const table = await filledTable([column('a')], [{ a: 'kept' }]);
     const { _id: id } = (await table.get()).body;
     expect((await table.delete()).status).toBe(204);

@@ -51,7 +51,7 @@ describe('sort_by', () => {
 });
 
 describe('the window of a page', () => {
-  it('holds, from whichever end it is counted, the rows of the page and none else', () => {
+  it('holds exactly the rows of the page, counted from either end', () => {
     for (let total = 0; total <= 25; total++) {
       const rows = Array.from({ length: total }, (_, index) => index);
       for (const limit of [1, 2, 3, 7, 10, 30]) {
@@ -71,7 +71,7 @@ describe('the window of a page', () => {
   });
 });
 
-describe('the way from columns to columns', () => {
+describe('a column plan', () => {
   const present = [column('a'), column('b'), column('c')];
   const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
 
@@ -107,7 +107,7 @@ describe('the way from columns to columns', () => {
     expect(plan.added.map(({ column: added }) => added.name)).toStrictEqual(['a']);
   });
 
-  it('refuses a previous_name that is no column, or claimed twice', () => {
+  it('refuses a previous_name that no column has, or that two columns claim', () => {
     expect(() => planColumns(present, [column('x', { previous_name: 'nothing' })])).toThrow(Failure);
     expect(() =>
       planColumns(present, [column('x', { previous_name: 'a' }), column('y', { previous_name: 'a' })]),

@@ -25,7 +25,7 @@ async function layFault(fault: NeonFault): Promise<void> {
 }
 
 describe('provisioning', () => {
-  it('tells that nothing is provisioned, and answers accordingly', async () => {
+  it('is needed to create a table; before it there is none to find', async () => {
     const { as } = await aCompany();
     expect((await as.get('/v1/managed-tables/status')).body).toStrictEqual({ provisioned: false, connection_id: null });
     expect((await as.get('/v1/managed-tables')).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
@@ -45,7 +45,7 @@ describe('provisioning', () => {
     expect(created.body.error).toMatch(/não está provisionado/);
   });
 
-  it('makes one database of five calls at once, and answers it for ever', async () => {
+  it('creates one database for five calls at once, and answers it from then on', async () => {
     const company = await aCompany();
     const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION)));
     const ids = new Set(answers.map(({ body }) => body.connection_id));
@@ -67,7 +67,7 @@ describe('provisioning', () => {
     expect((await company.as.post(PROVISION)).body).toStrictEqual(status.body);
   });
 
-  it('goes on after a crash between making the database and recording it', async () => {
+  it('continues after a crash between creating the database and recording it', async () => {
     const company = await aCompany();
     const first = await company.as.post(PROVISION);
     // What such a crash leaves: the project is there, the record knows nothing of it, the lease has run out.
@@ -92,7 +92,7 @@ describe('provisioning', () => {
     expect(await projectsOf(company.id)).toHaveLength(1);
   });
 
-  it('answers 503 in Portuguese while Neon is out of order, and works once it is not', async () => {
+  it('answers 503 in Portuguese while Neon fails, and works afterwards', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
     const refused = await company.as.post(PROVISION);
@@ -102,7 +102,7 @@ describe('provisioning', () => {
     expect(await projectsOf(company.id)).toHaveLength(1);
   });
 
-  it('keeps no connection string in the clear', async () => {
+  it('stores connection strings encrypted', async () => {
     const company = await aCompany();
     await company.as.post(PROVISION);
     const row = await env.CONTROL_DB.prepare('SELECT * FROM managed_databases WHERE company_id = ?')
@@ -112,7 +112,7 @@ describe('provisioning', () => {
     expect(JSON.stringify(row)).not.toMatch(/postgres(ql)?:\/\//);
   });
 
-  it('takes a connection string of another company for no connection string', async () => {
+  it('decrypts no connection string of another company', async () => {
     const [mine, theirs] = [await aCompany(), await aCompany()];
     for (const { as } of [mine, theirs]) await as.post(PROVISION);
     await env.CONTROL_DB.prepare(

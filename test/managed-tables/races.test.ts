@@ -20,7 +20,7 @@ async function filledTable(type: string, values: unknown[]) {
 const rivalAt = <T>(statement: RegExp, rival: () => Promise<T>) => rivalBeforeStatement(company.id, statement, rival);
 
 describe('a row that is changed while its column is converted', () => {
-  it.each([1.5, '1e300'])('keeps %s whole: the conversion comes after it and is refused', async (value) => {
+  it.each([1.5, '1e300'])('keeps %s exactly, and the conversion that comes after it is refused', async (value) => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/UPDATE "public"/, () => table.put({ columns: [column('v', 'integer')] }));
     expect((await table.updateRow(table.rowId, { v: value })).status).toBe(200);
@@ -37,14 +37,14 @@ describe('a row that is changed while its column is converted', () => {
     expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1]);
   });
 
-  it('is not there any more where the table was deleted', async () => {
+  it('answers 404 where the table was deleted first', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.delete());
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(404);
     expect((await outcome).status).toBe(204);
   });
 
-  it('waits neither for rows that are added nor holds them up', async () => {
+  it('neither waits for inserted rows nor delays them', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(200);
@@ -53,8 +53,8 @@ describe('a row that is changed while its column is converted', () => {
   });
 });
 
-describe('rows that are added while their column is converted', () => {
-  it('are held against the column as it is then, never rounded', async () => {
+describe('rows that are inserted while their column is converted', () => {
+  it('are validated against the converted column, never rounded', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/SET row_count = row_count/, () =>
       table.put({ columns: [column('v', 'integer')] }),
@@ -66,13 +66,13 @@ describe('rows that are added while their column is converted', () => {
   });
 });
 
-describe('rows that are read while the table is written anew', () => {
+describe('rows that are read while the table is rewritten', () => {
   it.each([
     ['text', 'integer', '7', 7],
     ['decimal', 'integer', 7, 7],
     ['integer', 'text', 7, '7'],
     ['text', 'boolean', 'true', true],
-  ])('%s to %s: are those of before or of after', async (from, to, value, converted) => {
+  ])('are complete and converted, %s to %s', async (from, to, value, converted) => {
     const table = await filledTable(from, [value]);
     const { outcome } = await rivalAt(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
     const answer = await table.rows();
@@ -81,7 +81,7 @@ describe('rows that are read while the table is written anew', () => {
     expect(valuesOf(answer, 'v')).toStrictEqual([converted]);
   });
 
-  it('are found under the new name', async () => {
+  it('have the new column names', async () => {
     const table = await filledTable('integer', [7]);
     const rename = () =>
       table.put({ display_name: `renamed_${made}`, columns: [{ ...column('w'), previous_name: 'v' }] });
@@ -92,8 +92,8 @@ describe('rows that are read while the table is written anew', () => {
   });
 });
 
-describe('an answer that is lost', () => {
-  it('after COMMIT says that nobody knows whether the rows are there, and they are, once', async () => {
+describe('a lost answer', () => {
+  it('to COMMIT is answered as an unknown result, and the rows are there once', async () => {
     const table = await filledTable('integer', [1]);
     await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
@@ -102,7 +102,7 @@ describe('an answer that is lost', () => {
     expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
   });
 
-  it('before that says to try again', async () => {
+  it('to an earlier statement asks to try again, and no row is there', async () => {
     const table = await filledTable('integer', [1]);
     await disturb(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);

@@ -69,7 +69,7 @@ describe('inserting rows', () => {
     expect((await table.get()).body.row_count).toBe(5);
   });
 
-  it('reads back what it showed', async () => {
+  it('accepts the values that it returned', async () => {
     const table = await freshTable(column('i', 'integer'), column('d', 'decimal'), column('at', 'datetime'));
     const at = '2024-01-31T00:00:00.000001Z';
     await table.insert([
@@ -86,7 +86,7 @@ describe('inserting rows', () => {
     }
   });
 
-  it('loses no digit of a JSON number either', async () => {
+  it('keeps every digit of a JSON number', async () => {
     const id = await aTable(company.as, 'digits', [
       column('i', 'integer'),
       column('d', 'decimal'),
@@ -108,7 +108,7 @@ describe('inserting rows', () => {
     expect(noText.status).toBe(422);
   });
 
-  it('names what was sent in whole characters', async () => {
+  it('names fields in well-formed text', async () => {
     const table = await freshTable(column('t'));
     const refused = await table.insert([{ 'half \ud83d': 1, t: 'half \ud83d' }]);
     expect(refused.status).toBe(422);
@@ -118,7 +118,7 @@ describe('inserting rows', () => {
     ]);
   });
 
-  it('names what does not fit, row by row, and inserts nothing', async () => {
+  it('names each value that does not fit with its row, and inserts nothing', async () => {
     const table = await freshTable(column('a', 'integer', false), column('b', 'date'));
     const refused = await table.insert([
       { a: 1 },
@@ -180,7 +180,7 @@ describe('inserting rows', () => {
     expect((await table.get()).body.row_count).toBe(1);
   });
 
-  it('refuses JSON that is none, another content type and a body that is no object', async () => {
+  it('refuses malformed JSON, another content type and a body that is no object', async () => {
     const id = await aTable(company.as, 'malformed', [column('a')]);
     const send = (body: string, type = 'application/json') =>
       company.as.post(`/v1/managed-tables/${id}/data`, { body, headers: { 'content-type': type } });
@@ -226,7 +226,7 @@ describe('inserting rows', () => {
 });
 
 describe('changing and deleting a row', () => {
-  it('changes the named fields alone and answers the row', async () => {
+  it('changes the given fields alone and answers the row', async () => {
     const table = await freshTable(column('a'), column('b', 'decimal'));
     await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
     const [{ id }, other] = (await table.rows()).body.records;
@@ -235,7 +235,7 @@ describe('changing and deleting a row', () => {
     expect((await table.rows()).body.records[1]).toStrictEqual(other);
   });
 
-  it('refuses nothing, unknown fields, id, wrong values and null where it may not be', async () => {
+  it('refuses an empty change, unknown fields, id, wrong values and null in columns that are not nullable', async () => {
     const table = await freshTable(column('a', 'integer', false));
     await table.insert([{ a: 1 }]);
     const [{ id }] = (await table.rows()).body.records;
@@ -254,7 +254,7 @@ describe('changing and deleting a row', () => {
     expect((await table.rows()).body.records).toStrictEqual([{ id, a: 1 }]);
   });
 
-  it('answers 404 for rows that are not there, whatever their id looks like', async () => {
+  it('answers 404 for unknown rows, whatever their id looks like', async () => {
     const table = await freshTable(column('a'));
     await table.insert([{ a: 'x' }]);
     const [{ id }] = (await table.rows()).body.records;
@@ -315,7 +315,7 @@ describe('listing rows', () => {
     expect(refused.body.details).toStrictEqual([{ field: query.split('=')[0], message: expect.any(String) }]);
   });
 
-  it('refuses a page too large for one answer and says so; smaller ones work', async () => {
+  it('refuses a page too large for one answer, and takes smaller ones', async () => {
     const table = await freshTable(column('t'));
     const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
     for (let round = 0; round < 3; round++) await table.insert(rows);

@@ -100,7 +100,7 @@ describe('creating a table', () => {
     },
   );
 
-  it('refuses no columns, two of one name, unknown types and members left out', async () => {
+  it('refuses no columns, two of the same name, unknown types and missing fields', async () => {
     expect((await create('fine', [])).status).toBe(422);
     expect((await create('fine', undefined)).status).toBe(422);
     const twice = await create('fine', [column('a'), column('b'), column('a')]);
@@ -113,7 +113,7 @@ describe('creating a table', () => {
     expect((await company.as.get(`${PATH}?search=fine`)).body.total).toBe(0);
   });
 
-  it('makes a table of 1,000 columns, and refuses 1,001', async () => {
+  it('creates a table of 1,000 columns, and refuses 1,001', async () => {
     const columns = Array.from({ length: 1001 }, (_, index) => column(`c${index}`, 'integer'));
     const id = await aTable(company.as, 'wide', columns.slice(0, 1000));
     expect((await tableRoutes(company.as, id).insert([{ c0: 1, c999: 2 }])).status).toBe(201);
@@ -168,7 +168,7 @@ describe('listing tables', () => {
 });
 
 describe('a table of another company', () => {
-  it('is not there', async () => {
+  it('answers 404', async () => {
     const other = await aProvisionedCompany();
     const id = await aTable(other.as, 'private', [column('a')]);
     await tableRoutes(other.as, id).insert([{ a: 'secret' }]);
@@ -200,7 +200,7 @@ describe('a table of another company', () => {
 });
 
 describe('truncating and deleting', () => {
-  it('truncate leaves the table and its columns', async () => {
+  it('keeps the table and its columns when its rows are removed', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'emptied', [column('a', 'integer', false)]));
     await table.insert([{ a: 1 }, { a: 2 }]);
     expect((await table.truncate()).body).toStrictEqual({ row_count: 0 });
@@ -210,7 +210,7 @@ describe('truncating and deleting', () => {
     expect((await table.insert([{}])).status).toBe(422);
   });
 
-  it('delete makes a table disappear, once', async () => {
+  it('answers 404 for the table once it is deleted', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'deleted', [column('a')]));
     expect((await table.delete()).status).toBe(204);
     for (const answer of [await table.get(), await table.rows(), await table.insert([{}]), await table.delete()]) {

@@ -122,7 +122,7 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
   ],
 };
 
-describe('a JSON value on its way into Postgres', () => {
+describe('a JSON value as text for Postgres', () => {
   for (const [type, cases] of Object.entries(ACCEPTED) as [ColumnType, Case[]][]) {
     it.each(cases)(`${type}: %j → %s`, (value, text) => {
       expect(toPostgresText(type, value)).toBe(text);
@@ -163,7 +163,7 @@ describe('a value of Postgres as JSON', () => {
       expect(toJsonValue('decimal', text)).toBe(text);
   });
 
-  it('passes null and booleans on', () => {
+  it('keeps null and booleans', () => {
     expect(toJsonValue('integer', null)).toBeNull();
     expect(toJsonValue('boolean', false)).toBe(false);
   });
@@ -179,7 +179,7 @@ describe('a value of Postgres as JSON', () => {
     );
   });
 
-  it('takes back every number that it showed, as JSON or as any client writes it anew', () => {
+  it('is accepted again, as it is or as a client writes the number', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     const written = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(plain),
@@ -202,13 +202,13 @@ describe('a value of Postgres as JSON', () => {
     );
   });
 
-  it('reads back the moment it was given', () => {
+  it('is the datetime that was stored', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }),
-        (moment) => {
-          const text = toPostgresText('datetime', moment.toISOString());
-          expect(datetimeJson(text as string)).toBe(moment.toISOString());
+        (date) => {
+          const text = toPostgresText('datetime', date.toISOString());
+          expect(datetimeJson(text as string)).toBe(date.toISOString());
         },
       ),
     );

@@ -64,14 +64,14 @@ describe('values', () => {
 });
 
 describe('statements', () => {
-  it('counts affected rows, and answers the rows of the last of several statements', async () => {
+  it('return the number of affected rows, and the rows of the last of several statements', async () => {
     const sql = open();
     expect(await sql.execute('INSERT INTO t SELECT generate_series($1::int, $2::int)', [100, 109])).toBe(10);
     expect(await sql.query('SELECT 1 AS a; SELECT 2 AS b')).toEqual([{ b: 2 }]);
     expect(await sql.execute('DELETE FROM t WHERE n >= 100')).toBe(10);
   });
 
-  it("keeps PostgreSQL's own fields on an error, and the connection usable", async () => {
+  it("fail with PostgreSQL's own fields and leave the connection usable", async () => {
     const sql = open();
     const error = await sql.query('INSERT INTO t (n) VALUES (200), (200)').catch((caught: unknown) => caught);
     expect(isPostgresError(error) && error).toMatchObject({ code: '23505', constraint: 't_pkey', table: 't' });
@@ -101,7 +101,7 @@ describe('a transaction', () => {
     expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('does not pass for committed when a failed statement was swallowed', async () => {
+  it('fails when its work swallows the error of a statement', async () => {
     const work = open().transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (3)');
       await tx.query('SELECT 1/0').catch(() => undefined);
@@ -110,7 +110,7 @@ describe('a transaction', () => {
     expect(await open().query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('bounds a statement and a wait for a lock', async () => {
+  it('limits the time of a statement and of waiting for a lock', async () => {
     const slow = open().transaction((tx) => tx.query('SELECT pg_sleep(5)'), { statementTimeoutMs: 100 });
     await expect(slow).rejects.toMatchObject({ code: '57014' });
     await open().transaction(async (holder) => {
@@ -120,7 +120,7 @@ describe('a transaction', () => {
     });
   });
 
-  it('honours read-only and isolation, and forgets them afterwards', async () => {
+  it('is read-only and isolated where asked, and leaves no setting behind', async () => {
     const sql = open();
     const write = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (4)'), { readOnly: true });
     await expect(write).rejects.toMatchObject({ code: '25006' });
@@ -139,13 +139,13 @@ describe('a transaction', () => {
 describe('a connection', () => {
   const UNAVAILABLE = { kind: 'unavailable', reason: 'tenant_sql.unavailable' };
 
-  it('is not opened by opening or closing the handle', async () => {
+  it('is opened by the first statement only', async () => {
     const sql = open('postgresql://a:b@nowhere.invalid/c');
     await sql.close();
     await sql.close();
   });
 
-  it('that is closed inside a transaction holds no lock any more', async () => {
+  it('holds no lock once it is closed inside a transaction', async () => {
     const sql = open();
     await sql.query('BEGIN; LOCK TABLE t');
     await sql.close();
@@ -153,7 +153,7 @@ describe('a connection', () => {
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('that is lost makes the statement and later ones unavailable', async () => {
+  it('fails as unavailable when it is lost, then and later', async () => {
     const sql = open();
     const work = sql.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -165,7 +165,7 @@ describe('a connection', () => {
     await sql.close();
   });
 
-  it('has limits of PostgreSQL for every statement and every lock, without asking for them', async () => {
+  it('has a time limit of PostgreSQL for every statement and every lock', async () => {
     const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
     const limits = await Promise.all(settings.map((name) => open().query<Record<string, string>>(`SHOW ${name}`)));
     expect(limits.map(([row], index) => row?.[settings[index] as string])).toEqual(['30s', '5s', '1min']);
@@ -178,7 +178,7 @@ describe('a connection', () => {
       (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
     ],
     ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
-  ])('whose socket is dead answers in time, %s', async (_, run) => {
+  ])('fails in time when its socket is dead, %s', async (_, run) => {
     await disturb(companyId, { statement: 'dead', effect: 'fall_silent' });
     const sql = open(url, { ...tunnel(), graceMs: 200 });
     const started = Date.now();
@@ -187,25 +187,25 @@ describe('a connection', () => {
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('that is never opened answers in time', async () => {
+  it('fails in time when it never opens', async () => {
     await disturb(companyId, { effect: 'fall_silent' });
     await expect(open(url, { ...tunnel(), connectTimeoutMs: 200 }).query('SELECT 1')).rejects.toMatchObject(
       UNAVAILABLE,
     );
   });
 
-  it('that is lost with the answer to COMMIT says that nobody knows', async () => {
+  it('fails with an unknown result when the answer to COMMIT is lost', async () => {
     const RESULT_UNKNOWN = { kind: 'unavailable', reason: 'tenant_sql.result_unknown' };
     await disturb(companyId, { statement: 'COMMIT', effect: 'lose_answer' });
     const inserting = open().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (50)'));
     await expect(inserting).rejects.toMatchObject(RESULT_UNKNOWN);
     await disturb(companyId, { statement: 'VALUES .51', effect: 'lose_answer' });
     await expect(open().execute('INSERT INTO t (n) VALUES (51)')).rejects.toMatchObject(RESULT_UNKNOWN);
-    // They were carried out both.
+    // Both were committed.
     expect(await open().execute('DELETE FROM t WHERE n IN (50, 51)')).toBe(2);
   });
 
-  it('that is lost otherwise says that nothing was changed', async () => {
+  it('fails as unavailable when it is lost before COMMIT or while reading', async () => {
     await disturb(companyId, { statement: 'VALUES .52', effect: 'lose_answer' });
     const lost = open().transaction((tx) => tx.execute('INSERT INTO t (n) VALUES (52)'));
     await expect(lost).rejects.toMatchObject(UNAVAILABLE);
@@ -222,7 +222,7 @@ describe('a connection', () => {
     expect(await open().query('SELECT n FROM t')).toEqual([]);
   });
 
-  it('that cannot come about is unavailable: host, proxy, password, database', async () => {
+  it('fails as unavailable with a wrong host, proxy, password or database', async () => {
     const wrong = (change: (url: URL) => void) => {
       const changed = new URL(url);
       change(changed);
@@ -237,14 +237,14 @@ describe('a connection', () => {
     for (const sql of attempts) await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('leads nowhere but to endpoints of Neon', async () => {
+  it('reaches only endpoints of Neon', async () => {
     const postgres = new URL(inject('postgresUrl'));
     await expect(open(postgres.href).query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 });
 
 describe('migrations', () => {
-  it('are done by provisioning, and again by nobody, however many try at once', async () => {
+  it('run once, however many calls migrate at the same time', async () => {
     const versions = await Promise.all([1, 2, 3].map(() => migrate(open(), tenantNames(companyId).reader)));
     expect(versions).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);
     const applied = await open().query('SELECT version FROM console.migrations');

@@ -40,7 +40,7 @@ async function works(connection: TenantConnection): Promise<void> {
 }
 
 describe('provisioning', () => {
-  it('makes one project for five calls at once, and the same answer for all and for later ones', async () => {
+  it('creates one project for five calls at once, and returns it to later ones', async () => {
     const it = company();
     const answers = await Promise.all(Array.from({ length: 5 }, () => it.provision()));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -101,7 +101,7 @@ describe('provisioning', () => {
     expect((await it.calls()).create_project).toBe(1);
   });
 
-  it('keeps the lease when it stays unclear whether a project was made', async () => {
+  it('keeps the lease when it stays unclear whether a project was created', async () => {
     const it = company();
     const silent: NeonApi = {
       ...neon(),
@@ -148,7 +148,7 @@ describe('provisioning', () => {
     expect((await it.calls()).list_operations).toBeGreaterThan(1);
   });
 
-  it('gives up in time, and a later call goes on from there', async () => {
+  it('gives up in time, and a later call continues', async () => {
     const it = company();
     await it.lay({ call: 'create_project', operations_ms: 3_000 });
     await expect(it.provision(neon(), 1_000)).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe('provisioning', () => {
     expect((await it.calls()).create_project).toBe(1);
   });
 
-  it('makes nothing with a wrong API key, and frees the lease', async () => {
+  it('creates nothing with a wrong API key, and releases the lease', async () => {
     const it = company();
     await expect(it.provision(neon('wrong'))).rejects.toMatchObject({ reason: 'tenant_sql.provisioning_failed' });
     expect(it.ledger.leased).toBe(false);

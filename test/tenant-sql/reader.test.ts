@@ -30,12 +30,12 @@ describe('the login of user SQL', () => {
     expect(await reader.query('SELECT n FROM staging')).toEqual([{ n: 2 }]);
   });
 
-  it('no longer reads a table that went to the trash', async () => {
+  it('cannot read a deleted table', async () => {
     await owner.query('ALTER TABLE public.gone SET SCHEMA trash');
     await expect(reader.query('SELECT n FROM trash.gone')).rejects.toMatchObject({ code: '42501' });
   });
 
-  it("is refused the service's tables by schema and by table", async () => {
+  it("cannot read the service's tables, whose schemas and grants it lacks", async () => {
     await expect(reader.query('SELECT * FROM console.managed_tables')).rejects.toMatchObject({ code: '42501' });
     const { reader: name } = tenantNames(companyId);
     const allowed = await owner.query<{ relname: string }>(
@@ -66,7 +66,7 @@ describe('the login of user SQL', () => {
     'SELECT * FROM sales FOR UPDATE',
   ];
   for (const statement of refused) {
-    it(`may not: ${statement}`, async () => {
+    it(`cannot run: ${statement}`, async () => {
       // Also after the session has lifted its own default: grants refuse, not the setting.
       const lifted = tenant.reader();
       try {
@@ -78,7 +78,7 @@ describe('the login of user SQL', () => {
     });
   }
 
-  it('may not become the owner', async () => {
+  it('cannot become the owner', async () => {
     await expect(reader.query(`SET ROLE ${tenantNames(companyId).owner}`)).rejects.toMatchObject({ code: '42501' });
   });
 
@@ -105,7 +105,7 @@ describe('the login of user SQL', () => {
     }
   });
 
-  it('still reads and writes as the owner', async () => {
+  it('takes no right from the owner', async () => {
     expect(await owner.execute('INSERT INTO sales VALUES (3)')).toBe(1);
     expect(await owner.query('SELECT version FROM console.migrations ORDER BY version')).toContainEqual({ version: 1 });
   });

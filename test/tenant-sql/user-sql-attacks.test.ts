@@ -14,7 +14,7 @@ afterAll(async () => {
 });
 
 describe('attacks through user SQL', () => {
-  it(`are refused, ${SQL_ATTACKS.length} of them, each as a fact of the domain`, async () => {
+  it(`fail with a failure of user SQL (${SQL_ATTACKS.length} of them)`, async () => {
     for (const text of SQL_ATTACKS) {
       const failure = await world.failureOf(text);
       expect([text, failure.reason]).toEqual([text, expect.stringMatching(/^user_sql\.(refused|failed)$/)]);
@@ -26,7 +26,7 @@ describe('attacks through user SQL', () => {
     ]);
   });
 
-  it('leave nothing behind for the next statement of the connection', async () => {
+  it('change no setting for the next statement of the connection', async () => {
     const reader = world.tenant.reader();
     const settings = {
       text: "SELECT current_user, current_setting('statement_timeout'), current_setting('transaction_read_only')",
@@ -42,7 +42,7 @@ describe('attacks through user SQL', () => {
     }
   });
 
-  it('tell their author what the database said, and nobody else', async () => {
+  it("show the database's message to their author alone", async () => {
     const failure = await world.failureOf('SELECT nothing FROM sales');
     expect(databaseMessage(failure)).toContain('"nothing" does not exist');
     expect(failure.message).toBe('The query failed.');

@@ -26,21 +26,21 @@ const REFUSED_TYPES = `
 
 const IS_REFUSED_TYPE = `IN (SELECT oid FROM pg_type WHERE ltrim(typname, '_') = ANY ('{${REFUSED_TYPES.join(',')}}'))`;
 
-describe('what PostgreSQL has', () => {
-  it('is, of functions, allowed or refused by name: what a new version brings is looked at first', async () => {
+describe('the allowed names', () => {
+  it('are all functions that are not refused by name, so that a new one fails this test', async () => {
     const all = await names('SELECT DISTINCT proname AS name FROM pg_proc');
     const refused = refusedFunctions.match(/\w+/g) as string[];
     expect(all.filter((name) => !ALLOWED_FUNCTIONS.has(name))).toEqual([...refused].sort());
     expect([...ALLOWED_FUNCTIONS].filter((name) => !all.includes(name))).toEqual([]);
   });
 
-  it('is, of types, allowed or refused by name', async () => {
+  it('are all types that are not refused by name', async () => {
     const all = await names(`SELECT typname AS name FROM pg_type
       WHERE typnamespace = 'pg_catalog'::regnamespace AND typtype <> 'c' AND typelem = 0 OR typname IN ('point', 'box', 'lseg')`);
     expect(all.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
   });
 
-  it('gives a refused type by no allowed function, and takes one only as the language of a text', async () => {
+  it('hold no function that returns a refused type, or takes one except as the language of a text', async () => {
     const found = await world.owner.query<{ signature: string }>(`
       SELECT DISTINCT p.oid::regprocedure::text AS signature
       FROM pg_proc AS p, unnest(p.prorettype || string_to_array(p.proargtypes::text, ' ')::oid[] || coalesce(p.proallargtypes, '{}')) AS used
@@ -54,7 +54,7 @@ describe('what PostgreSQL has', () => {
     expect(given).toEqual([]);
   });
 
-  it('looks no name up for an operator between texts', async () => {
+  it('need no operator on texts that looks up a name', async () => {
     const operators = await names(`SELECT DISTINCT oprname AS name FROM pg_operator
       WHERE oprleft ${IS_REFUSED_TYPE} OR oprright ${IS_REFUSED_TYPE} OR oprresult ${IS_REFUSED_TYPE}`);
     expect(operators).toEqual(['+', '-', '=', '@>']);
@@ -98,7 +98,7 @@ describe('SQL as analysts write it', () => {
     await expect(world.run(text)).resolves.toMatchObject({ truncated: false });
   });
 
-  it('reads a table whatever it is called, as long as it is their own', async () => {
+  it("reads the company's tables whatever their names", async () => {
     for (const name of ['pg_sales', 'version', 'tables']) {
       await world.owner.query(`CREATE TABLE public.${name} (pg_typeof integer); INSERT INTO public.${name} VALUES (1)`);
       expect((await world.run(`SELECT * FROM ${name}`)).rows).toEqual([[1]]);
@@ -145,7 +145,7 @@ describe('names of what the reader may not see', () => {
     "SELECT 1 WHERE (SELECT oidvectortypes('16400 16401')) IS NOT NULL",
   ];
 
-  it.each(LEAKS)('are not learnt by: %s', async (text) => {
+  it.each(LEAKS)('are not revealed by: %s', async (text) => {
     const failure = await world.failureOf(text);
     expect([failure.reason, databaseMessage(failure)]).toEqual([
       'user_sql.refused',

@@ -11,8 +11,8 @@ afterAll(async () => {
   await world?.owner.close();
 });
 
-describe('what a result holds', () => {
-  it('gives columns with types and values as row JSON has them', async () => {
+describe('a result', () => {
+  it('has columns with types, and values as JSON', async () => {
     const text = `SELECT 9007199254740991::bigint AS safe, 9007199254740993::bigint AS big, 1.50::numeric AS price,
       0.1::float8 AS share, 12345678901234567890.123::numeric AS long, true AS yes, DATE '2024-02-29' AS day,
       TIMESTAMPTZ '2024-01-31 12:00:00-03' AS at, TIMESTAMP '2024-01-31 12:00:00.5' AS local, 'é'::text AS word,
@@ -53,7 +53,7 @@ describe('what a result holds', () => {
     expect(truncated).toBe(false);
   });
 
-  it('keeps columns of one name, and gives none where there are none', async () => {
+  it('has every column of the same name, and none where the query has none', async () => {
     expect(await world.run('SELECT 1 AS a, 2 AS a')).toMatchObject({
       columns: [{ name: 'a' }, { name: 'a' }],
       rows: [[1, 2]],
@@ -61,7 +61,7 @@ describe('what a result holds', () => {
     expect(await world.run('SELECT FROM sales')).toEqual({ columns: [], rows: [[], [], []], truncated: false });
   });
 
-  it('binds values', async () => {
+  it('depends on bound values', async () => {
     const { rows } = await world.run(
       'SELECT n FROM sales WHERE n = ANY (($1::text[])::int[]) AND ($2::text) IS NULL ORDER BY n',
       ['{"1","3"}', null],
@@ -84,15 +84,15 @@ describe('what a result holds', () => {
   }
 });
 
-describe('limits', () => {
-  it('gives the rows up to the limit and says that there are more', async () => {
+describe('a run with limits', () => {
+  it('returns the rows up to the limit and says that there are more', async () => {
     const { rows, truncated } = await world.run('SELECT g FROM generate_series(1, 10001) AS g');
     expect([rows.length, truncated]).toEqual([10_000, true]);
     const all = await world.run('SELECT g FROM generate_series(1, 10000) AS g');
     expect([all.rows.length, all.truncated]).toEqual([10_000, false]);
   });
 
-  it('runs nothing for a limit of no rows, and still knows the columns', async () => {
+  it('returns the columns alone for a limit of no rows', async () => {
     expect(await world.run('SELECT 1 / (random() * 0)::integer AS broken', [], { rows: 0 })).toEqual({
       columns: [{ name: 'broken', type: 'integer' }],
       rows: [],
@@ -100,7 +100,7 @@ describe('limits', () => {
     });
   });
 
-  it('stops SQL that runs for ever', async () => {
+  it('stops SQL that never ends', async () => {
     const started = Date.now();
     const endless = 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r';
     for (const text of [
@@ -113,14 +113,14 @@ describe('limits', () => {
     expect(Date.now() - started).toBeLessThan(8000);
   });
 
-  it('drops a result that is too many bytes, and gives the rows that fit', async () => {
+  it('returns the rows that fit when the result has too many bytes', async () => {
     const { rows, truncated } = await world.run("SELECT repeat('x', 100000) FROM generate_series(1, 9000)");
     expect(truncated).toBe(true);
     expect(rows.length).toBeGreaterThan(50);
     expect(rows.length).toBeLessThan(120);
   });
 
-  it('drops a single value that is too large', async () => {
+  it('refuses a single value that is too large', async () => {
     expect((await world.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('user_sql.too_large');
   });
 
@@ -132,7 +132,7 @@ describe('limits', () => {
     });
   });
 
-  it('goes on after a failure on the same connection, and is of no use after a drop', async () => {
+  it('works after a failure on the same connection, and fails after a drop', async () => {
     const reader = world.tenant.reader();
     try {
       await expect(runUserSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({

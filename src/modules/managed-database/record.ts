@@ -15,7 +15,7 @@ export function connectionCipher({ config, actor }: CompanyContext) {
   };
 }
 
-/** The memory of one call of provisioning, in the control database. The company's row must be there. */
+/** What one call of provisioning records in the control database. The company's row must be there. */
 export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
   const { companyId } = ctx.actor;
   const cipher = connectionCipher(ctx);
@@ -57,17 +57,17 @@ export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
         updatedAt: ctx.now(),
       });
     },
-    releaseLease: () => store.dropLease(ctx.db, companyId, token),
+    releaseLease: () => store.releaseLease(ctx.db, companyId, token),
   };
 }
 
-/** Companies whose connections one scheduled run renews. */
+/** Companies whose connections one scheduled run encrypts again. */
 const RENEWED_AT_ONCE = 200;
 
-/** The scheduled run's part: brings connections under the newest encryption key. @returns of how many companies */
+/** Encrypts outdated connections under the newest key. @returns of how many companies */
 export async function renewConnections(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
-  const outdated = await store.readNotUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
+  const outdated = await store.readNotEncryptedUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);
   for (const old of outdated) {
     const { companyId } = old;
     const context = contextOf(companyId);

@@ -23,7 +23,7 @@ interface Connection {
   reader: string;
 }
 
-/** What a context has found out and opened. */
+/** What a context has read and opened. */
 interface Opened {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
@@ -32,8 +32,8 @@ interface Opened {
 const openedBy = new WeakMap<Context, Opened>();
 
 /**
- * Makes the company's Postgres, or finds that it is made: any number of calls, at once or after a crash, make one.
- * @throws Failure of kind `unavailable` when Neon or another call is not done in time; a further call goes on from there
+ * Provisions the company's Postgres, unless that is done: any number of calls, at once or after a crash, create one. A
+ * call that fails leaves what it made to the next one.
  */
 export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const { companyId } = ctx.actor;
@@ -74,7 +74,6 @@ export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undef
   return opened.owner;
 }
 
-/** @throws Failure `managed_database.not_provisioned` */
 export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw notProvisioned();
@@ -84,7 +83,6 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 /**
  * Opens the same database with the login that user SQL runs under: it may read tables of schema `public` and nothing
  * else. Each call is a connection of its own, for statements that run side by side.
- * @throws Failure `managed_database.not_provisioned`
  */
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await connectionOf(ctx);
@@ -136,12 +134,12 @@ async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
     cipher.decrypt(row.ownerConnection),
     cipher.decrypt(row.readonlyConnection),
   ]);
-  if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await bringUpToDate(ctx, owner);
+  if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await migrateToRelease(ctx, owner);
   return { id: row.id, owner, reader };
 }
 
-/** A release came since the database was last used: its schema goes along. */
-async function bringUpToDate(ctx: CompanyContext, owner: string): Promise<void> {
+/** Migrates a database that was last used before this release. */
+async function migrateToRelease(ctx: CompanyContext, owner: string): Promise<void> {
   const { companyId } = ctx.actor;
   const sql = openTenantSql(owner, sqlOptions(ctx));
   try {

@@ -1,17 +1,18 @@
 import { and, asc, eq, isNull, lte, notLike, or, sql } from 'drizzle-orm';
-import { type ControlDb, changes } from '../../db/client.ts';
+import { type ControlDb, changes, commit } from '../../db/client.ts';
 import { managedDatabases } from '../../db/schema/managed-database.ts';
 
 export type DatabaseRow = typeof managedDatabases.$inferSelect;
 
-const of = (companyId: string) => eq(managedDatabases.companyId, companyId);
-const leasedBy = (companyId: string, token: string) => and(of(companyId), eq(managedDatabases.leaseToken, token));
+const ofCompany = (companyId: string) => eq(managedDatabases.companyId, companyId);
+const leasedBy = (companyId: string, token: string) =>
+  and(ofCompany(companyId), eq(managedDatabases.leaseToken, token));
 
 export async function readDatabase(db: ControlDb, companyId: string): Promise<DatabaseRow | undefined> {
-  return db.select().from(managedDatabases).where(of(companyId)).get();
+  return db.select().from(managedDatabases).where(ofCompany(companyId)).get();
 }
 
-/** Makes the company's row, unless it is there. */
+/** Creates the company's row, unless it is there. */
 export async function ensureDatabase(
   db: ControlDb,
   row: { id: string; companyId: string; now: number },
@@ -23,7 +24,7 @@ export async function ensureDatabase(
     .onConflictDoNothing();
 }
 
-/** Takes the lease of a database that is not ready, if nobody holds it any more. */
+/** Takes the lease of a database that is not ready, unless somebody holds it. */
 export async function takeLease(
   db: ControlDb,
   companyId: string,
@@ -34,7 +35,7 @@ export async function takeLease(
     .set({ leaseToken: token, leaseUntil: until, updatedAt: now })
     .where(
       and(
-        of(companyId),
+        ofCompany(companyId),
         eq(managedDatabases.status, 'provisioning'),
         or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),
       ),
@@ -42,20 +43,20 @@ export async function takeLease(
   return changes(result) === 1;
 }
 
-export async function dropLease(db: ControlDb, companyId: string, token: string): Promise<void> {
+export async function releaseLease(db: ControlDb, companyId: string, token: string): Promise<void> {
   await db.update(managedDatabases).set({ leaseToken: null, leaseUntil: null }).where(leasedBy(companyId, token));
 }
 
-/** Keeps the reader's password (encrypted) unless there is one, and gives the one that is kept. */
+/** Keeps the reader's password (encrypted) unless there is one. @returns the one that is kept */
 export async function keepReaderPassword(db: ControlDb, companyId: string, encrypted: string): Promise<string> {
-  const [, [row]] = await db.batch([
-    db
+  const { kept } = await commit(db, {
+    keep: db
       .update(managedDatabases)
       .set({ readerPassword: encrypted })
-      .where(and(of(companyId), isNull(managedDatabases.readerPassword))),
-    db.select({ kept: managedDatabases.readerPassword }).from(managedDatabases).where(of(companyId)),
-  ]);
-  return row?.kept ?? encrypted;
+      .where(and(ofCompany(companyId), isNull(managedDatabases.readerPassword))),
+    kept: db.select({ password: managedDatabases.readerPassword }).from(managedDatabases).where(ofCompany(companyId)),
+  });
+  return kept[0]?.password ?? encrypted;
 }
 
 /** Records where the database is, if `token` still holds the lease. */
@@ -76,7 +77,7 @@ export async function recordReady(
 }
 
 export async function recordMigration(db: ControlDb, companyId: string, version: number, now: number): Promise<void> {
-  await db.update(managedDatabases).set({ migrationsVersion: version, updatedAt: now }).where(of(companyId));
+  await db.update(managedDatabases).set({ migrationsVersion: version, updatedAt: now }).where(ofCompany(companyId));
 }
 
 /** Moves the next sweep to `dueAt`, if that is earlier. */
@@ -87,7 +88,7 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
       sweepAt: sql`min(coalesce(${managedDatabases.sweepAt}, ${dueAt}), ${dueAt})`,
       sweepMarks: sql`${managedDatabases.sweepMarks} + 1`,
     })
-    .where(of(companyId));
+    .where(ofCompany(companyId));
 }
 
 /** Takes those that are due, the longest waiting first, and puts their next sweep off to `next` meanwhile. */
@@ -113,14 +114,14 @@ export async function finishSweep(db: ControlDb, companyId: string, marks: numbe
   await db
     .update(managedDatabases)
     .set({ sweepAt: next })
-    .where(and(of(companyId), eq(managedDatabases.sweepMarks, marks)));
+    .where(and(ofCompany(companyId), eq(managedDatabases.sweepMarks, marks)));
 }
 
-/** What of a company's row is encrypted. */
+/** The encrypted columns of a company's row. */
 export type Encrypted = Pick<DatabaseRow, 'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'>;
 
-/** Rows with something that does not begin with `prefix`: it is encrypted under an older key. */
-export async function readNotUnder(db: ControlDb, prefix: string, limit: number): Promise<Encrypted[]> {
+/** Rows with a value that does not begin with `prefix`, because it is encrypted under an older key. */
+export async function readNotEncryptedUnder(db: ControlDb, prefix: string, limit: number): Promise<Encrypted[]> {
   const { companyId, ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
   return db
     .select({ companyId, ownerConnection, readonlyConnection, readerPassword })
@@ -129,7 +130,7 @@ export async function readNotUnder(db: ControlDb, prefix: string, limit: number)
     .limit(limit);
 }
 
-/** Puts the same under another key in the place of `old`, unless any of it has changed. */
+/** Replaces values by the same under another key, unless any of them has changed. */
 export async function replaceEncrypted(db: ControlDb, old: Encrypted, renewed: Encrypted): Promise<void> {
   const { ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
   await db
@@ -137,7 +138,7 @@ export async function replaceEncrypted(db: ControlDb, old: Encrypted, renewed: E
     .set(renewed)
     .where(
       and(
-        of(old.companyId),
+        ofCompany(old.companyId),
         sql`${ownerConnection} is ${old.ownerConnection}`,
         sql`${readonlyConnection} is ${old.readonlyConnection}`,
         sql`${readerPassword} is ${old.readerPassword}`,
