@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { later, resetClock } from '../support/clock.ts';
-import { rivalBefore } from '../support/rival.ts';
+import { rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, pendingOf } from './jobs.ts';
@@ -27,6 +27,16 @@ describe('accepting a suggestion that is rejected meanwhile', () => {
     expect(refusal(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
+  });
+
+  it('stays pending when what it is about changes meanwhile and it fits no more', async () => {
+    const { id, conceptId } = await aSuggestion(as, 'For an earlier version.');
+    const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () =>
+      must(as.delete(`${PREFIX}/concepts/${conceptId}`)),
+    );
+    const answer = await accept(id, env);
+    expect([answer.status >= 400, hasRun()]).toEqual([true, true]);
+    expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'pending' });
   });
 
   it('creates nothing', async () => {

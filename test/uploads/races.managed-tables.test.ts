@@ -227,3 +227,30 @@ describe('an upload beside changes of its table', () => {
     }
   });
 });
+
+describe('a confirm', () => {
+  const aWaitingJob = async () => {
+    const queue = aHeldQueue();
+    const jobId = await upload(company, [aFileOf([1, 2])], queue);
+    await deliverAll(queue);
+    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    return (display_name: string) => confirm(company, jobId, { display_name, columns }, queue);
+  };
+  const confirming = /SET status = 'inserting'/;
+
+  it('is refused when the job is confirmed meanwhile', async () => {
+    const confirmAs = await aWaitingJob();
+    const { outcome } = await rivalBeforeStatement(company.id, confirming, () => confirmAs('confirmada_antes'));
+    const late = await confirmAs('confirmada_depois');
+    expect([(await outcome).status, late.status]).toEqual([200, 400]);
+    expect(late.body.error_code).toBe('UPLOAD_JOB_NOT_WAITING_CONFIRM');
+  });
+
+  it('is refused when another job is confirmed with the same name meanwhile', async () => {
+    const [first, second] = [await aWaitingJob(), await aWaitingJob()];
+    const { outcome } = await rivalBeforeStatement(company.id, confirming, () => first('disputada'));
+    const late = await second('disputada');
+    expect([(await outcome).status, late.status]).toEqual([200, 400]);
+    expect(late.body.error_code).toBe('MANAGED_TABLE_DUPLICATE_NAME');
+  });
+});

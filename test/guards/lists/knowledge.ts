@@ -4,7 +4,7 @@ const RACES = ['test/knowledge/races.test.ts'];
 const JOBS = [
   'test/knowledge/races.test.ts',
   'test/knowledge/enrichment.test.ts',
-  'test/knowledge/accidents.test.ts',
+  'test/knowledge/interruptions.test.ts',
   'test/knowledge/concept-generation.test.ts',
 ];
 const RESOURCES = [

@@ -7,6 +7,7 @@ const TABLES = [
   'test/managed-tables/tables.test.ts',
   'test/managed-tables/rows.test.ts',
 ];
+const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
@@ -69,8 +70,8 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
   ]),
-  ...guardsOf('src/tenant-sql/migrations/0001_upload_jobs.ts', UPLOADS, [
-    { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name' },
+  ...guardsOf('src/tenant-sql/migrations/0001_upload_jobs.ts', UPLOAD_RACES, [
+    { text: 'UNIQUE INDEX upload_jobs_name', without: 'INDEX upload_jobs_name', title: 'a confirm' },
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
@@ -82,10 +83,10 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '' },
-    { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '' },
+    { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '', tests: UPLOAD_RACES, title: 'a confirm' },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
-    { text: 'locked?.step !== job.step', without: 'false' },
+    { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },
     { text: '!same', without: 'false' },
   ]),
   ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [{ text: 'locked?.step !== step', without: '!locked' }]),
