@@ -173,7 +173,7 @@ function refuse(error: Error, c: HonoContext<HttpEnv>): Response {
     c.req.path,
   );
   const failure = failureOf(error);
-  return failure ? failureResponse(surface, failure) : c.json(surface.internalError as object, 500);
+  return failure ? failureResponse(surface, failure) : c.json(surface.errorOf(surface.internalError) as object, 500);
 }
 
 /** One line for every answer that is our fault or that of what we depend on, with its cause. */

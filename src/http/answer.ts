@@ -1,11 +1,11 @@
 import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
-import type { Surface } from './surface.ts';
+import { type Surface, worded } from './surface.ts';
 
 /** The answer to a failure in the wording of its surface. */
 export function failureResponse(surface: Surface, failure: Failure): Response {
   if (failure.kind === 'too_many') return tooManyRequests(failure);
-  const { status, body } = surface.word(failure);
+  const { status, body } = worded(surface, failure);
   const { retryAfter, allowed } = failure.detail;
   // A refusal names what was sent, whatever that is.
   return new Response(JSON.stringify(body, wellFormed), {

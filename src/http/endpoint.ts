@@ -106,7 +106,7 @@ export interface Contract<Surface extends SurfaceName = never> {
   /** How callers prove who they are, where it is not the surface's way. */
   credential?: Credential;
   /** What generated clients call it: verb and noun, such as `replaceGroupPermissions`. Once in the API, and kept for good. */
-  operationId?: string;
+  operationId: string;
   /** The same for people, `Replace a group's permissions`: begins with the same verb, and has no full stop. */
   summary: string;
   description?: string;

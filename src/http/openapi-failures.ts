@@ -23,7 +23,7 @@ const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
 /** A response for each status that a route can fail with, with the codes it can carry. */
 export function failureResponses(surface: Surface, contract: Contract): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(
-    (contract.fails ? [...impliedFailures(contract, surface.credential), ...contract.fails] : []).filter(
+    [...impliedFailures(contract, surface.credential), ...(contract.fails ?? [])].filter(
       ({ kind }) => kind !== 'too_many',
     ),
     (type) => wordingOf(surface, type).status,
@@ -38,9 +38,6 @@ export function failureResponses(surface: Surface, contract: Contract): ZodOpenA
     ),
     '429': TOO_MANY_REQUESTS,
     '500': internalError(surface),
-    ...(contract.fails === undefined && {
-      default: { description: 'A failure.', content: { 'application/json': { schema: surface.errorBody } } },
-    }),
   };
 }
 

@@ -72,7 +72,7 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
   const { body: sent, answer } = recorded(contract) ?? {};
   const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
   return {
-    operationId: contract.operationId ?? oldOperationId(contract),
+    operationId: contract.operationId,
     tags: [surface.title],
     summary: contract.summary,
     ...(contract.description && { description: contract.description }),
@@ -115,9 +115,6 @@ function success({ returns }: Contract, example: unknown) {
   const { raw: description, mediaType } = returns;
   return { description, ...(mediaType && { content: { [mediaType]: { schema: RAW } } }) };
 }
-
-const oldOperationId = ({ method, path }: Contract): string =>
-  `${method}_${path.replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_|_$/g, '')}`;
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
 function permission(access: Access): { 'x-permission'?: string; 'x-legacy-permission'?: string } {

@@ -4,8 +4,12 @@ import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '..
 /** How callers of a surface prove who they are. `external` is the token of an outsider, or a person's session token. */
 export type Credential = 'signature' | 'bearer' | 'external';
 
-/** How a surface says a failure that is not defined yet by `defineFailure`. */
-export type OldWording = readonly [status: number, code: string, message?: string];
+/** What an error tells. Managed tables have no code for most. */
+export interface ErrorWords {
+  code?: string;
+  message: string;
+  details?: unknown;
+}
 
 /** One way to say the domain: who calls, and how failures are worded. */
 export interface Surface {
@@ -23,10 +27,10 @@ export interface Surface {
   /** Schema of an error body, for the API's description, and the field of it that holds the code. */
   errorBody: ZodObject;
   codeField: string;
-  /** The answer to a failure. Reasons that the surface words itself come first, then the family. */
-  word(failure: Failure): { status: number; body: unknown };
-  /** The body of a 500: it tells nothing of what went wrong inside. */
-  internalError: unknown;
+  /** The body of an error. */
+  errorOf(words: ErrorWords): unknown;
+  /** How it words a 500, which tells nothing of what went wrong inside. */
+  internalError: Omit<ErrorWords, 'details'>;
 }
 
 /** The status of a failure, by its family, where a surface does not say otherwise. */
@@ -80,8 +84,14 @@ export function wordingOf(
   return { status: STATUS[kind], ...families[kind], ...(typeof own === 'string' ? { code: own } : own) };
 }
 
+/** A failure in the words of a surface. */
+export function worded(surface: Surface, failure: Failure): { status: number; body: unknown } {
+  const { status, code, message = failure.message, details = detailsOf(failure) } = wordingOf(surface, failure);
+  return { status, body: surface.errorOf({ code, message, details }) };
+}
+
 /** What the answer's `details` hold: the fields at fault, or what else the failure tells; undefined when none. */
-export function detailsOf(failure: Failure): unknown {
+function detailsOf(failure: Failure): unknown {
   const { message: _message, problems, retryAfter: _retryAfter, ...rest } = failure.detail;
   if (problems) return problems;
   return Object.keys(rest).length > 0 ? rest : undefined;

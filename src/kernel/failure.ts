@@ -102,19 +102,14 @@ export class Failure extends Error {
   readonly detail: FailureDetail;
   readonly says: Partial<Record<SurfaceName, string | Wording>>;
 
-  constructor(type: FailureType, detail: FailureDetail);
-  /** @deprecated define the failure with `defineFailure` */
-  constructor(kind: FailureKind, reason: string, detail?: FailureDetail);
-  constructor(type: FailureType | FailureKind, second: FailureDetail | string, third: FailureDetail = {}) {
-    const isDefined = typeof type === 'function';
-    const detail = isDefined ? (second as FailureDetail) : third;
-    const reason = isDefined ? type.reason : (second as string);
+  /** Only by `defineFailure`. */
+  constructor({ kind, reason, says }: FailureType, detail: FailureDetail) {
     super(detail.message ?? reason);
     this.name = 'Failure';
-    this.kind = isDefined ? type.kind : type;
+    this.kind = kind;
     this.reason = reason;
     this.detail = detail;
-    this.says = isDefined ? type.says : {};
+    this.says = says;
   }
 
   /** The same failure with the error that led to it, for logs: callers are not told. */

@@ -1,89 +1,87 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
+import { type Contract, ok } from '../../src/http/endpoint.ts';
+import { endpoint } from '../../src/http/surfaces/organization.ts';
+import * as groups from '../../src/modules/groups/failures.ts';
+import * as shares from '../../src/modules/shares/failures.ts';
+import { mustConform } from '../support/conformity.ts';
 
 /** What summaries begin with. A new verb is added here, once it is clear that none of these says it. */
-const VERBS = [
-  'Accept',
-  'Activate',
-  'Add',
-  'Answer',
-  'Archive',
-  'Attach',
-  'Begin',
-  'Cancel',
-  'Change',
-  'Check',
-  'Clone',
-  'Complete',
-  'Confirm',
-  'Create',
-  'Deactivate',
-  'Delete',
-  'Detach',
-  'Disable',
-  'Enable',
-  'End',
-  'Exchange',
-  'Execute',
-  'Explain',
-  'Find',
-  'Generate',
-  'Get',
-  'Invite',
-  'Insert',
-  'List',
-  'Log',
-  'Migrate',
-  'Move',
-  'Open',
-  'Provision',
-  'Read',
-  'Redirect',
-  'Refresh',
-  'Regenerate',
-  'Reject',
-  'Remove',
-  'Replace',
-  'Request',
-  'Reset',
-  'Restore',
-  'Revoke',
-  'Rotate',
-  'Send',
-  'Set',
-  'Show',
-  'Sign',
-  'Simulate',
-  'Suggest',
-  'Truncate',
-  'Update',
-  'Upload',
-  'Verify',
-];
+const VERBS = (
+  'Accept Activate Add Archive Attach Begin Cancel Change Check Clone Complete Confirm Copy Create Deactivate Delete ' +
+  'Detach Disable Enable End Exchange Execute Explain Generate Get Insert Invite Issue List Migrate Provision Refresh ' +
+  'Reject Remove Replace Request Reset Restore Revoke Rotate Send Set Show Sign Simulate Suggest Truncate Update Upload Verify'
+).split(' ');
 
-const contracts = SURFACES.flatMap(({ surface, endpoints }) =>
-  endpoints.map(({ contract }) => ({ surface, contract })),
-);
-const named = contracts.filter(({ contract }) => contract.operationId !== undefined);
-const routeOf = ({ method, path }: { method: string; path: string }) => `${method.toUpperCase()} ${path}`;
+type Named = Pick<Contract, 'method' | 'path' | 'summary' | 'operationId'>;
+
+/** What is wrong with the names of a route, and what to do about it. */
+function namingProblem({ method, path, summary, operationId = '' }: Named): string[] {
+  const [verb = ''] = summary.split(' ');
+  const route = `${method.toUpperCase()} ${path}`;
+  if (!VERBS.includes(verb)) return [`${route}: begin the summary with a verb, such as "Get" or "Replace"`];
+  if (summary.endsWith('.')) return [`${route}: end the summary without a full stop`];
+  const isNamed = new RegExp(`^${verb.toLowerCase()}[A-Z]\\w*$`).test(operationId);
+  return isNamed ? [] : [`${route}: name the operation ${verb.toLowerCase()}…, in camel case, as the summary does`];
+}
+
+const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
 
 describe('the contract of a route', () => {
   it('has a summary that begins with a verb, and an operationId that begins with the same', () => {
-    const problems = named.flatMap(({ contract }) => {
-      const [verb = ''] = contract.summary.split(' ');
-      if (!VERBS.includes(verb))
-        return `${routeOf(contract)}: begin the summary with a verb, such as "Get" or "Replace"`;
-      if (contract.summary.endsWith('.')) return `${routeOf(contract)}: end the summary without a full stop`;
-      const id = contract.operationId as string;
-      return new RegExp(`^${verb.toLowerCase()}[A-Z]\\w*$`).test(id)
-        ? []
-        : `${routeOf(contract)}: name the operation ${verb.toLowerCase()}…, in camel case, as the summary does`;
-    });
-    expect(problems).toEqual([]);
+    expect(contracts.flatMap(namingProblem)).toEqual([]);
+  });
+
+  it.each([
+    ['The groups', 'listGroups', 'begin the summary with a verb'],
+    ['List groups.', 'listGroups', 'without a full stop'],
+    ['List groups', 'getGroups', 'name the operation list…'],
+  ])('may not have the summary %j with the operationId %s', (summary, operationId, says) => {
+    expect(namingProblem({ method: 'get', path: '/groups', summary, operationId })).toEqual([
+      expect.stringContaining(says),
+    ]);
   });
 
   it('has an operationId that no other has', () => {
-    const ids = named.map(({ contract }) => contract.operationId as string);
+    const ids = contracts.map(({ operationId }) => operationId);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it('lists failures that there are, and that its surface has words for: others do not compile', () => {
+    const contract = {
+      method: 'get',
+      path: '/groups/{id}',
+      access: 'groups:GetGroup',
+      operationId: 'getGroup',
+      summary: 'Get a group',
+      returns: ok(z.object({})),
+    } as const;
+    endpoint({ ...contract, fails: [groups.groupNotFound] }, () => ({}));
+    // @ts-expect-error the name of the failure is misspelt
+    endpoint({ ...contract, fails: [groups.groupNotFond] }, () => ({}));
+    // @ts-expect-error the organization API has no words for the failures of shares
+    endpoint({ ...contract, fails: [shares.shareNotFound] }, () => ({}));
+  });
+});
+
+describe('an answer', () => {
+  const json = new Headers({ 'content-type': 'application/json' });
+  const refusal = (error: string) => ({ error, message: 'No.', details: {} });
+  const conform = (status: number, error: string) => () =>
+    mustConform('GET', `/groups/${'0'.repeat(24)}`, { status, headers: json, body: refusal(error) });
+
+  it('of a test may carry the codes that its route lists', () => {
+    expect(conform(404, 'NotFound')).not.toThrow();
+  });
+
+  it('with a code that the route does not list fails its test', () => {
+    expect(conform(404, 'AlreadyDeleted')).toThrow(
+      /GET \/groups\/\{id\} answered 404.*list the failure in the contract's `fails`/,
+    );
+  });
+
+  it('with a status that the route does not list fails its test', () => {
+    expect(conform(409, 'AlreadyExists')).toThrow(/answered 409.*list the failure in the contract's `fails`/);
   });
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, detailsOf, type Surface, wordingOf } from '../surface.ts';
+import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
 
 /** Endpoints of the console: called by people with a session token. */
 export const endpoint = endpointFor<'console', UserActor>();
@@ -24,15 +24,8 @@ export const surface: Surface = {
       details: z.unknown().optional(),
     })
     .meta({ id: 'ConsoleError' }),
-  word(failure) {
-    const { status, code, message, details } = wordingOf(this, failure);
-    const told = details ?? detailsOf(failure);
-    return {
-      status,
-      body: { error: code, message: message ?? failure.message, ...(told !== undefined && { details: told }) },
-    };
-  },
-  internalError: { error: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
+  errorOf: ({ code, message, details }) => ({ error: code, message, ...(details !== undefined && { details }) }),
+  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
 };
 
 /** Schema of the list envelope of the console and of managed tables. */

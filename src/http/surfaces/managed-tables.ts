@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import type { FailureKind, Wording } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, type Surface, wordingOf } from '../surface.ts';
+import type { Surface } from '../surface.ts';
 
 export { list, listOf } from './console.ts';
 
@@ -38,13 +38,10 @@ export const surface: Surface = {
       details: z.unknown().optional(),
     })
     .meta({ id: 'ManagedTablesError' }),
-  word(failure) {
-    const { status, code, message, details } = wordingOf(this, failure);
-    const told = details ?? detailsOf(failure);
-    return {
-      status,
-      body: { error: message, ...(code && { error_code: code }), ...(told !== undefined && { details: told }) },
-    };
-  },
-  internalError: { error: 'Ocorreu um erro interno. Tente novamente em instantes.' },
+  errorOf: ({ code, message, details }) => ({
+    error: message,
+    ...(code && { error_code: code }),
+    ...(details !== undefined && { details }),
+  }),
+  internalError: { message: 'Ocorreu um erro interno. Tente novamente em instantes.' },
 };

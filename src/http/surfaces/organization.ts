@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServiceAccountActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { detailsOf, ORGANIZATION_FAMILIES, type Surface, wordingOf } from '../surface.ts';
+import { ORGANIZATION_FAMILIES, type Surface } from '../surface.ts';
 
 /** Endpoints of the organization API: called by service accounts with signed requests. */
 export const endpoint = endpointFor<'organization', ServiceAccountActor>();
@@ -27,14 +27,8 @@ export const surface: Surface = {
       ]),
     })
     .meta({ id: 'OrganizationError' }),
-  word(failure) {
-    const { status, code, message, details } = wordingOf(this, failure);
-    return {
-      status,
-      body: { error: code, message: message ?? failure.message, details: details ?? detailsOf(failure) ?? {} },
-    };
-  },
-  internalError: { error: 'InternalError', message: 'Something went wrong on our side.', details: {} },
+  errorOf: ({ code, message, details = {} }) => ({ error: code, message, details }),
+  internalError: { code: 'InternalError', message: 'Something went wrong on our side.' },
 };
 
 /** Schema of the list envelope of this surface. */

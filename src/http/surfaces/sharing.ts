@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutsiderActor, UserActor } from '../../access/actors.ts';
 import type { Page } from '../../kernel/page.ts';
 import { endpointFor } from '../endpoint.ts';
-import { CONSOLE_FAMILIES, detailsOf, type Surface, wordingOf } from '../surface.ts';
+import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
 
 /** Endpoints of sharing and embedding that people of the company call with their session token. */
 export const endpoint = endpointFor<'sharing', UserActor>();
@@ -23,15 +23,8 @@ export const surface: Surface = {
   errorBody: z
     .object({ error_code: z.string(), message: z.string(), details: z.unknown().optional() })
     .meta({ id: 'SharingError' }),
-  word(failure) {
-    const { status, code, message, details } = wordingOf(this, failure);
-    const told = details ?? detailsOf(failure);
-    return {
-      status,
-      body: { error_code: code, message: message ?? failure.message, ...(told !== undefined && { details: told }) },
-    };
-  },
-  internalError: { error_code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
+  errorOf: ({ code, message, details }) => ({ error_code: code, message, ...(details !== undefined && { details }) }),
+  internalError: { code: 'INTERNAL_ERROR', message: 'Something went wrong on our side.' },
 };
 
 /** Schema of the list envelope of sharing. */

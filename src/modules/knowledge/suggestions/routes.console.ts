@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { concurrentChange } from '../../../db/concurrent-change.ts';
 import { SUGGESTION_STATUSES, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
+import { worded } from '../../../http/surface.ts';
 import { endpoint, list, listOf, pages, surface } from '../../../http/surfaces/knowledge.ts';
 import { tenantSqlFailures } from '../../../tenant-sql/failures.ts';
 import {
@@ -35,7 +36,7 @@ const PATH = '/api/v1/domain-knowledge/suggestions';
 /** A suggestion that was not accepted, worded as `accept` would word it. */
 const viewNotAccepted = ({ id, failure }: NotAccepted) => ({
   id,
-  ...(surface.word(failure).body as { error: string; message: string; details?: unknown }),
+  ...(worded(surface, failure).body as { error: string; message: string; details?: unknown }),
 });
 
 /** The contract of a route that asks the model about the resource of its path. */
