@@ -24,9 +24,9 @@ export const MANAGED_TABLES = [
       text: 'or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),',
       without: '',
     },
-    { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'of(companyId)' },
+    { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
     { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
-    { in: 'recordReady', text: 'leasedBy(companyId, token)', without: 'of(companyId)' },
+    { in: 'recordReady', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
     { in: 'finishSweep', text: ', eq(managedDatabases.sweepMarks, marks)', without: '', tests: UPLOADS },
     {
       in: 'replaceEncrypted',
