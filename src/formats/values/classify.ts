@@ -1,25 +1,25 @@
 import type { Decode } from '../text/decode.ts';
 import { booleanAt } from './booleans.ts';
-import { dateForms, dateSaw } from './dates.ts';
-import { BLANK, SAW_FALSE, SAW_TRUE, SAW_WIDE_SPACE } from './forms.ts';
+import { dateForms, dateTraits } from './dates.ts';
+import { BLANK, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE } from './forms.ts';
 import { numberForms } from './numbers.ts';
 
-/** What {@link classify} saw beside the forms in the value it was last called with (`SAW_…`). */
-export let saw = 0;
+/** The traits (`HAS_…`) of the value that {@link classify} was last called with. */
+export let traits = 0;
 
 function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   const found = booleanAt(bytes, from, to, decode);
   if (found === undefined) return 0;
-  saw |= found[1] ? SAW_TRUE : SAW_FALSE;
+  traits |= found[1] ? HAS_TRUE : HAS_FALSE;
   return found[0];
 }
 
 /**
  * The forms in which the value between `start` and `end` reads (see forms.ts): 0 for text, {@link BLANK} for spaces
- * alone. Sets {@link saw}. Works on bytes, because turning a million rows into strings costs more than all the rest.
+ * alone. Sets {@link traits}. Works on bytes, because turning a million rows into strings costs more than all the rest.
  */
 export function classify(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
-  saw = 0;
+  traits = 0;
   let from = start;
   let to = end;
   while (from < to && isSpace(bytes[from] as number)) from++;
@@ -31,7 +31,7 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
     const number = numberForms(bytes, from, to);
     if (number !== 0) return number;
     const date = dateForms(bytes, from, to);
-    if (date !== 0) saw = dateSaw;
+    if (date !== 0) traits = dateTraits;
     return date;
   }
   if (first >= 43 && first <= 46) return numberForms(bytes, from, to);
@@ -45,7 +45,7 @@ function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decod
   const trimmed = value.trim();
   if (trimmed.length === value.length) return 0;
   const forms = classifyString(trimmed);
-  saw |= SAW_WIDE_SPACE;
+  traits |= HAS_WIDE_SPACE;
   return forms;
 }
 

@@ -3,13 +3,13 @@ import { booleanAt } from './booleans.ts';
 import { isSpace } from './classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL } from './conversion.ts';
 import { writeDecimal, writeInteger } from './write-numbers.ts';
-import { writeMoment } from './write-timestamps.ts';
+import { writeTimestamp } from './write-timestamps.ts';
 
 const encoder = new TextEncoder();
 
 /**
  * Writes the value between `start` and `end` to `out` at `at`, as the text that Postgres reads for the type whatever its
- * `DateStyle`. Empty and spaces alone are null. A datetime without an offset stays without one: it is a moment of the
+ * `DateStyle`. Empty and spaces alone are null. A datetime without an offset stays without one: it is a timestamp of the
  * session's `TimeZone`. `out` has {@link CONVERSION_ROOM} bytes beyond the value's length.
  * @returns where the text ends, {@link NULL} or {@link MISFIT}
  */
@@ -43,7 +43,7 @@ export function convert(
     case 'decimal':
       return writeDecimal(out, at, bytes, from, to, conversion.decimal);
     default:
-      return writeMoment(out, at, bytes, from, to, conversion);
+      return writeTimestamp(out, at, bytes, from, to, conversion);
   }
 }
 

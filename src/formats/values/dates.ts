@@ -1,4 +1,4 @@
-import { dateForm, SAW_EDGE, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS, SAW_T, SAW_TIME } from './forms.ts';
+import { dateForm, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS, HAS_T, HAS_TIME } from './forms.ts';
 
 const LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -13,8 +13,8 @@ export function fullYear(twoDigits: number): number {
   return twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits;
 }
 
-/** What else {@link dateForms} saw in the value it was last called with (`SAW_…`). */
-export let dateSaw = 0;
+/** The traits (`HAS_…`) of the value that {@link dateForms} was last called with. */
+export let dateTraits = 0;
 /** The three numbers of the date it read, in their order, and where the date ends. */
 export let dateFirst = 0;
 export let dateSecond = 0;
@@ -34,7 +34,7 @@ function twoDigits(bytes: Uint8Array, at: number, end: number): number {
   return high < 0 || low < 0 ? -1 : high * 10 + low;
 }
 
-/** Minutes since midnight that {@link timeSaw} read, in UTC where there is an offset. */
+/** Minutes since midnight that {@link timeTraits} read, in UTC where there is an offset. */
 let minutesOfDay = 0;
 
 /** Whether an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`) stands exactly from `at` to `end`. */
@@ -65,28 +65,28 @@ function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
   return index > at && index - at <= LONGEST_FRACTION ? index : -1;
 }
 
-/** What `hh:mm[:ss[.f]][offset]` from `at` to `end` shows (`SAW_…`), or 0 when it is no time. */
-function timeSaw(bytes: Uint8Array, at: number, end: number): number {
+/** What `hh:mm[:ss[.f]][offset]` from `at` to `end` shows (`HAS_…`), or 0 when it is no time. */
+function timeTraits(bytes: Uint8Array, at: number, end: number): number {
   const hours = twoDigits(bytes, at, end);
   const minutes = bytes[at + 2] === 58 ? twoDigits(bytes, at + 3, end) : -1;
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return 0;
   minutesOfDay = hours * 60 + minutes;
-  let saw = SAW_TIME;
+  let traits = HAS_TIME;
   let index = at + 5;
   if (index < end && bytes[index] === 58) {
     const seconds = twoDigits(bytes, index + 1, end);
     if (seconds < 0 || seconds > 59) return 0;
-    saw |= SAW_SECONDS;
+    traits |= HAS_SECONDS;
     index += 3;
     if (index < end && bytes[index] === 46) {
       index = fractionEnd(bytes, index + 1, end);
       if (index < 0) return 0;
-      saw |= SAW_FRACTION;
+      traits |= HAS_FRACTION;
     }
   }
-  if (index === end) return saw;
+  if (index === end) return traits;
   if (bytes[index] === 32) index++;
-  return index < end && isOffset(bytes, index, end) ? saw | SAW_OFFSET : 0;
+  return index < end && isOffset(bytes, index, end) ? traits | HAS_OFFSET : 0;
 }
 
 /** Digits of the number that {@link numberAt} read. */
@@ -109,7 +109,7 @@ function numberAt(bytes: Uint8Array, at: number, end: number): number {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9999;
 
-/** Whether a moment of the first or last year, of that many minutes since its day's midnight in UTC, lies beyond it. */
+/** Whether a timestamp of the first or last year, of that many minutes since its day's midnight in UTC, lies beyond it. */
 function isBeyond(year: number, first: number, second: number, minutes: number): boolean {
   if (year === FIRST_YEAR) return first === 1 && second === 1 && minutes < 0;
   return first * second === 12 * 31 && minutes >= 24 * 60;
@@ -117,11 +117,11 @@ function isBeyond(year: number, first: number, second: number, minutes: number):
 
 /**
  * The date forms of the trimmed value between `start` and `end`, with or without a time; 0 when it is no date.
- * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first. A moment that its offset
+ * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first. A timestamp that its offset
  * moves out of the years 1 to 9999 is none, nor is one that is finer than a microsecond.
  */
 export function dateForms(bytes: Uint8Array, start: number, end: number): number {
-  dateSaw = 0;
+  dateTraits = 0;
   const first = numberAt(bytes, start, end);
   dateFirst = first;
   const firstDigits = digits;
@@ -147,14 +147,14 @@ export function dateForms(bytes: Uint8Array, start: number, end: number): number
     if (isDay(year, second, first)) forms |= dateForm(1 + short, sign);
     if (isDay(year, first, second)) forms |= dateForm(2 + short, sign);
   }
-  const edge = year === FIRST_YEAR || year === LAST_YEAR ? SAW_EDGE : 0;
-  dateSaw = edge;
+  const edge = year === FIRST_YEAR || year === LAST_YEAR ? HAS_EDGE : 0;
+  dateTraits = edge;
   if (forms === 0 || at === end) return forms;
   const gap = bytes[at] as number;
   if (gap !== 32 && gap !== 84 && gap !== 116) return 0;
-  const seen = timeSaw(bytes, at + 1, end);
+  const seen = timeTraits(bytes, at + 1, end);
   if (seen === 0) return 0;
   if (edge !== 0 && isBeyond(year, firstDigits === 4 ? third : first, second, minutesOfDay)) return 0;
-  dateSaw = (gap === 32 ? seen : seen | SAW_T) | edge;
+  dateTraits = (gap === 32 ? seen : seen | HAS_T) | edge;
   return forms;
 }

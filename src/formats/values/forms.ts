@@ -15,8 +15,8 @@ export const DOT_GROUPS = 1 << 3;
 export const COMMA_GROUPS = 1 << 4;
 export const DECIMALS = POINT | COMMA | DOT_GROUPS | COMMA_GROUPS;
 /** The forms of decimals by the sign that parts their fraction: those of one reading give a value the same meaning. */
-export const POINTED = POINT | COMMA_GROUPS;
-export const COMMAED = COMMA | DOT_GROUPS;
+export const DECIMAL_POINT = POINT | COMMA_GROUPS;
+export const DECIMAL_COMMA = COMMA | DOT_GROUPS;
 
 export const TRUE_FALSE = 1 << 5;
 export const YES_NO = 1 << 6;
@@ -48,20 +48,20 @@ export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES;
 /** Not a form: the value is nothing but spaces. */
 export const BLANK = 1 << 30;
 
-/** What was seen beside the forms. */
-export const SAW_TIME = 1;
-export const SAW_TRUE = 2;
-export const SAW_FALSE = 4;
-export const SAW_OFFSET = 8;
+/** Traits: what a value has beside its forms. */
+export const HAS_TIME = 1;
+export const HAS_TRUE = 2;
+export const HAS_FALSE = 4;
+export const HAS_OFFSET = 8;
 /** Spaces that Postgres does not skip (no-break space and the like). */
-export const SAW_WIDE_SPACE = 16;
+export const HAS_WIDE_SPACE = 16;
 /** Seconds and their fraction, for the format's name. */
-export const SAW_SECONDS = 32;
-export const SAW_FRACTION = 64;
+export const HAS_SECONDS = 32;
+export const HAS_FRACTION = 64;
 /** A time after `T`, or with an offset after a space: fine for us, not for Postgres after every date order. */
-export const SAW_T = 128;
+export const HAS_T = 128;
 /** A day of year 1 or 9999, which a time zone may move beyond the years that there are. */
-export const SAW_EDGE = 256;
+export const HAS_EDGE = 256;
 
 const DATE_NAMES = ['yyyy-mm-dd', 'd-m-yyyy', 'm-d-yyyy', 'd-m-yy', 'm-d-yy'];
 const SEPARATORS = ['-', '/', '.'];

@@ -1,17 +1,17 @@
 import { type Conversion, MISFIT, type ZoneEdges } from './conversion.ts';
-import { dateEnd, dateFirst, dateForms, dateSaw, dateSecond, dateThird, fullYear } from './dates.ts';
-import { DMY, MDY, SAW_EDGE, SAW_OFFSET, YMD } from './forms.ts';
+import { dateEnd, dateFirst, dateForms, dateSecond, dateThird, dateTraits, fullYear } from './dates.ts';
+import { DMY, HAS_EDGE, HAS_OFFSET, MDY, YMD } from './forms.ts';
 
 const SPACE = 32;
 const COLON = 58;
 const POINT_SIGN = 46;
 
 /**
- * Writes a date or moment as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or answers `MISFIT`.
- * Year first says itself what it is; day and month first have to be the column's reading. A moment without an offset
+ * Writes a date or timestamp as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or answers `MISFIT`.
+ * Year first says itself what it is; day and month first have to be the column's reading. A timestamp without an offset
  * is one of the zone.
  */
-export function writeMoment(
+export function writeTimestamp(
   out: Uint8Array,
   at: number,
   bytes: Uint8Array,
@@ -20,7 +20,7 @@ export function writeMoment(
   { type, date: form, zone }: Conversion,
 ): number {
   const forms = dateForms(bytes, from, to);
-  const isEdge = (dateSaw & SAW_EDGE) !== 0 && (dateSaw & SAW_OFFSET) === 0;
+  const isEdge = (dateTraits & HAS_EDGE) !== 0 && (dateTraits & HAS_OFFSET) === 0;
   const dayFirst = (form & DMY) !== 0;
   let next: number;
   if ((forms & YMD) !== 0) next = writeDay(out, at, dateFirst, dateSecond, dateThird);
@@ -35,7 +35,7 @@ export function writeMoment(
   return isEdge && zone !== null && isBeyond(out, at, zone) ? MISFIT : end;
 }
 
-/** Whether the moment `yyyy-mm-dd hh:mm:ss` at `at`, in the local time of the zone, is of no year from 1 to 9999 in UTC. */
+/** Whether the timestamp `yyyy-mm-dd hh:mm:ss` at `at`, in the local time of the zone, is of no year from 1 to 9999 in UTC. */
 function isBeyond(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
   const number = (from: number, count: number) => {
     let value = 0;

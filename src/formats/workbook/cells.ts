@@ -1,5 +1,5 @@
 import type { Shown } from './number-format.ts';
-import { momentText, spanText, timeText } from './timestamps.ts';
+import { spanText, timestampText, timeText } from './timestamps.ts';
 
 /** A number as the person sees it: dates, times and codes by their format; null where Excel shows nothing but `####`. */
 export function shownText(text: string, shown: Shown, epoch1904: boolean): string | null {
@@ -9,7 +9,7 @@ export function shownText(text: string, shown: Shown, epoch1904: boolean): strin
   switch (shown.kind) {
     case 'date':
     case 'datetime':
-      return momentText(value, shown.kind, epoch1904);
+      return timestampText(value, shown.kind, epoch1904);
     case 'time':
       return timeText(value);
     case 'span':

@@ -13,7 +13,7 @@ const MOST_MS = (LAST_1900 + 1) * DAY_MS;
 const two = (number: number): string => String(number).padStart(2, '0');
 
 /** A day and time as a workbook's number, in ISO 8601; null for a number that is none. */
-export function momentText(serial: number, kind: 'date' | 'datetime', epoch1904: boolean): string | null {
+export function timestampText(serial: number, kind: 'date' | 'datetime', epoch1904: boolean): string | null {
   const all = Math.round(serial * DAY_MS);
   const days = Math.floor(all / DAY_MS);
   if (!(serial >= 0 && days <= (epoch1904 ? LAST_1904 : LAST_1900))) return null;

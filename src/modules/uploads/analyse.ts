@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
+import { tableNotFound } from '../managed-tables/failures.ts';
 import { getTable } from '../managed-tables/service.ts';
 import { blockBytes, readBlock } from './blocks.ts';
 import { beginInference, feed, finish, type InferenceState, type TableColumn, tableName } from './inference/index.ts';
@@ -104,7 +104,7 @@ async function columnsOfTable({ ctx, job }: Work<AnalysisState>): Promise<TableC
   try {
     return (await getTable(ctx, job.userTableId)).columns;
   } catch (error) {
-    throw error instanceof Failure && error.kind === 'missing' ? new JobProblem(tableGone) : error;
+    throw tableNotFound.matches(error) ? new JobProblem(tableGone) : error;
   }
 }
 

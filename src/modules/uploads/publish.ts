@@ -1,8 +1,8 @@
-import { Failure } from '../../kernel/failure.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { appendRows, deleteRows, vacuum } from '../../tenant-sql/staging.ts';
+import { tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
 import { announceChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import { stagingTable } from './fail-job.ts';
@@ -82,7 +82,7 @@ async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState): 
 /** @throws JobProblem when the table has other columns than were confirmed, or is gone */
 async function lockUnchangedTable(tx: TenantTx, { ctx, job }: Work<LoadState>): Promise<ManagedTable> {
   const table = await lockTable(tx, ctx, job.userTableId ?? '').catch((error: unknown) => {
-    throw error instanceof Failure && error.kind === 'missing' ? new JobProblem(tableGone) : error;
+    throw tableNotFound.matches(error) ? new JobProblem(tableGone) : error;
   });
   const { columns } = requireConfirmed(job);
   const present = new Map(table.columns.map((column) => [column.name, column]));
@@ -96,5 +96,4 @@ async function lockUnchangedTable(tx: TenantTx, { ctx, job }: Work<LoadState>): 
 
 /** A managed table has the name, or another one in schema `public`. */
 const isNameTaken = (error: unknown): boolean =>
-  (error instanceof Failure && error.reason === 'managed_table.duplicate_name') ||
-  (isPostgresError(error) && error.code === '42P07');
+  tableNameTaken.matches(error) || (isPostgresError(error) && error.code === '42P07');

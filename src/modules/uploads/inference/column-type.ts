@@ -1,18 +1,18 @@
 import {
   BOOLEANS,
-  COMMAED,
   DATES,
+  DECIMAL_COMMA,
+  DECIMAL_POINT,
   DECIMALS,
   DMY,
+  HAS_FALSE,
+  HAS_TIME,
+  HAS_TRUE,
   INTEGER,
   LETTERS,
   MDY,
   ONE_ZERO,
   POINT,
-  POINTED,
-  SAW_FALSE,
-  SAW_TIME,
-  SAW_TRUE,
   WORDS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
@@ -27,15 +27,15 @@ export function typeOf(columns: ColumnState[], header: string): ColumnType {
   if (all(INTEGER)) return 'integer';
   if (all(DECIMALS)) return 'decimal';
   if (!all(DATES)) return 'text';
-  return filled.some(({ saw }) => (saw & SAW_TIME) !== 0) ? 'datetime' : 'date';
+  return filled.some(({ traits }) => (traits & HAS_TIME) !== 0) ? 'datetime' : 'date';
 }
 
 /** Single letters are booleans only where both of a pair occur. */
 function areAnswers(columns: ColumnState[]): boolean {
   const lettered = columns.filter(({ forms }) => (forms & (WORDS | ONE_ZERO)) === 0);
   const complete = (pair: number) => {
-    const saw = lettered.reduce((seen, column) => ((column.forms & pair) === 0 ? seen : seen | column.saw), 0);
-    return (saw & SAW_TRUE) !== 0 && (saw & SAW_FALSE) !== 0;
+    const traits = lettered.reduce((seen, column) => ((column.forms & pair) === 0 ? seen : seen | column.traits), 0);
+    return (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
   };
   const pairs = bitsOf(LETTERS).filter(complete);
   return lettered.every(({ forms }) => pairs.some((pair) => (forms & pair) !== 0));
@@ -67,9 +67,9 @@ export function formsOf(type: ColumnType, columns: ColumnState[], delimiters: st
  * a point decimal, and `1,234` grouped, but a decimal comma where semicolons part the fields.
  */
 export function decimalForms(sets: number[], delimiters: string[]): number[] {
-  const read = agree(sets, [POINTED, COMMAED]).map((forms, file) => {
+  const read = agree(sets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
     const isComma = (forms & POINT) === 0 && delimiters[file] === ';';
-    return narrowed(forms, isComma || (forms & POINTED) === 0 ? COMMAED : POINTED);
+    return narrowed(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);
   });
   return read.map(inCommon).map(lowest);
 }

@@ -1,18 +1,18 @@
 import {
   ANY,
   BLANK,
-  COMMAED,
   DATES,
+  DECIMAL_COMMA,
+  DECIMAL_POINT,
   DECIMALS,
   DMY,
+  HAS_TIME,
   INTEGER,
   MDY,
-  POINTED,
-  SAW_TIME,
 } from '../../../formats/values/forms.ts';
 
-/** A value of a record that is kept: its field, text (cut when very long), forms and `SAW_…`. */
-export type KeptCell = [field: number, text: string, forms: number, saw: number];
+/** A value of a record that is kept: its field, text (cut when very long), forms and `HAS_…`. */
+export type KeptCell = [field: number, text: string, forms: number, traits: number];
 
 /** A value that decided something, and the line its record starts on. */
 export interface Witness {
@@ -24,8 +24,8 @@ export interface Witness {
 export interface ColumnState {
   /** Forms that all values share. */
   forms: number;
-  /** What was seen in any of them (`SAW_…`). */
-  saw: number;
+  /** What was seen in any of them (`HAS_…`). */
+  traits: number;
   /** Rows without a value: empty ones, and those of spaces alone (which a text column keeps as values). */
   nulls: number;
   blanks: number;
@@ -55,7 +55,7 @@ export interface Hints {
 export function newColumn(): ColumnState {
   return {
     forms: ANY,
-    saw: 0,
+    traits: 0,
     nulls: 0,
     blanks: 0,
     sample: [],
@@ -69,14 +69,14 @@ export function newColumn(): ColumnState {
   };
 }
 
-/** Takes in a value whose forms or `SAW_…` tell something new. `witness` is asked for only when it is kept. */
-export function narrow(column: ColumnState, forms: number, saw: number, witness: () => Witness): void {
+/** Takes in a value whose forms or `HAS_…` tell something new. `witness` is asked for only when it is kept. */
+export function narrow(column: ColumnState, forms: number, traits: number, witness: () => Witness): void {
   const before = column.forms;
   const after = before & forms;
   let seen: Witness | null = null;
   const value = () => (seen ??= witness());
-  if ((saw & SAW_TIME) !== 0 && column.withTime === null) column.withTime = value();
-  column.saw |= saw;
+  if ((traits & HAS_TIME) !== 0 && column.withTime === null) column.withTime = value();
+  column.traits |= traits;
   column.first ??= value();
   if (after === before) return;
   if (after === 0) {
@@ -98,7 +98,10 @@ export function hint(hints: Hints, forms: number): void {
 
 /** Whether values of a text column were numbers or dates, and another may still decide how they read. */
 export function isOpen({ decimals, dates }: Hints): boolean {
-  return dates === (DMY | MDY) || (decimals !== DECIMALS && (decimals & POINTED) !== 0 && (decimals & COMMAED) !== 0);
+  return (
+    dates === (DMY | MDY) ||
+    (decimals !== DECIMALS && (decimals & DECIMAL_POINT) !== 0 && (decimals & DECIMAL_COMMA) !== 0)
+  );
 }
 
 /** How the values of a column read if it is retyped: while it is typed, as all of them are written. */
@@ -113,13 +116,13 @@ function ordersOf(forms: number): number {
 }
 
 /** Takes in a kept value. */
-export function foldCell(column: ColumnState, [, text, forms, saw]: KeptCell, line: number, samples: number): void {
+export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell, line: number, samples: number): void {
   if (forms === BLANK) {
     column.blanks++;
     return;
   }
   if (column.forms === 0) hint(column, forms);
-  narrow(column, forms, saw, () => ({ value: text, line }));
+  narrow(column, forms, traits, () => ({ value: text, line }));
   if (column.sample.length < samples && !column.sample.includes(text)) column.sample.push(text);
 }
 
@@ -132,7 +135,7 @@ export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): C
   hint(hints, decimals | dates);
   return {
     forms,
-    saw: a.saw | b.saw,
+    traits: a.traits | b.traits,
     nulls: a.nulls + b.nulls,
     blanks: a.blanks + b.blanks,
     sample: [...new Set([...a.sample, ...b.sample])].slice(0, samples),

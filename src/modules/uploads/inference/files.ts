@@ -100,7 +100,7 @@ function sortedNames({ names }: DecidedFile): string {
 }
 
 /** For each column of the first file its field in another. */
-export function placesIn(file: DecidedFile, first: DecidedFile): number[] {
+export function fieldsIn(file: DecidedFile, first: DecidedFile): number[] {
   const differ = (column: string) =>
     new InferenceError(
       'HEADERS_DIFFER',

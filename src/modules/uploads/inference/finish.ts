@@ -1,8 +1,8 @@
-import { formName, SAW_EDGE, SAW_FRACTION, SAW_OFFSET, SAW_SECONDS } from '../../../formats/values/forms.ts';
+import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
 import { dateForms, decimalForms, formsOf, typeOf } from './column-type.ts';
 import { type ColumnState, foldCell, hintsOf, mergeColumns, newColumn, type Witness } from './columns.ts';
-import { type DecidedFile, decideFiles, placesIn, rowsOf } from './files.ts';
+import { type DecidedFile, decideFiles, fieldsIn, rowsOf } from './files.ts';
 import { matchTable, namesOf, type TableColumn } from './into-table.ts';
 import { tableName } from './names.ts';
 import { isReadByPostgres, readingOf } from './reading.ts';
@@ -23,7 +23,7 @@ const MAX_DISPLAY_NAME = 255;
 export function finish(states: InferenceState[], into?: TableColumn[]): Inference {
   const files = decideFiles(states, into ? namesOf(into) : []);
   const [first] = files as [DecidedFile];
-  const places = files.map((file) => placesIn(file, first));
+  const places = files.map((file) => fieldsIn(file, first));
   const decided = first.names.map((_, index) => decideColumn(files, places, index));
   const columns = decided.map(({ column }) => column);
   const formats = files.map((_, file) => decided.map((column) => column.formats[file] as ColumnFormats));
@@ -71,7 +71,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
   const delimiters = files.map(({ state }) => state.dialect?.delimiter ?? ',');
   const forms = formsOf(type, states, delimiters);
   const nulls = merged.nulls + (type === 'text' ? 0 : merged.blanks);
-  const written = forms.filter((_, file) => states[file]?.first !== null);
+  const formsInUse = forms.filter((_, file) => states[file]?.first !== null);
   return {
     column: {
       name,
@@ -80,7 +80,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
       nullable: true,
       source_index: index,
       evidence: {
-        format: formatOf(type, written.length > 0 ? written : forms, merged.saw),
+        format: formatOf(type, formsInUse.length > 0 ? formsInUse : forms, merged.traits),
         nulls,
         distinct_sample: merged.sample,
         counter_example: counterExample(type, states, displayName),
@@ -94,7 +94,7 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
 /** How each file's values read, by the form that was decided; as numbers and dates that they are not, by their hints. */
 function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {
   const hints = states.map(hintsOf);
-  const isMoment = type === 'date' || type === 'datetime';
+  const isTimestamp = type === 'date' || type === 'datetime';
   const decimals =
     type === 'decimal'
       ? forms
@@ -102,12 +102,12 @@ function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], del
           hints.map((hint) => hint.decimals),
           delimiters,
         );
-  const dates = isMoment ? forms : dateForms(hints.map((hint) => hint.dates));
+  const dates = isTimestamp ? forms : dateForms(hints.map((hint) => hint.dates));
   return states.map((column, file) => ({
     decimal: formName(decimals[file] as number),
     date: formName(dates[file] as number),
     asIs: isReadByPostgres(type, forms[file] as number, column),
-    ...((column.saw & SAW_EDGE) !== 0 && { edge: true as const }),
+    ...((column.traits & HAS_EDGE) !== 0 && { edge: true as const }),
   }));
 }
 
@@ -116,17 +116,17 @@ function columnOf(file: DecidedFile, place: number): ColumnState {
   const rest = file.state.columns[place] as ColumnState;
   if (file.rowOne === null) return rest;
   const { samples } = boundsOf(file.state.width);
-  const one = newColumn();
+  const first = newColumn();
   const cell = file.rowOne.cells.find(([field]) => field === place);
-  if (cell === undefined) one.nulls++;
-  else foldCell(one, cell, file.rowOne.line, samples);
-  return mergeColumns(one, rest, samples);
+  if (cell === undefined) first.nulls++;
+  else foldCell(first, cell, file.rowOne.line, samples);
+  return mergeColumns(first, rest, samples);
 }
 
 /** The format's name; of files that differ, each one's. */
-function formatOf(type: ColumnType, forms: number[], saw: number): string {
-  const seconds = (saw & SAW_SECONDS) === 0 ? '' : (saw & SAW_FRACTION) === 0 ? ':ss' : ':ss.f';
-  const time = type === 'datetime' ? ` hh:mm${seconds}${(saw & SAW_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
+function formatOf(type: ColumnType, forms: number[], traits: number): string {
+  const seconds = (traits & HAS_SECONDS) === 0 ? '' : (traits & HAS_FRACTION) === 0 ? ':ss' : ':ss.f';
+  const time = type === 'datetime' ? ` hh:mm${seconds}${(traits & HAS_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
   return [...new Set(forms.map((form) => `${formName(form)}${time}`))].join(' | ');
 }
 
@@ -149,8 +149,8 @@ function sampleRows(
   formats: ColumnFormats[][],
 ): Record<string, RowValue>[] {
   const rows = files.flatMap((file, number) => {
-    const one = file.rowOne === null ? [] : [cellsByField(file.rowOne)];
-    return [...one, ...file.state.sampleRows].map((row) => ({
+    const first = file.rowOne === null ? [] : [cellsByField(file.rowOne)];
+    return [...first, ...file.state.sampleRows].map((row) => ({
       cells: (places[number] as number[]).map((place) => row[place] ?? ''),
       formats: formats[number] as ColumnFormats[],
     }));

@@ -3,11 +3,11 @@ import {
   BOOLEANS,
   DATES,
   DECIMALS,
+  HAS_FALSE,
+  HAS_TRUE,
   INTEGER,
   LETTERS,
   ONE_ZERO,
-  SAW_FALSE,
-  SAW_TRUE,
   WORDS,
 } from '../../../formats/values/forms.ts';
 import type { ColumnState } from './columns.ts';
@@ -57,14 +57,15 @@ function cellsOf(row: KeptRow, width: number): string[] {
 /** How the record reads against the columns below: `unlike` some typed column, `alike` all of them, or all are text. */
 function fitBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
   let typed = false;
-  for (const [field, text, forms, saw] of row.cells) {
+  for (const [field, text, forms, traits] of row.cells) {
     const column = state.columns[field];
     if (column === undefined || forms === BLANK) continue;
     const below = typedForms(column, '');
     if (below === 0) continue;
     typed = true;
     const joined = column.forms & forms;
-    if (joined === 0 || typedForms({ ...column, forms: joined, saw: column.saw | saw }, text) === 0) return 'unlike';
+    if (joined === 0 || typedForms({ ...column, forms: joined, traits: column.traits | traits }, text) === 0)
+      return 'unlike';
   }
   return typed ? 'alike' : 'text';
 }
@@ -93,10 +94,10 @@ function isEmptyColumn(state: InferenceState, index: number): boolean {
  * Single letters need both of a pair; `1` and `0` a header that asks a question.
  */
 export function typedForms(column: ColumnState, header: string): number {
-  const { forms, saw } = column;
+  const { forms, traits } = column;
   if (column.first === null) return 0;
   if ((forms & WORDS) !== 0) return forms & WORDS;
-  const both = (saw & SAW_TRUE) !== 0 && (saw & SAW_FALSE) !== 0;
+  const both = (traits & HAS_TRUE) !== 0 && (traits & HAS_FALSE) !== 0;
   if ((forms & LETTERS) !== 0) return both ? forms & LETTERS : 0;
   if ((forms & ONE_ZERO) !== 0 && asksYesOrNo(header)) return ONE_ZERO;
   if ((forms & INTEGER) !== 0) return INTEGER;

@@ -132,7 +132,7 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   if (working === null) throw unreadable(position.line, 'UTF-16');
   shared ??= newFields();
   const fields = shared;
-  const writer = plan.mode === 'convert' ? new CopyWriter(plan, written(plan), working, fields) : null;
+  const writer = plan.mode === 'convert' ? new CopyWriter(plan, columnsToWrite(plan), working, fields) : null;
   let records = 0;
   const { end, line } = scan(working, 0, whole, file.dialect, position.line, fields, (_start, _end, at) => {
     records++;
@@ -147,8 +147,8 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   };
 }
 
-/** The columns as the writer needs them. Days and months are written anew: another column may want another order. */
-function written(plan: LoadPlan): WrittenColumn[] {
+/** The columns as the writer needs them. Dates that do not begin with the year are converted: all columns share one order. */
+function columnsToWrite(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
     const formats = formatsOf(plan.file, column);
     const ordered = column.type !== 'date' && column.type !== 'datetime' ? true : (formOf(formats.date) & YMD) !== 0;

@@ -2,12 +2,12 @@ import { EOL_CR, EOL_CRLF, EOL_LF } from '../../../formats/csv/field.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 import {
   DATES,
+  DECIMAL_POINT,
+  HAS_T,
+  HAS_WIDE_SPACE,
   INTEGER,
   ONE_ZERO,
   POINT,
-  POINTED,
-  SAW_T,
-  SAW_WIDE_SPACE,
   T_F,
   TRUE_FALSE,
   Y_N,
@@ -27,10 +27,10 @@ const READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | 
  */
 export function isReadByPostgres(type: ColumnType, form: number, column: ColumnState): boolean {
   if (type === 'text') return true;
-  if (column.blanks > 0 || (column.saw & SAW_WIDE_SPACE) !== 0) return false;
-  if (type === 'datetime' && (form & YMD) === 0 && (column.saw & SAW_T) !== 0) return false;
+  if (column.blanks > 0 || (column.traits & HAS_WIDE_SPACE) !== 0) return false;
+  if (type === 'datetime' && (form & YMD) === 0 && (column.traits & HAS_T) !== 0) return false;
   // Whole numbers among decimals, and decimals without groups, are what they are by any such form.
-  if (type === 'decimal') return (column.forms & (INTEGER | ((form & POINTED) === 0 ? 0 : POINT))) !== 0;
+  if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT))) !== 0;
   return (form & READ_BY_POSTGRES) !== 0;
 }
 

@@ -4,7 +4,7 @@ import { MAX_FOOTNOTES } from '../../../formats/csv/layout.ts';
 import { widthOfLines } from '../../../formats/csv/quoting.ts';
 import { type Fields, fieldText, newFields, unescaped } from '../../../formats/csv/records.ts';
 import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
-import { classify, isBlank, saw } from '../../../formats/values/classify.ts';
+import { classify, isBlank, traits } from '../../../formats/values/classify.ts';
 import { BLANK, DECIMALS, INTEGER, POINT } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { foldCell, hint, isOpen, type KeptCell, narrow } from './columns.ts';
@@ -129,10 +129,10 @@ export class RecordFold {
         column.blanks++;
         continue;
       }
-      const seen = plain ? saw : 0;
+      const seen = plain ? traits : 0;
       if (before === 0) hint(column, forms);
       if (sampling) this.#sample(index);
-      if ((before & forms) !== before || (seen & ~column.saw) !== 0 || column.first === null) {
+      if ((before & forms) !== before || (seen & ~column.traits) !== 0 || column.first === null) {
         narrow(column, forms, seen, () => ({ value: shorten(this.#text(index), this.#bounds.sampleLength), line }));
       }
     }
@@ -189,7 +189,7 @@ export class RecordFold {
       const plain = (kinds[index] as number) < ESCAPED;
       const read = plain ? classify(this.#bytes, from, to, this.#decode) : 0;
       const forms = this.#state.sheet && kinds[index] === BARE ? inSheet(read) : read;
-      const seen = plain ? saw : 0;
+      const seen = plain ? traits : 0;
       cells.push([index, shorten(this.#text(index), this.#bounds.cellLength), forms, seen]);
     }
     const blankBefore = this.#state.blank;
