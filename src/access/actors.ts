@@ -34,15 +34,15 @@ export interface OutsiderActor {
   sessionId: string;
 }
 
-/** Whoever holds the token of a share or of an embed. `Shown` is what the module that checked the token found behind it. */
-export interface ViewerActor<Shown = unknown> {
+/** Whoever holds the token of a share or of an embed. `Opened` is what the module that checked the token found behind it. */
+export interface ViewerActor<Opened = unknown> {
   kind: 'viewer';
   companyId: string;
   /** What requests are counted under; never the token itself. */
   tokenId: string;
   /** Origins whose pages may use the token; none are named where all may. */
   allowedOrigins: readonly string[];
-  shown: Shown;
+  opened: Opened;
 }
 
 /** The platform's operator, who creates organizations and belongs to none. */

@@ -1,29 +1,79 @@
 import type { FieldProblem } from './failure.ts';
-import { coerceParameter, isChoice, isNoValue } from './parameters.ts';
-import type { Dimension, EmbedTerms, FilterPolicy } from './sharing-rules.ts';
+import { coerceParameter, isChoice, isNoValue, type Parameter, type ParameterKind } from './parameters.ts';
+
+/** A filter or parameter that can be given a value. Slugs are unique within a dashboard or visualization. */
+export interface Input extends Parameter {
+  /**
+   * `filter`: the viewer may use it unless something says otherwise (also the parameters of a visualization shown alone) ·
+   * `parameter`: of a visualization on a dashboard, set by no filter of the dashboard; an embed may open it.
+   */
+  origin: 'filter' | 'parameter';
+  /** Its SQL can be given any number of values: every use is `= ANY ({{slug}})`. */
+  takesList: boolean;
+  /** Ids of the visualizations whose parameter of this slug is given the value. */
+  appliesTo: readonly string[];
+  /** Ids of those that have such a parameter and are not given the value: the filter is not for them. */
+  skips: readonly string[];
+}
 
 /**
- * What is wrong with policies for a dashboard with these dimensions: unknown or repeated filters, a kind that is not the
+ * - `selectable` the viewer chooses among `allowed_values`; choosing nothing means all of them
+ * - `locked` always all of `allowed_values`; the viewer does not see the filter
+ * - `hidden` the filter does not exist for the viewer, and has no value
+ */
+export const POLICY_MODES = ['selectable', 'locked', 'hidden'] as const;
+
+export type PolicyMode = (typeof POLICY_MODES)[number];
+
+/** A policy of a context's grant or of a share, as it is stored and shown. */
+export interface FilterPolicy {
+  filter_slug: string;
+  filter_kind: ParameterKind;
+  mode: PolicyMode;
+  allowed_values: string[];
+}
+
+/** What an embed token carries. */
+export interface EmbedTerms {
+  /** Values as they were given, by slug. */
+  fixed: Readonly<Record<string, unknown>>;
+  /** Slugs that the viewer may send. */
+  allowed: readonly string[];
+  /** Slugs among the allowed ones that the viewer must send. */
+  required: readonly string[];
+}
+
+/** Everything that narrows one viewer. More terms never show more. */
+export interface Terms {
+  /** Of the context's grant and of every active share of that context and dashboard. */
+  policies?: readonly FilterPolicy[];
+  embed?: EmbedTerms;
+  /** Whether the viewer may set parameters that no filter sets. People of the company may. */
+  parametersOpen?: boolean;
+}
+
+/**
+ * What is wrong with policies for a dashboard with these inputs: unknown or repeated filters, a kind that is not the
  * filter's, nothing to allow, several values for SQL that compares one.
- * @param field the member of the body that holds the list
+ * @param field the field of the body that holds the list
  */
 export function policyProblems(
-  dimensions: readonly Dimension[],
+  inputs: readonly Input[],
   policies: readonly FilterPolicy[],
   field: string,
 ): FieldProblem[] {
-  const filters = new Map(dimensions.filter(({ origin }) => origin === 'filter').map((each) => [each.slug, each]));
+  const filters = new Map(inputs.filter(({ origin }) => origin === 'filter').map((each) => [each.slug, each]));
   const seen = new Set<string>();
   return policies.flatMap((policy, index) => {
     const { filter_slug: slug } = policy;
-    const [member, message] = policyProblem(filters.get(slug), policy, seen.has(slug)) ?? [];
+    const [part, message] = policyProblem(filters.get(slug), policy, seen.has(slug)) ?? [];
     seen.add(slug);
-    return message === undefined ? [] : [{ field: `${field}.${index}.${member}`, message }];
+    return message === undefined ? [] : [{ field: `${field}.${index}.${part}`, message }];
   });
 }
 
 function policyProblem(
-  filter: Dimension | undefined,
+  filter: Input | undefined,
   policy: FilterPolicy,
   repeated: boolean,
 ): [string, string] | undefined {
@@ -40,21 +90,18 @@ function policyProblem(
   return undefined;
 }
 
-/** What is wrong with the terms of an embed for these dimensions. */
-export function embedProblems(
-  dimensions: readonly Dimension[],
-  { fixed, allowed, required }: EmbedTerms,
-): FieldProblem[] {
-  const bySlug = new Map(dimensions.map((dimension) => [dimension.slug, dimension]));
+/** What is wrong with the terms of an embed for these inputs. */
+export function embedProblems(inputs: readonly Input[], { fixed, allowed, required }: EmbedTerms): FieldProblem[] {
+  const bySlug = new Map(inputs.map((input) => [input.slug, input]));
   const known = (slug: string) => (bySlug.has(slug) ? undefined : 'is not a parameter of this');
   const problem = (field: string, message: string | undefined) => (message === undefined ? [] : [{ field, message }]);
-  const unset = dimensions.filter(
+  const unset = inputs.filter(
     (each) => each.origin === 'filter' && each.required && isNoValue(each.default) && !allowed.includes(each.slug),
   );
   return [
     ...Object.entries(fixed).flatMap(([slug, value]) => {
-      const dimension = bySlug.get(slug);
-      const coerced = dimension && coerceParameter(dimension.kind, value);
+      const input = bySlug.get(slug);
+      const coerced = input && coerceParameter(input.kind, value);
       return problem(`fixed_params.${slug}`, coerced && 'problem' in coerced ? coerced.problem : known(slug));
     }),
     ...unset.flatMap(({ slug }) =>

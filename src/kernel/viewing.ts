@@ -37,7 +37,7 @@ export interface ViewPlace {
 }
 
 /** A dashboard, or a visualization alone (whose layout has one place). */
-export interface ViewSubject {
+export interface SharedItemView {
   id: string;
   name: string;
   slug: string;
@@ -58,8 +58,8 @@ export type TokenView =
   | { requires_auth: true; company_slug: string }
   | {
       requires_auth: false;
-      dashboard?: ViewSubject;
-      visualization?: ViewSubject;
+      dashboard?: SharedItemView;
+      visualization?: SharedItemView;
       embed_options?: EmbedOptions | null;
       expires_at: string | null;
     };

@@ -1,49 +1,49 @@
 import { DurableObject } from 'cloudflare:workers';
 
 /**
- * How many executions of viewers run at once: those of a company, and of one viewer. Each takes up to four connections of
- * the company's reader, who has forty: what viewers leave is the company's own, whatever they do.
+ * How many executions run at once for all viewers of a company, and for one viewer. Each takes up to four of the forty
+ * connections of the company's reader: the rest is for the company itself, whatever viewers do.
  */
 const AT_ONCE = { company: 6, viewer: 3 };
-/** How long one waits for its turn, and how many do: of a company, and of one viewer, who must not fill the line. */
-const PATIENCE_MS = 8_000;
-const MOST_WAITING = { company: 500, viewer: 250 };
-/** One that was never given back ends by itself: beyond what an execution may take. */
-const LONGEST_TURN_MS = 45_000;
+/** How long one waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the queue. */
+const MAX_WAIT_MS = 8_000;
+const MAX_WAITING = { company: 500, viewer: 250 };
+/** A slot that is never released ends by itself, after longer than an execution may take. */
+const MAX_SLOT_MS = 45_000;
 
-interface Turn {
+interface Slot {
   id: string;
   viewer: string;
 }
 
-interface Waiting extends Turn {
+interface Waiting extends Slot {
   begin(admitted: boolean): void;
 }
 
 /**
- * One per company: gives those who look at what it shared their turns at its database, in the order they came. All of it
- * lives in memory: what an eviction forgets is bounded by `LONGEST_TURN_MS`.
+ * One per company: gives viewers of what it shared slots at its database, in the order they came. It is kept in memory:
+ * slots that an eviction forgets end after `MAX_SLOT_MS`.
  */
 export class ViewerGate extends DurableObject {
-  readonly #running = new Map<string, Turn & { endsAt: number }>();
+  readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: Waiting[] = [];
 
-  /** Waits for a turn. @returns false when it did not come in time; with true it is to be given back by `leave` */
-  async enter(turn: Turn): Promise<boolean> {
-    const ofViewer = this.#waiting.filter(({ viewer }) => viewer === turn.viewer).length;
-    if (this.#waiting.length >= MOST_WAITING.company || ofViewer >= MOST_WAITING.viewer) return false;
-    const admitted = new Promise<boolean>((begin) => this.#waiting.push({ ...turn, begin }));
+  /** Waits for a slot. @returns whether one came in time; `leave` releases it */
+  async enter(slot: Slot): Promise<boolean> {
+    const ofViewer = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
+    if (this.#waiting.length >= MAX_WAITING.company || ofViewer >= MAX_WAITING.viewer) return false;
+    const admitted = new Promise<boolean>((begin) => this.#waiting.push({ ...slot, begin }));
     this.#admit();
     const timer = setTimeout(() => {
       this.#admit();
-      this.#forget(turn.id);
-    }, PATIENCE_MS);
+      this.#forget(slot.id);
+    }, MAX_WAIT_MS);
     const outcome = await admitted;
     clearTimeout(timer);
     return outcome;
   }
 
-  /** Ends a turn, or the waiting for it. */
+  /** Releases a slot, or ends the wait for it. */
   leave(id: string): void {
     this.#forget(id);
     this.#running.delete(id);
@@ -55,20 +55,20 @@ export class ViewerGate extends DurableObject {
     for (const [id, { endsAt }] of this.#running) if (endsAt <= now) this.#running.delete(id);
     while (this.#running.size < AT_ONCE.company) {
       const next = this.#waiting.findIndex(({ viewer }) => this.#runningOf(viewer) < AT_ONCE.viewer);
-      const [turn] = next < 0 ? [] : this.#waiting.splice(next, 1);
-      if (!turn) return;
-      const { id, viewer, begin } = turn;
-      this.#running.set(id, { id, viewer, endsAt: now + LONGEST_TURN_MS });
+      const [slot] = next < 0 ? [] : this.#waiting.splice(next, 1);
+      if (!slot) return;
+      const { id, viewer, begin } = slot;
+      this.#running.set(id, { id, viewer, endsAt: now + MAX_SLOT_MS });
       begin(true);
     }
   }
 
   #runningOf(viewer: string): number {
-    return [...this.#running.values()].filter((turn) => turn.viewer === viewer).length;
+    return [...this.#running.values()].filter((slot) => slot.viewer === viewer).length;
   }
 
   #forget(id: string): void {
-    const place = this.#waiting.findIndex((turn) => turn.id === id);
+    const place = this.#waiting.findIndex((slot) => slot.id === id);
     if (place >= 0) this.#waiting.splice(place, 1)[0]?.begin(false);
   }
 }

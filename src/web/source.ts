@@ -1,11 +1,11 @@
-import type { EmbedOptions, TokenView, ViewOptions, ViewResult, ViewSubject } from '../kernel/viewing.ts';
+import type { EmbedOptions, SharedItemView, TokenView, ViewOptions, ViewResult } from '../kernel/viewing.ts';
 import { ApiProblem, call } from './api.ts';
 import { TEXTS } from './texts.ts';
 import type { ParameterValues } from './values.ts';
 
 /** What a page shows, or who must sign in first. */
 export type Opened =
-  | { kind: 'subject'; subject: ViewSubject; options: EmbedOptions }
+  | { kind: 'subject'; subject: SharedItemView; options: EmbedOptions }
   | { kind: 'sign_in'; companySlug: string };
 
 /** Where a page has its data from. All may throw `ApiProblem`. */

@@ -2,13 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SystemActor } from '../../src/access/actors.ts';
 import { openContext } from '../../src/context.ts';
-import { boundValues, viewerRules } from '../../src/kernel/sharing-rules.ts';
-import {
-  dashboardDimensions,
-  executeLoaded,
-  filterOptions,
-  loadDashboard,
-} from '../../src/modules/dashboards/service.ts';
+import { viewerRules } from '../../src/kernel/sharing-rules.ts';
+import { boundValues } from '../../src/kernel/sharing-values.ts';
+import { dashboardInputs, filterOptions, loadDashboard, runDashboard } from '../../src/modules/dashboards/service.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
 import { behindTheApi } from '../managed-tables/support.ts';
 import type { Caller } from '../support/api.ts';
@@ -190,8 +186,8 @@ describe('rules on a dashboard', () => {
           mode: 'locked' as const,
           allowed_values,
         }));
-        const rules = viewerRules(dashboardDimensions(loaded.dashboard, loaded.visualizations), { policies: terms });
-        const executions = await executeLoaded(ctx, loaded, boundValues(rules, {}));
+        const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { policies: terms });
+        const executions = await runDashboard(ctx, loaded, boundValues(rules, {}));
         return executions.map((execution) =>
           'result' in execution ? execution.result.rows : execution.failure.reason,
         );

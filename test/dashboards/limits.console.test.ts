@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { templateOf } from '../../src/kernel/sql-template.ts';
-import { dashboardDimensions } from '../../src/modules/dashboards/service.ts';
+import { dashboardInputs } from '../../src/modules/dashboards/service.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aDashboard, aVisualization, DASHBOARDS, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
 
@@ -70,7 +70,7 @@ describe('a template', () => {
     const visualizations = Array.from({ length: 20 }, (_, n) => ({ id: `v${n}`, sql: `${sql} -- ${n}`, parameters }));
     const filters = parameters.map((each) => ({ ...each, options: null, applies_to: null }));
     const first = visualizations.map(({ sql: text }) => templateOf(text));
-    for (let request = 0; request < 20; request++) dashboardDimensions({ filters }, visualizations);
+    for (let request = 0; request < 20; request++) dashboardInputs({ filters }, visualizations);
     // The very same templates, and not others that are equal.
     for (const [at, { sql: text }] of visualizations.entries()) expect(templateOf(text)).toBe(first[at]);
   });

@@ -2,16 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { BoundValue, BoundValues } from '../../src/kernel/parameters.ts';
-import {
-  boundValues,
-  canonicalValues,
-  type Dimension,
-  type FilterPolicy,
-  isNothing,
-  POLICY_MODES,
-  viewerRules,
-} from '../../src/kernel/sharing-rules.ts';
-import { dimension, list } from './sharing-support.ts';
+import { viewerRules } from '../../src/kernel/sharing-rules.ts';
+import { type FilterPolicy, type Input, POLICY_MODES } from '../../src/kernel/sharing-terms.ts';
+import { allowsNothing, boundValues, canonicalValues } from '../../src/kernel/sharing-values.ts';
+import { input, list } from './sharing-support.ts';
 
 const VALUES = ['a', 'b', 'c', 'd'];
 const SLUGS = ['x', 'y'];
@@ -47,11 +41,11 @@ const anyDimensions = fc.tuple(
         kind: fc.constantFrom('select' as const, 'multi_select' as const),
         default: fc.option(fc.constantFrom(...VALUES)),
       })
-      .map((more) => dimension(slug, more)),
+      .map((more) => input(slug, more)),
   ),
 );
 
-/** Rows over the two dimensions, and those that bound values let through where SQL says `[[ x = ANY({{x}}) ]]`. */
+/** Rows over the two inputs, and those that bound values let through where SQL says `[[ x = ANY({{x}}) ]]`. */
 const ROWS = VALUES.flatMap((x) => VALUES.map((y) => ({ x, y })));
 const through = (values: BoundValues, row: Record<string, string>): boolean =>
   SLUGS.every((slug) => {
@@ -69,16 +63,16 @@ const anyDashboard = fc
   })
   .map(({ has, filters, kinds }) => {
     const parametersOf = new Map(WIDGETS.map((id, at) => [id, has[at] as string[]]));
-    const dimensions = SLUGS.flatMap((slug, at) => {
+    const inputs = SLUGS.flatMap((slug, at) => {
       const users = WIDGETS.filter((id) => parametersOf.get(id)?.includes(slug));
-      const appliesTo = filters[at];
-      if (appliesTo === null || appliesTo === undefined) {
-        return users.length === 0 ? [] : [dimension(slug, { origin: 'parameter', reaches: users })];
+      const filtered = filters[at];
+      if (filtered === null || filtered === undefined) {
+        return users.length === 0 ? [] : [input(slug, { origin: 'parameter', appliesTo: users })];
       }
-      const reaches = users.filter((id) => appliesTo.includes(id));
-      return [dimension(slug, { kind: kinds[at], reaches, misses: users.filter((id) => !reaches.includes(id)) })];
+      const appliesTo = users.filter((id) => filtered.includes(id));
+      return [input(slug, { kind: kinds[at], appliesTo, skips: users.filter((id) => !appliesTo.includes(id)) })];
     });
-    return { parametersOf, dimensions };
+    return { parametersOf, inputs };
   });
 
 describe('properties of the rules', () => {
@@ -91,8 +85,8 @@ describe('properties of the rules', () => {
         fc.array(anyPolicy, { maxLength: 3 }),
         anyEmbed,
         anySent,
-        ({ parametersOf, dimensions }, policies, embedTerms, sent) => {
-          const rules = viewerRules(dimensions, { policies, embed: embedTerms });
+        ({ parametersOf, inputs }, policies, embedTerms, sent) => {
+          const rules = viewerRules(inputs, { policies, embed: embedTerms });
           let values: BoundValues;
           try {
             values = boundValues(rules, sent);
@@ -106,7 +100,7 @@ describe('properties of the rules', () => {
             .map(([filter_slug, allowed_values]) => ({ filter_slug, allowed_values }));
           for (const [id, parameters] of parametersOf) {
             if (rules.refused.has(id)) continue;
-            const reaching = dimensions.filter(({ reaches }) => reaches.includes(id)).map(({ slug }) => slug);
+            const reaching = inputs.filter(({ appliesTo }) => appliesTo.includes(id)).map(({ slug }) => slug);
             const own = new Map([...values].filter(([slug]) => reaching.includes(slug)));
             for (const { filter_slug, allowed_values } of [
               ...policies.filter(({ mode }) => mode !== 'hidden'),
@@ -137,10 +131,10 @@ describe('properties of the rules', () => {
         fc.array(anyPolicy, { maxLength: 6 }),
         anyEmbed,
         anySent,
-        (dimensions, policies, embedTerms, sent) => {
+        (inputs, policies, embedTerms, sent) => {
           let values: BoundValues;
           try {
-            values = boundValues(viewerRules(dimensions, { policies, embed: embedTerms }), sent);
+            values = boundValues(viewerRules(inputs, { policies, embed: embedTerms }), sent);
           } catch (error) {
             if (error instanceof Failure) return;
             throw error;
@@ -152,7 +146,7 @@ describe('properties of the rules', () => {
               expect(allowed_values).toContain(row[filter_slug as 'x']);
             const fixed = Object.entries(embedTerms?.fixed ?? {}).filter(([, given]) => given.length > 0);
             for (const [slug, given] of fixed) {
-              const kind = dimensions.find((each) => each.slug === slug)?.kind;
+              const kind = inputs.find((each) => each.slug === slug)?.kind;
               if (kind === 'multi_select') expect(given).toContain(row[slug as 'x']);
             }
           }
@@ -164,7 +158,7 @@ describe('properties of the rules', () => {
   });
 
   it('more terms never show more, where no default stands in for what is left out', () => {
-    const plain = SLUGS.map((slug) => dimension(slug));
+    const plain = SLUGS.map((slug) => input(slug));
     const rowsUnder = (policies: FilterPolicy[], sent: Record<string, unknown>) => {
       try {
         const values = boundValues(viewerRules(plain, { policies }), sent);
@@ -187,23 +181,23 @@ describe('properties of the rules', () => {
   });
 
   it('the order of policies does not matter, and equal keys mean equal values', () => {
-    const outcome = (dimensions: Dimension[], policies: FilterPolicy[], sent: Record<string, unknown>) => {
+    const outcome = (inputs: Input[], policies: FilterPolicy[], sent: Record<string, unknown>) => {
       try {
-        return canonicalValues(boundValues(viewerRules(dimensions, { policies }), sent));
+        return canonicalValues(boundValues(viewerRules(inputs, { policies }), sent));
       } catch (error) {
         return (error as Failure).reason;
       }
     };
     fc.assert(
-      fc.property(anyDimensions, fc.array(anyPolicy, { maxLength: 5 }), anySent, (dimensions, policies, sent) => {
-        expect(outcome(dimensions, policies.toReversed(), sent)).toBe(outcome(dimensions, policies, sent));
+      fc.property(anyDimensions, fc.array(anyPolicy, { maxLength: 5 }), anySent, (inputs, policies, sent) => {
+        expect(outcome(inputs, policies.toReversed(), sent)).toBe(outcome(inputs, policies, sent));
       }),
     );
     fc.assert(
-      fc.property(anyDimensions, anySent, anySent, (dimensions, one, other) => {
+      fc.property(anyDimensions, anySent, anySent, (inputs, one, other) => {
         const [a, b] = [one, other].map((sent) => {
           try {
-            return boundValues(viewerRules(dimensions), sent);
+            return boundValues(viewerRules(inputs), sent);
           } catch {
             return undefined;
           }
@@ -216,7 +210,7 @@ describe('properties of the rules', () => {
   });
 
   it('an empty list is nothing, and only that', () => {
-    expect([list(), list('a'), null, undefined].map((value) => isNothing(value as BoundValue))).toEqual([
+    expect([list(), list('a'), null, undefined].map((value) => allowsNothing(value as BoundValue))).toEqual([
       true,
       false,
       false,

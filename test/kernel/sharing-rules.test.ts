@@ -1,24 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { BoundValue } from '../../src/kernel/parameters.ts';
-import {
-  boundValues,
-  type Dimension,
-  optionsRule,
-  type Terms,
-  usableFilters,
-  viewerRules,
-} from '../../src/kernel/sharing-rules.ts';
-import { dimension, embed, list, policy } from './sharing-support.ts';
+import { optionsRule, usableFilters } from '../../src/kernel/sharing-filters.ts';
+import { viewerRules } from '../../src/kernel/sharing-rules.ts';
+import type { Input, Terms } from '../../src/kernel/sharing-terms.ts';
+import { boundValues } from '../../src/kernel/sharing-values.ts';
+import { embed, input, list, policy } from './sharing-support.ts';
 
-const region = dimension('region');
-const decide = (
-  terms: Terms,
-  sent: Record<string, unknown>,
-  dimensions = [region],
-): BoundValue | undefined | string => {
+const region = input('region');
+const decide = (terms: Terms, sent: Record<string, unknown>, inputs = [region]): BoundValue | undefined | string => {
   try {
-    return boundValues(viewerRules(dimensions, terms), sent).get(dimensions[0]?.slug ?? '');
+    return boundValues(viewerRules(inputs, terms), sent).get(inputs[0]?.slug ?? '');
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return error.reason;
@@ -30,15 +22,15 @@ const INVALID = 'request.invalid';
 const selectableAB = { policies: [policy('region', 'selectable', 'a', 'b')] };
 const lockedAB = { policies: [policy('region', 'locked', 'a', 'b')] };
 const hidden = { policies: [policy('region', 'hidden')] };
-const withDefault = dimension('region', { default: ['c'] });
+const withDefault = input('region', { default: ['c'] });
 describe('what a request is bound to', () => {
-  const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, dimension?: Dimension][] = [
+  const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
     ['without terms: what is sent', {}, { region: ['a'] }, list('a')],
     ['without terms: nothing', {}, {}, null],
     ['without terms: the default', {}, {}, list('c'), withDefault],
     ['without terms: the default taken away', {}, { region: null }, null, withDefault],
     ['without terms: a required default stays', {}, { region: [] }, list('c'), { ...withDefault, required: true }],
-    ['without terms: a required value is missing', {}, {}, INVALID, dimension('region', { required: true })],
+    ['without terms: a required value is missing', {}, {}, INVALID, input('region', { required: true })],
     ['without terms: an unknown parameter', {}, { other: 1 }, INVALID],
     ['an embed: an unknown parameter', { embed: { fixed: {}, allowed: [], required: [] } }, { other: 1 }, VIOLATION],
     ['without terms: a wrong kind', {}, { region: { a: 1 } }, INVALID],
@@ -51,15 +43,15 @@ describe('what a request is bound to', () => {
     ['selectable: another value', selectableAB, { region: ['c'] }, VIOLATION],
     ['selectable: one allowed, one not', selectableAB, { region: ['a', 'c'] }, VIOLATION],
     ['selectable: another case is another value', selectableAB, { region: ['A'] }, VIOLATION],
-    ['selectable: satisfies required', selectableAB, {}, list('a', 'b'), dimension('region', { required: true })],
-    ['selectable on a select: a list', selectableAB, {}, list('a', 'b'), dimension('region', { kind: 'select' })],
-    ['selectable on a select: one', selectableAB, { region: 'a' }, list('a'), dimension('region', { kind: 'select' })],
+    ['selectable: satisfies required', selectableAB, {}, list('a', 'b'), input('region', { required: true })],
+    ['selectable on a select: a list', selectableAB, {}, list('a', 'b'), input('region', { kind: 'select' })],
+    ['selectable on a select: one', selectableAB, { region: 'a' }, list('a'), input('region', { kind: 'select' })],
     [
       'selectable on a select: a list is no choice',
       selectableAB,
       { region: ['a', 'b'] },
       INVALID,
-      dimension('region', { kind: 'select' }),
+      input('region', { kind: 'select' }),
     ],
 
     ['locked: all allowed', lockedAB, {}, list('a', 'b')],
@@ -107,13 +99,7 @@ describe('what a request is bound to', () => {
     ],
     ['a policy for a filter that is gone', { policies: [policy('gone', 'locked', 'a')] }, {}, VIOLATION],
     ['hiding a filter that is gone', { policies: [policy('gone', 'hidden')] }, { region: ['a'] }, list('a')],
-    [
-      'a policy for a filter that takes no list any more',
-      lockedAB,
-      {},
-      VIOLATION,
-      dimension('region', { kind: 'text' }),
-    ],
+    ['a policy for a filter that takes no list any more', lockedAB, {}, VIOLATION, input('region', { kind: 'text' })],
 
     ['embed: fixed', embed({ fixed: { region: 'a' } }), {}, list('a')],
     ['embed: fixed and sent again', embed({ fixed: { region: 'a' } }), { region: 'a' }, VIOLATION],
@@ -135,7 +121,7 @@ describe('what a request is bound to', () => {
       embed({ fixed: { region: 'a' } }),
       {},
       list(),
-      dimension('region', { kind: 'number' }),
+      input('region', { kind: 'number' }),
     ],
     ['embed and policy: fixed within', { ...embed({ fixed: { region: ['a', 'c'] } }), ...selectableAB }, {}, list('a')],
     [
@@ -156,28 +142,28 @@ describe('what a request is bound to', () => {
       {},
       { region: 'a' },
       VIOLATION,
-      dimension('region', { origin: 'parameter' }),
+      input('region', { origin: 'parameter' }),
     ],
     [
       'a parameter of a visualization: its own default',
       {},
       {},
       undefined,
-      dimension('region', { origin: 'parameter', default: 'a' }),
+      input('region', { origin: 'parameter', default: 'a' }),
     ],
     [
       'a parameter of a visualization: open to the company',
       { parametersOpen: true },
       { region: 'a' },
       list('a'),
-      dimension('region', { origin: 'parameter' }),
+      input('region', { origin: 'parameter' }),
     ],
     [
       'a parameter of a visualization: opened by an embed',
       embed({ allowed: ['region'] }),
       { region: 'a' },
       list('a'),
-      dimension('region', { origin: 'parameter' }),
+      input('region', { origin: 'parameter' }),
     ],
   ];
   it.each(cases)('%s', (_what, terms, sent, bound, of = region) => {
@@ -202,7 +188,7 @@ describe('what a request is bound to', () => {
 
 describe('what a viewer sees', () => {
   it('shows what is open, with the default where it may be chosen', () => {
-    const dimensions = [withDefault, dimension('city', { default: ['a'] }), dimension('shop')];
+    const inputs = [withDefault, input('city', { default: ['a'] }), input('shop')];
     const terms = {
       policies: [
         policy('region', 'selectable', 'a'),
@@ -211,7 +197,7 @@ describe('what a viewer sees', () => {
       ],
     };
     expect(
-      usableFilters(viewerRules(dimensions, terms)).map(({ dimension: { slug }, allowed, default: standing }) => [
+      usableFilters(viewerRules(inputs, terms)).map(({ input: { slug }, allowed, default: standing }) => [
         slug,
         allowed,
         standing,
@@ -235,13 +221,13 @@ describe('what a viewer sees', () => {
   });
 });
 
-describe('what a viewer is held to, but a visualization is not bound by', () => {
-  const reached = dimension('region', { reaches: ['v', 'w'] });
-  const narrowedTo = dimension('region', { reaches: ['v'], misses: ['w'] });
-  const gone = dimension('region', { reaches: ['v', 'w'], origin: 'parameter' });
-  const noChoice = dimension('region', { reaches: ['v'], misses: ['w'], kind: 'text' });
+describe('what a viewer is enforced to, but a visualization is not bound by', () => {
+  const reached = input('region', { appliesTo: ['v', 'w'] });
+  const narrowedTo = input('region', { appliesTo: ['v'], skips: ['w'] });
+  const gone = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
+  const noChoice = input('region', { appliesTo: ['v'], skips: ['w'], kind: 'text' });
   const fixed = embed({ fixed: { region: ['a'] } });
-  const cases: [what: string, terms: Terms, of: Dimension[], refused: string[], unkept: string[]][] = [
+  const cases: [what: string, terms: Terms, of: Input[], refused: string[], unenforceable: string[]][] = [
     ['no terms', {}, [narrowedTo], [], []],
     ['locked, and bound everywhere', lockedAB, [reached], [], []],
     ['locked, and not for one of them', lockedAB, [narrowedTo], ['w'], []],
@@ -250,7 +236,7 @@ describe('what a viewer is held to, but a visualization is not bound by', () => 
     ['locked, and the filter is gone', lockedAB, [gone], ['v', 'w'], []],
     ['selectable, and the filter is gone', selectableAB, [gone], ['v', 'w'], []],
     ['locked, and the filter is no choice any more', lockedAB, [noChoice], ['v', 'w'], []],
-    ['locked, and nothing has the parameter', lockedAB, [dimension('region')], [], []],
+    ['locked, and nothing has the parameter', lockedAB, [input('region')], [], []],
     ['locked, and neither filter nor parameter is left', lockedAB, [], [], ['region']],
     ['fixed, and bound everywhere', fixed, [reached], [], []],
     ['fixed, and not for one of them', fixed, [narrowedTo], ['w'], []],
@@ -258,15 +244,16 @@ describe('what a viewer is held to, but a visualization is not bound by', () => 
     ['fixed, and neither filter nor parameter is left', fixed, [], [], ['region']],
     ['fixed to no value holds to nothing', embed({ fixed: { region: null } }), [], [], []],
   ];
-  it.each(cases)('%s', (_what, terms, of, refused, unkept) => {
+  it.each(cases)('%s', (_what, terms, of, refused, unenforceable) => {
     const rules = viewerRules(of, terms);
-    expect([[...rules.refused], rules.unkept]).toEqual([refused, unkept]);
-    if (unkept.length > 0) expect(() => boundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION }));
+    expect([[...rules.refused], rules.unenforceable]).toEqual([refused, unenforceable]);
+    if (unenforceable.length > 0)
+      expect(() => boundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION }));
     else expect(() => boundValues(rules, {})).not.toThrow();
   });
 
   it('is told by no name that the viewer did not send', () => {
-    const told = (of: Dimension[], terms: Terms, sent: Record<string, unknown>) => {
+    const told = (of: Input[], terms: Terms, sent: Record<string, unknown>) => {
       try {
         boundValues(viewerRules(of, terms), sent);
       } catch (error) {
@@ -275,33 +262,33 @@ describe('what a viewer is held to, but a visualization is not bound by', () => 
       throw new Error('Nothing was refused.');
     };
     expect(told([], lockedAB, {})).not.toContain('region');
-    expect(told([dimension('region', { required: true })], embed({}), {})).not.toContain('region');
+    expect(told([input('region', { required: true })], embed({}), {})).not.toContain('region');
     expect(told([region], lockedAB, { region: ['a'] })).toContain('region');
   });
 });
 
 describe('the SQL of options', () => {
-  const city = dimension('city');
-  const shop = dimension('shop');
-  const gone = dimension('region', { origin: 'parameter', reaches: ['v'] });
+  const city = input('city');
+  const shop = input('shop');
+  const gone = input('region', { origin: 'parameter', appliesTo: ['v'] });
   const DISABLED = 'sharing.filter_disabled';
-  const held = [['region', list('a', 'b')]];
-  const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Dimension[]][] = [
+  const enforced = [['region', list('a', 'b')]];
+  const cases: [what: string, terms: Terms, uses: string[] | null, outcome: unknown, of?: Input[]][] = [
     ['without terms: nothing is bound', {}, ['region'], []],
-    ['locked elsewhere, and used', lockedAB, ['region'], held],
-    ['selectable elsewhere, and used', selectableAB, ['region', 'shop'], held],
+    ['locked elsewhere, and used', lockedAB, ['region'], enforced],
+    ['selectable elsewhere, and used', selectableAB, ['region', 'shop'], enforced],
     ['hidden elsewhere: nothing is bound', hidden, ['region'], []],
     ['locked elsewhere, and not used', lockedAB, ['shop'], DISABLED],
     ['selectable elsewhere, and not used', selectableAB, [], DISABLED],
-    ['locked elsewhere, and options that are no SQL', lockedAB, null, held],
+    ['locked elsewhere, and options that are no SQL', lockedAB, null, enforced],
     [
-      'held to two, and one is used',
+      'enforced to two, and one is used',
       { policies: [...lockedAB.policies, policy('shop', 'selectable', 'x')] },
       ['region'],
       DISABLED,
     ],
     [
-      'held to nothing in common',
+      'enforced to nothing in common',
       { policies: [policy('region', 'locked', 'a'), policy('region', 'locked', 'b')] },
       ['region'],
       [['region', list()]],

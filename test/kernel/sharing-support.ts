@@ -1,7 +1,7 @@
-import type { Dimension, FilterPolicy, PolicyMode, Terms } from '../../src/kernel/sharing-rules.ts';
+import type { FilterPolicy, Input, PolicyMode, Terms } from '../../src/kernel/sharing-terms.ts';
 
-/** A dimension that takes any number of values, unless told otherwise. */
-export const dimension = (slug: string, overrides: Partial<Dimension> = {}): Dimension => ({
+/** An input that takes any number of values, unless told otherwise. */
+export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
   slug,
   label: slug,
   kind: 'multi_select',
@@ -9,8 +9,8 @@ export const dimension = (slug: string, overrides: Partial<Dimension> = {}): Dim
   required: false,
   origin: 'filter',
   takesList: true,
-  reaches: [],
-  misses: [],
+  appliesTo: [],
+  skips: [],
   ...overrides,
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { FilterPolicy } from '../../src/kernel/sharing-rules.ts';
+import type { FilterPolicy } from '../../src/kernel/sharing-terms.ts';
 import { embedProblems, policyProblems } from '../../src/kernel/sharing-terms.ts';
-import { dimension, embed, policy } from './sharing-support.ts';
+import { embed, input, policy } from './sharing-support.ts';
 
-const region = dimension('region');
+const region = input('region');
 
 describe('terms that cannot be kept are refused when they are made', () => {
-  const scalar = dimension('one', { kind: 'select', takesList: false });
-  const dimensions = [region, scalar, dimension('name', { kind: 'text' }), dimension('must', { required: true })];
+  const scalar = input('one', { kind: 'select', takesList: false });
+  const inputs = [region, scalar, input('name', { kind: 'text' }), input('must', { required: true })];
   it.each<[FilterPolicy[], string[]]>([
     [[policy('region', 'selectable', 'a')], []],
     [[policy('other', 'hidden')], ['p.0.filter_slug']],
@@ -19,7 +19,7 @@ describe('terms that cannot be kept are refused when they are made', () => {
     [[{ ...policy('one', 'locked', 'a'), filter_kind: 'select' }], []],
     [[policy('must', 'hidden')], ['p.0.mode']],
   ])('%j', (policies, fields) => {
-    expect(policyProblems(dimensions, policies, 'p').map(({ field }) => field)).toEqual(fields);
+    expect(policyProblems(inputs, policies, 'p').map(({ field }) => field)).toEqual(fields);
   });
 
   it.each([
@@ -31,6 +31,6 @@ describe('terms that cannot be kept are refused when they are made', () => {
     [{ allowed: ['must'], required: ['region'] }, ['required_params.0']],
     [{ allowed: ['region'] }, ['allowed_params']],
   ])('%j', (terms, fields) => {
-    expect(embedProblems(dimensions, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
+    expect(embedProblems(inputs, embed(terms).embed).map(({ field }) => field)).toEqual(fields);
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import type { Demo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
-import type { ViewResult, ViewSubject } from '../../src/kernel/viewing.ts';
+import type { SharedItemView, ViewResult } from '../../src/kernel/viewing.ts';
 import { send } from '../support/send.ts';
 
 /** The system that answers in these tests. */
@@ -100,7 +100,7 @@ export async function resultsOf(page: string, parameters: unknown = {}): Promise
   const base = apiOf(page);
   const info = base.startsWith('/api/embed') ? 'info' : 'resolve';
   const [{ dashboard }, { results }] = await Promise.all([
-    send<{ dashboard: ViewSubject }>(url, 'GET', `${base}/${info}`),
+    send<{ dashboard: SharedItemView }>(url, 'GET', `${base}/${info}`),
     send<{ results: ViewResult[] }>(url, 'POST', `${base}/execute`, { json: { parameters } }),
   ]);
   const names = new Map(dashboard.charts.map((chart) => [chart.visualization_id, chart.name]));

@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { TargetType } from '../../kernel/share-event.ts';
-import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** What a company shows to a circle of people, inside and outside. */

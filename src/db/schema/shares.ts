@@ -1,5 +1,5 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
-import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** How a shared dashboard is shown, and where. Members are as the API has them. */

@@ -8,13 +8,13 @@ import {
   kindsOf,
   lengthOf,
   MAX_DASHBOARD_LENGTH,
-  parameterMembers,
+  parameterFields,
   parameterProblems,
   templateProblems,
   templateSql,
   type Visualization,
 } from '../visualizations/service.ts';
-import { optionsSql, standIn } from './dimensions.ts';
+import { matchParameter, optionsSql } from './inputs.ts';
 
 const MAX_WIDGETS = 50;
 const MAX_FILTERS = 50;
@@ -22,7 +22,7 @@ const MAX_STATIC_OPTIONS = 1000;
 /** What the SQL of options may hold together, in characters. */
 const MAX_OPTIONS_LENGTH = 100_000;
 const MAX_CACHE_SECONDS = 24 * 60 * 60;
-const STANDARD_CACHE_SECONDS = 60;
+const DEFAULT_CACHE_SECONDS = 60;
 
 const visualizationId = z.string().regex(ID_PATTERN, 'must be the id of a visualization');
 const gridUnit = z.int().max(10_000);
@@ -35,7 +35,7 @@ const widget = z
     w: gridUnit.min(1),
     h: gridUnit.min(1),
   })
-  .meta({ id: 'Widget', description: 'Where a visualization stands, in units of the grid.' });
+  .meta({ id: 'Widget', description: 'Where a visualization is placed, in units of the grid.' });
 
 /** Numbers and booleans are taken as JSON writes them: values are always texts. */
 const optionText = z.preprocess(
@@ -47,12 +47,12 @@ const option = z.object({ label: optionText, value: optionText }).meta({ id: 'Fi
 
 const options = z.union([z.array(option).max(MAX_STATIC_OPTIONS), z.object({ sql: templateSql })]).meta({
   description:
-    'The first column of `sql` is the value, the second the label. It may use other filters as `{{slug}}`: they have the values that a viewer is held to, and none where the viewer may choose them.',
+    'The first column of `sql` is the value, the second the label. It may use other filters as `{{slug}}`: they have the values that a viewer is enforced to, and none where the viewer may choose them.',
 });
 
 const filter = z
   .object({
-    ...parameterMembers,
+    ...parameterFields,
     options: options.nullable().default(null),
     applies_to: z.array(visualizationId).max(MAX_WIDGETS).nullable().default(null).meta({
       description: 'The visualizations that the filter is for; null for all.',
@@ -60,8 +60,8 @@ const filter = z
   })
   .meta({ id: 'Filter' });
 
-/** The members of a dashboard's record that are its definition. */
-export const definitionMembers = {
+/** The fields of a dashboard that people define. */
+export const definitionFields = {
   name: displayName,
   slug,
   description,
@@ -72,16 +72,16 @@ export const definitionMembers = {
 
 /** What creating a dashboard takes. */
 export const newDashboard = z.object({
-  ...definitionMembers,
+  ...definitionFields,
   slug: slug.optional(),
   description: description.default(''),
-  cache_seconds: definitionMembers.cache_seconds.default(STANDARD_CACHE_SECONDS),
-  layout: definitionMembers.layout.default([]),
-  filters: definitionMembers.filters.default([]),
+  cache_seconds: definitionFields.cache_seconds.default(DEFAULT_CACHE_SECONDS),
+  layout: definitionFields.layout.default([]),
+  filters: definitionFields.filters.default([]),
 });
 
 /** What changing one takes: only what is sent changes. */
-export const dashboardChanges = z.object(definitionMembers).partial();
+export const dashboardChanges = z.object(definitionFields).partial();
 
 export type NewDashboard = z.output<typeof newDashboard>;
 export type DashboardChanges = z.output<typeof dashboardChanges>;
@@ -99,12 +99,12 @@ export function filterProblems(filters: readonly Filter[], visualizations: reado
     ...parameterProblems(filters, 'filters'),
     ...filters.flatMap((each, index): FieldProblem[] => {
       const at = `filters.${index}`;
-      const strangers = (each.applies_to ?? []).some((id) => !ids.has(id));
+      const hasUnknown = (each.applies_to ?? []).some((id) => !ids.has(id));
       return [
         ...optionProblems(each, filters, `${at}.options`),
-        ...(strangers ? [{ field: `${at}.applies_to`, message: 'must hold visualizations of the layout' }] : []),
+        ...(hasUnknown ? [{ field: `${at}.applies_to`, message: 'must hold visualizations of the layout' }] : []),
         ...visualizations.flatMap((visualization) => {
-          const message = standIn(each, visualization)?.problem;
+          const message = matchParameter(each, visualization)?.problem;
           return message === undefined ? [] : [{ field: `${at}.kind`, message: `${message} "${visualization.name}"` }];
         }),
       ];

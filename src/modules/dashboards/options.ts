@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
-import { isNothing } from '../../kernel/sharing-rules.ts';
+import { allowsNothing } from '../../kernel/sharing-values.ts';
 import {
   arrayLiteral,
   type CompiledSql,
@@ -16,9 +16,9 @@ import { queryFailed } from '../../tenant-sql/failures.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from '../visualizations/service.ts';
-import { optionsSql } from './dimensions.ts';
+import { optionsSql } from './inputs.ts';
 
-/** How many options an answer holds; a search finds the others. */
+/** How many options an answer holds. A search finds the others. */
 export const MAX_OPTIONS = 1000;
 
 /** The options of a filter and where they come from: the dashboard, its SQL, or a policy that leaves only these. */
@@ -27,8 +27,8 @@ export interface FilterOptions {
   source: 'static' | 'dynamic' | 'policy';
 }
 
-/** Which options are meant. */
-export interface OptionsWanted {
+/** Which options are asked for. */
+export interface OptionsRequest {
   /** Those that policies leave; null for all. */
   allowed: readonly string[] | null;
   /** What their SQL is bound to, by the slugs of other filters; null when it may not run. */
@@ -51,21 +51,21 @@ export async function filterOptions(
   ctx: CompanyContext,
   { options }: Pick<Filter, 'options'>,
   filters: readonly Filter[],
-  wanted: OptionsWanted,
+  request: OptionsRequest,
 ): Promise<FilterOptions> {
   const sql = optionsSql(options);
-  const known = sql === null ? ((options ?? []) as FilterOption[]) : await queried(ctx, sql, filters, wanted);
-  const left = wanted.allowed === null ? known : labelled(wanted.allowed, known);
-  const search = wanted.search.toLowerCase();
+  const known = sql === null ? ((options ?? []) as FilterOption[]) : await queried(ctx, sql, filters, request);
+  const left = request.allowed === null ? known : labelled(request.allowed, known);
+  const search = request.search.toLowerCase();
   const found = left.filter(({ label, value }) => [label, value].some((text) => text.toLowerCase().includes(search)));
   const byValue = new Map(found.toReversed().map((option) => [option.value, option]));
   return {
     options: [...byValue.values()].reverse().slice(0, MAX_OPTIONS),
-    source: wanted.allowed !== null ? 'policy' : sql === null ? 'static' : 'dynamic',
+    source: request.allowed !== null ? 'policy' : sql === null ? 'static' : 'dynamic',
   };
 }
 
-/** Each allowed value with its label; one that the options do not know (any more) is its own. */
+/** Each allowed value with its label; a value that is no option (any more) is its own label. */
 function labelled(allowed: readonly string[], known: readonly FilterOption[]): FilterOption[] {
   const labels = new Map(known.map(({ label, value }) => [value, label]));
   return allowed.map((value) => ({ value, label: labels.get(value) ?? value }));
@@ -75,15 +75,15 @@ async function queried(
   ctx: CompanyContext,
   template: string,
   filters: readonly Filter[],
-  wanted: OptionsWanted,
+  request: OptionsRequest,
 ): Promise<FilterOption[]> {
-  const { bound } = wanted;
-  // Where a viewer may see nothing, no SQL could say otherwise.
-  if (bound === null || [...bound.values()].some(isNothing)) return [];
+  const { bound } = request;
+  // A viewer who may see nothing gets no options, whatever the SQL answers.
+  if (bound === null || [...bound.values()].some(allowsNothing)) return [];
   const compiled = compiledOptions(template, filters, bound);
   const sql = await openReadonlyDatabase(ctx);
   try {
-    const rows = await rowsOf(sql, compiled, wanted);
+    const rows = await rowsOf(sql, compiled, request);
     return rows.flatMap(([value, label]) =>
       value === null ? [] : [{ value: String(value), label: String(label ?? value) }],
     );
@@ -101,9 +101,9 @@ function compiledOptions(template: string, filters: readonly Filter[], bound: Bo
 }
 
 /** Values and labels as texts, narrowed in the database, so that a search finds one among millions. */
-async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }: OptionsWanted): Promise<Cell[][]> {
-  const sought = allowed === null && search !== '' ? search : null;
-  const values = [...compiled.values, sought, allowed === null ? null : arrayLiteral(allowed)];
+async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }: OptionsRequest): Promise<Cell[][]> {
+  const searched = allowed === null && search !== '' ? search : null;
+  const values = [...compiled.values, searched, allowed === null ? null : arrayLiteral(allowed)];
   const [part, among] = [`$${values.length - 1}::text`, `$${values.length}::text[]`];
   const run = async (columns: string, label: string) => {
     const statement = `SELECT value::text, ${label}::text FROM (\n${compiled.text}\n) AS option(${columns})
@@ -121,6 +121,6 @@ async function rowsOf(sql: TenantSql, compiled: CompiledSql, { allowed, search }
   }
 }
 
-/** More names than columns: the SQL gives values alone. */
+/** Postgres complains about more names than columns: the SQL has a value and no label. */
 const hasOneColumn = (error: unknown): boolean =>
   error instanceof Failure && isPostgresError(error.cause) && error.cause.code === '42P10';

@@ -9,7 +9,7 @@ import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { executionSchema, isAuthor, viewExecution } from '../visualizations/service.ts';
-import { dashboardChanges, definitionMembers, newDashboard } from './definition.ts';
+import { dashboardChanges, definitionFields, newDashboard } from './definition.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
 import {
   changeDashboard,
@@ -24,7 +24,7 @@ import {
 const dashboardRecord = z
   .object({
     _id: z.string(),
-    ...definitionMembers,
+    ...definitionFields,
     name: z.string(),
     slug: z.string(),
     created_by_user_id: z.string(),
@@ -70,7 +70,7 @@ export const dashboardEndpoints = [
       operationId: 'createDashboard',
       summary: 'Create a dashboard',
       description:
-        'A filter gives its value to the parameter of its slug in the visualizations that it applies to, and must be of the same kind (`text`, `select` and `multi_select` can stand for each other where SQL compares with `= ANY`). The SQL of `options` gives the value in its first column and the label in its second.',
+        'A filter gives its value to the parameter of its slug in the visualizations that it applies to, and must be of the same kind (`text`, `select` and `multi_select` can replace each other where SQL compares with `= ANY`). The SQL of `options` gives the value in its first column and the label in its second.',
       body: newDashboard,
       returns: created(dashboardRecord),
       fails: [visualizationNotFound, dashboardSlugTaken],

@@ -5,7 +5,8 @@ import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
-import { boundValues, viewerRules } from '../../kernel/sharing-rules.ts';
+import { viewerRules } from '../../kernel/sharing-rules.ts';
+import { boundValues } from '../../kernel/sharing-values.ts';
 import { slugFrom } from '../../kernel/slug.ts';
 import {
   denials,
@@ -19,8 +20,8 @@ import {
   visualizationNotFound,
 } from '../visualizations/service.ts';
 import { type DashboardChanges, filterProblems, type NewDashboard, widgetIds } from './definition.ts';
-import { dashboardDimensions, optionsSql, valuesFor } from './dimensions.ts';
 import { dashboardNotFound, dashboardSlugTaken } from './failures.ts';
+import { dashboardInputs, optionsSql, valuesFor } from './inputs.ts';
 import {
   type Dashboard,
   deleteDashboard as deleteRow,
@@ -29,19 +30,19 @@ import {
   relink,
   selectDashboard,
   selectDashboardVisualizations,
-  selectShown,
+  selectIsShared,
   unlink,
   updateDashboard,
 } from './store.ts';
 
 export type { Filter, FilterOption, Widget } from '../../db/schema/dashboards.ts';
-export { dashboardDimensions } from './dimensions.ts';
 export { dashboardNotFound } from './failures.ts';
+export { dashboardInputs } from './inputs.ts';
 export { filterOptions, usedInOptions } from './options.ts';
 export {
   dashboardsAre,
   type Id,
-  noteEmbedded,
+  recordEmbedding,
   selectDashboard,
   selectDashboardVisualizations,
   type Versions,
@@ -50,7 +51,7 @@ export type { Dashboard };
 
 const SLUG_IS_UNIQUE = { 'dashboards.slug': dashboardSlugTaken };
 
-/** A dashboard with what stands on it. */
+/** A dashboard with its visualizations. */
 export interface LoadedDashboard {
   dashboard: Dashboard;
   visualizations: Visualization[];
@@ -68,7 +69,7 @@ export async function getDashboard(ctx: CompanyContext, id: string): Promise<Das
   return dashboard;
 }
 
-/** The dashboard and its visualizations, as of one moment. */
+/** The dashboard and its visualizations, read at once. */
 export async function loadDashboard(ctx: CompanyContext, id: string): Promise<LoadedDashboard> {
   if (!ID_PATTERN.test(id)) throw dashboardNotFound();
   const { companyId } = ctx.actor;
@@ -81,7 +82,7 @@ export async function loadDashboard(ctx: CompanyContext, id: string): Promise<Lo
 }
 
 export async function createDashboard(ctx: UserContext, input: NewDashboard): Promise<Dashboard> {
-  await requireSound(ctx, input);
+  await validateDefinition(ctx, input);
   const { cache_seconds: cacheSeconds, ...rest } = input;
   const now = ctx.now();
   const record: Dashboard = {
@@ -109,9 +110,9 @@ export function changeDashboard(ctx: UserContext, id: string, changes: Dashboard
   return retryOnConcurrentChange(async () => {
     const present = await getDashboard(ctx, id);
     const next = { ...present, ...rest, ...(cacheSeconds !== undefined && { cacheSeconds }), updatedAt: ctx.now() };
-    if (changes.layout || changes.filters) await requireSound(ctx, next, present);
-    const unshownAt = await mustBeUnshown(ctx, next, present);
-    const update = updateDashboard(ctx.db, next, unshownAt);
+    if (changes.layout || changes.filters) await validateDefinition(ctx, next, present);
+    const unsharedAt = await unsharedSince(ctx, next, present);
+    const update = updateDashboard(ctx.db, next, unsharedAt);
     const unit = { updated: update, links: relink(ctx.db, next.companyId, id) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
   });
@@ -127,21 +128,21 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 }
 
 /**
- * Runs what stands on a dashboard, with values that `boundValues` gave for its dimensions.
- * @param limits what is not run, and why; and what a viewer is held to
- * @returns how each visualization ended, in the order of the layout, each once
+ * Runs the visualizations of a dashboard with values of `boundValues`.
+ * @param limits what is not run, and why; and the slugs with enforced values
+ * @returns one execution for each visualization, in the order of the layout
  */
-export async function executeLoaded(
+export async function runDashboard(
   ctx: CompanyContext,
   { dashboard, visualizations }: LoadedDashboard,
   values: BoundValues,
-  { refusals = new Map(), held }: { refusals?: Refusals; held?: ReadonlySet<string> } = {},
+  { refusals = new Map(), enforced }: { refusals?: Refusals; enforced?: ReadonlySet<string> } = {},
 ): Promise<Execution[]> {
   const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
   const placed = widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
   const runs = placed
     .filter(({ id }) => !refusals.has(id))
-    .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), held }));
+    .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), enforced }));
   const executed = (await execute(ctx, runs)).values();
   return placed.map(({ id }) => {
     const failure = refusals.get(id);
@@ -151,8 +152,8 @@ export async function executeLoaded(
 }
 
 /**
- * Runs a dashboard for someone of the company, who may set its filters and the parameters that no filter stands for. What
- * they are denied is told in its result.
+ * Runs a dashboard for a member of the company, who may set its filters and the parameters that no filter sets. A
+ * visualization that the caller is denied says so in its result.
  */
 export async function executeDashboard(
   ctx: CompanyContext,
@@ -160,36 +161,36 @@ export async function executeDashboard(
   parameters: Record<string, unknown>,
 ): Promise<Execution[]> {
   const loaded = await loadDashboard(ctx, id);
-  const rules = viewerRules(dashboardDimensions(loaded.dashboard, loaded.visualizations), { parametersOpen: true });
+  const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { parametersOpen: true });
   const ids = loaded.visualizations.map((visualization) => visualization.id);
-  return executeLoaded(ctx, loaded, boundValues(rules, parameters), { refusals: denials(ctx, ids) });
+  return runDashboard(ctx, loaded, boundValues(rules, parameters), { refusals: denials(ctx, ids) });
 }
 
 /**
- * What a dashboard shows must be the company's and the author's to show: who places a visualization may execute it, and who
- * writes SQL for options may write SQL at all. What stands there already is left alone.
+ * Visualizations must be the company's. Who places one must be allowed to execute it, and who writes SQL for options must
+ * be allowed to create visualizations. What is on the dashboard already is not checked again.
  */
-async function requireSound(ctx: UserContext, next: Definition, present: Definition = NOTHING): Promise<void> {
+async function validateDefinition(ctx: UserContext, next: Definition, present: Definition = NOTHING): Promise<void> {
   const ids = widgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
-  for (const id of placedAnew(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
-  const written = sqlOf(present);
-  if (sqlOf(next).some((sql) => !written.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
+  for (const id of newlyPlaced(next, present)) requireAction(ctx.actor, 'visualizations:execute', id);
+  const known = sqlOf(present);
+  if (sqlOf(next).some((sql) => !known.includes(sql))) requireAction(ctx.actor, 'visualizations:create', '*');
   const problems = filterProblems(next.filters, found);
   if (problems.length > 0) throw invalid(problems);
 }
 
 /**
- * What is placed on a dashboard that others see already is shared with it.
- * @returns the moment at which nobody else may see it, for those who may not share what they place
+ * Placing a visualization on a shared dashboard shares it. Who may not share it can only place it on one that is not.
+ * @returns the time at which the dashboard must not be shared for the change to be made; undefined when it may be
  */
-async function mustBeUnshown(ctx: UserContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
-  const placed = placedAnew(next, present);
+async function unsharedSince(ctx: UserContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
+  const placed = newlyPlaced(next, present);
   if (mayShareAll(ctx, placed)) return undefined;
   const now = ctx.now();
-  const [found] = await selectShown(ctx.db, next.companyId, next.id, now);
-  if (found?.shown) requireSharingAll(ctx, placed);
+  const [found] = await selectIsShared(ctx.db, next.companyId, next.id, now);
+  if (found?.shared) requireSharingAll(ctx, placed);
   return now;
 }
 
@@ -199,7 +200,7 @@ const NOTHING: Definition = { layout: [], filters: [] };
 
 const sqlOf = ({ filters }: Definition): string[] => filters.flatMap(({ options }) => optionsSql(options) ?? []);
 
-function placedAnew(next: Definition, present: Definition): string[] {
+function newlyPlaced(next: Definition, present: Definition): string[] {
   const placed = new Set(widgetIds(present.layout));
   return widgetIds(next.layout).filter((id) => !placed.has(id));
 }

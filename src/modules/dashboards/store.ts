@@ -1,4 +1,5 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
@@ -11,15 +12,13 @@ export type Dashboard = typeof dashboards.$inferSelect;
 /** An id, or the subquery that finds it. */
 export type Id = string | SQL;
 
-const one = (companyId: Id, id: Id): SQL => and(eq(dashboards.companyId, companyId), eq(dashboards.id, id)) as SQL;
-
 /** Holds while everything on the layout is a visualization of the company. */
 function widgetsExist({ companyId, layout }: Dashboard): SQL {
   const ids = widgetIds(layout);
   return sql`(select count(*) from visualizations where company_id = ${companyId} and id in (select value from json_each(${JSON.stringify(ids)}))) = ${ids.length}`;
 }
 
-/** Stores a dashboard while its widgets exist; where `suffix` is given, its slug gets that when it is taken. */
+/** Stores a dashboard while its widgets exist. A taken slug gets the suffix, where one is given. */
 export const insertDashboard = (db: ControlDb, record: Dashboard, suffix: string | undefined) => {
   const { companyId, slug } = record;
   const taken = sql`exists (select 1 from dashboards where company_id = ${companyId} and slug = ${slug})`;
@@ -27,27 +26,26 @@ export const insertDashboard = (db: ControlDb, record: Dashboard, suffix: string
   return insertWhen(db, dashboards, { ...record, slug: free }, widgetsExist(record)).returning();
 };
 
-/** Holds while others see the dashboard: by a share, a context's grant or an embed token. */
-const isShown = (companyId: string, id: string, now: number): SQL => sql`(
+/** Holds while the dashboard is shared: by a share, a context's grant or an embed token. */
+const isShared = (companyId: string, id: string, now: number): SQL => sql`(
   exists (select 1 from dashboard_shares where dashboard_id = ${id} and company_id = ${companyId}
     and revoked_at is null and (expires_at is null or expires_at > ${now}))
   or exists (select 1 from share_grants where target_type = 'dashboard' and target_id = ${id} and company_id = ${companyId})
-  or exists (select 1 from dashboards as shown where shown.id = ${id} and shown.company_id = ${companyId} and shown.embedded_until > ${now}))`;
+  or exists (select 1 from dashboards as embedded where embedded.id = ${id} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now}))`;
 
-/** Whether others see the dashboard. */
-export const selectShown = (db: ControlDb, companyId: string, id: string, now: number) =>
-  db.all<{ shown: number }>(sql`select ${isShown(companyId, id, now)} as shown`);
+export const selectIsShared = (db: ControlDb, companyId: string, id: string, now: number) =>
+  db.all<{ shared: number }>(sql`select ${isShared(companyId, id, now)} as shared`);
 
-/** Dashboards as somebody looked at them. */
+/** Dashboards in the versions that somebody read. */
 export type Versions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
-/** Holds while dashboards are as they were when somebody was allowed to share them. */
+/** Holds while dashboards are the versions that somebody was allowed to share. */
 export const dashboardsAre = (companyId: string, versions: Versions): SQL =>
   sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join dashboards
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
-/** Notes that a dashboard is shown by an embed token until then, if it still is that version. */
-export const noteEmbedded = (
+/** Records that an embed token shows a dashboard until then, while it is that version. */
+export const recordEmbedding = (
   db: ControlDb,
   { companyId, id, version }: Pick<Dashboard, 'companyId' | 'id' | 'version'>,
   until: number,
@@ -55,24 +53,24 @@ export const noteEmbedded = (
   db
     .update(dashboards)
     .set({ embeddedUntil: sql`max(coalesce(${dashboards.embeddedUntil}, 0), ${until})` })
-    .where(and(one(companyId, id), eq(dashboards.version, version)))
+    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version)))
     .returning({ id: dashboards.id });
 
 /**
- * Changes the dashboard, if it still is the version that the change was made for and its widgets exist.
- * @param unshownAt changes it only while nobody else sees it at that moment
+ * Changes the dashboard while it is the version that the change was made for and its widgets exist.
+ * @param unsharedAt changes it only if it is not shared at that time
  */
-export const updateDashboard = (db: ControlDb, record: Dashboard, unshownAt?: number) => {
+export const updateDashboard = (db: ControlDb, record: Dashboard, unsharedAt?: number) => {
   const { id, companyId, version, embeddedUntil: _kept, ...rest } = record;
-  const unseen = unshownAt === undefined ? undefined : sql`not ${isShown(companyId, id, unshownAt)}`;
+  const whileUnshared = unsharedAt === undefined ? undefined : sql`not ${isShared(companyId, id, unsharedAt)}`;
   return db
     .update(dashboards)
     .set({ ...rest, version: version + 1 })
-    .where(and(one(companyId, id), eq(dashboards.version, version), widgetsExist(record), unseen))
+    .where(and(byId(dashboards, companyId, id), eq(dashboards.version, version), widgetsExist(record), whileUnshared))
     .returning();
 };
 
-/** What goes with every write of a dashboard: its links follow the layout that is stored, whoever stored it. */
+/** Goes with every write of a dashboard: its links follow the layout that is stored, whoever stored it. */
 export const relink = (db: ControlDb, companyId: string, id: string) =>
   [
     unlink(db, companyId, id),
@@ -83,17 +81,17 @@ export const relink = (db: ControlDb, companyId: string, id: string) =>
       ),
   ] as const;
 
-/** Takes everything off a dashboard. */
 export const unlink = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(dashboardVisualizations)
     .where(and(eq(dashboardVisualizations.companyId, companyId), eq(dashboardVisualizations.dashboardId, id)));
 
-/** The dashboard of an id. */
 export const selectDashboard = (db: ControlDb, companyId: Id, id: Id) =>
-  db.select().from(dashboards).where(one(companyId, id));
+  db
+    .select()
+    .from(dashboards)
+    .where(and(eq(dashboards.companyId, companyId), eq(dashboards.id, id)));
 
-/** What stands on the dashboard of an id. */
 export const selectDashboardVisualizations = (db: ControlDb, companyId: Id, id: Id) =>
   db
     .select()
@@ -123,4 +121,7 @@ export const readDashboards = (
 };
 
 export const deleteDashboard = (db: ControlDb, companyId: string, id: string) =>
-  db.delete(dashboards).where(one(companyId, id)).returning({ id: dashboards.id });
+  db
+    .delete(dashboards)
+    .where(byId(dashboards, companyId, id))
+    .returning({ id: dashboards.id });

@@ -3,7 +3,7 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
-import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
+import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { newestSecret, secretOf } from '../../platform/secrets.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
@@ -15,7 +15,7 @@ const ALGORITHM = 'HS256';
 /** Longer ones do not survive in addresses everywhere. */
 export const MAX_TOKEN_LENGTH = 6000;
 
-/** What an embed token says. */
+/** The claims of an embed token. */
 export interface EmbedClaims {
   /** Of the token; requests are counted under it. */
   id: string;
@@ -29,7 +29,7 @@ export interface EmbedClaims {
   expiresAt: number;
 }
 
-/** The members under which a token carries this; short, since it stands in addresses. */
+/** The same as the token carries it: short names, because it stands in addresses. */
 interface Payload {
   jti: string;
   com: string;
@@ -43,7 +43,7 @@ interface Payload {
   exp: number;
 }
 
-/** A token that says this, signed with the company's key. */
+/** Signs a token with these claims, with the company's key. */
 export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
   const { companyId, rotations, target, terms, allowedOrigins } = claims;
@@ -69,8 +69,8 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
 }
 
 /**
- * What a token says, once its signature is verified: without asking anybody. Whether the key was rotated since is for the
- * caller to compare.
+ * Verifies the signature of a token without reading the database. Whether the key was rotated since is for the caller to
+ * compare.
  * @returns the claims, and whether the token has expired
  */
 export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: EmbedClaims; expired: boolean }> {
@@ -83,7 +83,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
       algorithms: [ALGORITHM],
       issuer: ISSUER,
       audience: AUDIENCE,
-      // Expiry is looked at below: who made an expired token is known all the same.
+      // Expiry is checked below: an expired token still tells which company made it.
       currentDate: new Date(0),
       requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'exp'],
     });

@@ -7,39 +7,39 @@ import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {
-  type Exhibit,
   embedOptionsView,
   optionsQuery,
   optionsView,
   resultsView,
   resultView,
-  subjectView,
-  viewSubject,
+  type SharedItem,
+  sharedItemView,
+  viewSharedItem,
 } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
-import { type Embedded, type EmbedViewer, embedOptions, executeEmbed, rulesOfEmbed } from './token.ts';
+import { type EmbedViewer, embedOptions, executeEmbed, type OpenedEmbed, rulesOfEmbed } from './token.ts';
 
-const dashboardEndpoint = endpointFor<'sharing', UserActor, EmbedViewer<Exhibit & { type: 'dashboard' }>>();
+const dashboardEndpoint = endpointFor<'sharing', UserActor, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
 const visualizationEndpoint = endpointFor<'sharing', UserActor, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
 const dashboardFailures = [invalidToken, originNotAllowed, dashboardNotFound];
 const visualizationFailures = [invalidToken, originNotAllowed, visualizationNotFound];
 
-const members = { requires_auth: z.literal(false), embed_options: embedOptionsView, expires_at: timestamp };
-const dashboardInfo = z.object({ ...members, dashboard: subjectView });
-const visualizationInfo = z.object({ ...members, visualization: subjectView });
+const fields = { requires_auth: z.literal(false), embed_options: embedOptionsView, expires_at: timestamp };
+const dashboardInfo = z.object({ ...fields, dashboard: sharedItemView });
+const visualizationInfo = z.object({ ...fields, visualization: sharedItemView });
 
-const infoOf = (shown: Embedded) => ({
+const infoOf = (opened: OpenedEmbed) => ({
   requires_auth: false as const,
   embed_options: {
-    allowed_origins: [...shown.claims.allowedOrigins],
+    allowed_origins: [...opened.claims.allowedOrigins],
     hide_header: false,
     hide_controls: false,
   },
-  expires_at: isoTimestamp(shown.claims.expiresAt),
+  expires_at: isoTimestamp(opened.claims.expiresAt),
 });
-const subject = (shown: Embedded) => viewSubject(shown.exhibit, rulesOfEmbed(shown));
+const itemOf = (opened: OpenedEmbed) => viewSharedItem(opened.item, rulesOfEmbed(opened));
 
 /** What holders of an embed token may do. */
 export const publicEmbedEndpoints = [
@@ -53,7 +53,7 @@ export const publicEmbedEndpoints = [
       returns: ok(dashboardInfo),
       fails: [...dashboardFailures],
     },
-    ({ ctx: { actor } }) => ({ ...infoOf(actor.shown), dashboard: subject(actor.shown) }),
+    ({ ctx: { actor } }) => ({ ...infoOf(actor.opened), dashboard: itemOf(actor.opened) }),
   ),
   dashboardEndpoint(
     {
@@ -94,7 +94,7 @@ export const publicEmbedEndpoints = [
       returns: ok(visualizationInfo),
       fails: [...visualizationFailures],
     },
-    ({ ctx: { actor } }) => ({ ...infoOf(actor.shown), visualization: subject(actor.shown) }),
+    ({ ctx: { actor } }) => ({ ...infoOf(actor.opened), visualization: itemOf(actor.opened) }),
   ),
   visualizationEndpoint(
     {

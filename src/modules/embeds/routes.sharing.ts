@@ -10,23 +10,23 @@ import { origin } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
 
-const MOST_PARAMETERS = 100;
-const MOST_ORIGINS = 20;
-const SHORTEST_SECONDS = 60;
-const LONGEST_SECONDS = 31_536_000;
-const STANDARD_SECONDS = 3600;
+const MAX_PARAMETERS = 100;
+const MAX_ORIGINS = 20;
+const MIN_SECONDS = 60;
+const MAX_SECONDS = 31_536_000;
+const DEFAULT_SECONDS = 3600;
 
-const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MOST_PARAMETERS).default([]);
+const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);
 
 const newEmbed = z
   .object({
     fixed_params: valuesBySlug('Values that the viewer cannot change.').default({}),
     allowed_params: slugs.meta({ description: 'What the viewer may set.' }),
     required_params: slugs.meta({ description: 'What the viewer must set, of the allowed ones.' }),
-    expires_in: z.int().min(SHORTEST_SECONDS).max(LONGEST_SECONDS).default(STANDARD_SECONDS).meta({
+    expires_in: z.int().min(MIN_SECONDS).max(MAX_SECONDS).default(DEFAULT_SECONDS).meta({
       description: 'Seconds.',
     }),
-    allowed_origins: z.array(origin).max(MOST_ORIGINS).default([]).meta({
+    allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
       description: 'Whose pages may show it; empty for any.',
     }),
   })

@@ -5,11 +5,11 @@ import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { MAX_PARAMETERS } from '../../kernel/parameters.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
-import type { EmbedTerms } from '../../kernel/sharing-rules.ts';
+import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
-import { noteEmbedded } from '../dashboards/service.ts';
-import { recordHappening } from '../share-activity/service.ts';
-import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
+import { recordEmbedding } from '../dashboards/service.ts';
+import { recordShareEvent } from '../share-activity/service.ts';
+import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
 import { incrementRotations, selectRotations } from './store.ts';
 
@@ -35,7 +35,7 @@ export function generateEmbed(ctx: UserContext, type: TargetType, id: string, wa
   return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
 }
 
-/** Undefined when the dashboard has changed since it was looked at: something else may stand on it. */
+/** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
 async function tryGenerateEmbed(
   ctx: UserContext,
   type: TargetType,
@@ -43,13 +43,13 @@ async function tryGenerateEmbed(
   wanted: NewEmbed,
 ): Promise<Embed | undefined> {
   const { companyId } = ctx.actor;
-  const exhibit = await loadExhibit(ctx, type, id);
-  requireSharingOf(ctx, exhibit);
+  const item = await loadSharedItem(ctx, type, id);
+  requireSharingOf(ctx, item);
   if (Object.keys(wanted.terms.fixed).length > MAX_PARAMETERS) {
     throw invalid([{ field: 'fixed_params', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
   }
   const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
-  const problems = embedProblems(dimensionsOf(exhibit), terms);
+  const problems = embedProblems(inputsOf(item), terms);
   if (problems.length > 0) throw invalid(problems);
   const [key] = await selectRotations(ctx.db, companyId);
   const claims: EmbedClaims = {
@@ -65,11 +65,11 @@ async function tryGenerateEmbed(
   if (token.length > MAX_TOKEN_LENGTH) {
     throw invalid([{ field: 'fixed_params', message: 'are too long to stand in an address' }]);
   }
-  if (exhibit.type === 'dashboard') {
-    const [noted] = await noteEmbedded(ctx.db, exhibit.dashboard, claims.expiresAt);
-    if (!noted) return undefined;
+  if (item.type === 'dashboard') {
+    const [recorded] = await recordEmbedding(ctx.db, item.dashboard, claims.expiresAt);
+    if (!recorded) return undefined;
   }
-  recordHappening(ctx, {
+  recordShareEvent(ctx, {
     type: 'embed.generated',
     target: { type, id },
     details: { token_id: claims.id, expires_in: wanted.expiresIn, allowed_origins: wanted.allowedOrigins },
@@ -86,10 +86,10 @@ export async function rotateEmbedKey(ctx: UserContext): Promise<void> {
   requireAction(ctx.actor, 'dashboards:share', '*');
   requireAction(ctx.actor, 'visualizations:share', '*');
   await incrementRotations(ctx.db, ctx.actor.companyId);
-  recordHappening(ctx, { type: 'embed.key_rotated' });
+  recordShareEvent(ctx, { type: 'embed.key_rotated' });
 }
 
-/** Numbers that a double cannot hold travel as text, which every kind that takes numbers takes as well. */
+/** A number that a double cannot hold is sent as text, which every kind that takes numbers accepts. */
 function asText(fixed: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = (value: unknown): unknown => {
     if (value instanceof ExactNumber) return value.digits;

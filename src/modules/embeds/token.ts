@@ -6,34 +6,34 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
-import { recordHappening } from '../share-activity/service.ts';
+import { recordShareEvent } from '../share-activity/service.ts';
 import {
-  dashboardExhibit,
   dashboardReads,
-  type Exhibit,
   executeFor,
   framesFor,
   optionsFor,
   requireOrigin,
   rulesOf,
-  visualizationExhibit,
-  visualizationRead,
+  type SharedItem,
+  sharedDashboard,
+  sharedVisualization,
 } from '../viewing/service.ts';
+import { selectVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
 import { selectRotations } from './store.ts';
 
 /** What an embed token opens. */
-export interface Embedded<E extends Exhibit = Exhibit> {
+export interface OpenedEmbed<E extends SharedItem = SharedItem> {
   claims: EmbedClaims;
-  exhibit: E;
+  item: E;
 }
 
 /** Whoever holds an embed token. */
-export type EmbedViewer<E extends Exhibit = Exhibit> = ViewerActor<Embedded<E>>;
+export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
- * What an embed token opens. Only what is shown is read, and together with it how often the company's key was rotated: the
- * token itself needs no look-up.
+ * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows and how often the company's key
+ * was rotated.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
@@ -42,54 +42,54 @@ export const openEmbedToken =
     const { companyId, target, allowedOrigins, id: tokenId } = claims;
     if (target.type !== type || !ID_PATTERN.test(target.id)) throw invalidToken();
     try {
-      const [counted, read] = await Promise.allSettled([count?.(tokenId), expired ? null : readExhibit(ctx, claims)]);
+      const [counted, read] = await Promise.allSettled([count?.(tokenId), expired ? null : readItem(ctx, claims)]);
       if (counted.status === 'rejected') throw counted.reason;
       if (read.status === 'rejected') throw read.reason;
-      const exhibit = read.value;
-      if (exhibit === null) throw invalidToken();
+      const item = read.value;
+      if (item === null) throw invalidToken();
       requireOrigin(ctx, allowedOrigins);
-      return { kind: 'viewer', companyId, tokenId, allowedOrigins, shown: { claims, exhibit } };
+      return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened: { claims, item } };
     } catch (error) {
-      throw count ? noted(ctx, claims, error) : error;
+      throw count ? recordRefusal(ctx, claims, error) : error;
     }
   };
 
-async function readExhibit({ db }: Context, { companyId, target, rotations }: EmbedClaims): Promise<Exhibit> {
+async function readItem({ db }: Context, { companyId, target, rotations }: EmbedClaims): Promise<SharedItem> {
   const key = selectRotations(db, companyId);
-  const current = ([row]: { rotations: number }[]) => {
+  const requireCurrent = ([row]: { rotations: number }[]) => {
     if ((row?.rotations ?? 0) !== rotations) throw invalidToken();
   };
   if (target.type === 'visualization') {
-    const [rotated, found] = await db.batch([key, visualizationRead(db, companyId, target.id)]);
-    current(rotated);
-    return visualizationExhibit(found);
+    const [rotated, found] = await db.batch([key, selectVisualization(db, companyId, target.id)]);
+    requireCurrent(rotated);
+    return sharedVisualization(found);
   }
   const [rotated, ...found] = await db.batch([key, ...dashboardReads(db, companyId, target.id)]);
-  current(rotated);
-  return dashboardExhibit(...found);
+  requireCurrent(rotated);
+  return sharedDashboard(...found);
 }
 
 /** What the viewer may do. */
-export const rulesOfEmbed = ({ claims, exhibit }: Embedded): ViewerRules => rulesOf(exhibit, { embed: claims.terms });
+export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules => rulesOf(item, { embed: claims.terms });
 
 export const embedOptions = (
-  ctx: Context<EmbedViewer<Exhibit & { type: 'dashboard' }>>,
+  ctx: Context<EmbedViewer<SharedItem & { type: 'dashboard' }>>,
   slug: string,
   search: string,
 ) => {
-  const { shown } = ctx.actor;
-  return noting(ctx, () => optionsFor(ctx, shown.exhibit, rulesOfEmbed(shown), slug, search));
+  const { opened } = ctx.actor;
+  return recordRefusals(ctx, () => optionsFor(ctx, opened.item, rulesOfEmbed(opened), slug, search));
 };
 
 export const executeEmbed = (ctx: Context<EmbedViewer>, parameters: Readonly<Record<string, unknown>>) =>
-  noting(ctx, async () => {
-    const { shown } = ctx.actor;
-    const answer = await executeFor(ctx, shown.exhibit, rulesOfEmbed(shown), parameters);
-    happened(ctx, 'embed.executed', shown.claims);
+  recordRefusals(ctx, async () => {
+    const { opened } = ctx.actor;
+    const answer = await executeFor(ctx, opened.item, rulesOfEmbed(opened), parameters);
+    recordEvent(ctx, 'embed.executed', opened.claims);
     return answer;
   });
 
-/** Who may show the page of an embed in a frame: nobody, where the token is not one of ours. */
+/** Who may show the page of an embed in a frame: nobody when the token is invalid. */
 export async function frameAncestorsOf(ctx: Context, token: string): Promise<FrameAncestors> {
   try {
     const { claims } = await verifyEmbed(ctx, token);
@@ -100,18 +100,18 @@ export async function frameAncestorsOf(ctx: Context, token: string): Promise<Fra
   }
 }
 
-async function noting<T>(ctx: Context<EmbedViewer>, work: () => Promise<T>): Promise<T> {
+async function recordRefusals<T>(ctx: Context<EmbedViewer>, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw noted(ctx, ctx.actor.shown.claims, error);
+    throw recordRefusal(ctx, ctx.actor.opened.claims, error);
   }
 }
 
-/** Records a refusal; other failures are none. */
-function noted(ctx: Context, claims: EmbedClaims, error: unknown): unknown {
+/** Records that a viewer was denied something, and returns the error to throw. */
+function recordRefusal(ctx: Context, claims: EmbedClaims, error: unknown): unknown {
   if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    happened(
+    recordEvent(
       ctx,
       'embed.denied',
       claims,
@@ -122,7 +122,7 @@ function noted(ctx: Context, claims: EmbedClaims, error: unknown): unknown {
   return error;
 }
 
-function happened(
+function recordEvent(
   ctx: Context,
   type: 'embed.executed' | 'embed.denied',
   { companyId, target, id }: EmbedClaims,
@@ -130,5 +130,5 @@ function happened(
   onceAMinute?: string,
 ): void {
   const actor = { kind: 'viewer', id: null, email: null } as const;
-  recordHappening(ctx, { type, onceAMinute, companyId, actor, target, details: { token_id: id, ...details } });
+  recordShareEvent(ctx, { type, onceAMinute, companyId, actor, target, details: { token_id: id, ...details } });
 }

@@ -9,85 +9,84 @@ import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { addViews } from './store.ts';
 
-/** What happened; everything else about it is known from the context. */
-export interface Happening {
+/** An event to record; the rest of it is taken from the context. */
+export interface NewShareEvent {
   type: ShareEventType;
-  /** Where the context's actor belongs to no company. */
+  /** For an actor that belongs to no company. */
   companyId?: string;
-  /** Where it is somebody else than the context's actor. */
+  /** Who did it, when it was not the context's actor. */
   actor?: { kind: ShareActorKind; id: string | null; email: string | null };
   target?: { type: TargetType; id: string | null };
   shareId?: string | null;
   shareContextId?: string | null;
   details?: Record<string, unknown>;
   /**
-   * For what somebody can make happen who has no right to anything any more: of those that this tells apart, one a minute
-   * is kept, however many come.
+   * A key for events that anybody can cause, such as the use of a revoked token: one a minute is kept for each key.
    */
   onceAMinute?: string | undefined;
 }
 
-/** Leaves a record of what happened, handed over after the answer: nobody waits for it. */
-export function recordHappening(ctx: Context, happening: Happening): void {
-  const companyId = happening.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
+/** Records an event after the answer, so that nobody waits for it. */
+export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
+  const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
   if (companyId === undefined) throw new Error('an event of no company');
-  const actor = happening.actor ?? actorOf(ctx.actor);
+  const actor = event.actor ?? actorOf(ctx.actor);
   const caller = ctx.caller();
-  const event = {
+  const record = {
     id: ctx.newId(),
     companyId,
-    type: happening.type,
+    type: event.type,
     occurredAt: ctx.now(),
     actorKind: actor.kind,
     actorId: actor.id,
     actorEmail: actor.email,
-    targetType: happening.target?.type ?? null,
-    targetId: happening.target?.id ?? null,
-    shareId: happening.shareId ?? null,
-    shareContextId: happening.shareContextId ?? null,
+    targetType: event.target?.type ?? null,
+    targetId: event.target?.id ?? null,
+    shareId: event.shareId ?? null,
+    shareContextId: event.shareContextId ?? null,
     ipCountry: caller.country,
     userAgent: caller.userAgent,
     origin: caller.origin,
     correlationId: ctx.correlationId,
-    details: happening.details ?? {},
+    details: event.details ?? {},
   };
-  ctx.defer(handOver(ctx, event, happening.onceAMinute));
+  ctx.defer(enqueue(ctx, record, event.onceAMinute));
 }
 
-async function handOver(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
+async function enqueue(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
   if (onceAMinute !== undefined) {
     event.id = await idOfMinute(event, onceAMinute);
-    if (handedOver.get(event.id)) return;
-    handedOver.set(event.id, true);
+    if (enqueued.get(event.id)) return;
+    enqueued.set(event.id, true);
   }
   try {
     await ctx.bindings.SHARE_EVENTS.send({ ...event, viewer: await viewerOf(ctx, event) } satisfies ShareEvent);
   } catch (error) {
-    // What cannot be queued is not lost: the log has it, without what tells who it was.
+    // The log keeps it, without what identifies the person.
     logError('share_event_not_queued', error);
     log('share_event', { id: event.id, company_id: event.companyId, type: event.type, share_id: event.shareId });
   }
 }
 
-/** What this isolate has handed over of what is kept once a minute. */
-const handedOver = new RecentlyUsed<string, true>(1000);
+/** The events with a key that this isolate has queued. */
+const enqueued = new RecentlyUsed<string, true>(1000);
 const MINUTE_MS = 60_000;
 
-/** The same id for all of one minute: an event that is there already is not kept again, whichever isolate it comes from. */
+/** The same id for all events of a key in one minute, whichever isolate they come from: only the first is kept. */
 async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {
   const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
   const digest = await sha256Hex([companyId, type, what, minute].join('\n'));
   return idsFrom(minute) + digest.slice(0, 16);
 }
 
-/** Who is known is told apart by id; others by address and browser, of which only a keyed digest is kept. */
+/** Known people are told apart by id, others by address and browser, of which only a keyed digest is kept. */
 async function viewerOf(ctx: Context, { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>): Promise<string> {
   if (actorId !== null) return actorId;
   const traits = `${companyId}\n${ctx.ip}\n${userAgent}`;
   return (await keyedDigest(ctx.config.ENCRYPTION_KEYS, 'viewer', traits)).slice(0, 24);
 }
 
-function actorOf(actor: Actor): NonNullable<Happening['actor']> {
+function actorOf(actor: Actor): NonNullable<NewShareEvent['actor']> {
   switch (actor.kind) {
     case 'user':
       return { kind: 'user', id: actor.id, email: actor.email };
@@ -100,7 +99,7 @@ function actorOf(actor: Actor): NonNullable<Happening['actor']> {
   }
 }
 
-/** Views of this isolate that are not written down yet, by share. A share stands here while a write of it is under way. */
+/** Views of this isolate that are not written yet, by share. A share is in it while a write of it is under way. */
 const pending = new Map<string, Views>();
 
 interface Views {

@@ -15,15 +15,15 @@ import {
   shareAnalytics,
 } from './service.ts';
 
-const moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const id = z.string().min(1).max(64);
 
 const filters = {
   target_type: z.enum(TARGET_TYPES).optional(),
   share_id: id.optional(),
   share_context_id: id.optional(),
-  from: moment.optional().meta({ description: 'The earliest moment, included.' }),
-  to: moment.optional().meta({ description: 'The latest moment, included.' }),
+  from: time.optional().meta({ description: 'The earliest time, included.' }),
+  to: time.optional().meta({ description: 'The latest time, included.' }),
 };
 
 const eventsQuery = pageQuery('per_page').extend({ ...filters, type: z.enum(SHARE_EVENT_TYPES).optional() });

@@ -19,7 +19,7 @@ import {
   selectViews,
 } from './store.ts';
 
-export { countView, type Happening, recordHappening } from './record.ts';
+export { countView, type NewShareEvent, recordShareEvent } from './record.ts';
 export type { EventFilter };
 
 /** Stores events in one statement; those that are there already are left as they are. */
@@ -41,8 +41,8 @@ export async function listShareEvents(
   page: number,
   perPage: number,
 ): Promise<Page<ShareEvent>> {
-  const seen = await visible(ctx, filter);
-  return readEvents(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, seen, page, perPage);
+  const narrowed = await visibleFilter(ctx, filter);
+  return readEvents(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, narrowed, page, perPage);
 }
 
 export async function getShareEvent(ctx: UserContext, id: string): Promise<ShareEvent> {
@@ -64,8 +64,8 @@ export const INTERVALS = {
 
 export type Interval = keyof typeof INTERVALS;
 
-const MOST_INTERVALS = 1000;
-const STANDARD_DAYS = 30;
+const MAX_INTERVALS = 1000;
+const DEFAULT_DAYS = 30;
 
 interface TopEntry {
   key: string;
@@ -73,32 +73,32 @@ interface TopEntry {
   count: number;
 }
 
-/** What was seen of shares and embeds, how often and by how many. */
+/** How often shares and embeds were opened and executed, and by how many. */
 export interface Analytics {
   totals: Counts;
-  /** One entry for each interval, also for those in which nothing happened. `start` in milliseconds. */
+  /** One entry for each interval, also for those without events. `start` in milliseconds. */
   series: (Counts & { start: number })[];
   /** By executions, most frequent first. */
   top: Record<'shares' | 'dashboards' | 'viewers' | 'countries', TopEntry[]>;
 }
 
-const NONE: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
+const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
 /** Without `from`, the 30 days before `to`; without `to`, until now. */
 export async function shareAnalytics(ctx: UserContext, filter: EventFilter, interval: Interval): Promise<Analytics> {
-  const seen = await visible(ctx, filter);
+  const narrowed = await visibleFilter(ctx, filter);
   const to = filter.to ?? ctx.now();
-  const from = filter.from ?? to - STANDARD_DAYS * DAY;
+  const from = filter.from ?? to - DEFAULT_DAYS * DAY;
   if (from > to) throw invalid([{ field: 'from', message: 'must not be after `to`' }]);
   const { ms, offset } = INTERVALS[interval];
-  const bucketOf = (moment: number) => Math.floor((moment - offset) / ms);
+  const bucketOf = (time: number) => Math.floor((time - offset) / ms);
   const first = bucketOf(from);
   const length = bucketOf(to) - first + 1;
-  if (length > MOST_INTERVALS) throw tooManyIntervals(MOST_INTERVALS);
+  if (length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
   const db = openAuditDb(ctx.bindings.AUDIT_DB);
-  const found = await readAnalytics(db, companyId, { ...seen, from, to }, { ms, offset });
+  const found = await readAnalytics(db, companyId, { ...narrowed, from, to }, { ms, offset });
   const byBucket = new Map(found.series.map(({ bucket, ...counts }) => [bucket, counts]));
   const [shares, dashboards] = await ctx.db.batch(
     selectNames(ctx.db, companyId, {
@@ -113,7 +113,7 @@ export async function shareAnalytics(ctx: UserContext, filter: EventFilter, inte
     totals: found.totals,
     series: Array.from({ length }, (_, index) => ({
       start: (first + index) * ms + offset,
-      ...(byBucket.get(first + index) ?? NONE),
+      ...(byBucket.get(first + index) ?? NO_EVENTS),
     })),
     top: {
       shares: entries(found.top.shares, (key) => key),
@@ -128,7 +128,7 @@ export async function shareAnalytics(ctx: UserContext, filter: EventFilter, inte
  * The filter, narrowed to what the caller may see: events about a type of things need the permission to share these;
  * events about none, such as sign-ins, need both.
  */
-async function visible(ctx: UserContext, filter: EventFilter): Promise<EventFilter> {
+async function visibleFilter(ctx: UserContext, filter: EventFilter): Promise<EventFilter> {
   const types = await effectiveTypes(ctx, filter);
   requireTypes(ctx, types);
   const [only, ...others] = types;

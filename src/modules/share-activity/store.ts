@@ -7,7 +7,7 @@ import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import type { ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
 
-/** Which events of a company are meant. Moments in milliseconds, both ends included. */
+/** Which events of a company are meant. Times in milliseconds, both ends included. */
 export interface EventFilter {
   /** Only events about something of this type. */
   targetType?: TargetType;
@@ -93,7 +93,7 @@ export async function readAnalytics(
   interval: { ms: number; offset: number },
 ) {
   const events = sql`(select *, ${OUTCOME} as outcome from ${shareEvents} where ${matching(companyId, filter)})`;
-  // D1 binds every number as a double: without the cast each moment would be an interval of its own.
+  // D1 binds every number as a double: without the cast each time would be an interval of its own.
   const bucket = sql<number>`cast((occurred_at - ${interval.offset}) / ${interval.ms} as integer)`.as('bucket');
   const top = (name: Top) => {
     const { key, label } = TOPS[name];
@@ -138,7 +138,7 @@ function matching(companyId: string, filter: EventFilter): SQL {
   ) as SQL;
 }
 
-/** Counts executions of a share. Without any, only notes that it was opened. */
+/** Adds executions of a share (none when it was only opened) and when it was last opened. */
 export const addViews = (db: ControlDb, view: typeof shareViews.$inferSelect) =>
   db
     .insert(shareViews)

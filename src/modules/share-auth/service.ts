@@ -8,7 +8,7 @@ import { readJwt } from '../../platform/jwt.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, portalCodeMail, requestMail } from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
-import { recordHappening } from '../share-activity/service.ts';
+import { recordShareEvent } from '../share-activity/service.ts';
 import { membershipsOfEmail } from '../share-contexts/service.ts';
 import {
   authenticateBearer,
@@ -89,7 +89,7 @@ export async function verifyPortalCode(
   }
   const signedIn = await beginSession(ctx, companyId, input.email);
   const { id, email } = signedIn.outsider;
-  recordHappening(ctx, { type: 'auth.verified', companyId, actor: { kind: 'external', id, email } });
+  recordShareEvent(ctx, { type: 'auth.verified', companyId, actor: { kind: 'external', id, email } });
   return signedIn;
 }
 
@@ -161,7 +161,7 @@ function recordAttempt(
   { type, companyId, email }: { type: 'auth.code_requested' | 'auth.failed'; companyId: string; email: string },
   onceAMinute?: string,
 ): void {
-  recordHappening(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, onceAMinute });
+  recordShareEvent(ctx, { type, companyId, actor: { kind: 'anonymous', id: null, email }, onceAMinute });
 }
 
 /** As `1234-5678`. */

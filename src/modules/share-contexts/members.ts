@@ -6,7 +6,7 @@ import type { Page } from '../../kernel/page.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
-import { happened } from './events.ts';
+import { recordContextEvent } from './events.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
 import { getContext } from './service.ts';
 import {
@@ -16,16 +16,16 @@ import {
   readMembers,
   type ShareMember,
   selectGroup,
-  selectShown,
   selectUserEmail,
+  selectVisualizationIds,
 } from './store.ts';
 
 export type { ShareMember };
 
 /** How many members a context may have. */
-const MOST_MEMBERS = 10_000;
+const MAX_MEMBERS = 10_000;
 
-/** Whom to add: a user or group of the company by id, or an address from outside. */
+/** A user or group of the company by id, or an address from outside. */
 export type NewMember =
   | { type: 'internal_user' | 'group'; id: string }
   /** Lower-case. */
@@ -43,10 +43,10 @@ export async function listMembers(
 /** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
 export async function addMember(ctx: UserContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const context = await getContext(ctx, contextId);
-  const shown = await selectShown(ctx.db, context);
+  const visualizations = await selectVisualizationIds(ctx.db, context);
   requireNotDenied(
     ctx,
-    shown.map(({ id }) => id),
+    visualizations.map(({ id }) => id),
   );
   const email = await addressOf(ctx, member);
   const record: MemberRow = {
@@ -57,13 +57,13 @@ export async function addMember(ctx: UserContext, contextId: string, member: New
     subject: member.type === 'external_email' ? member.email : member.id,
     createdAt: ctx.now(),
   };
-  const unit = { added: insertMember(ctx.db, record, context, MOST_MEMBERS) };
+  const unit = { added: insertMember(ctx.db, record, context, MAX_MEMBERS) };
   const { added } = await commit(ctx.db, unit, { 'share_members.subject': memberExists });
   if (added.length === 0) {
-    throw context.memberCount >= MOST_MEMBERS ? tooManyMembers(MOST_MEMBERS) : concurrentChange();
+    throw context.memberCount >= MAX_MEMBERS ? tooManyMembers(MAX_MEMBERS) : concurrentChange();
   }
   const result = { ...record, email };
-  happened(ctx, 'member.added', context, detailsOf(result));
+  recordContextEvent(ctx, 'member.added', context, detailsOf(result));
   return result;
 }
 
@@ -73,7 +73,7 @@ export async function removeMember(ctx: UserContext, contextId: string, id: stri
   const [removed] = await deleteMember(ctx.db, context, id);
   if (!removed) throw memberNotFound();
   const email = removed.memberType === 'external_email' ? removed.subject : null;
-  happened(ctx, 'member.removed', context, detailsOf({ ...removed, email }));
+  recordContextEvent(ctx, 'member.removed', context, detailsOf({ ...removed, email }));
 }
 
 async function addressOf(ctx: UserContext, member: NewMember): Promise<string | null> {

@@ -15,14 +15,14 @@ import { addMember, listMembers, memberIdOf, removeMember, type ShareMember } fr
 import {
   changeContext,
   createContext,
+  deleteContext,
   getContext,
   listContexts,
-  removeContext,
   replaceContextGrants,
   type ShareContext,
 } from './service.ts';
 
-const MOST_GRANTS = 100;
+const MAX_GRANTS = 100;
 
 const grant = z
   .object({
@@ -32,7 +32,7 @@ const grant = z
   })
   .meta({ id: 'ShareGrant' });
 
-const grants = z.array(grant).max(MOST_GRANTS);
+const grants = z.array(grant).max(MAX_GRANTS);
 
 const contextView = z
   .object({
@@ -178,7 +178,7 @@ export const shareContextEndpoints = [
       returns: noContent,
       fails: [shareContextNotFound, concurrentChange],
     },
-    ({ ctx, params }) => removeContext(ctx, params.id),
+    ({ ctx, params }) => deleteContext(ctx, params.id),
   ),
   endpoint(
     {

@@ -6,12 +6,12 @@ import type { Page } from '../../kernel/page.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/slug.ts';
 import type { Versions } from '../dashboards/service.ts';
-import { dimensionsOf, loadExhibit, requireSharingOf } from '../viewing/service.ts';
-import { happened } from './events.ts';
+import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
+import { recordContextEvent } from './events.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireEither, requireSharing, typesNotShared } from './permission.ts';
 import {
-  deleteContext,
+  contextDeletion,
   type Grant,
   insertContext,
   readContext,
@@ -28,7 +28,7 @@ export { readContext };
 
 const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
-/** A page of those contexts of which the caller may share everything, the newest first. */
+/** A page of the contexts of which the caller may share everything, the newest first. */
 export async function listContexts(
   ctx: UserContext,
   part: { page: number; perPage: number },
@@ -50,7 +50,7 @@ export async function createContext(
   input: { name: string; slug?: string; description: string; grants: Grant[] },
 ): Promise<ShareContext> {
   requireSharing(ctx, input.grants);
-  const shown = await requireSound(ctx, input.grants);
+  const dashboards = await validateGrants(ctx, input.grants);
   const now = ctx.now();
   const record = {
     id: ctx.newId(),
@@ -64,13 +64,13 @@ export async function createContext(
   };
   const suffix = input.slug === undefined ? `-${record.id.slice(-8)}` : undefined;
   const unit = {
-    inserted: insertContext(ctx.db, record, suffix, shown),
+    inserted: insertContext(ctx.db, record, suffix, dashboards),
     grants: replaceGrants(ctx.db, record, input.grants),
   };
   const [made] = (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).inserted;
   if (!made) throw concurrentChange();
   const context: ShareContext = { ...record, ...made, grants: input.grants, memberCount: 0 };
-  happened(ctx, 'context.created', context);
+  recordContextEvent(ctx, 'context.created', context);
   return context;
 }
 
@@ -84,43 +84,44 @@ export async function changeContext(
   const next = { ...changed, updatedAt: ctx.now() };
   const { updated } = await commit(ctx.db, { updated: updateContext(ctx.db, context, next) }, SLUG_IS_UNIQUE);
   if (updated.length === 0) throw concurrentChange();
-  happened(ctx, 'context.updated', context);
+  recordContextEvent(ctx, 'context.updated', context);
   return { ...context, ...next };
 }
 
-/** Puts these grants in the place of all there are. The caller must be allowed to share both. */
+/** Replaces the grants. The caller must be allowed to share the old ones and the new ones. */
 export async function replaceContextGrants(ctx: UserContext, id: string, grants: Grant[]): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   if (grants.length > 0) requireSharing(ctx, grants);
-  const shown = await requireSound(ctx, grants);
+  const dashboards = await validateGrants(ctx, grants);
   const next = { version: context.version + 1, updatedAt: ctx.now() };
   const { updated } = await commit(ctx.db, {
-    grants: replaceGrants(ctx.db, context, grants, shown),
-    updated: updateContext(ctx.db, context, next, shown),
+    grants: replaceGrants(ctx.db, context, grants, dashboards),
+    updated: updateContext(ctx.db, context, next, dashboards),
   });
   if (updated.length === 0) throw concurrentChange();
   const result = { ...context, ...next, grants };
-  happened(ctx, 'context.grants_updated', result);
+  recordContextEvent(ctx, 'context.grants_updated', result);
   return result;
 }
 
-/** Ends a context and its shares. */
-export async function removeContext(ctx: UserContext, id: string): Promise<void> {
+/** Deletes a context and revokes its shares. */
+export async function deleteContext(ctx: UserContext, id: string): Promise<void> {
   const context = await getContext(ctx, id);
-  const { deleted } = await commit(ctx.db, deleteContext(ctx.db, context, ctx.now()));
+  const { deleted } = await commit(ctx.db, contextDeletion(ctx.db, context, ctx.now()));
   if (deleted.length === 0) throw concurrentChange();
-  happened(ctx, 'context.deleted', context);
+  recordContextEvent(ctx, 'context.deleted', context);
 }
 
-/** Whether an address (lower-case) is a member of any context of the company. */
+/** Memberships of an address (lower-case) in contexts of the company. */
 export const membershipsOfEmail = (db: Context['db'], companyId: string, email: string) =>
   selectMembershipsOfEmail(db, companyId, email);
 
 /**
- * Targets must be the company's, and the caller's to share with all that stands on them; policies must fit them.
- * @returns the dashboards among them, as they were looked at
+ * Targets must be the company's, and the caller must be allowed to share them with the visualizations on them. Policies
+ * must fit them.
+ * @returns the dashboards among them, in the versions that were read
  */
-async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise<Versions> {
+async function validateGrants(ctx: UserContext, grants: readonly Grant[]): Promise<Versions> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
     const key = `${target_type}/${target_id}`;
@@ -128,12 +129,12 @@ async function requireSound(ctx: UserContext, grants: readonly Grant[]): Promise
     seen.add(key);
     return repeated ? [{ field: `grants.${index}.target_id`, message: 'is granted already' }] : [];
   });
-  const exhibits = await Promise.all(grants.map((grant) => loadExhibit(ctx, grant.target_type, grant.target_id)));
-  for (const exhibit of exhibits) requireSharingOf(ctx, exhibit);
-  for (const [index, exhibit] of exhibits.entries()) {
+  const items = await Promise.all(grants.map((grant) => loadSharedItem(ctx, grant.target_type, grant.target_id)));
+  for (const item of items) requireSharingOf(ctx, item);
+  for (const [index, item] of items.entries()) {
     const { filter_policies } = grants[index] as Grant;
-    problems.push(...policyProblems(dimensionsOf(exhibit), filter_policies, `grants.${index}.filter_policies`));
+    problems.push(...policyProblems(inputsOf(item), filter_policies, `grants.${index}.filter_policies`));
   }
   if (problems.length > 0) throw invalid(problems);
-  return exhibits.flatMap((exhibit) => (exhibit.type === 'dashboard' ? [exhibit.dashboard] : []));
+  return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));
 }

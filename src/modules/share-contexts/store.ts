@@ -1,4 +1,5 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
@@ -8,10 +9,10 @@ import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
-import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { dashboardsAre, type Versions } from '../dashboards/service.ts';
 
-/** What a context shows, and the policies that narrow it. Members are as the API has them. */
+/** What a context shows, and the policies that narrow it. Its fields are named as in the API. */
 export interface Grant {
   target_type: TargetType;
   target_id: string;
@@ -23,7 +24,7 @@ export type ShareContext = Row & { grants: Grant[]; memberCount: number };
 export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { email: string | null };
 
-/** Things that were deleted are not shown any more, whoever granted them. */
+/** Grants of deleted things are left out. */
 const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from dashboards where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
   or target_type = 'visualization' and exists (select 1 from visualizations where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 
@@ -38,68 +39,67 @@ const EXTRA = {
   ),
 };
 
-const one = (companyId: string, id: string): SQL =>
-  and(eq(shareContexts.companyId, companyId), eq(shareContexts.id, id)) as SQL;
-
 /** A page of a company's contexts, the newest first, without those that show something of a type in `hidden`. */
 export const readContexts = (
   db: ControlDb,
   companyId: string,
   { page, perPage, hidden }: { page: number; perPage: number; hidden: readonly TargetType[] },
 ) => {
-  const shown = hidden.map(
+  const notHidden = hidden.map(
     (type) =>
       sql`not exists (select 1 from share_grants where context_id = share_contexts.id and target_type = ${type} and ${LIVING})`,
   );
   return readPage(
     db,
-    { table: shareContexts, filter: and(eq(shareContexts.companyId, companyId), ...shown) as SQL, extra: EXTRA },
+    { table: shareContexts, filter: and(eq(shareContexts.companyId, companyId), ...notHidden) as SQL, extra: EXTRA },
     { by: shareContexts.createdAt, descending: true, page, perPage },
   );
 };
 
 /** One context, or none. */
 export async function readContext(db: ControlDb, companyId: string, id: string): Promise<ShareContext | undefined> {
-  const filter = one(companyId, id);
+  const filter = byId(shareContexts, companyId, id);
   const part = { by: shareContexts.createdAt, descending: true, page: 1, perPage: 1 };
   const { records } = await readPage(db, { table: shareContexts, filter, extra: EXTRA }, part);
   return records[0];
 }
 
-/** Stores a context while the dashboards that it shows are as they were looked at; where `suffix` is given, its slug gets that when it is taken at that moment. */
-export const insertContext = (db: ControlDb, record: Row, suffix: string | undefined, shown: Versions) => {
+/** Stores a context while the dashboards it shows are those versions. A taken slug gets the suffix, where one is given. */
+export const insertContext = (db: ControlDb, record: Row, suffix: string | undefined, dashboards: Versions) => {
   const { companyId, slug } = record;
-  const sound = dashboardsAre(companyId, shown);
-  if (suffix === undefined) return insertWhen(db, shareContexts, record, sound).returning();
+  const unchanged = dashboardsAre(companyId, dashboards);
+  if (suffix === undefined) return insertWhen(db, shareContexts, record, unchanged).returning();
   const taken = sql`exists (select 1 from share_contexts where company_id = ${companyId} and slug = ${slug})`;
   const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
-  return insertWhen(db, shareContexts, free, sound).returning();
+  return insertWhen(db, shareContexts, free, unchanged).returning();
 };
 
-/** Changes a context, if its grants are still those that the change was allowed for, and the dashboards it shows from now on are as they were looked at. */
+/** Changes a context while it is that version, and the dashboards that it shows from now on are those versions. */
 export const updateContext = (
   db: ControlDb,
   { companyId, id, version }: Row,
   changes: Partial<Pick<Row, 'name' | 'slug' | 'description' | 'version'>> & { updatedAt: number },
-  shown: Versions = [],
+  dashboards: Versions = [],
 ) =>
   db
     .update(shareContexts)
     .set(changes)
-    .where(and(one(companyId, id), eq(shareContexts.version, version), dashboardsAre(companyId, shown)))
+    .where(
+      and(byId(shareContexts, companyId, id), eq(shareContexts.version, version), dashboardsAre(companyId, dashboards)),
+    )
     .returning({ id: shareContexts.id });
 
 /**
- * Puts other grants in the place of a context's, if it still is that version and the dashboards they show are as they were
- * looked at. Goes before the statement that makes the next version of it: a rival's next version has the same number.
+ * Replaces the grants of a context while it is that version and the dashboards they show are those versions. Stands
+ * before the statement that makes the context's next version: a rival's next version has the same number.
  */
 export const replaceGrants = (
   db: ControlDb,
   { companyId, id, version }: Pick<Row, 'companyId' | 'id' | 'version'>,
   grants: readonly Grant[],
-  shown: Versions = [],
+  dashboards: Versions = [],
 ) => {
-  const current = sql`exists (select 1 from share_contexts where id = ${id} and company_id = ${companyId} and version = ${version}) and ${dashboardsAre(companyId, shown)}`;
+  const current = sql`exists (select 1 from share_contexts where id = ${id} and company_id = ${companyId} and version = ${version}) and ${dashboardsAre(companyId, dashboards)}`;
   return [
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
     db.insert(shareGrants).select(
@@ -109,13 +109,13 @@ export const replaceGrants = (
   ] as const;
 };
 
-/** Deletes a context with all that belongs to it, if its grants are still those that the deletion was allowed for. */
-export const deleteContext = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
+/** Deletes a context while it is that version, and with it its grants and members; revokes its shares. */
+export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
   const gone = sql`not exists (select 1 from share_contexts where id = ${id})`;
   return {
     deleted: db
       .delete(shareContexts)
-      .where(and(one(companyId, id), eq(shareContexts.version, version)))
+      .where(and(byId(shareContexts, companyId, id), eq(shareContexts.version, version)))
       .returning({ id: shareContexts.id }),
     grants: db
       .delete(shareGrants)
@@ -156,7 +156,7 @@ export const readMembers = (
     { by: shareMembers.createdAt, descending: false, page, perPage },
   );
 
-/** Adds a member, if the context is still there as it was and has room. */
+/** Adds a member while the context is that version and has room. */
 export const insertMember = (db: ControlDb, record: MemberRow, { version }: Row, most: number) =>
   insertWhen(
     db,
@@ -174,7 +174,7 @@ export const deleteMember = (db: ControlDb, { companyId, id: contextId }: Row, i
     .returning();
 
 /** The visualizations on the dashboards that a context shows. */
-export const selectShown = (db: ControlDb, { companyId, id }: Row) =>
+export const selectVisualizationIds = (db: ControlDb, { companyId, id }: Row) =>
   db
     .selectDistinct({ id: dashboardVisualizations.visualizationId })
     .from(shareGrants)
@@ -203,7 +203,7 @@ export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
     .from(groups)
     .where(and(eq(groups.companyId, companyId), eq(groups.id, id), isNull(groups.deletedAt)));
 
-/** Contexts of an outsider: whether an address is a member anywhere in the company. */
+/** A membership of an address in the company, if it has one. */
 export const selectMembershipsOfEmail = (db: ControlDb, companyId: string, email: string) =>
   db
     .select({ id: shareMembers.id })

@@ -6,21 +6,21 @@ import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../htt
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures } from '../viewing/failures.ts';
-import { optionsQuery, optionsView, resultsView, subjectView, viewSubject } from '../viewing/service.ts';
+import { optionsQuery, optionsView, resultsView, sharedItemView, viewSharedItem } from '../viewing/service.ts';
 import { invalidContextId } from './failures.ts';
 import {
   contextDashboards,
   executeInPortal,
-  type Listed,
   ownContexts,
   ownDashboards,
   type PortalDashboard,
+  type PortalEntry,
   portalDashboard,
   portalOptions,
   requireOwnCompany,
 } from './service.ts';
 
-const listedView = z
+const entryView = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -30,7 +30,7 @@ const listedView = z
   })
   .meta({ id: 'PortalEntry' });
 
-const viewListed = ({ id, name, slug, description, contextId }: Listed): z.input<typeof listedView> => ({
+const viewEntry = ({ id, name, slug, description, contextId }: PortalEntry): z.input<typeof entryView> => ({
   id,
   name,
   slug,
@@ -38,10 +38,10 @@ const viewListed = ({ id, name, slug, description, contextId }: Listed): z.input
   context_id: contextId,
 });
 
-const dashboardView = subjectView.extend({ context_id: z.string() }).meta({ id: 'PortalDashboard' });
+const dashboardView = sharedItemView.extend({ context_id: z.string() }).meta({ id: 'PortalDashboard' });
 
-const viewDashboard = ({ contextId, exhibit, rules }: PortalDashboard): z.input<typeof dashboardView> => ({
-  ...viewSubject(exhibit, rules),
+const viewDashboard = ({ contextId, item, rules }: PortalDashboard): z.input<typeof dashboardView> => ({
+  ...viewSharedItem(item, rules),
   context_id: contextId,
 });
 
@@ -73,10 +73,10 @@ export const sharePortalEndpoints = [
       summary: 'List the contexts of the caller',
       description: 'Those of which the caller is a member, the newest first.',
       query: pages,
-      returns: ok(listOf(listedView)),
+      returns: ok(listOf(entryView)),
       fails: [],
     },
-    async ({ ctx, query }) => list(await ownContexts(ctx, pageRequest(query)), viewListed),
+    async ({ ctx, query }) => list(await ownContexts(ctx, pageRequest(query)), viewEntry),
   ),
   endpoint(
     {
@@ -86,12 +86,12 @@ export const sharePortalEndpoints = [
       operationId: 'listPortalContextsOfCompany',
       summary: 'List the contexts of the caller in a company',
       query: pages,
-      returns: ok(listOf(listedView)),
+      returns: ok(listOf(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      return list(await ownContexts(ctx, pageRequest(query)), viewListed);
+      return list(await ownContexts(ctx, pageRequest(query)), viewEntry);
     },
   ),
   endpoint(
@@ -102,10 +102,10 @@ export const sharePortalEndpoints = [
       operationId: 'listPortalContextDashboards',
       summary: 'List the dashboards of a context',
       query: pages.extend({ context_id: contextId }),
-      returns: ok(listOf(listedView)),
+      returns: ok(listOf(entryView)),
       fails: [invalidContextId],
     },
-    async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, pageRequest(query)), viewListed),
+    async ({ ctx, query }) => list(await contextDashboards(ctx, query.context_id, pageRequest(query)), viewEntry),
   ),
   endpoint(
     {
@@ -116,12 +116,12 @@ export const sharePortalEndpoints = [
       summary: 'List the dashboards of all contexts of the caller',
       description: 'A dashboard that several contexts show is listed once for each.',
       query: pages,
-      returns: ok(listOf(listedView)),
+      returns: ok(listOf(entryView)),
       fails: [companyNotFound],
     },
     async ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      return list(await ownDashboards(ctx, pageRequest(query)), viewListed);
+      return list(await ownDashboards(ctx, pageRequest(query)), viewEntry);
     },
   ),
   endpoint(
@@ -189,8 +189,8 @@ export const sharePortalEndpoints = [
     },
     ({ ctx, params, query }) => {
       requireOwnCompany(ctx, params.company_slug);
-      const wanted = { contextId: query.context_id, dashboard: { slug: params.dashboard_slug } };
-      return portalOptions(ctx, wanted, params.filter_slug, query.search);
+      const request = { contextId: query.context_id, dashboard: { slug: params.dashboard_slug } };
+      return portalOptions(ctx, request, params.filter_slug, query.search);
     },
   ),
   endpoint(
@@ -224,8 +224,8 @@ export const sharePortalEndpoints = [
     },
     ({ ctx, params, body }) => {
       requireOwnCompany(ctx, params.company_slug);
-      const wanted = { contextId: body.context_id, dashboard: { slug: params.dashboard_slug } };
-      return executeInPortal(ctx, wanted, body.parameters);
+      const request = { contextId: body.context_id, dashboard: { slug: params.dashboard_slug } };
+      return executeInPortal(ctx, request, body.parameters);
     },
   ),
 ];

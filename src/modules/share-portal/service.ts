@@ -4,21 +4,28 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
-import { countView, recordHappening } from '../share-activity/service.ts';
+import { countView, recordShareEvent } from '../share-activity/service.ts';
 import { selectActiveShares } from '../shares/service.ts';
-import { dashboardExhibit, dashboardReads, type Exhibit, executeFor, optionsFor, rulesOf } from '../viewing/service.ts';
+import {
+  dashboardReads,
+  executeFor,
+  optionsFor,
+  rulesOf,
+  type SharedItem,
+  sharedDashboard,
+} from '../viewing/service.ts';
 import { invalidContextId } from './failures.ts';
 import {
   dashboardOfSlug,
-  type Listed,
   type PortalActor,
+  type PortalEntry,
   readOwnContexts,
   readOwnDashboards,
   selectGrant,
   selectOwnContext,
 } from './store.ts';
 
-export type { Listed, PortalActor };
+export type { PortalActor, PortalEntry };
 
 type PortalContext = Context<PortalActor>;
 type PageRequest = { page: number; perPage: number };
@@ -41,8 +48,8 @@ export async function contextDashboards(ctx: PortalContext, contextId: unknown, 
   return readOwnDashboards(ctx.db, ctx.actor, { ...part, contextId: id });
 }
 
-/** Which dashboard is meant, and through which context. */
-export interface Wanted {
+/** Which dashboard is asked for, and through which context. */
+export interface DashboardRequest {
   contextId: unknown;
   dashboard: { id: string } | { slug: string };
 }
@@ -50,47 +57,48 @@ export interface Wanted {
 /** A dashboard as a context shows it to the caller. */
 export interface PortalDashboard {
   contextId: string;
-  exhibit: Exhibit & { type: 'dashboard' };
+  item: SharedItem & { type: 'dashboard' };
   rules: ViewerRules;
   /** The shares that narrow it. */
   shareIds: string[];
 }
 
-/** What the caller is told of a dashboard. */
-export async function portalDashboard(ctx: PortalContext, wanted: Wanted): Promise<PortalDashboard> {
-  const shown = await open(ctx, wanted);
-  happened(ctx, 'share.resolved', shown);
-  for (const id of shown.shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, 0);
-  return shown;
+export async function portalDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
+  const dashboard = await openDashboard(ctx, request);
+  recordEvent(ctx, 'share.resolved', dashboard);
+  for (const id of dashboard.shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, 0);
+  return dashboard;
 }
 
-export async function portalOptions(ctx: PortalContext, wanted: Wanted, slug: string, search: string) {
-  const shown = await open(ctx, wanted);
-  return noting(ctx, shown, () => optionsFor(ctx, shown.exhibit, shown.rules, slug, search));
+export async function portalOptions(ctx: PortalContext, request: DashboardRequest, slug: string, search: string) {
+  const dashboard = await openDashboard(ctx, request);
+  return recordRefusals(ctx, dashboard, () => optionsFor(ctx, dashboard.item, dashboard.rules, slug, search));
 }
 
 /** Counts as a view of the shares of that context. */
 export async function executeInPortal(
   ctx: PortalContext,
-  wanted: Wanted,
+  request: DashboardRequest,
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<Response> {
-  const shown = await open(ctx, wanted);
-  const answer = await noting(ctx, shown, () => executeFor(ctx, shown.exhibit, shown.rules, parameters));
-  for (const id of shown.shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, 1);
-  happened(ctx, 'share.executed', shown);
+  const dashboard = await openDashboard(ctx, request);
+  const answer = await recordRefusals(ctx, dashboard, () =>
+    executeFor(ctx, dashboard.item, dashboard.rules, parameters),
+  );
+  for (const id of dashboard.shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, 1);
+  recordEvent(ctx, 'share.executed', dashboard);
   return answer;
 }
 
 /** Everything that decides is read at once, at every request: removals take effect on the next. */
-async function open(ctx: PortalContext, wanted: Wanted): Promise<PortalDashboard> {
+async function openDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const { companyId } = ctx.actor;
-  const contextId = contextIdOf(wanted.contextId);
+  const contextId = contextIdOf(request.contextId);
   const dashboardId =
-    'slug' in wanted.dashboard
-      ? dashboardOfSlug(companyId, wanted.dashboard.slug)
-      : ID_PATTERN.test(wanted.dashboard.id)
-        ? wanted.dashboard.id
+    'slug' in request.dashboard
+      ? dashboardOfSlug(companyId, request.dashboard.slug)
+      : ID_PATTERN.test(request.dashboard.id)
+        ? request.dashboard.id
         : '';
   const [[context], [grant], shares, ...reads] = await ctx.db.batch([
     selectOwnContext(ctx, contextId),
@@ -100,9 +108,9 @@ async function open(ctx: PortalContext, wanted: Wanted): Promise<PortalDashboard
   ]);
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
-  const exhibit = dashboardExhibit(...reads);
+  const item = sharedDashboard(...reads);
   const policies = [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)];
-  return { contextId, exhibit, rules: rulesOf(exhibit, { policies }), shareIds: shares.map(({ id }) => id) };
+  return { contextId, item, rules: rulesOf(item, { policies }), shareIds: shares.map(({ id }) => id) };
 }
 
 function contextIdOf(given: unknown): string {
@@ -110,28 +118,28 @@ function contextIdOf(given: unknown): string {
   return given;
 }
 
-/** Records a refusal. */
-async function noting<T>(ctx: PortalContext, shown: PortalDashboard, work: () => Promise<T>): Promise<T> {
+/** Records that the caller was denied something. */
+async function recordRefusals<T>(ctx: PortalContext, dashboard: PortalDashboard, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof Failure && error.kind === 'forbidden') {
-      happened(ctx, 'share.denied', shown, { reason: error.reason });
+      recordEvent(ctx, 'share.denied', dashboard, { reason: error.reason });
     }
     throw error;
   }
 }
 
-function happened(
+function recordEvent(
   ctx: PortalContext,
   type: 'share.resolved' | 'share.executed' | 'share.denied',
-  { contextId, exhibit, shareIds }: PortalDashboard,
+  { contextId, item, shareIds }: PortalDashboard,
   details: Record<string, unknown> = {},
 ): void {
   const [only, ...others] = shareIds;
-  recordHappening(ctx, {
+  recordShareEvent(ctx, {
     type,
-    target: { type: 'dashboard', id: exhibit.dashboard.id },
+    target: { type: 'dashboard', id: item.dashboard.id },
     shareContextId: contextId,
     shareId: others.length === 0 ? (only ?? null) : null,
     details,

@@ -8,8 +8,8 @@ import { shareContexts, shareGrants } from '../../db/schema/share-contexts.ts';
 /** Who may call the portal. */
 export type PortalActor = UserActor | OutsiderActor;
 
-/** What the portal's lists show. */
-export interface Listed {
+/** An entry of the portal's lists: a context, or a dashboard of one. */
+export interface PortalEntry {
   id: string;
   name: string;
   slug: string;
@@ -17,12 +17,11 @@ export interface Listed {
   contextId: string;
 }
 
-/** A page of them with the number of all. */
-interface ListedPage {
+interface PortalPage {
   total: number;
   page: number;
   perPage: number;
-  records: Listed[];
+  records: PortalEntry[];
 }
 
 type PageRequest = { page: number; perPage: number };
@@ -45,27 +44,27 @@ export async function readOwnContexts(
   db: ControlDb,
   actor: PortalActor,
   { page, perPage }: PageRequest,
-): Promise<ListedPage> {
+): Promise<PortalPage> {
   const filter = and(eq(shareContexts.companyId, actor.companyId), isMember(actor, sql`share_contexts.id`)) as SQL;
   const part = { by: shareContexts.createdAt, descending: true, page, perPage };
   const found = await readPage(db, { table: shareContexts, filter }, part);
   return { ...found, records: found.records.map((context) => ({ ...context, contextId: context.id })) };
 }
 
-/** A page of the dashboards that contexts of the caller show, or one of them does; each once for each context. */
+/** A page of the dashboards that contexts of the caller show, or ofContext of them does; each once for each context. */
 export async function readOwnDashboards(
   db: ControlDb,
   actor: PortalActor,
   { page, perPage, contextId }: PageRequest & { contextId?: string },
-): Promise<ListedPage> {
-  const one = contextId === undefined ? sql`true` : sql`share_grants.context_id = ${contextId}`;
+): Promise<PortalPage> {
+  const ofContext = contextId === undefined ? sql`true` : sql`share_grants.context_id = ${contextId}`;
   const granted = sql`from share_grants
     join dashboards on dashboards.id = share_grants.target_id and dashboards.company_id = share_grants.company_id
-    where share_grants.company_id = ${actor.companyId} and share_grants.target_type = 'dashboard' and ${one}
+    where share_grants.company_id = ${actor.companyId} and share_grants.target_type = 'dashboard' and ${ofContext}
       and ${isMember(actor, sql`share_grants.context_id`)}`;
   const [[count], records] = await Promise.all([
     db.all<{ total: number }>(sql`select count(*) as total ${granted}`),
-    db.all<Listed>(
+    db.all<PortalEntry>(
       sql`select dashboards.id as id, dashboards.name as name, dashboards.slug as slug, dashboards.description as description,
         share_grants.context_id as contextId ${granted}
         order by dashboards.name, dashboards.id, share_grants.context_id limit ${perPage} offset ${(page - 1) * perPage}`,

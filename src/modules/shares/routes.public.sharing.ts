@@ -11,8 +11,8 @@ import {
   optionsQuery,
   optionsView,
   resultsView,
-  subjectView,
-  viewSubject,
+  sharedItemView,
+  viewSharedItem,
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
 import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
@@ -27,7 +27,7 @@ const resolvedView = z.union([
   z.object({
     requires_auth: z.literal(false),
     share_type: z.enum(['link', 'embed']),
-    dashboard: subjectView,
+    dashboard: sharedItemView,
     embed_options: embedOptionsView,
     expires_at: timestamp.nullable(),
   }),
@@ -35,11 +35,11 @@ const resolvedView = z.union([
 
 function viewResolved(resolved: ReturnType<typeof resolveShare>): z.input<typeof resolvedView> {
   if (resolved.requiresAuth) return { requires_auth: true, company_slug: resolved.companySlug };
-  const { share, exhibit, rules } = resolved;
+  const { share, item, rules } = resolved;
   return {
     requires_auth: false,
     share_type: share.shareType,
-    dashboard: viewSubject(exhibit, rules),
+    dashboard: viewSharedItem(item, rules),
     embed_options: share.embedOptions,
     expires_at: isoTimestampOrNull(share.expiresAt),
   };

@@ -7,7 +7,7 @@ import { shareContextNotFound } from '../share-contexts/failures.ts';
 import { candidatesView } from '../viewing/service.ts';
 import { embedCandidates, filterCandidates } from './candidates.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
-import { changeShare, createShare, endShare, listDashboardShares, listShares } from './service.ts';
+import { changeShare, createShare, listDashboardShares, listShares, revokeShare } from './service.ts';
 import { newShare, shareChanges, shareView, viewShare } from './views.ts';
 
 const decided = {
@@ -85,7 +85,7 @@ export const shareEndpoints = [
       returns: noContent,
       fails: [shareNotFound],
     },
-    ({ ctx, params }) => endShare(ctx, params.shareId),
+    ({ ctx, params }) => revokeShare(ctx, params.shareId),
   ),
   endpoint(
     {

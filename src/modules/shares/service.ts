@@ -5,27 +5,27 @@ import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import type { Page } from '../../kernel/page.ts';
-import type { FilterPolicy } from '../../kernel/sharing-rules.ts';
+import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { getDashboard } from '../dashboards/service.ts';
-import { recordHappening, viewsOf } from '../share-activity/service.ts';
+import { recordShareEvent, viewsOf } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
-import { dimensionsOf, type Exhibit, loadExhibit, requireSharingOf } from '../viewing/service.ts';
+import { inputsOf, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
-import { type DashboardShare, insertShare, readShare, readShares, revokeShare, updateShare } from './store.ts';
+import { type DashboardShare, insertShare, readShare, readShares, updateShare, updateToRevoked } from './store.ts';
 
 export { selectActiveShares } from './store.ts';
 export type { DashboardShare, EmbedOptions };
 
-/** A share with how often it was executed, and when it was last opened (ms). */
-export interface CountedShare {
+/** A share, how often it was executed, and when it was last opened (ms). */
+export interface ShareWithViews {
   share: DashboardShare;
   viewCount: number;
   lastAccessedAt: number | null;
 }
 
-/** What of a share people decide. */
+/** What people decide about a share. */
 export interface ShareTerms {
   name: string;
   shareType: DashboardShare['shareType'];
@@ -36,14 +36,14 @@ export interface ShareTerms {
   filterPolicies: FilterPolicy[];
 }
 
-/** Where a share stands. One whose dashboard is gone is as good as revoked. */
+/** A share whose dashboard is deleted counts as revoked. */
 export function statusOf(share: DashboardShare, now: number): 'active' | 'revoked' | 'expired' {
   if (share.revokedAt !== null || !share.dashboardExists) return 'revoked';
   return share.expiresAt !== null && share.expiresAt <= now ? 'expired' : 'active';
 }
 
 /** A page of the company's shares, the newest first. */
-export const listShares = (ctx: UserContext, part: { page: number; perPage: number }): Promise<Page<CountedShare>> =>
+export const listShares = (ctx: UserContext, part: { page: number; perPage: number }): Promise<Page<ShareWithViews>> =>
   sharesOf(ctx, part);
 
 /** A page of a dashboard's shares, the newest first. */
@@ -51,42 +51,42 @@ export async function listDashboardShares(
   ctx: UserContext,
   dashboardId: string,
   part: { page: number; perPage: number },
-): Promise<Page<CountedShare>> {
+): Promise<Page<ShareWithViews>> {
   await getDashboard(ctx, dashboardId);
   return sharesOf(ctx, { ...part, dashboardId });
 }
 
-async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]): Promise<Page<CountedShare>> {
+async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]): Promise<Page<ShareWithViews>> {
   const page = await readShares(ctx.db, ctx.actor.companyId, part);
-  return { ...page, records: await counted(ctx, page.records) };
+  return { ...page, records: await withViews(ctx, page.records) };
 }
 
-/** Shares a dashboard, with all that stands on it. Its token is told only here. */
+/** Shares a dashboard and the visualizations on it. The token is returned only here. */
 export function createShare(
   ctx: UserContext,
   dashboardId: string,
   terms: NewShare,
-): Promise<CountedShare & { token: string }> {
+): Promise<ShareWithViews & { token: string }> {
   return retryOnConcurrentChange(() => tryCreateShare(ctx, dashboardId, terms));
 }
 
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
-/** Undefined when the dashboard has changed since it was looked at: something else may stand on it. */
+/** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
 async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewShare) {
-  const exhibit = (await loadExhibit(ctx, 'dashboard', dashboardId)) as Exhibit & { type: 'dashboard' };
-  requireSharingOf(ctx, exhibit);
-  requireSound(ctx, exhibit, terms);
+  const item = (await loadSharedItem(ctx, 'dashboard', dashboardId)) as SharedItem & { type: 'dashboard' };
+  requireSharingOf(ctx, item);
+  validateTerms(ctx, item, terms);
   const token = newSecretToken();
   const now = ctx.now();
   const share: DashboardShare = {
     id: ctx.newId(),
     companyId: ctx.actor.companyId,
     dashboardId,
-    name: terms.name ?? exhibit.dashboard.name,
+    name: terms.name ?? item.dashboard.name,
     shareType: terms.shareType,
     shareContextId: terms.shareContextId,
-    embedOptions: { ...STANDARD_OPTIONS, ...terms.embedOptions },
+    embedOptions: { ...DEFAULT_OPTIONS, ...terms.embedOptions },
     filterPolicies: terms.filterPolicies,
     tokenDigest: await sha256Hex(token),
     createdByUserId: ctx.actor.id,
@@ -96,29 +96,29 @@ async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewS
     revokedAt: null,
     dashboardExists: true,
   };
-  const [stored] = await insertShare(ctx.db, share, exhibit.dashboard.version);
+  const [stored] = await insertShare(ctx.db, share, item.dashboard.version);
   if (!stored) {
     const { companyId, shareContextId } = share;
     if (shareContextId !== null && !(await readContext(ctx.db, companyId, shareContextId)))
       throw shareContextNotFound();
     return undefined;
   }
-  happened(ctx, 'share.created', share, { share_type: share.shareType });
+  recordEvent(ctx, 'share.created', share, { share_type: share.shareType });
   return { share, token, viewCount: 0, lastAccessedAt: null };
 }
 
-const STANDARD_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
+const DEFAULT_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
 
 /** Changes what is sent, and nothing else: what others change meanwhile stays. */
-export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<CountedShare> {
+export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<ShareWithViews> {
   const { name: _name, ...more } = changes;
   const stored = await retryOnConcurrentChange(async () => {
     const share = await shareFor(ctx, id);
     if (share.revokedAt !== null) throw shareRevoked();
-    const exhibit = (await loadExhibit(ctx, 'dashboard', share.dashboardId)) as Exhibit & { type: 'dashboard' };
-    // A new name shows nothing to anybody.
-    if (Object.keys(more).length > 0) requireSharingOf(ctx, exhibit);
-    requireSound(ctx, exhibit, changes);
+    const item = (await loadSharedItem(ctx, 'dashboard', share.dashboardId)) as SharedItem & { type: 'dashboard' };
+    // A new name shows nobody more.
+    if (Object.keys(more).length > 0) requireSharingOf(ctx, item);
+    validateTerms(ctx, item, changes);
     const { embedOptions, ...rest } = changes;
     const set = {
       ...rest,
@@ -131,16 +131,16 @@ export async function changeShare(ctx: UserContext, id: string, changes: Partial
     if (contextId !== null && !(await readContext(ctx.db, share.companyId, contextId))) throw shareContextNotFound();
     return undefined;
   });
-  happened(ctx, 'share.updated', stored);
-  const [result] = await counted(ctx, [stored]);
-  return result as CountedShare;
+  recordEvent(ctx, 'share.updated', stored);
+  const [result] = await withViews(ctx, [stored]);
+  return result as ShareWithViews;
 }
 
-/** Ends a share: its token opens nothing from now on. It stays listed. */
-export async function endShare(ctx: UserContext, id: string): Promise<void> {
+/** Revokes a share: its token opens nothing from now on. It stays in the lists. */
+export async function revokeShare(ctx: UserContext, id: string): Promise<void> {
   const share = await shareFor(ctx, id);
-  const [revoked] = await revokeShare(ctx.db, share.companyId, id, ctx.now());
-  if (revoked) happened(ctx, 'share.revoked', share);
+  const [revoked] = await updateToRevoked(ctx.db, share.companyId, id, ctx.now());
+  if (revoked) recordEvent(ctx, 'share.revoked', share);
 }
 
 /** A share of a dashboard that the caller may share. */
@@ -151,19 +151,15 @@ async function shareFor(ctx: UserContext, id: string): Promise<DashboardShare> {
   return share;
 }
 
-function requireSound(ctx: UserContext, exhibit: Exhibit, terms: Partial<ShareTerms>): void {
-  const problems: FieldProblem[] = policyProblems(
-    dimensionsOf(exhibit),
-    terms.filterPolicies ?? [],
-    'share_filter_policies',
-  );
+function validateTerms(ctx: UserContext, item: SharedItem, terms: Partial<ShareTerms>): void {
+  const problems: FieldProblem[] = policyProblems(inputsOf(item), terms.filterPolicies ?? [], 'share_filter_policies');
   if (terms.expiresAt != null && terms.expiresAt <= ctx.now()) {
     problems.push({ field: 'expires_at', message: 'must be in the future' });
   }
   if (problems.length > 0) throw invalid(problems);
 }
 
-async function counted(ctx: UserContext, shares: readonly DashboardShare[]): Promise<CountedShare[]> {
+async function withViews(ctx: UserContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
   const ids = shares.map(({ id }) => id);
   const views = await viewsOf(ctx, ids);
   return shares.map((share) => ({
@@ -173,13 +169,13 @@ async function counted(ctx: UserContext, shares: readonly DashboardShare[]): Pro
   }));
 }
 
-function happened(
+function recordEvent(
   ctx: UserContext,
   type: 'share.created' | 'share.updated' | 'share.revoked',
   share: DashboardShare,
   details: Record<string, unknown> = {},
 ): void {
-  recordHappening(ctx, {
+  recordShareEvent(ctx, {
     type,
     target: { type: 'dashboard', id: share.dashboardId },
     shareId: share.id,

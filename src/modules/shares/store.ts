@@ -54,8 +54,8 @@ export const insertShare = (db: ControlDb, record: Row, version: number) =>
   ).returning({ id: dashboardShares.id });
 
 /**
- * Changes the named members of a share that is not revoked, while its new context, if it gets one, is there. Options are
- * written whole: only onto those that `before` had.
+ * Changes fields of a share that is not revoked, while its new context, if it gets one, exists. Options are written as a
+ * whole, and only over those that `before` had.
  */
 export const updateShare = (
   db: ControlDb,
@@ -80,7 +80,7 @@ const contextExists = (companyId: string, id: string): SQL =>
   sql`exists (select 1 from share_contexts where share_contexts.id = ${id} and share_contexts.company_id = ${companyId})`;
 
 /** Revokes a share, once. */
-export const revokeShare = (db: ControlDb, companyId: string, id: string, now: number) =>
+export const updateToRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(dashboardShares)
     .set({ revokedAt: now, updatedAt: now })

@@ -6,34 +6,34 @@ import { Failure } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { countView, recordHappening } from '../share-activity/service.ts';
+import { countView, recordShareEvent } from '../share-activity/service.ts';
 import {
-  dashboardExhibit,
   dashboardReads,
-  type Exhibit,
   executeFor,
   framesFor,
   optionsFor,
   requireOrigin,
   rulesOf,
+  type SharedItem,
+  sharedDashboard,
 } from '../viewing/service.ts';
 import { signInNeeded } from './failures.ts';
 import { companyOfToken, dashboardOfToken, selectShareOfToken } from './store.ts';
 
 /** What the token of a share opens. */
-export interface SharedDashboard {
+export interface OpenedShare {
   share: typeof dashboardShares.$inferSelect;
   companySlug: string;
-  exhibit: Exhibit & { type: 'dashboard' };
+  item: SharedItem & { type: 'dashboard' };
 }
 
 /** Whoever holds the token of a share. */
-export type ShareViewer = ViewerActor<SharedDashboard>;
+export type ShareViewer = ViewerActor<OpenedShare>;
 
-/** Tokens as `newSecretToken` makes them: nothing else is worth a look-up. */
+/** As `newSecretToken` makes them: nothing else is looked up. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** What the token of a share opens: one batch. */
+/** Opens the token of a share, in one batch. */
 export const openShareToken: OpenToken = async (ctx, token, count): Promise<ShareViewer> => {
   if (!TOKEN.test(token)) throw invalidToken();
   const digest = await sha256Hex(token);
@@ -47,32 +47,32 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
   try {
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
-    const shown = { share, companySlug, exhibit: dashboardExhibit(...reads) };
+    const opened = { share, companySlug, item: sharedDashboard(...reads) };
     const { companyId, id: tokenId } = share;
-    return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, shown };
+    return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, opened };
   } catch (error) {
-    throw count ? noted(ctx, share, error) : error;
+    throw count ? recordRefusal(ctx, share, error) : error;
   }
 };
 
-/** What the share tells before anything is executed. */
+/** What a viewer learns before anything is executed. */
 export function resolveShare(ctx: Context<ShareViewer>) {
-  const { share, companySlug, exhibit } = ctx.actor.shown;
-  happened(ctx, 'share.resolved', share);
+  const { share, companySlug, item } = ctx.actor.opened;
+  recordEvent(ctx, 'share.resolved', share);
   countView(ctx, share, 0);
   if (share.shareContextId !== null) return { requiresAuth: true as const, companySlug };
-  return { requiresAuth: false as const, share, exhibit, rules: rulesOfShare(ctx.actor.shown) };
+  return { requiresAuth: false as const, share, item, rules: rulesOfShare(ctx.actor.opened) };
 }
 
 export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: string) =>
-  asViewer(ctx, ({ exhibit }, rules) => optionsFor(ctx, exhibit, rules, slug, search));
+  forViewer(ctx, ({ item }, rules) => optionsFor(ctx, item, rules, slug, search));
 
-/** Counts as a view. */
+/** Executes the dashboard, which counts as a view. */
 export const executeShare = (ctx: Context<ShareViewer>, parameters: Readonly<Record<string, unknown>>) =>
-  asViewer(ctx, async ({ share, exhibit }, rules) => {
-    const answer = await executeFor(ctx, exhibit, rules, parameters);
+  forViewer(ctx, async ({ share, item }, rules) => {
+    const answer = await executeFor(ctx, item, rules, parameters);
     countView(ctx, share, 1);
-    happened(ctx, 'share.executed', share);
+    recordEvent(ctx, 'share.executed', share);
     return answer;
   });
 
@@ -87,38 +87,43 @@ export async function frameAncestorsOf(ctx: Context, token: string): Promise<Fra
     : framesFor(embedOptions.allowed_origins);
 }
 
-const rulesOfShare = ({ share, exhibit }: SharedDashboard): ViewerRules =>
-  rulesOf(exhibit, { policies: share.filterPolicies });
+const rulesOfShare = ({ share, item }: OpenedShare): ViewerRules => rulesOf(item, { policies: share.filterPolicies });
 
-async function asViewer<T>(
+async function forViewer<T>(
   ctx: Context<ShareViewer>,
-  work: (shown: SharedDashboard, rules: ViewerRules) => Promise<T>,
+  work: (opened: OpenedShare, rules: ViewerRules) => Promise<T>,
 ): Promise<T> {
-  const { shown } = ctx.actor;
+  const { opened } = ctx.actor;
   try {
-    if (shown.share.shareContextId !== null) throw signInNeeded();
-    return await work(shown, rulesOfShare(shown));
+    if (opened.share.shareContextId !== null) throw signInNeeded();
+    return await work(opened, rulesOfShare(opened));
   } catch (error) {
-    throw noted(ctx, shown.share, error);
+    throw recordRefusal(ctx, opened.share, error);
   }
 }
 
-/** Records a refusal; other failures are none. */
-function noted(ctx: Context, share: SharedDashboard['share'], error: unknown): unknown {
+/** Records that a viewer was denied something, and returns the error to throw. */
+function recordRefusal(ctx: Context, share: OpenedShare['share'], error: unknown): unknown {
   if (error instanceof Failure && (error.kind === 'forbidden' || error.kind === 'unauthenticated')) {
-    happened(ctx, 'share.denied', share, { reason: error.reason }, invalidToken.matches(error) ? share.id : undefined);
+    recordEvent(
+      ctx,
+      'share.denied',
+      share,
+      { reason: error.reason },
+      invalidToken.matches(error) ? share.id : undefined,
+    );
   }
   return error;
 }
 
-function happened(
+function recordEvent(
   ctx: Context,
   type: 'share.resolved' | 'share.executed' | 'share.denied',
-  share: SharedDashboard['share'],
+  share: OpenedShare['share'],
   details: Record<string, unknown> = {},
   onceAMinute?: string,
 ): void {
-  recordHappening(ctx, {
+  recordShareEvent(ctx, {
     type,
     onceAMinute,
     companyId: share.companyId,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { displayName, isoTimestamp, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { embedOptionsView, filterPolicies, origin } from '../viewing/service.ts';
-import { type CountedShare, type ShareTerms, statusOf } from './service.ts';
+import { type ShareTerms, type ShareWithViews, statusOf } from './service.ts';
 
-const MOST_ORIGINS = 50;
+const MAX_ORIGINS = 50;
 
 const terms = {
   name: displayName,
@@ -15,7 +15,7 @@ const terms = {
     .nullable(),
   embed_options: z
     .object({
-      allowed_origins: z.array(origin).max(MOST_ORIGINS),
+      allowed_origins: z.array(origin).max(MAX_ORIGINS),
       hide_header: z.boolean(),
       hide_controls: z.boolean(),
     })
@@ -25,7 +25,7 @@ const terms = {
 
 type Sent = Partial<z.output<z.ZodObject<typeof terms>>>;
 
-/** The members that were sent, in the terms of the domain. */
+/** The fields that were sent, as the service names them. */
 const termsOf = (body: Sent): Partial<ShareTerms> => ({
   ...(body.name !== undefined && { name: body.name }),
   ...(body.share_type !== undefined && { shareType: body.share_type }),
@@ -78,7 +78,7 @@ export const shareView = z
 
 export const viewShare = (
   { now, baseUrl }: { now(): number; baseUrl: string },
-  { share, viewCount, lastAccessedAt, token }: CountedShare & { token?: string },
+  { share, viewCount, lastAccessedAt, token }: ShareWithViews & { token?: string },
 ): z.input<typeof shareView> => ({
   id: share.id,
   dashboard_id: share.dashboardId,

@@ -1,5 +1,5 @@
 import { defineFailure } from '../../kernel/failure.ts';
-import { filterDisabled, filterNotFound, policyViolation } from '../../kernel/sharing-rules.ts';
+import { filterDisabled, filterNotFound, policyViolation } from '../../kernel/sharing-failures.ts';
 import { tenantSqlFailures, userSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { originNotAllowed } from './failures.ts';
 
-/** Lets in requests of the pages that a token is for; of any page when it names none. */
+/** Allows requests from the pages that a token names, or from any when it names none. */
 export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
   if (allowed.length === 0) return;
   const { fromOwnPage, origin } = ctx.caller();

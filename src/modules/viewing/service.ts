@@ -1,21 +1,21 @@
-/** What people who are shown a dashboard or visualization may see and do, whichever way it was shared with them. */
+/** What viewers of a dashboard or visualization may see and do, whichever way it was shared. */
+
+export { executeFor, optionsFor } from './execution.ts';
+export { framesFor, requireOrigin } from './origins.ts';
 export {
-  chartsOf,
-  dashboardExhibit,
   dashboardReads,
-  dimensionsOf,
-  type Exhibit,
-  loadExhibit,
+  inputsOf,
+  loadSharedItem,
   optionsSource,
+  recordOf,
   requireSharingOf,
   rulesOf,
-  subjectOf,
-  viewSubject,
-  visualizationExhibit,
-  visualizationRead,
-} from './exhibit.ts';
-export { framesFor, requireOrigin } from './origins.ts';
-export { executeFor, optionsFor } from './show.ts';
+  type SharedItem,
+  sharedDashboard,
+  sharedVisualization,
+  viewSharedItem,
+  visualizationsOf,
+} from './shared-item.ts';
 export {
   candidatesView,
   embedOptionsView,
@@ -25,5 +25,5 @@ export {
   origin,
   resultsView,
   resultView,
-  subjectView,
+  sharedItemView,
 } from './views.ts';

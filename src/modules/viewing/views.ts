@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { MAX_LIST_LENGTH, MAX_SLUG_LENGTH, MAX_TEXT_LENGTH, PARAMETER_KINDS } from '../../kernel/parameters.ts';
-import { POLICY_MODES } from '../../kernel/sharing-rules.ts';
+import { POLICY_MODES } from '../../kernel/sharing-terms.ts';
 import { executionSchema } from '../visualizations/service.ts';
 
-/** What a viewer is told of a dashboard or visualization. */
-export const subjectView = z
+/** A dashboard or visualization as its viewer sees it. */
+export const sharedItemView = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -26,7 +26,7 @@ export const subjectView = z
       z.object({ visualization_id: z.string(), name: z.string(), description: z.string(), chart: z.unknown() }),
     ),
   })
-  .meta({ id: 'ViewSubject' });
+  .meta({ id: 'SharedItem' });
 
 /** How the page of a share is to be shown, and where. */
 export const embedOptionsView = z
@@ -54,7 +54,7 @@ export const resultsView = z.object({ results: z.array(executionSchema) });
 /** What executing a visualization answers. */
 export const resultView = z.object({ result: executionSchema });
 
-const MOST_POLICIES = 50;
+const MAX_POLICIES = 50;
 
 /** What viewers may choose of filters, as callers send it and as it is shown. */
 export const filterPolicies = z
@@ -71,7 +71,7 @@ export const filterPolicies = z
       })
       .meta({ id: 'FilterPolicy' }),
   )
-  .max(MOST_POLICIES);
+  .max(MAX_POLICIES);
 
 /** An origin as browsers send it. */
 export const origin = z

@@ -10,8 +10,8 @@ import { Failure } from '../../kernel/failure.ts';
 export type Refusals = ReadonlyMap<string, Failure>;
 
 /**
- * The visualizations that somebody of the company is denied. Whoever may see a dashboard needs no Allow for what stands on
- * it, but a Deny holds wherever it is shown.
+ * The visualizations that the caller is denied. Who may see a dashboard needs no Allow for its visualizations, but a Deny
+ * holds wherever they are shown.
  */
 export function denials(
   { actor }: CompanyContext,
@@ -26,7 +26,7 @@ export function denials(
   );
 }
 
-/** Who shares a dashboard shares what stands on it, and nobody shows others what they are denied themselves. */
+/** Who shares a dashboard shares its visualizations, and nobody shows others what they are denied themselves. */
 export function requireSharingAll(ctx: UserContext, ids: readonly string[]): void {
   for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
   requireNotDenied(ctx, ids);
@@ -43,7 +43,7 @@ export function mayShareAll(ctx: UserContext, ids: readonly string[]): boolean {
   }
 }
 
-/** For what widens the circle of those to whom something is shared already. */
+/** For sharing what is shared already with more people. */
 export function requireNotDenied(ctx: UserContext, ids: readonly string[]): void {
   const [first] = denials(ctx, ids, ['visualizations:share', 'visualizations:execute']).values();
   if (first) throw first;

@@ -17,7 +17,7 @@ const MAX_PARAMETERS = 50;
 const MAX_SERIES = 20;
 /** How often a template may use parameters. */
 const MAX_USES = 250;
-/** Characters of SQL and parameters that the visualizations of a dashboard may hold together: each viewer makes all be read. */
+/** Characters of SQL and parameters of all visualizations on a dashboard: each view reads them all. */
 export const MAX_DASHBOARD_LENGTH = 400_000;
 
 /** Text that can be sent to Postgres: no NUL, no half of a surrogate pair. */
@@ -49,7 +49,7 @@ export const chart = z
   .meta({ id: 'Chart', description: 'How the columns of the result are drawn.' });
 
 /** What parameters and filters have in common, as callers send it. */
-export const parameterMembers = {
+export const parameterFields = {
   slug: parameterSlug.meta({ examples: ['region'] }),
   label: z.string().trim().min(1).max(200),
   kind: z.enum(PARAMETER_KINDS),
@@ -57,22 +57,22 @@ export const parameterMembers = {
   required: z.boolean().default(false),
 };
 
-const parameter = z.object(parameterMembers).meta({ id: 'Parameter' });
+const parameter = z.object(parameterFields).meta({ id: 'Parameter' });
 
-/** What is wrong with a list of parameters in itself: repeated slugs, defaults that are not of their kind. */
+/** Repeated slugs, and defaults that do not fit their kind. */
 export function parameterProblems(parameters: readonly Parameter[], field: string): FieldProblem[] {
   const seen = new Set<string>();
-  return parameters.flatMap(({ slug: name, kind, default: standing }, index) => {
+  return parameters.flatMap(({ slug: name, kind, default: defaultValue }, index) => {
     const problems: FieldProblem[] = [];
     if (seen.has(name)) problems.push({ field: `${field}.${index}.slug`, message: 'is used by another one' });
     seen.add(name);
-    const coerced = coerceParameter(kind, standing);
+    const coerced = coerceParameter(kind, defaultValue);
     if ('problem' in coerced) problems.push({ field: `${field}.${index}.default`, message: coerced.problem });
     return problems;
   });
 }
 
-/** What is wrong with a template in itself and with its use of parameters of these kinds. */
+/** What is wrong with a template, and with how it uses parameters of these kinds. */
 export function templateProblems(
   sql: string,
   kinds: ReadonlyMap<string, ParameterKind>,
@@ -92,7 +92,7 @@ export function templateProblems(
 export const kindsOf = (parameters: readonly Pick<Parameter, 'slug' | 'kind'>[]): ReadonlyMap<string, ParameterKind> =>
   new Map(parameters.map(({ slug: name, kind }) => [name, kind]));
 
-const members = {
+const fields = {
   name: displayName,
   slug,
   description,
@@ -103,15 +103,15 @@ const members = {
 
 /** What creating a visualization takes. */
 export const newVisualization = z.object({
-  ...members,
+  ...fields,
   slug: slug.optional(),
   description: description.default(''),
   chart: chart.prefault({ type: 'table' }),
-  parameters: members.parameters.default([]),
+  parameters: fields.parameters.default([]),
 });
 
 /** What changing one takes: only what is sent changes. */
-export const visualizationChanges = z.object(members).partial();
+export const visualizationChanges = z.object(fields).partial();
 
 export type NewVisualization = z.output<typeof newVisualization>;
 export type VisualizationChanges = z.output<typeof visualizationChanges>;
@@ -120,7 +120,6 @@ export type VisualizationChanges = z.output<typeof visualizationChanges>;
 export const lengthOf = ({ sql, parameters }: { sql: string; parameters: readonly Parameter[] }): number =>
   sql.length + JSON.stringify(parameters).length;
 
-/** What is wrong with a definition as a whole. */
 export function definitionProblems({
   sql,
   parameters,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Failure } from '../../kernel/failure.ts';
-import { policyViolation } from '../../kernel/sharing-rules.ts';
+import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { databaseMessage } from '../../tenant-sql/failures.ts';
 import type { Execution } from './run.ts';
@@ -32,18 +32,18 @@ export const executionSchema = z
  */
 export function viewExecution(execution: Execution, explain = false): z.input<typeof executionSchema> {
   const { visualizationId, durationMs, cached } = execution;
-  const times = { duration_ms: durationMs, cached };
+  const timing = { duration_ms: durationMs, cached };
   if ('failure' in execution) {
-    return { visualization_id: visualizationId, error: errorOf(execution.failure, explain), ...times };
+    return { visualization_id: visualizationId, error: errorOf(execution.failure, explain), ...timing };
   }
   const { columns, rows, truncated } = execution.result;
-  return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...times };
+  return { visualization_id: visualizationId, columns, rows, row_count: rows.length, truncated, ...timing };
 }
 
 function errorOf(failure: Failure, explain: boolean): { error_code: string; message: string } {
   if (failure.kind === 'forbidden') {
-    const byPolicy = policyViolation.matches(failure);
-    return { error_code: byPolicy ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message: failure.message };
+    const isByPolicy = policyViolation.matches(failure);
+    return { error_code: isByPolicy ? 'SHARE_FILTER_POLICY_VIOLATION' : 'FORBIDDEN', message: failure.message };
   }
   if (failure.kind === 'unavailable') {
     return { error_code: 'SERVICE_UNAVAILABLE', message: 'The database cannot be reached at the moment.' };

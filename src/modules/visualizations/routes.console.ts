@@ -8,7 +8,7 @@ import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { isAuthor } from './access.ts';
-import { chart, newVisualization, parameterMembers, visualizationChanges } from './definition.ts';
+import { chart, newVisualization, parameterFields, visualizationChanges } from './definition.ts';
 import { visualizationInUse, visualizationNotFound, visualizationSlugTaken } from './failures.ts';
 import { executionSchema, viewExecution } from './results.ts';
 import {
@@ -29,7 +29,7 @@ const visualizationRecord = z
     description: z.string(),
     sql: z.string(),
     chart,
-    parameters: z.array(z.object(parameterMembers)),
+    parameters: z.array(z.object(parameterFields)),
     created_by_user_id: z.string(),
     created_at: timestamp,
     updated_at: timestamp,

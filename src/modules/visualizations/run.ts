@@ -1,7 +1,8 @@
 import type { CompanyContext } from '../../context.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
-import { isNothing, policyViolation } from '../../kernel/sharing-rules.ts';
+import { policyViolation } from '../../kernel/sharing-failures.ts';
+import { allowsNothing } from '../../kernel/sharing-values.ts';
 import { type CompiledSql, compileTemplate, TemplateError, templateOf, usedSlugs } from '../../kernel/sql-template.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
@@ -11,34 +12,34 @@ import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from './definition.ts';
 import type { Visualization } from './store.ts';
 
-/** A visualization with the values that it runs with. A parameter that has none there takes its own default. */
+/** A visualization and the values to run it with. A parameter without one takes its own default. */
 export interface Run {
   visualization: Pick<Visualization, 'id' | 'sql' | 'parameters'>;
   values: BoundValues;
-  /** Slugs that a viewer is held to: SQL that has a parameter of that name, and leaves it out, is not run. */
-  held?: ReadonlySet<string>;
+  /** Slugs with enforced values: SQL that has such a parameter and does not use it is not run. */
+  enforced?: ReadonlySet<string>;
 }
 
-/** How a run ended: with a result, or with the failure that kept it from one. */
+/** How a run ended: with a result or a failure. */
 export type Execution = { visualizationId: string; durationMs: number; cached: boolean } & (
   | { result: UserSqlResult }
   | { failure: Failure }
 );
 
-/** How many statements of one request run side by side, each on a connection of its own. */
-const LANES = 4;
-/** What one request may take altogether, however many statements it runs. */
+/** How many statements of one request run at once, each on a connection of its own. */
+const MAX_CONNECTIONS = 4;
+/** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
 const TOTAL_BYTES = 20 * 1024 * 1024;
 
 /** What the runs of one request share. */
 interface Shared {
-  /** What is still to run, with its place among the results. */
+  /** The runs that are left, each with its place among the results. */
   waiting: [place: number, run: Run][];
   endsAt: number;
   budget: ByteBudget;
-  /** Why a connection could not be had. */
-  down?: Failure;
+  /** Why there was no connection. */
+  unavailable?: Failure;
 }
 
 /**
@@ -53,45 +54,53 @@ export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promis
     endsAt: performance.now() + TOTAL_MILLISECONDS,
     budget: { left: TOTAL_BYTES },
   };
-  await Promise.all(Array.from({ length: Math.min(LANES, runs.length) }, () => lane(ctx, shared, executions)));
-  // What came back when the other lanes had ended already.
-  if (shared.waiting.length > 0 && shared.waiting.length < runs.length) await lane(ctx, shared, executions);
-  const { waiting, down } = shared;
-  if (down && waiting.length === runs.length) throw down;
-  if (down && waiting.length > 0) logError('database_unavailable', down, { company_id: ctx.actor.companyId });
+  await Promise.all(
+    Array.from({ length: Math.min(MAX_CONNECTIONS, runs.length) }, () => runOnConnection(ctx, shared, executions)),
+  );
+  // Runs that a lost connection gave back when the others had ended already.
+  if (shared.waiting.length > 0 && shared.waiting.length < runs.length) await runOnConnection(ctx, shared, executions);
+  const { waiting, unavailable } = shared;
+  if (unavailable && waiting.length === runs.length) throw unavailable;
+  if (unavailable && waiting.length > 0)
+    logError('database_unavailable', unavailable, { company_id: ctx.actor.companyId });
   for (const [place, { visualization }] of waiting) {
-    executions[place] = { visualizationId: visualization.id, durationMs: 0, cached: false, failure: down as Failure };
+    executions[place] = {
+      visualizationId: visualization.id,
+      durationMs: 0,
+      cached: false,
+      failure: unavailable as Failure,
+    };
   }
   return executions;
 }
 
 /**
- * Runs what waits until nothing is left. What a lost connection was running waits for another one; a lane that gets none
- * (a role may have only so many) leaves the work to the others.
+ * Runs what is left on one connection. A run whose connection is lost is given back; without a connection (a role may
+ * have only so many) the others do the work.
  */
-async function lane(ctx: CompanyContext, shared: Shared, executions: Execution[]): Promise<void> {
+async function runOnConnection(ctx: CompanyContext, shared: Shared, executions: Execution[]): Promise<void> {
   let sql: TenantSql | undefined;
-  let proven = false;
+  let hasWorked = false;
   try {
     for (let next = shared.waiting.shift(); next; next = shared.waiting.shift()) {
       if (sql === undefined || sql.closed) {
         sql = await openReadonlyDatabase(ctx);
-        proven = false;
+        hasWorked = false;
       }
       const [place, run] = next;
       const execution = await executeOne(sql, run, shared);
       if ('failure' in execution && execution.failure.kind === 'unavailable') {
         shared.waiting.unshift(next);
-        shared.down = execution.failure;
+        shared.unavailable = execution.failure;
         sql.drop();
-        if (!proven) return;
+        if (!hasWorked) return;
       } else {
         executions[place] = execution;
-        proven = true;
+        hasWorked = true;
       }
     }
   } finally {
-    // The answer need not wait until the goodbye is said.
+    // The answer need not wait for it.
     if (sql) ctx.defer(sql.close());
   }
 }
@@ -109,17 +118,21 @@ async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Exe
   return { visualizationId: run.visualization.id, durationMs, cached: false, ...outcome };
 }
 
-async function resultOf(sql: TenantSql, { visualization, values, held }: Run, shared: Shared): Promise<UserSqlResult> {
+async function resultOf(
+  sql: TenantSql,
+  { visualization, values, enforced }: Run,
+  shared: Shared,
+): Promise<UserSqlResult> {
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
   const used = usedSlugs(templateOf(visualization.sql), own);
-  if (visualization.parameters.some(({ slug }) => held?.has(slug) && !used.has(slug))) throw policyViolation();
-  const nothing = [...own.values()].some(isNothing);
+  if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !used.has(slug))) throw policyViolation();
+  const seesNothing = [...own.values()].some(allowsNothing);
   return runUserSql(sql, compiled(visualization, own), {
     ...STANDARD_LIMITS,
-    // Where a viewer may see nothing, no SQL could say otherwise.
-    ...(nothing && { rows: 0 }),
+    // A viewer who may see nothing gets no rows, whatever the SQL answers.
+    ...(seesNothing && { rows: 0 }),
     milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
     budget: shared.budget,
   });
@@ -140,7 +153,7 @@ function ownValues(parameters: readonly Parameter[], values: BoundValues): Bound
   );
 }
 
-/** Whether a filter's value can stand for a parameter of this kind. */
+/** Whether a parameter of this kind can take a filter's value. */
 function fits(kind: Parameter['kind'], value: NonNullable<BoundValue>): boolean {
   if (isChoice(kind) || kind === 'text') return value.type === 'list' || value.type === 'text';
   return value.type === (kind === 'date_range' ? 'range' : kind);

@@ -3,7 +3,9 @@ import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import { boundValues, type Dimension, viewerRules } from '../../kernel/sharing-rules.ts';
+import { viewerRules } from '../../kernel/sharing-rules.ts';
+import type { Input } from '../../kernel/sharing-terms.ts';
+import { boundValues } from '../../kernel/sharing-values.ts';
 import { slugFrom } from '../../kernel/slug.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import {
@@ -31,7 +33,7 @@ export {
   kindsOf,
   lengthOf,
   MAX_DASHBOARD_LENGTH,
-  parameterMembers,
+  parameterFields,
   parameterProblems,
   templateProblems,
   templateSql,
@@ -56,9 +58,9 @@ export async function getVisualization(ctx: CompanyContext, id: string): Promise
   return visualization;
 }
 
-/** Makes a visualization. Its SQL is not run: tables may come later. */
+/** Creates a visualization. Its SQL is not run: the tables may come later. */
 export async function createVisualization(ctx: UserContext, input: NewVisualization): Promise<Visualization> {
-  requireSound(input);
+  validateDefinition(input);
   const now = ctx.now();
   const record: Visualization = {
     ...input,
@@ -84,7 +86,7 @@ export function changeVisualization(
 ): Promise<Visualization> {
   return retryOnConcurrentChange(async () => {
     const next = { ...(await getVisualization(ctx, id)), ...changes, updatedAt: ctx.now() };
-    requireSound(next);
+    validateDefinition(next);
     if (changes.sql !== undefined || changes.parameters) await requireRoom(ctx, next);
     const unit = { updated: updateVisualization(ctx.db, next) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
@@ -97,43 +99,43 @@ export async function deleteVisualization(ctx: CompanyContext, id: string): Prom
   if (deleted.length === 0) throw visualizationNotFound();
 }
 
-/** What of a visualization shown alone can be given a value. */
-export function visualizationDimensions({
+/** The inputs of a visualization shown alone: its parameters. */
+export function visualizationInputs({
   id,
   sql,
   parameters,
-}: Pick<Visualization, 'id' | 'sql' | 'parameters'>): Dimension[] {
+}: Pick<Visualization, 'id' | 'sql' | 'parameters'>): Input[] {
   const template = templateOf(sql);
   return parameters.map((parameter) => ({
     ...parameter,
     origin: 'filter',
     takesList: takesList(template, parameter.slug, parameter.kind),
-    reaches: [id],
-    misses: [],
+    appliesTo: [id],
+    skips: [],
   }));
 }
 
-/** Runs a visualization for someone of the company. A query that fails is told in the result. */
+/** Runs a visualization for a member of the company. A query that fails says so in the result. */
 export async function executeVisualization(
   ctx: CompanyContext,
   id: string,
   parameters: Record<string, unknown>,
 ): Promise<Execution> {
   const visualization = await getVisualization(ctx, id);
-  const values = boundValues(viewerRules(visualizationDimensions(visualization)), parameters);
+  const values = boundValues(viewerRules(visualizationInputs(visualization)), parameters);
   const [execution] = await execute(ctx, [{ visualization, values }]);
   return execution as Execution;
 }
 
-/** The dashboards that the visualization stands on must have room for it. */
+/** The dashboards with the visualization must have room for it. */
 async function requireRoom(ctx: CompanyContext, next: Visualization): Promise<void> {
   const [beside] = await selectLongestBeside(ctx.db, next.companyId, next.id);
   if ((beside?.length ?? 0) + lengthOf(next) <= MAX_DASHBOARD_LENGTH) return;
-  const message = `is too long for a dashboard that it stands on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
+  const message = `is too long for a dashboard that it is on: at most ${MAX_DASHBOARD_LENGTH} characters of SQL and parameters together`;
   throw invalid([{ field: 'sql', message }]);
 }
 
-function requireSound(definition: Parameters<typeof definitionProblems>[0]): void {
+function validateDefinition(definition: Parameters<typeof definitionProblems>[0]): void {
   const problems = definitionProblems(definition);
   if (problems.length > 0) throw invalid(problems);
 }

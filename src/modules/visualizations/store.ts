@@ -1,4 +1,5 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
@@ -6,10 +7,7 @@ import { visualizations } from '../../db/schema/visualizations.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 
-const one = (companyId: string, id: string): SQL =>
-  and(eq(visualizations.companyId, companyId), eq(visualizations.id, id)) as SQL;
-
-/** Stores a visualization; where `suffix` is given, its slug gets that when it is taken at that moment. */
+/** Stores a visualization. A taken slug gets the suffix, where one is given. */
 export const insertVisualization = (db: ControlDb, record: Visualization, suffix: string | undefined) => {
   if (suffix === undefined) return db.insert(visualizations).values(record).returning();
   const { companyId, slug } = record;
@@ -18,9 +16,11 @@ export const insertVisualization = (db: ControlDb, record: Visualization, suffix
   return insertWhen(db, visualizations, free, sql`true`).returning();
 };
 
-/** The visualization of an id. */
 export const selectVisualization = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(visualizations).where(one(companyId, id));
+  db
+    .select()
+    .from(visualizations)
+    .where(byId(visualizations, companyId, id));
 
 /** Those of the ids that are the company's. */
 export const selectVisualizations = (db: ControlDb, companyId: string, ids: readonly string[]) =>
@@ -34,7 +34,7 @@ export const selectVisualizations = (db: ControlDb, companyId: string, ids: read
       ),
     );
 
-/** How long what stands beside a visualization is, on that of its dashboards where it is longest. */
+/** The length of the other visualizations on a dashboard with this one, where that is greatest. */
 export const selectLongestBeside = (db: ControlDb, companyId: string, id: string) =>
   db.all<{ length: number | null }>(sql`
     select max(total) as length from (
@@ -60,14 +60,17 @@ export const readVisualizations = (
   );
 };
 
-/** Changes the visualization, if it still is the version that the change was made for. */
+/** Changes the visualization while it is the version that the change was made for. */
 export const updateVisualization = (db: ControlDb, { id, companyId, version, ...rest }: Visualization) =>
   db
     .update(visualizations)
     .set({ ...rest, version: version + 1 })
-    .where(and(one(companyId, id), eq(visualizations.version, version)))
+    .where(and(byId(visualizations, companyId, id), eq(visualizations.version, version)))
     .returning();
 
 /** Deletes the visualization; the foreign key of dashboards refuses it while it stands on one. */
 export const deleteVisualization = (db: ControlDb, companyId: string, id: string) =>
-  db.delete(visualizations).where(one(companyId, id)).returning({ id: visualizations.id });
+  db
+    .delete(visualizations)
+    .where(byId(visualizations, companyId, id))
+    .returning({ id: visualizations.id });

@@ -1,4 +1,4 @@
-import type { EmbedOptions, ViewSubject } from '../../kernel/viewing.ts';
+import type { EmbedOptions, SharedItemView } from '../../kernel/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { type FilterBar, filterBar } from '../filters/bar.ts';
@@ -25,7 +25,7 @@ export interface SubjectPage {
  * @param changed called with what the address should say from now on
  */
 export function subjectPage(
-  subject: ViewSubject,
+  subject: SharedItemView,
   { hide_header, hide_controls }: EmbedOptions,
   source: Source,
   query: URLSearchParams,

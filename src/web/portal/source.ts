@@ -1,4 +1,4 @@
-import type { ViewOptions, ViewSubject } from '../../kernel/viewing.ts';
+import type { SharedItemView, ViewOptions } from '../../kernel/viewing.ts';
 import { optionsPath, resultsOf, type Source } from '../source.ts';
 import type { Session } from './session.ts';
 
@@ -36,7 +36,7 @@ export function portalDashboard(session: Session, id: string, contextId: string)
   const inContext = new URLSearchParams({ context_id: contextId });
   return {
     async open() {
-      return { kind: 'subject', subject: await session.call<ViewSubject>(`${base}?${inContext}`), options: {} };
+      return { kind: 'subject', subject: await session.call<SharedItemView>(`${base}?${inContext}`), options: {} };
     },
     options(slug, search, signal) {
       const path = optionsPath(slug, search);

@@ -1,25 +1,24 @@
 import type { Filter } from '../../db/schema/dashboards.ts';
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../kernel/parameters.ts';
-import type { Dimension } from '../../kernel/sharing-rules.ts';
+import type { Input } from '../../kernel/sharing-terms.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import type { Visualization } from '../visualizations/service.ts';
 
 type Definition = Pick<Visualization, 'id' | 'sql' | 'parameters'>;
 
-/** Whether a filter is for a visualization. */
-const appliesTo = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
+const isFor = (filter: Pick<Filter, 'applies_to'>, visualizationId: string): boolean =>
   filter.applies_to?.includes(visualizationId) ?? true;
 
 /**
- * How a filter stands for the parameter of its name in a visualization: whether its SQL takes any number of values, and
- * why it cannot, if so. Undefined when the filter is not for the visualization, or that has no such parameter.
+ * How a filter sets the parameter of its slug in a visualization: whether the SQL takes any number of values, and the
+ * problem if it cannot set it. Undefined when the filter is not for the visualization or there is no such parameter.
  */
-export function standIn(
+export function matchParameter(
   filter: Pick<Filter, 'slug' | 'kind' | 'applies_to'>,
   { id, sql, parameters }: Definition,
 ): { takesList: boolean; problem?: string } | undefined {
   const parameter = parameters.find(({ slug }) => slug === filter.slug);
-  if (!parameter || !appliesTo(filter, id)) return undefined;
+  if (!parameter || !isFor(filter, id)) return undefined;
   if (family(filter.kind) !== family(parameter.kind)) {
     return { takesList: false, problem: `is not the kind (${parameter.kind}) of the parameter in` };
   }
@@ -28,39 +27,36 @@ export function standIn(
   return filter.kind === 'multi_select' && !list ? { takesList: false, problem } : { takesList: list };
 }
 
-/** Kinds whose values can stand for each other. */
+/** Kinds of one family take each other's values. */
 const family = (kind: ParameterKind): string => (isChoice(kind) ? 'text' : kind);
 
-/**
- * What of a dashboard can be given a value: its filters, in their order, then those parameters of its visualizations that
- * no filter stands for.
- */
-export function dashboardDimensions(
+/** A dashboard's filters, in their order, then the parameters of its visualizations that no filter sets. */
+export function dashboardInputs(
   { filters }: { filters: readonly Filter[] },
   visualizations: readonly Definition[],
-): Dimension[] {
-  const dimensions = new Map<string, Dimension>();
-  for (const filter of filters) dimensions.set(filter.slug, filterDimension(filter, filters, visualizations));
+): Input[] {
+  const inputs = new Map<string, Input>();
+  for (const filter of filters) inputs.set(filter.slug, filterInput(filter, filters, visualizations));
   for (const { id, sql, parameters } of visualizations) {
     for (const parameter of parameters) {
       const { slug, kind } = parameter;
-      const known = dimensions.get(slug);
+      const known = inputs.get(slug);
       if (known?.origin === 'filter') continue;
-      dimensions.set(slug, {
+      inputs.set(slug, {
         ...(known ?? parameter),
         required: false,
         origin: 'parameter',
         takesList: takesList(templateOf(sql), slug, kind) && (known?.takesList ?? true),
-        reaches: [...(known?.reaches ?? []), id],
-        misses: [],
+        appliesTo: [...(known?.appliesTo ?? []), id],
+        skips: [],
       });
     }
   }
-  return [...dimensions.values()];
+  return [...inputs.values()];
 }
 
-function filterDimension(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Dimension {
-  const { slug, label, kind, default: standing, required } = filter;
+function filterInput(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Input {
+  const { slug, label, kind, default: defaultValue, required } = filter;
   const users = visualizations.filter(({ parameters }) => parameters.some((parameter) => parameter.slug === slug));
   const inOptions = filters.every(({ options }) => {
     const sql = optionsSql(options);
@@ -70,23 +66,20 @@ function filterDimension(filter: Filter, filters: readonly Filter[], visualizati
     slug,
     label,
     kind,
-    default: standing,
+    default: defaultValue,
     required,
     origin: 'filter',
-    takesList: isChoice(kind) && inOptions && users.every((user) => standIn(filter, user)?.takesList ?? true),
-    reaches: users.filter(({ id }) => appliesTo(filter, id)).map(({ id }) => id),
-    misses: users.filter(({ id }) => !appliesTo(filter, id)).map(({ id }) => id),
+    takesList: isChoice(kind) && inOptions && users.every((user) => matchParameter(filter, user)?.takesList ?? true),
+    appliesTo: users.filter(({ id }) => isFor(filter, id)).map(({ id }) => id),
+    skips: users.filter(({ id }) => !isFor(filter, id)).map(({ id }) => id),
   };
 }
 
-/** The SQL that gives the options of a filter, if it is SQL that does. */
+/** The SQL of a filter's options; null when they are static or there are none. */
 export const optionsSql = (options: Filter['options']): string | null =>
   options === null || Array.isArray(options) ? null : options.sql;
 
-/**
- * The values of a dashboard that are for one of its visualizations. A filter that is not for it leaves the parameter to its
- * own default.
- */
+/** The values for one visualization of a dashboard. A filter that is not for it leaves the parameter its own default. */
 export function valuesFor(
   { filters }: { filters: readonly Filter[] },
   visualizationId: string,
@@ -94,7 +87,7 @@ export function valuesFor(
 ): BoundValues {
   const kept = [...values].filter(([slug]): boolean => {
     const filter = filters.find((each) => each.slug === slug);
-    return filter === undefined || appliesTo(filter, visualizationId);
+    return filter === undefined || isFor(filter, visualizationId);
   });
   return new Map<string, BoundValue>(kept);
 }

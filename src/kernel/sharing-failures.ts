@@ -1,0 +1,23 @@
+import { defineFailure } from './failure.ts';
+
+/** @param slug only one that the viewer sent: others may be names that the viewer must not learn */
+export const policyViolation = defineFailure('sharing.policy_violation', {
+  kind: 'forbidden',
+  detail: (slug?: string) => ({
+    message: 'The parameters are not among those that may be chosen here.',
+    ...(slug !== undefined && { filter_slug: slug }),
+  }),
+  says: { sharing: 'SHARE_FILTER_POLICY_VIOLATION' },
+});
+
+export const filterNotFound = defineFailure('sharing.filter_not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such filter with options.' },
+  says: { sharing: 'NOT_FOUND' },
+});
+
+export const filterDisabled = defineFailure('sharing.filter_disabled', {
+  kind: 'forbidden',
+  detail: { message: 'This filter is not available.' },
+  says: { sharing: 'FILTER_DISABLED_BY_POLICY' },
+});

@@ -1,0 +1,131 @@
+import type { CompanyContext } from '../../context.ts';
+import type { BoundValues } from '../../kernel/parameters.ts';
+import { policyViolation } from '../../kernel/sharing-failures.ts';
+import { optionsRule } from '../../kernel/sharing-filters.ts';
+import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
+import { logError } from '../../platform/log.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { filterOptions, runDashboard, usedInOptions } from '../dashboards/service.ts';
+import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
+import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
+import { withSlot } from './slot.ts';
+
+/** How long a result of a visualization shown alone is cached, in seconds. Dashboards have a setting for it. */
+const DEFAULT_CACHE_SECONDS = 60;
+/** Characters of the largest answer that is cached. */
+const MAX_CACHED = 8 * 1024 * 1024;
+
+/**
+ * The options of a filter that the viewer may use.
+ * @param search a literal part of label or value, in any case
+ */
+export async function optionsFor(
+  ctx: CompanyContext,
+  item: SharedItem & { type: 'dashboard' },
+  rules: ViewerRules,
+  slug: string,
+  search: string,
+) {
+  const { filters } = item.dashboard;
+  const filter = filters.find((each) => each.slug === slug) ?? { options: null };
+  const { allowed, bound } = optionsRule(rules, slug, usedInOptions(filter));
+  const find = () => filterOptions(ctx, filter, filters, { allowed, bound, search });
+  // Static options need no database.
+  const isDynamic = filter.options !== null && !Array.isArray(filter.options);
+  return { filter_slug: slug, ...(await (isDynamic ? withSlot(ctx, find) : find())) };
+}
+
+/**
+ * Executes for a viewer, or answers from the cache what was executed with the same values.
+ * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization
+ */
+export async function executeFor(
+  ctx: CompanyContext,
+  item: SharedItem,
+  rules: ViewerRules,
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<Response> {
+  const values = boundValues(rules, parameters);
+  const limits = { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) };
+  const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
+  if (seconds === 0) return json(jsonOf(item, await withSlot(ctx, () => run(ctx, item, values, limits))));
+
+  const cache = await caches.open('results');
+  const key = await cacheKey(ctx, item, values, limits);
+  const lookUp = async () => {
+    const known = await cache.match(key);
+    return known && new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
+  };
+  const compute = async () => {
+    const executions = await run(ctx, item, values, limits);
+    const text = jsonOf(item, executions);
+    // A failure may be gone by the next request, and an isolate should not hold two copies of a large result.
+    const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
+    if (text.length <= MAX_CACHED && isLasting) {
+      const kept = jsonOf(
+        item,
+        executions.map((execution) => ({ ...execution, cached: true })),
+      );
+      const response = new Response(kept, { headers: { 'Cache-Control': `max-age=${seconds}` } });
+      await cache.put(key, response).catch((error) => logError('result_not_kept', error));
+    }
+    return json(text);
+  };
+  // Who waited for a slot finds what others computed meanwhile: a crowd that opens one dashboard runs it a few times.
+  return (await lookUp()) ?? withSlot(ctx, async () => (await lookUp()) ?? compute());
+}
+
+/** What a viewer is not shown, and the slugs with enforced values. */
+interface Limits {
+  refusals: Refusals;
+  enforced: ReadonlySet<string>;
+}
+
+/** What is not shown: an enforced value does not apply to it, or the caller is denied it. */
+function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): Refusals {
+  const denied = denials(
+    ctx,
+    visualizationsOf(item).map(({ id }) => id),
+  );
+  const failure = policyViolation();
+  return new Map([...denied, ...[...rules.refused].map((id) => [id, failure] as const)]);
+}
+
+async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<Execution[]> {
+  if (item.type === 'dashboard') return runDashboard(ctx, item, values, limits);
+  const { visualization } = item;
+  const failure = limits.refusals.get(visualization.id);
+  if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];
+  return execute(ctx, [{ visualization, values, enforced: limits.enforced }]);
+}
+
+function jsonOf(item: SharedItem, executions: readonly Execution[]): string {
+  const results = executions.map((execution) => viewExecution(execution));
+  return JSON.stringify(item.type === 'dashboard' ? { results } : { result: results[0] });
+}
+
+const json = (text: string): Response => new Response(text, { headers: { 'Content-Type': 'application/json' } });
+
+/**
+ * The address of a cached result, under our own host: Cloudflare caches nothing under others. It is made of all that the
+ * result depends on: the company, what is executed in which version, all bound values, the enforced slugs, and what is
+ * not shown.
+ */
+async function cacheKey(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
+  const { companyId } = ctx.actor;
+  const record = recordOf(item);
+  const charts = visualizationsOf(item).map(({ id, version }) => `${id}.${version}`);
+  const refused = [...limits.refusals].map(([id, { reason }]) => `${id} ${reason}`);
+  const parts = [
+    companyId,
+    item.type,
+    record.id,
+    record.version,
+    charts.sort(),
+    canonicalValues(values),
+    refused.sort(),
+    [...limits.enforced].sort(),
+  ];
+  return `${ctx.baseUrl}/.results/${companyId}/${await sha256Hex(JSON.stringify(parts))}`;
+}
