@@ -7,7 +7,6 @@ import { exceeds } from './grant-ceiling.ts';
 /**
  * Nobody gives what they lack.
  * @param held what `granted` takes the place of: what that gave already is not given anew
- * @throws Failure `access.grant_exceeds` naming an action and resource that `granted` gives and `granter` has not
  */
 export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
   const excess = exceeds(granter.access, granted, held);
@@ -38,7 +37,6 @@ export function accessFreedByRemoving(grants: Grants): Grants {
  * Refuses a document that is wider than its writer's own access. In the place of `before` it may keep and narrow what that
  * allows, but neither widen it nor deny less, unless the writer may do all that this frees. Whether the policy is attached
  * does not matter: it may be at any moment.
- * @throws Failure `access.grant_exceeds`
  */
 export function requireWritable(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
   const policy = (statements: PolicyStatement[]): Grants => ({

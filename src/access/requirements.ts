@@ -4,7 +4,6 @@ import type { Principal } from './actors.ts';
 import { decide, isAdministrator, rulesFor } from './evaluation.ts';
 import { accessDenied, administratorsOnly } from './failures.ts';
 
-/** @throws Failure `access.administrators_only` */
 export function requireAdministrator(actor: Principal): void {
   if (isAdministrator(actor.access)) return;
   throw administratorsOnly();
@@ -14,13 +13,12 @@ export function requireAdministrator(actor: Principal): void {
  * The check behind every route that names an action, for services whose requirement depends on the data.
  * @param resourceId id of the resource, or `*` for listing and creating
  * @param type where the service has several types of resources and its first is not meant
- * @throws Failure `access.denied` that names the missing action
  */
 export function requireAction(actor: Principal, action: Action, resourceId: string, type?: ResourceType): void {
   requireActionOn(actor, action, resourceArn(action, actor.companyId, resourceId, type));
 }
 
-/** The same for a resource whose ARN is known. @throws Failure `access.denied` */
+/** The same for a resource whose ARN is known. */
 export function requireActionOn(actor: Principal, action: Action, resource: string): void {
   if (decide(actor.access, action, resource).allowed) return;
   throw accessDenied(action, resource);

@@ -61,7 +61,7 @@ export const pageRequest = <Field extends string>(query: {
   perPage: query.quantity,
 });
 
-/** Whether a list holds deleted records too, which only administrators see. @throws Failure `access.administrators_only` */
+/** Whether a list holds deleted records too, which only administrators see. */
 export function livingOrAll(actor: Principal, includeDeleted: boolean): 'living' | 'all' {
   if (includeDeleted) requireAdministrator(actor);
   return includeDeleted ? 'all' : 'living';

@@ -159,7 +159,7 @@ describe('an invitation', () => {
     const { user } = await invite(company, email);
     const digest = await sha256Hex(tokenOf(email));
     await invite(company, email);
-    const [, accepted] = await inContext({ kind: 'anonymous' }, (ctx) =>
+    const { accepted } = await inContext({ kind: 'anonymous' }, (ctx) =>
       commit(ctx.db, acceptStatements(ctx.db, user, digest, { passwordHash: 'x', name: 'x' }, ctx.now())),
     );
     expect(accepted).toEqual([]);

@@ -61,31 +61,26 @@ export function listAccounts(
   return readAccounts(ctx.db, ctx.actor.companyId, which, page);
 }
 
-/** A living account of the company. @throws Failure `account.not_found` */
+/** A living account of the company. */
 export async function getAccount(ctx: PrincipalContext, id: string): Promise<Account> {
   const [account] = await selectAccount(ctx.db, ctx.actor.companyId, id);
   if (!account) throw accountNotFound();
   return account;
 }
 
-/** Makes an account; as the default it takes that over in the same unit. @throws Failure `account.name_taken` */
+/** Makes an account; as the default it takes that over in the same unit. */
 export async function createAccount(
   ctx: PrincipalContext,
   input: { name: string; isDefault: boolean; metadata: Metadata },
 ): Promise<Account> {
   const { companyId } = ctx.actor;
   const { record, statement } = prepareAccount(ctx, companyId, input);
-  const statements = input.isDefault
-    ? ([clearDefaultForNew(ctx.db, companyId, record.createdAt), statement] as const)
-    : ([statement] as const);
-  await commit(ctx.db, statements, NAME_IS_UNIQUE);
+  const cleared = input.isDefault ? [clearDefaultForNew(ctx.db, companyId, record.createdAt)] : [];
+  await commit(ctx.db, { cleared, inserted: statement }, NAME_IS_UNIQUE);
   return record;
 }
 
-/**
- * Changes what is sent. `isDefault: true` moves the default here, from the account that has it, in one unit.
- * @throws Failure `account.not_found`, `account.name_taken`, `account.default_is_active`
- */
+/** Changes what is sent. `isDefault: true` moves the default here, from the account that has it, in one unit. */
 export async function changeAccount(ctx: PrincipalContext, id: string, changes: AccountChanges): Promise<Account> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
@@ -93,26 +88,33 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
     await getAccount(ctx, id);
     throw defaultAccountNotDeactivatable();
   }
-  const update = updateAccount(ctx.db, companyId, id, now, changes);
-  const move = clearDefault(ctx.db, companyId, now, { id, activates: changes.isActive === true });
-  const results = await commit(ctx.db, changes.isDefault ? [move, update] : [update], NAME_IS_UNIQUE);
-  const [changed] = results.at(-1) as Account[];
+  const next = { id, activates: changes.isActive === true };
+  const { updated } = await commit(
+    ctx.db,
+    {
+      cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, next)] : [],
+      updated: updateAccount(ctx.db, companyId, id, now, changes),
+    },
+    NAME_IS_UNIQUE,
+  );
+  const [changed] = updated;
   if (changed) return changed;
   await getAccount(ctx, id);
   throw defaultAccountNotDeactivatable();
 }
 
-/**
- * Deletes an account that nothing uses.
- * @throws Failure `account.not_found`, `account.already_deleted`, `account.is_default`, `account.in_use`
- */
+/** Deletes an account that nothing uses. */
 export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const [[account], [attached], deleted] = await commit(ctx.db, [
-    selectAccountEvenDeleted(ctx.db, companyId, id),
-    selectAttached(ctx.db, companyId, id),
-    softDeleteAccount(ctx.db, companyId, id, ctx.now()),
-  ]);
+  const {
+    found: [account],
+    attachments: [attached],
+    deleted,
+  } = await commit(ctx.db, {
+    found: selectAccountEvenDeleted(ctx.db, companyId, id),
+    attachments: selectAttached(ctx.db, companyId, id),
+    deleted: softDeleteAccount(ctx.db, companyId, id, ctx.now()),
+  });
   if (deleted.length > 0) return;
   if (!account) throw accountNotFound();
   if (account.deletedAt !== null) throw accountAlreadyDeleted();
@@ -120,16 +122,11 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
   throw accountInUse(attached.users, attached.serviceAccounts);
 }
 
-/**
- * Brings a deleted account back.
- * @throws Failure `account.not_found`, `account.not_deleted`, `account.name_taken` when its name was given away since
- */
+/** Brings a deleted account back. */
 export async function restoreAccount(ctx: PrincipalContext, id: string): Promise<Account> {
-  const [[restored]] = await commit(
-    ctx.db,
-    [undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now())],
-    NAME_IS_UNIQUE,
-  );
+  const {
+    restored: [restored],
+  } = await commit(ctx.db, { restored: undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now()) }, NAME_IS_UNIQUE);
   if (restored) return restored;
   await getAccount(ctx, id);
   throw accountNotDeleted();

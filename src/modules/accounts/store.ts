@@ -1,4 +1,5 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { byId, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
@@ -9,16 +10,19 @@ export type Account = typeof accounts.$inferSelect;
 
 export const insertAccount = (db: ControlDb, record: Account) => db.insert(accounts).values(record);
 
-const one = (companyId: string, id: string) => and(eq(accounts.companyId, companyId), eq(accounts.id, id)) as SQL;
-const living = (companyId: string, id: string) => and(one(companyId, id), isNull(accounts.deletedAt)) as SQL;
-
 /** The living account of an id. */
 export const selectAccount = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(accounts).where(living(companyId, id));
+  db
+    .select()
+    .from(accounts)
+    .where(livingById(accounts, companyId, id));
 
 /** The account of an id, living or deleted. */
 export const selectAccountEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(accounts).where(one(companyId, id));
+  db
+    .select()
+    .from(accounts)
+    .where(byId(accounts, companyId, id));
 
 /** What may be listed: the living, the deleted, or both. */
 export type Which = 'living' | 'deleted' | 'all';
@@ -73,7 +77,7 @@ export const updateAccount = (db: ControlDb, companyId: string, id: string, now:
     .set({ ...changes, updatedAt: now })
     .where(
       and(
-        living(companyId, id),
+        livingById(accounts, companyId, id),
         changes.isActive === false ? eq(accounts.isDefault, false) : undefined,
         changes.isDefault && !changes.isActive ? eq(accounts.isActive, true) : undefined,
       ),
@@ -101,7 +105,7 @@ export const softDeleteAccount = (db: ControlDb, companyId: string, id: string, 
     .set({ deletedAt: now, updatedAt: now })
     .where(
       and(
-        living(companyId, id),
+        livingById(accounts, companyId, id),
         eq(accounts.isDefault, false),
         sql`${attachedUsers(companyId, id)} = 0`,
         sql`${attachedServiceAccounts(companyId, id)} = 0`,
@@ -114,5 +118,5 @@ export const undeleteAccount = (db: ControlDb, companyId: string, id: string, no
   db
     .update(accounts)
     .set({ deletedAt: null, isDefault: false, updatedAt: now })
-    .where(and(one(companyId, id), isNotNull(accounts.deletedAt)))
+    .where(and(byId(accounts, companyId, id), isNotNull(accounts.deletedAt)))
     .returning();

@@ -5,7 +5,7 @@ import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { listAuditEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
-const moment = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const word = z.string().min(1).max(128);
 
 const auditQuery = pageQuery('quantity')
@@ -13,8 +13,8 @@ const auditQuery = pageQuery('quantity')
     correlation_id: word,
     principal_id: word,
     action: word.meta({ examples: ['accounts:CreateAccount'] }),
-    from: moment.meta({ description: 'The earliest moment, included.' }),
-    to: moment.meta({ description: 'The latest moment, included.' }),
+    from: time.meta({ description: 'The earliest time, included.' }),
+    to: time.meta({ description: 'The latest time, included.' }),
   })
   .partial({ correlation_id: true, principal_id: true, action: true, from: true, to: true });
 

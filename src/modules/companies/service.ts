@@ -6,7 +6,7 @@ export { companyNotFound, companySlugTaken } from './failures.ts';
 export { insertCompany, selectCompany, selectCompanyBySlug } from './store.ts';
 export type { Company };
 
-/** The company of a slug, which a request without a credential is made for. @throws Failure `company.not_found` */
+/** The company of a slug, which a request without a credential is made for. */
 export async function companyBySlug(ctx: Context, slug: string): Promise<Company> {
   const [company] = await selectCompanyBySlug(ctx.db, slug);
   if (!company) throw companyNotFound();

@@ -13,10 +13,7 @@ export async function getSettings(ctx: UserContext): Promise<Settings> {
   return company;
 }
 
-/**
- * Changes what is sent. How people sign in is for administrators to say.
- * @throws Failure `access.administrators_only`
- */
+/** Changes what is sent. How people sign in is for administrators to say. */
 export async function changeSettings(ctx: UserContext, changes: Partial<Settings>): Promise<Settings> {
   if (changes.require2fa !== undefined || changes.ssoOnly !== undefined) requireAdministrator(ctx.actor);
   const [company] = await updateSettings(ctx.db, ctx.actor.companyId, changes, ctx.now());

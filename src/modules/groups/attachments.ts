@@ -7,10 +7,7 @@ import { policyNotFound, selectPolicy } from '../policies/service.ts';
 import { groupNotFound, policyNotAttached } from './failures.ts';
 import { attachPolicy, detachPolicy, selectAttachment, selectGroup } from './store.ts';
 
-/**
- * Attaches a policy to a group: a managed one, or one of the company. Doing it twice changes nothing.
- * @throws Failure `group.not_found`, `policy.not_found`, `access.grant_exceeds` when the policy allows more than the caller may
- */
+/** Attaches a policy to a group: a managed one, or one of the company. Doing it twice changes nothing. */
 export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { group, document } = await read(ctx, groupId, policyId);
@@ -18,26 +15,23 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   if (!document) throw policyNotFound('policy_id');
   requireMayGrant(ctx.actor, only(companyId, groupId, policyId, document));
   const of = { companyId, groupId, policyId };
-  const [, [attached]] = await commit(ctx.db, [
-    attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
-    selectAttachment(ctx.db, companyId, groupId, policyId),
-  ]);
-  if (attached) return;
+  const { attachments } = await commit(ctx.db, {
+    attached: attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
+    attachments: selectAttachment(ctx.db, companyId, groupId, policyId),
+  });
+  if (attachments.length > 0) return;
   // One of them was deleted in between: say which.
   const { group: still } = await read(ctx, groupId, policyId);
   throw still ? policyNotFound('policy_id') : groupNotFound();
 }
 
-/**
- * Detaches a policy from a group. What it denied is lifted thereby.
- * @throws Failure `group.not_found`, `group_policy.not_found`, `access.grant_exceeds`
- */
+/** Detaches a policy from a group. Nobody may thereby gain what the caller may not do. */
 export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: string, policyId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (document) requireMayGrant(ctx.actor, accessFreedByRemoving(only(companyId, groupId, policyId, document)));
-  const [detached] = await commit(ctx.db, [detachPolicy(ctx.db, companyId, groupId, policyId)]);
+  const { detached } = await commit(ctx.db, { detached: detachPolicy(ctx.db, companyId, groupId, policyId) });
   if (detached.length === 0) throw policyNotAttached();
 }
 

@@ -14,10 +14,8 @@ import { deleteBinding, type GroupBinding, readBindings, selectGroup } from './s
 export type Member = Pick<GroupBinding, 'principalType' | 'principalId' | 'accountId'>;
 
 /**
- * Puts a principal into a group within an account; a service account within its own one only. Nobody puts anyone, oneself
- * included, into a group that may do more than they.
- * @throws Failure `group.not_found`, `user.not_found`, `service_account.not_found`, `account.not_found`,
- * `group_binding.exists`, `access.grant_exceeds`, invalid
+ * Adds a principal to a group within an account; a service account within its own one only. Nobody adds anyone, oneself
+ * included, to a group that is allowed more than they are.
  */
 export async function addMember(ctx: PrincipalContext, groupId: string, member: Member): Promise<GroupBinding> {
   const { companyId } = ctx.actor;
@@ -27,7 +25,7 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
     requireMayGrant(ctx.actor, accessSources(companyId, false, found));
   }
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
-  const [inserted] = await commit(ctx.db, [statement], { 'group_bindings.group_id': bindingExists });
+  const { inserted } = await commit(ctx.db, { inserted: statement }, { 'group_bindings.group_id': bindingExists });
   if (inserted.length > 0) return record;
   // One of them was deleted in between: say which.
   await requireBindable(ctx, groupId, member);
@@ -51,7 +49,7 @@ async function requireBindable(ctx: PrincipalContext, groupId: string, member: M
   if (member.principalType === 'service_account' && serviceAccount?.accountId !== accountId) throw outsideOwnAccount();
 }
 
-/** A page of a group's bindings. @throws Failure `group.not_found` */
+/** A page of a group's bindings. */
 export async function listMembers(
   ctx: PrincipalContext,
   groupId: string,
@@ -64,17 +62,14 @@ export async function listMembers(
   return readBindings(ctx.db, { companyId, groupId, accountId }, page);
 }
 
-/**
- * Takes a principal out of a group. What the group denied is lifted thereby.
- * @throws Failure `group.not_found`, `group_binding.not_found`, `access.grant_exceeds`
- */
+/** Removes a principal from a group. It may thereby not gain what the caller may not do. */
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);
-  const [[group], removed] = await commit(ctx.db, [
-    selectGroup(ctx.db, companyId, groupId),
-    deleteBinding(ctx.db, companyId, groupId, bindingId),
-  ]);
-  if (!group) throw groupNotFound();
+  const { found, removed } = await commit(ctx.db, {
+    found: selectGroup(ctx.db, companyId, groupId),
+    removed: deleteBinding(ctx.db, companyId, groupId, bindingId),
+  });
+  if (found.length === 0) throw groupNotFound();
   if (removed.length === 0) throw bindingNotFound();
 }

@@ -1,46 +1,69 @@
-import { and, eq, notInArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
+import { byId, exists } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { idList } from '../../db/id-list.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
+import { permissions } from '../../db/schema/legacy-permissions.ts';
 import { type Group, groupLives } from './store.ts';
 
-/** Stores a group if all permissions of some ids are there to be listed on it. */
-export const insertGroupWithPermissions = (db: ControlDb, record: Group, permissionIds: string[]) =>
-  insertWhen(
+const those = (companyId: string, ids: string[]) =>
+  and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids)));
+
+/**
+ * Stores a group if all permissions of some ids are there to be listed on it. Its slug gets a suffix where it may, when it
+ * is taken at that moment.
+ */
+export const insertGroup = (
+  db: ControlDb,
+  record: Group,
+  { permissionIds = [], canChangeSlug = false }: { permissionIds?: string[]; canChangeSlug?: boolean } = {},
+) => {
+  const { companyId, slug, id } = record;
+  const isTaken = exists(
+    groups,
+    and(eq(groups.companyId, companyId), eq(groups.slug, slug), isNull(groups.deletedAt)) as SQL,
+  );
+  return insertWhen(
     db,
     groups,
-    record,
-    sql`(select count(*) from permissions where company_id = ${record.companyId} and id in ${idList(permissionIds)}) = ${permissionIds.length}`,
-  ).returning({ id: groups.id });
+    { ...record, ...(canChangeSlug && { slug: sql`iif(${isTaken}, ${`${slug}-${id.slice(-8)}`}, ${slug})` }) },
+    sql`(select count(*) from ${permissions} where ${those(companyId, permissionIds)}) = ${permissionIds.length}`,
+  ).returning();
+};
 
-/** Lists permissions on a group, those that are there, while the group lives. */
-export const addPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
+/** Lists permissions on a living group: those that are there. */
+export const insertGroupPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
   db
     .insert(groupPermissions)
     .select(
-      sql`select company_id, ${groupId}, id from permissions where company_id = ${companyId} and id in ${idList(permissionIds)} and ${groupLives(companyId, groupId)}`,
+      sql`select ${permissions.companyId}, ${groupId}, ${permissions.id} from ${permissions} where ${those(companyId, permissionIds)} and ${groupLives(companyId, groupId)}`,
     )
     .onConflictDoNothing();
 
 const ofGroup = (companyId: string, groupId: string) =>
   and(eq(groupPermissions.companyId, companyId), eq(groupPermissions.groupId, groupId));
 
-/** Takes permissions from a group. */
-export const removePermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
+/** Removes permissions from a group. */
+export const deleteGroupPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
   db
     .delete(groupPermissions)
-    .where(and(ofGroup(companyId, groupId), sql`${groupPermissions.permissionId} in ${idList(permissionIds)}`));
+    .where(and(ofGroup(companyId, groupId), inArray(groupPermissions.permissionId, idList(permissionIds))));
 
-/** Takes all permissions from a group but some. */
-export const keepPermissions = (db: ControlDb, companyId: string, groupId: string, permissionIds: string[]) =>
+/** Removes all permissions from a group but some. */
+export const deleteOtherGroupPermissions = (
+  db: ControlDb,
+  companyId: string,
+  groupId: string,
+  permissionIds: string[],
+) =>
   db
     .delete(groupPermissions)
     .where(and(ofGroup(companyId, groupId), notInArray(groupPermissions.permissionId, idList(permissionIds))));
 
-/** Notes that a group has changed. */
+/** Records that a group has changed. */
 export const touchGroup = (db: ControlDb, companyId: string, id: string, now: number) =>
   db
     .update(groups)
     .set({ updatedAt: now })
-    .where(and(eq(groups.companyId, companyId), eq(groups.id, id)));
+    .where(byId(groups, companyId, id));

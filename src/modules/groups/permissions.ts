@@ -2,46 +2,19 @@ import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
-import { groupNameTaken, groupNotFound, groupSlugTaken } from './failures.ts';
+import { groupNotFound } from './failures.ts';
 import {
-  addPermissions,
-  insertGroupWithPermissions,
-  keepPermissions,
-  removePermissions,
+  deleteGroupPermissions,
+  deleteOtherGroupPermissions,
+  insertGroupPermissions,
   touchGroup,
 } from './permission-store.ts';
-import { type GroupInput, type GroupWithCounts, newGroup } from './service.ts';
-import { selectGroupWithCounts } from './store.ts';
+import { type GroupWithCounts, selectGroupWithCounts } from './store.ts';
 
-/**
- * Makes a group with roles and legacy permissions, and nobody in it.
- * @throws Failure `permission.not_found`, `group.name_taken`, `group.slug_taken`, `access.grant_exceeds`
- */
-export async function createGroupWithPermissions(
-  ctx: PrincipalContext,
-  { permissionIds, ...input }: Required<GroupInput> & { permissionIds: string[] },
-): Promise<GroupWithCounts> {
-  const { companyId } = ctx.actor;
-  const record = newGroup(ctx, companyId, input);
-  const wanted = [...new Set(permissionIds)];
-  const permissions = known(wanted, await selectPermissions(ctx.db, companyId, wanted));
-  const { id, roles } = record;
-  requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
-  const [inserted] = await commit(
-    ctx.db,
-    [insertGroupWithPermissions(ctx.db, record, wanted), addPermissions(ctx.db, companyId, id, wanted)],
-    { 'groups.name': groupNameTaken, 'groups.slug': groupSlugTaken },
-  );
-  if (inserted.length === 0) throw permissionNotFound('permissionIds');
-  return { ...record, policyIds: [], permissionIds: wanted.toSorted(), memberCount: 0 };
-}
-
-/** Lists more permissions on a group. @throws Failure `group.not_found`, `permission.not_found`, `access.grant_exceeds` */
 export function addGroupPermissions(ctx: PrincipalContext, groupId: string, ids: string[]): Promise<GroupWithCounts> {
-  return change(ctx, groupId, ids, (fresh) => [addPermissions(ctx.db, ctx.actor.companyId, groupId, fresh)]);
+  return change(ctx, groupId, ids, (fresh) => [insertGroupPermissions(ctx.db, ctx.actor.companyId, groupId, fresh)]);
 }
 
-/** Lists these permissions on a group and no others. @throws Failure as `addGroupPermissions` */
 export function replaceGroupPermissions(
   ctx: PrincipalContext,
   groupId: string,
@@ -49,12 +22,12 @@ export function replaceGroupPermissions(
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   return change(ctx, groupId, ids, (fresh) => [
-    addPermissions(ctx.db, companyId, groupId, fresh),
-    keepPermissions(ctx.db, companyId, groupId, ids),
+    insertGroupPermissions(ctx.db, companyId, groupId, fresh),
+    deleteOtherGroupPermissions(ctx.db, companyId, groupId, ids),
   ]);
 }
 
-/** Takes permissions from a group; not all of them need be on it. @throws Failure `group.not_found`, `permission.not_found` */
+/** Removes permissions from a group; not all of them need be on it. */
 export async function removeGroupPermissions(
   ctx: PrincipalContext,
   groupId: string,
@@ -62,10 +35,10 @@ export async function removeGroupPermissions(
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const { group } = await read(ctx, groupId, ids);
-  return store(ctx, group.id, [removePermissions(ctx.db, companyId, groupId, ids)]);
+  return store(ctx, group.id, [deleteGroupPermissions(ctx.db, companyId, groupId, ids)]);
 }
 
-/** `fresh` are those that the group does not list yet. Only they are added: another may have been taken away meanwhile. */
+/** @param statements made from the ids that the group does not list yet: only those were checked, and only those are added */
 async function change(
   ctx: PrincipalContext,
   groupId: string,
@@ -88,23 +61,23 @@ async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
     selectPermissions(ctx.db, companyId, ids),
   ]);
   if (!group) throw groupNotFound();
-  return { group, permissions: known(ids, found) };
+  requireAllFound(ids, found);
+  return { group, permissions: found };
 }
 
 async function store(ctx: PrincipalContext, groupId: string, statements: Statement[]): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const results = await commit(ctx.db, [
-    touchGroup(ctx.db, companyId, groupId, ctx.now()),
-    ...statements,
-    selectGroupWithCounts(ctx.db, companyId, groupId),
-  ]);
-  const [group] = results.at(-1) as GroupWithCounts[];
+  const { found } = await commit(ctx.db, {
+    touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),
+    changed: statements,
+    found: selectGroupWithCounts(ctx.db, companyId, groupId),
+  });
+  const [group] = found;
   if (!group) throw groupNotFound();
   return group;
 }
 
-function known(ids: string[], found: Permission[]): Permission[] {
+export function requireAllFound(ids: string[], found: Permission[]): void {
   const unknown = ids.filter((id) => !found.some((permission) => permission.id === id));
   if (unknown.length > 0) throw permissionNotFound('permissionIds', unknown);
-  return found;
 }

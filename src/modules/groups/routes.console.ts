@@ -8,6 +8,7 @@ import { LEGACY_ACTIONS } from '../../kernel/legacy.ts';
 import { permissionNotFound } from '../legacy-permissions/failures.ts';
 import { policyLimitExceeded, policyNotFound } from '../policies/failures.ts';
 import { attachPolicyToGroup, detachPolicyFromGroup } from './attachments.ts';
+import { createGroup } from './create.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -17,12 +18,7 @@ import {
   groupSlugTaken,
   policyNotAttached,
 } from './failures.ts';
-import {
-  addGroupPermissions,
-  createGroupWithPermissions,
-  removeGroupPermissions,
-  replaceGroupPermissions,
-} from './permissions.ts';
+import { addGroupPermissions, removeGroupPermissions, replaceGroupPermissions } from './permissions.ts';
 import { changeGroup, deleteGroup, getGroup, listGroups } from './service.ts';
 import { consoleGroupView, viewConsoleGroup } from './views.ts';
 
@@ -104,7 +100,7 @@ export const consoleGroupEndpoints = [
       returns: created(consoleGroupView),
       fails: [permissionNotFound, groupNameTaken, groupSlugTaken, grantExceeds],
     },
-    async ({ ctx, body }) => viewConsoleGroup(await createGroupWithPermissions(ctx, body)),
+    async ({ ctx, body }) => viewConsoleGroup(await createGroup(ctx, body)),
   ),
   endpoint(
     {

@@ -4,6 +4,7 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
+import { createGroup } from './create.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -12,7 +13,7 @@ import {
   groupNotFound,
   groupSlugTaken,
 } from './failures.ts';
-import { changeGroup, createGroup, deleteGroup, getGroup, listGroups } from './service.ts';
+import { changeGroup, deleteGroup, getGroup, listGroups } from './service.ts';
 import { organizationGroupView, viewOrganizationGroup } from './views.ts';
 
 const groupInput = z.object({ name: displayName, description: description.default('') });

@@ -5,6 +5,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Role } from '../../kernel/legacy.ts';
 import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
+import { slugFrom } from '../../kernel/slug.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,
@@ -13,7 +14,7 @@ import {
   groupNotFound,
   groupSlugTaken,
 } from './failures.ts';
-import { slugOf } from './slug.ts';
+import { insertGroup } from './permission-store.ts';
 import {
   attachPolicy,
   clearGroup,
@@ -22,8 +23,6 @@ import {
   type GroupFilter,
   type GroupWithCounts,
   insertBinding,
-  insertGroup,
-  insertGroupWithFreeSlug,
   readGroups,
   selectGroupEvenDeleted,
   selectGroupWithCounts,
@@ -35,7 +34,7 @@ export { groupNotFound } from './failures.ts';
 export { addUserToGroups, prepareJoining, removeUserFromGroups, replaceUserGroups } from './user-groups.ts';
 export type { Group, GroupBinding, GroupWithCounts };
 
-const NAMES_ARE_UNIQUE = { 'groups.name': groupNameTaken, 'groups.slug': groupSlugTaken };
+export const NAMES_ARE_UNIQUE = { 'groups.name': groupNameTaken, 'groups.slug': groupSlugTaken };
 
 const GLOBAL_GROUPS = {
   administrators: { policy: 'FullAdmin', description: 'May do everything in the company.' },
@@ -50,7 +49,7 @@ export interface GroupInput {
   roles?: Role[];
 }
 
-/** One of the groups every company is born with, and the statements that store it with its policy. */
+/** One of the groups that every company has from its beginning, and the statements that store it with its policy. */
 export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof typeof GLOBAL_GROUPS) {
   const { policy, description } = GLOBAL_GROUPS[name];
   const record: Group = { ...newGroup(ctx, companyId, { name, description }), isGlobal: true };
@@ -58,11 +57,11 @@ export function prepareGlobalGroup(ctx: Context, companyId: string, name: keyof 
   return { record, statements: [insertGroup(ctx.db, record), attachPolicy(ctx.db, attachment, true)] as const };
 }
 
-/** A group that nothing is stored of yet. */
+/** The record of a new group. */
 export function newGroup(
   ctx: Context,
   companyId: string,
-  { name, description, slug = slugOf(name), roles = [] }: GroupInput,
+  { name, description, slug = slugFrom(name, 'group'), roles = [] }: GroupInput,
 ): Group {
   const now = ctx.now();
   return {
@@ -90,28 +89,13 @@ export function listGroups(ctx: PrincipalContext, filter: GroupFilter, page: Par
   return readGroups(ctx.db, ctx.actor.companyId, filter, page);
 }
 
-/** A living group of the company. @throws Failure `group.not_found` */
 export async function getGroup(ctx: PrincipalContext, id: string): Promise<GroupWithCounts> {
   const [group] = await selectGroupWithCounts(ctx.db, ctx.actor.companyId, id);
   if (!group) throw groupNotFound();
   return group;
 }
 
-/** Makes a group with nobody in it. Its slug comes from its name, suffixed when taken. @throws Failure `group.name_taken` */
-export async function createGroup(
-  ctx: PrincipalContext,
-  input: { name: string; description: string },
-): Promise<GroupWithCounts> {
-  const record = newGroup(ctx, ctx.actor.companyId, input);
-  const insert = insertGroupWithFreeSlug(ctx.db, record, `-${record.id.slice(-8)}`);
-  const [[group]] = await commit(ctx.db, [insert], NAMES_ARE_UNIQUE);
-  return { ...(group as Group), policyIds: [], permissionIds: [], memberCount: 0 };
-}
-
-/**
- * Changes what is sent; a new name leaves the slug as it is.
- * @throws Failure `group.not_found`, `group.name_taken`, `group.slug_taken`, `group.global_not_modifiable`
- */
+/** Changes what is sent; a new name leaves the slug as it is. */
 export async function changeGroup(
   ctx: PrincipalContext,
   id: string,
@@ -119,34 +103,33 @@ export async function changeGroup(
 ): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
   const update = updateGroup(ctx.db, companyId, id, ctx.now(), changes);
-  const [changed, [group]] = await commit(
+  const { changed, found } = await commit(
     ctx.db,
-    [update, selectGroupWithCounts(ctx.db, companyId, id)],
+    { changed: update, found: selectGroupWithCounts(ctx.db, companyId, id) },
     NAMES_ARE_UNIQUE,
   );
+  const [group] = found;
   if (!group) throw groupNotFound();
   if (changed.length === 0) throw globalGroupNotModifiable();
   return group;
 }
 
-/**
- * Deletes a group with its memberships and attachments. What it denied its members is lifted thereby.
- * @throws Failure `group.not_found`, `group.already_deleted`, `group.global_not_deletable`, `access.grant_exceeds`
- */
+/** Deletes a group with its memberships and attachments. What it denied its members is allowed again where others allow it. */
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, id);
-  const [[group], deleted] = await commit(ctx.db, [
-    selectGroupEvenDeleted(ctx.db, companyId, id),
-    softDeleteGroup(ctx.db, companyId, id, ctx.now()),
-    ...clearGroup(ctx.db, companyId, id),
-  ]);
+  const { found, deleted } = await commit(ctx.db, {
+    found: selectGroupEvenDeleted(ctx.db, companyId, id),
+    deleted: softDeleteGroup(ctx.db, companyId, id, ctx.now()),
+    cleared: clearGroup(ctx.db, companyId, id),
+  });
   if (deleted.length > 0) return;
+  const [group] = found;
   if (!group) throw groupNotFound();
   throw group.deletedAt === null ? globalGroupNotDeletable() : groupAlreadyDeleted();
 }
 
-/** Refuses to free anyone from what a group denies, unless the caller may do all that is denied. */
+/** What a group denies is only taken from its members by those who may do all of it themselves. */
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isAdministrator(access)) return;

@@ -1,8 +1,13 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
+import { byId, exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
+import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db/schema/groups.ts';
+import { policies } from '../../db/schema/policies.ts';
+import { serviceAccounts } from '../../db/schema/service-accounts.ts';
+import { users } from '../../db/schema/users.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;
@@ -17,53 +22,43 @@ export interface GroupWithCounts extends Group {
 const ids = (text: string): string[] => JSON.parse(text);
 
 const COUNTS = {
-  policyIds: sql`(select json_group_array(policy_id) from group_policies where group_id = groups.id)`
-    .mapWith(ids)
-    .as('policy_ids'),
-  permissionIds: sql`(select json_group_array(permission_id) from group_permissions where group_id = groups.id)`
-    .mapWith(ids)
-    .as('permission_ids'),
+  policyIds:
+    sql`(select json_group_array(${groupPolicies.policyId}) from ${groupPolicies} where ${eq(groupPolicies.groupId, groups.id)})`
+      .mapWith(ids)
+      .as('policy_ids'),
+  permissionIds:
+    sql`(select json_group_array(${groupPermissions.permissionId}) from ${groupPermissions} where ${eq(groupPermissions.groupId, groups.id)})`
+      .mapWith(ids)
+      .as('permission_ids'),
   memberCount:
-    sql<number>`(select count(*) from (select distinct principal_type, principal_id from group_bindings where group_id = groups.id))`.as(
+    sql<number>`(select count(*) from (select distinct ${groupBindings.principalType}, ${groupBindings.principalId} from ${groupBindings} where ${eq(groupBindings.groupId, groups.id)}))`.as(
       'member_count',
     ),
 };
 
-const one = (companyId: string, id: string) => and(eq(groups.companyId, companyId), eq(groups.id, id)) as SQL;
-const living = (companyId: string, id: string) => and(one(companyId, id), isNull(groups.deletedAt)) as SQL;
-
 /** Holds while the group of an id lives. */
-export const groupLives = (companyId: string, id: string) =>
-  sql`exists (select 1 from groups where id = ${id} and company_id = ${companyId} and deleted_at is null)`;
-
-export const insertGroup = (db: ControlDb, record: Group) => db.insert(groups).values(record);
-
-/** Stores a group; its slug gets `suffix` when it is taken at that moment. */
-export const insertGroupWithFreeSlug = (db: ControlDb, record: Group, suffix: string) => {
-  const { companyId, slug } = record;
-  const taken = sql`exists (select 1 from groups where company_id = ${companyId} and slug = ${slug} and deleted_at is null)`;
-  return insertWhen(
-    db,
-    groups,
-    { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` },
-    sql`true`,
-  ).returning();
-};
+export const groupLives = (companyId: string, id: string) => exists(groups, livingById(groups, companyId, id));
 
 /** The living group of an id. */
 export const selectGroup = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(groups).where(living(companyId, id));
+  db
+    .select()
+    .from(groups)
+    .where(livingById(groups, companyId, id));
 
 /** The same with what is attached to it. */
 export const selectGroupWithCounts = (db: ControlDb, companyId: string, id: string) =>
   db
     .select({ ...getTableColumns(groups), ...COUNTS })
     .from(groups)
-    .where(living(companyId, id));
+    .where(livingById(groups, companyId, id));
 
 /** The group of an id, living or deleted. */
 export const selectGroupEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(groups).where(one(companyId, id));
+  db
+    .select()
+    .from(groups)
+    .where(byId(groups, companyId, id));
 
 const ORDER = { created_at: groups.createdAt, updated_at: groups.updatedAt, name: groups.name };
 
@@ -106,7 +101,7 @@ export const updateGroup = (
   db
     .update(groups)
     .set({ ...changes, updatedAt: now })
-    .where(and(living(companyId, id), eq(groups.isGlobal, false)))
+    .where(and(livingById(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
 /** Deletes a living group that is not global. */
@@ -114,7 +109,7 @@ export const softDeleteGroup = (db: ControlDb, companyId: string, id: string, no
   db
     .update(groups)
     .set({ deletedAt: now, updatedAt: now })
-    .where(and(living(companyId, id), eq(groups.isGlobal, false)))
+    .where(and(livingById(groups, companyId, id), eq(groups.isGlobal, false)))
     .returning({ id: groups.id });
 
 /** What goes with a group in the batch that deletes it: memberships and attachments, so that nothing stays in use by it. */
@@ -135,8 +130,8 @@ export const clearGroup = (db: ControlDb, companyId: string, id: string) => {
 
 const principalLives = ({ companyId, principalType, principalId }: GroupBinding): SQL =>
   principalType === 'user'
-    ? sql`exists (select 1 from users where id = ${principalId} and company_id = ${companyId} and deleted_at is null)`
-    : sql`exists (select 1 from service_accounts where id = ${principalId} and company_id = ${companyId} and deleted_at is null)`;
+    ? exists(users, livingById(users, companyId, principalId))
+    : exists(serviceAccounts, livingById(serviceAccounts, companyId, principalId));
 
 /** Stores a membership while group, principal and account live. */
 export const insertBinding = (db: ControlDb, record: GroupBinding) =>
@@ -144,7 +139,11 @@ export const insertBinding = (db: ControlDb, record: GroupBinding) =>
     db,
     groupBindings,
     record,
-    sql`${groupLives(record.companyId, record.groupId)} and ${principalLives(record)} and exists (select 1 from accounts where id = ${record.accountId} and company_id = ${record.companyId} and deleted_at is null)`,
+    and(
+      groupLives(record.companyId, record.groupId),
+      principalLives(record),
+      exists(accounts, livingById(accounts, record.companyId, record.accountId)),
+    ) as SQL,
   ).returning({ id: groupBindings.id });
 
 /** A page of a group's bindings, of one account or of all. */
@@ -178,17 +177,16 @@ export const attachPolicy = (
   db: ControlDb,
   of: { companyId: string; groupId: string; policyId: string },
   isManaged: boolean,
-) => {
-  const exists = isManaged
-    ? sql`true`
-    : sql`exists (select 1 from policies where id = ${of.policyId} and company_id = ${of.companyId})`;
-  return insertWhen(
+) =>
+  insertWhen(
     db,
     groupPolicies,
     of,
-    sql`${groupLives(of.companyId, of.groupId)} and ${exists}`,
+    and(
+      groupLives(of.companyId, of.groupId),
+      isManaged ? undefined : exists(policies, byId(policies, of.companyId, of.policyId)),
+    ) as SQL,
   ).onConflictDoNothing();
-};
 
 const attachment = (companyId: string, groupId: string, policyId: string) =>
   and(

@@ -1,7 +1,10 @@
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { idList } from '../../db/id-list.ts';
-import { groupBindings } from '../../db/schema/groups.ts';
+import { accounts } from '../../db/schema/accounts.ts';
+import { groupBindings, groups } from '../../db/schema/groups.ts';
+import { users } from '../../db/schema/users.ts';
 
 const ofUser = (companyId: string, userId: string) =>
   and(
@@ -20,7 +23,7 @@ export const selectGroupsOfUser = (db: ControlDb, companyId: string, userId: str
 
 /** Some groups and those a user is in, for `in`. */
 export const thoseAndGroupsOfUser = (companyId: string, userId: string, groupIds: string[]) =>
-  sql`(select value from json_each(${JSON.stringify(groupIds)}) union select group_id from group_bindings where ${ofUser(companyId, userId)})`;
+  sql`(select value from json_each(${JSON.stringify(groupIds)}) union select ${groupBindings.groupId} from ${groupBindings} where ${ofUser(companyId, userId)})`;
 
 /** A group for a user to be in. */
 export interface Joining {
@@ -31,7 +34,7 @@ export interface Joining {
   joins: boolean;
 }
 
-/** Puts a living user into living groups, within the company's default account. */
+/** Adds a living user to living groups, within the company's default account. */
 export const joinGroups = (
   db: ControlDb,
   { companyId, userId, now }: { companyId: string; userId: string; now: number },
@@ -40,17 +43,16 @@ export const joinGroups = (
   db
     .insert(groupBindings)
     .select(
-      sql`select joining.value ->> 'id', ${companyId}, groups.id, 'user', users.id, accounts.id, ${now}
+      sql`select joining.value ->> 'id', ${companyId}, ${groups.id}, 'user', ${users.id}, ${accounts.id}, ${now}
         from json_each(${JSON.stringify(joinings)}) joining
-        join groups on groups.id = joining.value ->> 'groupId' and groups.company_id = ${companyId} and groups.deleted_at is null
-        join users on users.id = ${userId} and users.company_id = ${companyId} and users.deleted_at is null
-        join accounts on accounts.company_id = ${companyId} and accounts.is_default = 1 and accounts.deleted_at is null
-        where joining.value ->> 'joins' or exists (
-          select 1 from group_bindings known where known.company_id = ${companyId} and known.group_id = groups.id
-            and known.principal_type = 'user' and known.principal_id = users.id)`,
+        join ${groups} on ${groups.id} = joining.value ->> 'groupId' and ${groups.companyId} = ${companyId} and ${groups.deletedAt} is null
+        join ${users} on ${livingById(users, companyId, userId)}
+        join ${accounts} on ${accounts.companyId} = ${companyId} and ${accounts.isDefault} = 1 and ${accounts.deletedAt} is null
+        where joining.value ->> 'joins'
+          or ${exists(groupBindings, and(ofUser(companyId, userId), eq(groupBindings.groupId, groups.id)) as SQL)}`,
     )
     .onConflictDoNothing();
 
-/** Takes a user out of groups, in every account. */
+/** Removes a user from groups, in every account. */
 export const leaveGroups = (db: ControlDb, companyId: string, userId: string, groupIds: string[]) =>
-  db.delete(groupBindings).where(and(ofUser(companyId, userId), sql`${groupBindings.groupId} in ${idList(groupIds)}`));
+  db.delete(groupBindings).where(and(ofUser(companyId, userId), inArray(groupBindings.groupId, idList(groupIds))));

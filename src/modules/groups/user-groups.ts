@@ -15,21 +15,18 @@ export interface UserInGroups {
   groupIds: string[];
 }
 
-/** What becomes of a user's groups: those to be in, those to leave, and whether the groups found afterwards fit. */
+/** A change of a user's groups: those to enter, those to leave, and whether the groups found afterwards are as wanted. */
 interface Plan {
   enter: string[];
   leave: string[];
   fits(after: string[]): boolean;
 }
 
-/**
- * Puts a user into more groups. Nobody puts anyone, oneself included, into a group that may do more than they.
- * @throws Failure `user.not_found`, `group.not_found`, `access.grant_exceeds`
- */
+/** Adds a user to groups. Nobody adds anyone, oneself included, to a group that is allowed more than they are. */
 export const addUserToGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, () => ({ enter: ids, leave: [], fits: (after) => holdsAll(after, ids) }));
 
-/** Puts a user into these groups, and takes them out of all others. @throws Failure as the two beside it */
+/** Adds a user to these groups, and removes them from all others. */
 export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, (current) => ({
     enter: ids,
@@ -37,10 +34,7 @@ export const replaceUserGroups = (ctx: PrincipalContext, userId: string, ids: st
     fits: (after) => holdsAll(after, ids) && holdsAll(ids, after),
   }));
 
-/**
- * Takes a user out of groups; they need not be in all of them. What a group denied is lifted thereby.
- * @throws Failure `user.not_found`, `group.not_found`, `access.grant_exceeds`
- */
+/** Removes a user from groups; they need not be in all. The user may not gain what the caller may not do. */
 export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids: string[]): Promise<UserInGroups> =>
   change(ctx, userId, ids, (current) => ({
     enter: [],
@@ -51,7 +45,6 @@ export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids:
 /**
  * Checks that the caller may put people into these groups.
  * @returns the statement that puts a user into them
- * @throws Failure `group.not_found`, `access.grant_exceeds`
  */
 export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Promise<(userId: string) => Statement> {
   const { companyId } = ctx.actor;
@@ -87,11 +80,11 @@ function change(
     requireMayGrant(ctx.actor, accessFreedByRemoving(only(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
-    const [, , after] = await commit(ctx.db, [
-      leaveGroups(ctx.db, companyId, userId, leave),
-      enterStatement(ctx, userId, enter, current),
-      selectGroupsOfUser(ctx.db, companyId, userId),
-    ]);
+    const { found: after } = await commit(ctx.db, {
+      left: leaveGroups(ctx.db, companyId, userId, leave),
+      entered: enterStatement(ctx, userId, enter, current),
+      found: selectGroupsOfUser(ctx.db, companyId, userId),
+    });
     const groupIds = after.map(({ groupId }) => groupId);
     return fits(groupIds) ? { user, groupIds } : undefined;
   });

@@ -14,7 +14,6 @@ export interface Invited {
 /**
  * Invites an email into the company and its groups, and mails the link. Inviting again renews it: the earlier link stops
  * working, `teams` replace the earlier ones, and the groups come on top.
- * @throws Failure `user.email_taken`, `group.not_found`, `access.grant_exceeds`
  */
 export async function inviteUser(
   ctx: UserContext,
@@ -22,12 +21,15 @@ export async function inviteUser(
 ): Promise<Invited> {
   const join = await prepareJoining(ctx, groupIds);
   const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
-  const results = await commit(
+  const { memberships } = await commit(
     ctx.db,
-    [...statements, join(user.id), selectGroupIds(ctx.db, ctx.actor.companyId, user.id)],
+    {
+      invitation: statements,
+      joined: join(user.id),
+      memberships: selectGroupIds(ctx.db, ctx.actor.companyId, user.id),
+    },
     failures,
   );
   sendMail();
-  const memberships = results.at(-1) as { groupId: string }[];
   return { user, expiresAt, groupIds: memberships.map(({ groupId }) => groupId) };
 }

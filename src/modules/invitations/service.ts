@@ -37,7 +37,6 @@ export interface PreparedInvitation {
  * Invites an email to the caller's company: a new user, or one who is still invited, whose earlier link stops working when
  * the new one is mailed: after five mails a day to an address, from all companies, none is.
  * `teams` replace those of the earlier invitation when given. `email` is lower-case.
- * @throws Failure `user.email_taken` when the user is active or inactive
  */
 export async function prepareInvitation(
   ctx: UserContext,
@@ -82,14 +81,13 @@ export async function mailInvitation(ctx: Context, { companyId, email }: MailReq
 
 /**
  * Makes an invited user active, with the password they chose. The link has shown that they read mail at their address.
- * @throws Failure `invitation.invalid_token`, or invalid
  */
 export async function acceptInvitation(
   ctx: Context,
   input: { token: string; password: string; name?: string },
 ): Promise<User> {
   const digest = await sha256Hex(input.token);
-  // Spares strangers' guesses the work of hashing; the write decides.
+  // A guess should not cost the work of hashing; the write decides.
   const [found] = await selectInvited(ctx.db, digest, ctx.now());
   if (!found) throw invalidInvitation();
   ctx.belongsTo(found.user.companyId, { type: 'user', id: found.user.id });
@@ -97,7 +95,9 @@ export async function acceptInvitation(
   const [company] = await selectCompany(ctx.db, found.user.companyId);
   if (company) requireUnlikePerson(input.password, { email: found.user.email, name, company }, 'password');
   const set = { passwordHash: await hashPassword(input.password), name };
-  const [, [accepted]] = await commit(ctx.db, acceptStatements(ctx.db, found.user, digest, set, ctx.now()));
+  const {
+    accepted: [accepted],
+  } = await commit(ctx.db, acceptStatements(ctx.db, found.user, digest, set, ctx.now()));
   if (!accepted) throw invalidInvitation();
   return accepted;
 }

@@ -1,4 +1,5 @@
 import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
+import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations } from '../../db/schema/invitations.ts';
@@ -22,7 +23,7 @@ export const updateInvited = (db: ControlDb, { companyId, id, teams, updatedAt }
   db
     .update(users)
     .set({ teams, updatedAt })
-    .where(and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.activatedAt)));
+    .where(and(byId(users, companyId, id), isNull(users.activatedAt)));
 
 /** What the mail of an invitation says, while the invitation is open. */
 export const selectForMail = (db: ControlDb, companyId: string, email: string, now: number) =>
@@ -75,23 +76,14 @@ export const acceptStatements = (
   digest: string,
   set: Pick<User, 'passwordHash' | 'name'>,
   now: number,
-) =>
-  [
-    db.delete(invitations).where(eq(invitations.digest, digest)),
-    db
-      .update(users)
-      .set({ ...set, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
-      .where(
-        and(
-          eq(users.companyId, companyId),
-          eq(users.id, id),
-          isNull(users.activatedAt),
-          isNull(users.deletedAt),
-          sql`changes() > 0`,
-        ),
-      )
-      .returning(),
-  ] as const;
+) => ({
+  invitation: db.delete(invitations).where(eq(invitations.digest, digest)),
+  accepted: db
+    .update(users)
+    .set({ ...set, isActive: true, isVerified: true, activatedAt: now, updatedAt: now })
+    .where(and(byId(users, companyId, id), isNull(users.activatedAt), isNull(users.deletedAt), sql`changes() > 0`))
+    .returning(),
+});
 
 /** Forgets invitations that have expired; their users stay invited and can be invited again. */
 export const deleteExpired = (db: ControlDb, now: number) =>

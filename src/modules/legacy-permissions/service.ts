@@ -24,17 +24,14 @@ export function listPermissions(ctx: PrincipalContext, page: { page: number; per
   return readPermissions(ctx.db, ctx.actor.companyId, page);
 }
 
-/** A permission of the company. @throws Failure `permission.not_found` */
+/** A permission of the company. */
 export async function getPermission(ctx: PrincipalContext, id: string): Promise<Permission> {
   const [permission] = await selectPermission(ctx.db, ctx.actor.companyId, id);
   if (!permission) throw permissionNotFound();
   return permission;
 }
 
-/**
- * Makes a permission, on no group yet. Only the platform's operator gives one for all companies.
- * @throws Failure `permission.foreign_target`, `access.grant_exceeds`
- */
+/** Makes a permission, on no group yet. Only the platform's operator gives one for all companies. */
 export async function createPermission(
   ctx: PrincipalContext,
   input: Pick<Permission, 'name' | 'description' | 'target' | 'actions'>,
@@ -44,14 +41,11 @@ export async function createPermission(
   const record = { ...input, id: ctx.newId(), companyId, createdAt: now, updatedAt: now };
   requireOwnTarget(ctx, record.target);
   requireMayGrant(ctx.actor, giving(companyId, record));
-  await commit(ctx.db, [insertPermission(ctx.db, record)]);
+  await commit(ctx.db, { inserted: insertPermission(ctx.db, record) });
   return record;
 }
 
-/**
- * Changes what is sent, wherever the permission is listed.
- * @throws Failure `permission.not_found`, `permission.foreign_target`, `access.grant_exceeds`
- */
+/** Changes what is sent, wherever the permission is listed. */
 export async function changePermission(
   ctx: PrincipalContext,
   id: string,
@@ -62,14 +56,16 @@ export async function changePermission(
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
     requireMayGrant(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
-    const [[changed]] = await commit(ctx.db, [updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() })]);
-    return changed;
+    const { updated } = await commit(ctx.db, {
+      updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
+    });
+    return updated[0];
   });
 }
 
-/** Deletes a permission, and takes it from every group. @throws Failure `permission.not_found` */
+/** Deletes a permission, and removes it from every group. */
 export async function deletePermission(ctx: PrincipalContext, id: string): Promise<void> {
-  const [deleted] = await commit(ctx.db, deleteRecord(ctx.db, ctx.actor.companyId, id));
+  const { deleted } = await commit(ctx.db, deleteRecord(ctx.db, ctx.actor.companyId, id));
   if (deleted.length === 0) throw permissionNotFound();
 }
 

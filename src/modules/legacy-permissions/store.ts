@@ -1,29 +1,27 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray } from 'drizzle-orm';
+import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
+import { idList } from '../../db/id-list.ts';
 import { readPage } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/legacy-permissions.ts';
 
 export type Permission = typeof permissions.$inferSelect;
 
-const one = (companyId: string, id: string) => and(eq(permissions.companyId, companyId), eq(permissions.id, id)) as SQL;
-
 export const insertPermission = (db: ControlDb, record: Permission) => db.insert(permissions).values(record);
 
 export const selectPermission = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(permissions).where(one(companyId, id));
+  db
+    .select()
+    .from(permissions)
+    .where(byId(permissions, companyId, id));
 
 /** Those of some ids that a company has. */
 export const selectPermissions = (db: ControlDb, companyId: string, ids: string[]) =>
   db
     .select()
     .from(permissions)
-    .where(
-      and(
-        eq(permissions.companyId, companyId),
-        sql`${permissions.id} in (select value from json_each(${JSON.stringify(ids)}))`,
-      ),
-    );
+    .where(and(eq(permissions.companyId, companyId), inArray(permissions.id, idList(ids))));
 
 /** A page of a company's permissions, the newest first. */
 export const readPermissions = (db: ControlDb, companyId: string, page: { page: number; perPage: number }) =>
@@ -46,18 +44,20 @@ export const updatePermission = (
     .set(set)
     .where(
       and(
-        one(before.companyId, before.id),
+        byId(permissions, before.companyId, before.id),
         eq(permissions.target, before.target),
         eq(permissions.actions, before.actions),
       ),
     )
     .returning();
 
-/** Deletes a permission, and takes it from every group. */
-export const deletePermission = (db: ControlDb, companyId: string, id: string) =>
-  [
-    db.delete(permissions).where(one(companyId, id)).returning({ id: permissions.id }),
-    db
-      .delete(groupPermissions)
-      .where(and(eq(groupPermissions.companyId, companyId), eq(groupPermissions.permissionId, id))),
-  ] as const;
+/** Deletes a permission, and removes it from every group. */
+export const deletePermission = (db: ControlDb, companyId: string, id: string) => ({
+  deleted: db
+    .delete(permissions)
+    .where(byId(permissions, companyId, id))
+    .returning({ id: permissions.id }),
+  fromGroups: db
+    .delete(groupPermissions)
+    .where(and(eq(groupPermissions.companyId, companyId), eq(groupPermissions.permissionId, id))),
+});

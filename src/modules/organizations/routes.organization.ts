@@ -8,15 +8,15 @@ import { companySlugTaken } from '../companies/failures.ts';
 import { issuedApiKeyView, serviceAccountView, viewApiKey, viewServiceAccount } from '../service-accounts/views.ts';
 import { newPassword } from '../users/fields.ts';
 import { wrongOperatorToken } from './failures.ts';
-import { foundCompany } from './service.ts';
+import { createOrganization } from './service.ts';
 
-const foundingInput = z.object({
+const organizationInput = z.object({
   name: displayName,
   slug,
   owner: z.object({ email, name: displayName, password: newPassword(8) }),
 });
 
-const foundedView = z.object({
+const createdOrganizationView = z.object({
   organization: z.object({ id: z.string(), name: z.string(), slug: z.string(), created_at: timestamp }),
   owner: z.object({ id: z.string(), email: z.string(), name: z.string() }),
   default_account: accountView,
@@ -24,17 +24,19 @@ const foundedView = z.object({
   api_key: issuedApiKeyView,
 });
 
-const viewFounded = (founded: Awaited<ReturnType<typeof foundCompany>>): z.input<typeof foundedView> => ({
+const viewCreatedOrganization = (
+  result: Awaited<ReturnType<typeof createOrganization>>,
+): z.input<typeof createdOrganizationView> => ({
   organization: {
-    id: founded.company.id,
-    name: founded.company.name,
-    slug: founded.company.slug,
-    created_at: isoTimestamp(founded.company.createdAt),
+    id: result.company.id,
+    name: result.company.name,
+    slug: result.company.slug,
+    created_at: isoTimestamp(result.company.createdAt),
   },
-  owner: { id: founded.owner.id, email: founded.owner.email, name: founded.owner.name },
-  default_account: viewAccount(founded.account),
-  service_account: viewServiceAccount(founded.serviceAccount),
-  api_key: { ...viewApiKey(founded.apiKey), secret_key: founded.secretKey },
+  owner: { id: result.owner.id, email: result.owner.email, name: result.owner.name },
+  default_account: viewAccount(result.account),
+  service_account: viewServiceAccount(result.serviceAccount),
+  api_key: { ...viewApiKey(result.apiKey), secret_key: result.secretKey },
 });
 
 export const companyEndpoints = [
@@ -47,10 +49,10 @@ export const companyEndpoints = [
       summary: 'Create an organization',
       description:
         "With its owner, a default account, and a service account with a first API key. Without an operator's token in the configuration there is no such route.",
-      body: foundingInput,
-      returns: created(foundedView),
+      body: organizationInput,
+      returns: created(createdOrganizationView),
       fails: [unknownRoute, wrongOperatorToken, companySlugTaken],
     },
-    async ({ ctx, body }) => viewFounded(await foundCompany(ctx, body)),
+    async ({ ctx, body }) => viewCreatedOrganization(await createOrganization(ctx, body)),
   ),
 ];

@@ -13,11 +13,10 @@ import { prepareActiveUser } from '../users/service.ts';
 const RESERVED_SLUGS = new Set(['contexts', 'dashboards', 'admin', 'api', 'www']);
 
 /**
- * Founds a company: its default account, the global groups, its owner, and a service account with a key, both
+ * Creates a company: its default account, the global groups, its owner, and a service account with a key, both
  * administrators. All of it is stored, or nothing.
- * @throws Failure `company.slug_taken`, or invalid when the slug is reserved
  */
-export async function foundCompany(
+export async function createOrganization(
   ctx: Context,
   input: { name: string; slug: string; owner: { email: string; name: string; password: string } },
 ) {
@@ -52,18 +51,19 @@ export async function foundCompany(
 
   await commit(
     ctx.db,
-    [
-      insertCompany(ctx.db, company),
-      account.statement,
-      ...administrators.statements,
-      ...viewers.statements,
-      owner.statement,
-      serviceAccount.statement,
-      key.statement,
-      prepareBinding(ctx, { ...membership, principalType: 'user', principalId: owner.record.id }).statement,
-      prepareBinding(ctx, { ...membership, principalType: 'service_account', principalId: serviceAccount.record.id })
-        .statement,
-    ],
+    {
+      company: insertCompany(ctx.db, company),
+      account: account.statement,
+      groups: [...administrators.statements, ...viewers.statements],
+      owner: owner.statement,
+      serviceAccount: serviceAccount.statement,
+      key: key.statement,
+      memberships: [
+        prepareBinding(ctx, { ...membership, principalType: 'user', principalId: owner.record.id }).statement,
+        prepareBinding(ctx, { ...membership, principalType: 'service_account', principalId: serviceAccount.record.id })
+          .statement,
+      ],
+    },
     { 'companies.slug': companySlugTaken },
   );
   return {

@@ -35,7 +35,7 @@ export async function listPolicies(
   return { total: SYSTEM_POLICIES.length + own.total, records: [...managed, ...own.records.map(ownPolicy)] };
 }
 
-/** A managed policy, or one of the company. @throws Failure `policy.not_found` */
+/** A managed policy, or one of the company. */
 export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Policy> {
   return systemPolicy(id) ?? ownPolicy(await ownRecord(ctx, id));
 }
@@ -54,7 +54,6 @@ export const everyPolicy = async (ctx: PrincipalContext) => resourceArn('policie
 /**
  * Makes a policy of the company's own, attached to nothing.
  * @param input its document has passed `validateDocument`
- * @throws Failure `policy.name_taken`, `policy.limit_exceeded`, `access.grant_exceeds`
  */
 export async function createPolicy(
   ctx: PrincipalContext,
@@ -65,14 +64,11 @@ export async function createPolicy(
   if (isSystemName(input.name)) throw policyNameTaken();
   const now = ctx.now();
   const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
-  await commit(ctx.db, [insertPolicy(ctx.db, record)], NAME_IS_UNIQUE);
+  await commit(ctx.db, { inserted: insertPolicy(ctx.db, record) }, NAME_IS_UNIQUE);
   return ownPolicy(record);
 }
 
-/**
- * Copies a policy, managed ones included, into a new one of the company's own.
- * @throws Failure `policy.not_found`, `policy.name_taken`, `access.grant_exceeds`
- */
+/** Copies a policy, managed ones included, into a new one of the company's own. */
 export async function clonePolicy(
   ctx: PrincipalContext,
   id: string,
@@ -82,10 +78,7 @@ export async function clonePolicy(
   return createPolicy(ctx, { name: input.name, description: input.description ?? description, document });
 }
 
-/**
- * Changes what is sent, wherever the policy is attached.
- * @throws Failure `policy.not_found`, `policy.not_modifiable`, `policy.name_taken`, `policy.limit_exceeded`, `access.grant_exceeds`
- */
+/** Changes what is sent, wherever the policy is attached. */
 export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
   if (systemPolicy(id)) throw policyNotModifiable();
   if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
@@ -94,26 +87,26 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
     const { document: before } = await ownRecord(ctx, id);
     if (changes.document) requireWritable(ctx.actor, changes.document, before);
     const set = { ...changes, updatedAt: ctx.now() };
-    const [[changed]] = await commit(
+    const { updated } = await commit(
       ctx.db,
-      [updatePolicy(ctx.db, ctx.actor.companyId, id, before, set)],
+      { updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set) },
       NAME_IS_UNIQUE,
     );
-    return changed && ownPolicy(changed);
+    return updated[0] && ownPolicy(updated[0]);
   });
 }
 
-/**
- * Deletes a policy of the company's own that is attached to no group.
- * @throws Failure `policy.not_found`, `policy.not_modifiable`, `policy.in_use`
- */
+/** Deletes a policy of the company's own that is attached to no group. */
 export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   if (systemPolicy(id)) throw policyNotModifiable();
-  const [deleted, [attached]] = await commit(ctx.db, [
-    deleteRecord(ctx.db, companyId, id),
-    countAttachments(ctx.db, companyId, id),
-  ]);
+  const {
+    deleted,
+    counted: [attached],
+  } = await commit(ctx.db, {
+    deleted: deleteRecord(ctx.db, companyId, id),
+    counted: countAttachments(ctx.db, companyId, id),
+  });
   if (deleted.length > 0) return;
   throw attached && attached.groups > 0 ? policyInUse(attached.groups) : policyNotFound();
 }

@@ -51,7 +51,6 @@ export interface Check {
 
 /**
  * Decides as the guard would if a principal of the company asked: from the same sources, by the same evaluation.
- * @throws Failure `user.not_found`, `service_account.not_found`
  */
 export async function simulate(
   ctx: PrincipalContext,

@@ -1,4 +1,5 @@
-import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
+import { and, asc, count, eq, not, type SQL } from 'drizzle-orm';
+import { byId, exists } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
@@ -6,9 +7,7 @@ import type { PolicyDocument } from '../../kernel/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;
 
-const one = (companyId: string, id: string) => and(eq(policies.companyId, companyId), eq(policies.id, id)) as SQL;
-
-/** How many policies a company has of its own, and a stretch of them, oldest first, of one moment. */
+/** How many policies a company has of its own, and some of them, oldest first. */
 export async function readOwnPolicies(db: ControlDb, companyId: string, offset: number, limit: number) {
   const ofCompany = eq(policies.companyId, companyId);
   const [[counted], records] = await db.batch([
@@ -39,27 +38,22 @@ export const updatePolicy = (
   db
     .update(policies)
     .set(set)
-    .where(and(one(companyId, id), eq(policies.document, before)))
+    .where(and(byId(policies, companyId, id), eq(policies.document, before)))
     .returning();
+
+const ofPolicy = (companyId: string, id: string) =>
+  and(eq(groupPolicies.companyId, companyId), eq(groupPolicies.policyId, id)) as SQL;
 
 /** Deletes a policy that is attached to no group. */
 export const deletePolicy = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(policies)
-    .where(
-      and(
-        one(companyId, id),
-        sql`not exists (select 1 from group_policies where policy_id = ${id} and company_id = ${companyId})`,
-      ),
-    )
+    .where(and(byId(policies, companyId, id), not(exists(groupPolicies, ofPolicy(companyId, id)))))
     .returning({ id: policies.id });
 
 /** How many groups a policy is attached to. */
 export const countAttachments = (db: ControlDb, companyId: string, id: string) =>
-  db
-    .select({ groups: count() })
-    .from(groupPolicies)
-    .where(and(eq(groupPolicies.policyId, id), eq(groupPolicies.companyId, companyId)));
+  db.select({ groups: count() }).from(groupPolicies).where(ofPolicy(companyId, id));
 
 /** The policies that reach a user through groups, managed ones by their id alone. */
 export const selectPoliciesOfUser = (db: ControlDb, companyId: string, userId: string) =>
@@ -89,4 +83,4 @@ export const selectPolicy = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(policies)
-    .where(and(eq(policies.companyId, companyId), eq(policies.id, id)));
+    .where(byId(policies, companyId, id));

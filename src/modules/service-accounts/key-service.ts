@@ -47,11 +47,7 @@ export async function prepareApiKey(
   return { record, secretKey, statement: insertApiKey(ctx.db, record) };
 }
 
-/**
- * Issues a key that signs as a service account. Its secret is told this once.
- * @throws Failure `service_account.not_found`; invalid when it would be expired already; `access.grant_exceeds` when the
- * service account may do more than the caller
- */
+/** Issues a key that signs as a service account. Its secret is told this once. */
 export async function issueKey(
   ctx: PrincipalContext,
   serviceAccountId: string,
@@ -62,28 +58,29 @@ export async function issueKey(
   if (input.expiresAt !== undefined && input.expiresAt <= ctx.now()) throw expiryInPast();
   await requireNoWider(ctx, serviceAccount);
   const { record, secretKey, statement } = await prepareApiKey(ctx, { id, slug }, serviceAccount, input);
-  const [inserted] = await commit(ctx.db, [statement]);
+  const { inserted } = await commit(ctx.db, { inserted: statement });
   if (inserted.length === 0) throw serviceAccountNotFound();
   return { key: record, secretKey };
 }
 
-/** A page of a service account's keys, revoked ones included. @throws Failure `service_account.not_found` */
+/** A page of a service account's keys, revoked ones included. */
 export async function listKeys(ctx: PrincipalContext, serviceAccountId: string, page: KeyPageRequest) {
   await livingServiceAccount(ctx, serviceAccountId);
   return readKeys(ctx.db, ctx.actor.companyId, serviceAccountId, page);
 }
 
-/**
- * Revokes a key: the next request signed with it is refused. The key stays listed.
- * @throws Failure `service_account.not_found`, `api_key.not_found`, `api_key.already_revoked`
- */
+/** Revokes a key: the next request signed with it is refused. The key stays listed. */
 export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string, keyId: string): Promise<void> {
   const { companyId } = ctx.actor;
-  const [[serviceAccount], [key], revoked] = await commit(ctx.db, [
-    selectServiceAccount(ctx.db, companyId, serviceAccountId),
-    selectKey(ctx.db, companyId, serviceAccountId, keyId),
-    deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),
-  ]);
+  const {
+    owner: [serviceAccount],
+    found: [key],
+    revoked,
+  } = await commit(ctx.db, {
+    owner: selectServiceAccount(ctx.db, companyId, serviceAccountId),
+    found: selectKey(ctx.db, companyId, serviceAccountId, keyId),
+    revoked: deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),
+  });
   if (revoked.length > 0) return;
   if (!serviceAccount) throw serviceAccountNotFound();
   throw key ? keyAlreadyRevoked() : keyNotFound();

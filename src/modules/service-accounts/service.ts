@@ -51,25 +51,25 @@ export function listServiceAccounts(
   return readServiceAccounts(ctx.db, ctx.actor.companyId, filter, page);
 }
 
-/** A living service account of the company. @throws Failure `service_account.not_found` */
+/** A living service account of the company. */
 export async function getServiceAccount(ctx: PrincipalContext, id: string): Promise<ServiceAccount> {
   const [serviceAccount] = await selectServiceAccount(ctx.db, ctx.actor.companyId, id);
   if (!serviceAccount) throw serviceAccountNotFound();
   return serviceAccount;
 }
 
-/** Makes a service account in an account of the company. @throws Failure `account.not_found` */
+/** Makes a service account in an account of the company. */
 export async function createServiceAccount(
   ctx: PrincipalContext,
   input: { name: string; description: string; accountId: string; metadata: Metadata },
 ): Promise<ServiceAccount> {
   const { record, statement } = prepareServiceAccount(ctx, ctx.actor.companyId, input);
-  const [inserted] = await commit(ctx.db, [statement]);
+  const { inserted } = await commit(ctx.db, { inserted: statement });
   if (inserted.length === 0) throw accountNotFound('account_id');
   return record;
 }
 
-/** Changes what is sent. @throws Failure `service_account.not_found` */
+/** Changes what is sent. */
 export async function changeServiceAccount(
   ctx: PrincipalContext,
   id: string,
@@ -80,18 +80,18 @@ export async function changeServiceAccount(
   return changed;
 }
 
-/**
- * Deletes a service account, revokes its keys and removes its memberships.
- * @throws Failure `service_account.not_found`, `service_account.already_deleted`
- */
+/** Deletes a service account, revokes its keys and removes its memberships. */
 export async function deleteServiceAccount(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  const [[found], deleted] = await commit(ctx.db, [
-    selectServiceAccountEvenDeleted(ctx.db, companyId, id),
-    softDeleteServiceAccount(ctx.db, companyId, id, now),
-    ...endServiceAccount(ctx.db, companyId, id, now),
-  ]);
+  const {
+    found: [found],
+    deleted,
+  } = await commit(ctx.db, {
+    found: selectServiceAccountEvenDeleted(ctx.db, companyId, id),
+    deleted: softDeleteServiceAccount(ctx.db, companyId, id, now),
+    ended: endServiceAccount(ctx.db, companyId, id, now),
+  });
   if (deleted.length > 0) return;
   throw found ? serviceAccountAlreadyDeleted() : serviceAccountNotFound();
 }

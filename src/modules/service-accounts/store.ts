@@ -1,5 +1,7 @@
 import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { accessReads } from '../../access/sources.ts';
+import { byId, exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { insertWhen } from '../../db/insert-when.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
@@ -12,26 +14,28 @@ import { apiKeys, serviceAccounts } from '../../db/schema/service-accounts.ts';
 export type ServiceAccount = typeof serviceAccounts.$inferSelect;
 export type ApiKey = typeof apiKeys.$inferSelect;
 
-const one = (companyId: string, id: string) =>
-  and(eq(serviceAccounts.companyId, companyId), eq(serviceAccounts.id, id)) as SQL;
-const living = (companyId: string, id: string) => and(one(companyId, id), isNull(serviceAccounts.deletedAt)) as SQL;
-
 /** Stores a service account if its account lives. */
 export const insertServiceAccount = (db: ControlDb, record: ServiceAccount) =>
   insertWhen(
     db,
     serviceAccounts,
     record,
-    sql`exists (select 1 from accounts where id = ${record.accountId} and company_id = ${record.companyId} and deleted_at is null)`,
+    exists(accounts, livingById(accounts, record.companyId, record.accountId)),
   ).returning({ id: serviceAccounts.id });
 
 /** The living service account of an id. */
 export const selectServiceAccount = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(serviceAccounts).where(living(companyId, id));
+  db
+    .select()
+    .from(serviceAccounts)
+    .where(livingById(serviceAccounts, companyId, id));
 
 /** The service account of an id, living or deleted. */
 export const selectServiceAccountEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(serviceAccounts).where(one(companyId, id));
+  db
+    .select()
+    .from(serviceAccounts)
+    .where(byId(serviceAccounts, companyId, id));
 
 const ORDER = {
   created_at: serviceAccounts.createdAt,
@@ -82,7 +86,7 @@ export const updateServiceAccount = (
   db
     .update(serviceAccounts)
     .set({ ...changes, updatedAt: now })
-    .where(living(companyId, id))
+    .where(livingById(serviceAccounts, companyId, id))
     .returning();
 
 /** Deletes a living service account. */
@@ -90,7 +94,7 @@ export const softDeleteServiceAccount = (db: ControlDb, companyId: string, id: s
   db
     .update(serviceAccounts)
     .set({ deletedAt: now, updatedAt: now })
-    .where(living(companyId, id))
+    .where(livingById(serviceAccounts, companyId, id))
     .returning({ id: serviceAccounts.id });
 
 /** What goes with a service account in the batch that deletes it: its keys are revoked, its memberships removed. */
@@ -117,7 +121,7 @@ export const insertApiKey = (db: ControlDb, record: ApiKey) =>
     db,
     apiKeys,
     record,
-    sql`exists (select 1 from service_accounts where id = ${record.serviceAccountId} and company_id = ${record.companyId} and deleted_at is null)`,
+    exists(serviceAccounts, livingById(serviceAccounts, record.companyId, record.serviceAccountId)),
   ).returning({ id: apiKeys.id });
 
 const KEY_ORDER = { created_at: apiKeys.createdAt, updated_at: apiKeys.updatedAt, last_used_at: apiKeys.lastUsedAt };
@@ -151,7 +155,7 @@ export const deactivateKey = (db: ControlDb, companyId: string, serviceAccountId
     .where(and(key(companyId, serviceAccountId, id), eq(apiKeys.isActive, true)))
     .returning({ id: apiKeys.id });
 
-/** Notes the use of a key and of its service account, unless a use at `notSince` or later is noted already. */
+/** Records the use of a key and of its service account, unless a use at `notSince` or later is recorded already. */
 export const touchKey = (
   db: ControlDb,
   used: { companyId: string; keyId: string; serviceAccountId: string },
@@ -173,7 +177,7 @@ export const touchKey = (
       .set({ lastUsedAt: now })
       .where(
         and(
-          one(used.companyId, used.serviceAccountId),
+          byId(serviceAccounts, used.companyId, used.serviceAccountId),
           or(isNull(serviceAccounts.lastUsedAt), lt(serviceAccounts.lastUsedAt, notSince)),
         ),
       ),
@@ -189,8 +193,8 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
 }
 
 const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
-  const owner = (column: 'service_account_id' | 'company_id') =>
-    sql<string>`(select ${sql.identifier(column)} from api_keys where access_key = ${value('accessKey')})`;
+  const owner = (column: SQLiteColumn) =>
+    sql<string>`(select ${column} from ${apiKeys} where ${eq(apiKeys.accessKey, value('accessKey'))})`;
   const key = db
     .select({
       id: apiKeys.id,
@@ -224,10 +228,10 @@ const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<stri
   return [
     key,
     ...accessReads(db, {
-      companyId: owner('company_id'),
+      companyId: owner(apiKeys.companyId),
       principalType: 'service_account',
-      principalId: owner('service_account_id'),
-      accountId: sql<string>`(select account_id from service_accounts where id = ${owner('service_account_id')})`,
+      principalId: owner(apiKeys.serviceAccountId),
+      accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${serviceAccounts.id} = ${owner(apiKeys.serviceAccountId)})`,
     }),
   ] as const;
 });

@@ -6,7 +6,7 @@ import { touchKey } from './store.ts';
 /** How fine `last_used_at` is: a busy key costs one write in this time. */
 const GRAIN_MS = 60_000;
 
-/** Notes, off the request's path, that a key was used, unless that was noted within the last minute. */
+/** Records after the answer that a key was used, unless that was recorded within the last minute. */
 export function recordUse(
   ctx: Context,
   key: { id: string; companyId: string; serviceAccountId: string; lastUsedAt: number | null },
@@ -14,8 +14,8 @@ export function recordUse(
   const now = ctx.now();
   if (key.lastUsedAt !== null && now - key.lastUsedAt < GRAIN_MS) return;
   const used = { companyId: key.companyId, keyId: key.id, serviceAccountId: key.serviceAccountId };
-  const noted = commit(ctx.db, touchKey(ctx.db, used, now, now - GRAIN_MS)).catch((error) =>
-    logError('key_use_not_noted', error),
+  const recorded = commit(ctx.db, { touched: touchKey(ctx.db, used, now, now - GRAIN_MS) }).catch((error) =>
+    logError('key_use_not_recorded', error),
   );
-  ctx.defer(noted);
+  ctx.defer(recorded);
 }

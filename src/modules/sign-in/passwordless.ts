@@ -3,7 +3,7 @@ import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/random.ts';
 import { companyBySlug, selectCompany } from '../companies/service.ts';
 import { type MailRequest, requestMail, signInCodeMail } from '../mails/service.ts';
-import { noteVerified, selectUserByEmail } from '../users/service.ts';
+import { recordVerified, selectUserByEmail } from '../users/service.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { CODE_MINUTES, prepareCode, prepareCodeCheck } from './emailed-codes.ts';
 import { wrongEmailedCode } from './failures.ts';
@@ -47,7 +47,7 @@ export async function logInWithCode(
     users: [user],
   } = await commit(ctx.db, { codes: check.statement, users: selectUserByEmail(ctx.db, company.id, input.email) });
   if (!code?.usedAt || !user?.isActive) throw wrongEmailedCode();
-  return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
 }
 
 const sixDigits = (): string => String(randomBelow(1_000_000)).padStart(6, '0');

@@ -12,7 +12,7 @@ import {
   selectSessions,
   touchSession,
 } from '../sessions/queries.ts';
-import { endSignInsUnderWay, noteSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
+import { endSignInsUnderWay, recordSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
 import { networkHere } from './attempts.ts';
 import { sessionNotFound, sessionsEnded } from './failures.ts';
 import { recordNetwork } from './network-store.ts';
@@ -41,7 +41,7 @@ export async function prepareSession(ctx: Context, user: User, { afterChange = f
     statements: {
       session: insertSession(ctx.db, record, { sessionEpoch: user.sessionEpoch, afterChange }),
       network: recordNetwork(ctx.db, { companyId, userId, network: networkHere(ctx), signedInAt: now }),
-      signIn: noteSignIn(ctx.db, user, now),
+      signIn: recordSignIn(ctx.db, user, now),
     },
     tokens: () => tokenPair(ctx, user, token),
   };

@@ -12,8 +12,8 @@ import { completeSignIn, type SignInResult } from '../sign-in/service.ts';
 import {
   claimedEmail,
   emailTaken,
-  noteVerified,
   prepareActiveUser,
+  recordVerified,
   selectUser,
   selectUserByEmail,
   type User,
@@ -111,7 +111,7 @@ export async function exchangeCode(
   if (!taken) throw invalidSsoCode();
   const [user] = await selectUser(ctx.db, taken.companyId, taken.userId);
   if (!user) throw invalidSsoCode();
-  return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
 }
 
 /** Our SAML metadata for the company's provider. */

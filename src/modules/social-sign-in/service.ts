@@ -8,7 +8,7 @@ import { prepareNoticesToAdministrators } from '../mails/service.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult, userNotActive } from '../sign-in/service.ts';
 import {
   claimedEmail,
-  noteVerified,
+  recordVerified,
   selectUser,
   selectUserByEmail,
   type User,
@@ -66,7 +66,7 @@ export async function signInWithIdToken(
   // The same answer for an unknown user and an inactive one.
   if (!user?.isActive) throw userNotActive();
   await useToken(ctx, user, claims, input.idToken);
-  return completeSignIn(ctx, user, [noteVerified(ctx.db, user, ctx.now())]);
+  return completeSignIn(ctx, user, [recordVerified(ctx.db, user, ctx.now())]);
 }
 
 /** Pins the user's identity and marks the token as used, unless the token shows another identity. */

@@ -39,14 +39,14 @@ export function listUsersWithGroups(ctx: PrincipalContext, page: { page: number;
   return readUsersWithGroups(ctx.db, ctx.actor.companyId, page);
 }
 
-/** A living user of the company. @throws Failure `user.not_found` */
+/** A living user of the company. */
 export async function findUser(ctx: PrincipalContext, id: string): Promise<User> {
   const [user] = await selectUser(ctx.db, ctx.actor.companyId, id);
   if (!user) throw userNotFound();
   return user;
 }
 
-/** Makes a user who can sign in at once, in no group. `email` is lower-case. @throws Failure `user.email_taken` */
+/** Makes a user who can sign in at once, in no group. `email` is lower-case. */
 export async function createUser(
   ctx: PrincipalContext,
   { email, password, metadata }: { email: string; password: string; metadata: Metadata },
@@ -61,14 +61,11 @@ export async function createUser(
   if (company) requireUnlikePerson(password, { email, name: nameOf(email), company }, 'password');
   const passwordHash = await hashPassword(password);
   const { record, statement } = prepareActiveUser(ctx, companyId, { email, passwordHash, metadata });
-  await commit(ctx.db, [statement], { 'users.email': emailTaken });
+  await commit(ctx.db, { inserted: statement }, { 'users.email': emailTaken });
   return record;
 }
 
-/**
- * Changes what is sent. Deactivating ends the user's sessions.
- * @throws Failure `user.not_found`, `user.owner_not_deactivatable`, `user.still_invited`
- */
+/** Changes what is sent. Deactivating ends the user's sessions. */
 export async function changeUser(
   ctx: PrincipalContext,
   id: string,
@@ -76,47 +73,44 @@ export async function changeUser(
 ): Promise<User> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  const [[user], [changed]] = await commit(ctx.db, [
-    selectUser(ctx.db, companyId, id),
-    updateUser(ctx.db, companyId, id, now, changes),
-    endSessionsOfInactive(ctx.db, companyId, id, now),
-  ]);
+  const {
+    found: [user],
+    updated: [changed],
+  } = await commit(ctx.db, {
+    found: selectUser(ctx.db, companyId, id),
+    updated: updateUser(ctx.db, companyId, id, now, changes),
+    sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
+  });
   if (changed) return changed;
   if (!user) throw userNotFound();
   throw changes.isActive ? userStillInvited() : ownerNotDeactivatable();
 }
 
-/**
- * Lets a deactivated user in again. Nothing happens to an active one.
- * @throws Failure `user.not_found`, `user.still_invited`
- */
+/** Activates a deactivated user. Nothing changes for an active one. */
 export async function activateUser(ctx: PrincipalContext, id: string): Promise<User> {
   return changeUser(ctx, id, { isActive: true });
 }
 
-/**
- * Keeps a user from signing in, and ends the sessions.
- * @throws Failure `user.self_not_deactivatable`, `user.not_found`, `user.still_invited`, `user.owner_not_deactivatable`
- */
+/** Keeps a user from signing in, and ends the sessions. */
 export async function deactivateUser(ctx: PrincipalContext, id: string): Promise<User> {
   if (id === ctx.actor.id) throw selfNotDeactivatable();
   if (statusOf(await findUser(ctx, id)) === 'invited') throw userStillInvited();
   return changeUser(ctx, id, { isActive: false });
 }
 
-/**
- * Deletes a user, removes the memberships and ends the sessions.
- * @throws Failure `user.not_found`, `user.already_deleted`, `user.owner_not_deletable`
- */
+/** Deletes a user, removes the memberships and ends the sessions. */
 export async function deleteUser(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   const now = ctx.now();
-  const [[user], deleted] = await commit(ctx.db, [
-    selectUserEvenDeleted(ctx.db, companyId, id),
-    softDeleteUser(ctx.db, companyId, id, now),
-    removeMemberships(ctx.db, companyId, id),
-    endSessionsOfInactive(ctx.db, companyId, id, now),
-  ]);
+  const {
+    found: [user],
+    deleted,
+  } = await commit(ctx.db, {
+    found: selectUserEvenDeleted(ctx.db, companyId, id),
+    deleted: softDeleteUser(ctx.db, companyId, id, now),
+    memberships: removeMemberships(ctx.db, companyId, id),
+    sessions: endSessionsOfInactive(ctx.db, companyId, id, now),
+  });
   if (deleted.length > 0) return;
   if (!user) throw userNotFound();
   throw user.deletedAt === null ? ownerNotDeletable() : userAlreadyDeleted();

@@ -6,8 +6,8 @@ export { claimedEmail } from './claimed-email.ts';
 export { emailTaken, userNotFound } from './failures.ts';
 export {
   endSignInsUnderWay,
-  noteSignIn,
-  noteVerified,
+  recordSignIn,
+  recordVerified,
   selectGroupIds,
   selectUser,
   selectUserByEmail,
@@ -74,7 +74,7 @@ function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'i
   };
 }
 
-/** A user of the caller's company with the groups it is in. @throws Failure `user.not_found` */
+/** A user of the caller's company with the groups it is in. */
 export async function getUser(ctx: PrincipalContext, id: string): Promise<{ user: User; groupIds: string[] }> {
   const { companyId } = ctx.actor;
   const [[user], memberships] = await ctx.db.batch([

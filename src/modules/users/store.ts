@@ -1,7 +1,8 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { byId, exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
-import { groupBindings } from '../../db/schema/groups.ts';
+import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 
 export type User = typeof users.$inferSelect;
@@ -13,7 +14,7 @@ export const selectUser = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(users)
-    .where(and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.deletedAt)));
+    .where(livingById(users, companyId, id));
 
 /** The living user of an email, which is lower-case already. */
 export const selectUserByEmail = (db: ControlDb, companyId: string, email: string) =>
@@ -35,53 +36,47 @@ export const selectGroupIds = (db: ControlDb, companyId: string, userId: string)
       ),
     );
 
-/** Notes a sign-in, if the statement before it in the batch, which begins the session, changed a row. */
-export const noteSignIn = (db: ControlDb, user: User, now: number) =>
+/** Records a sign-in, if the statement before it in the batch, which begins the session, changed a row. */
+export const recordSignIn = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ lastLoginAt: now })
-    .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id), sql`changes() > 0`));
+    .where(and(byId(users, user.companyId, user.id), sql`changes() > 0`));
 
-/** Lets no sign-in of a user that has begun before this get a session; goes beside what ends the sessions. */
+/** Keeps sign-ins that have begun before from getting a session; goes beside the statement that ends the sessions. */
 export const endSignInsUnderWay = (db: ControlDb, { companyId, userId }: { companyId: string; userId: string }) =>
   db
     .update(users)
     .set({ sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(one(companyId, userId));
+    .where(byId(users, companyId, userId));
 
-/** Keeps a hash of the same password that was made anew, unless the password has changed since `user` was read. */
+/** Replaces the hash of a password by a newer one, unless the password has changed since `user` was read. */
 export const upgradePasswordHash = (db: ControlDb, user: User, passwordHash: string) =>
   db
     .update(users)
     .set({ passwordHash })
-    .where(
-      and(
-        eq(users.companyId, user.companyId),
-        eq(users.id, user.id),
-        eq(users.passwordHash, user.passwordHash as string),
-      ),
-    );
+    .where(and(byId(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
 
 /** Sets a new password and ends every sign-in under way, unless the password has changed since `user` was read. */
 export const setPassword = (db: ControlDb, user: User, passwordHash: string, now: number) =>
   db
     .update(users)
     .set({ passwordHash, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
-    .where(and(living(user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
+    .where(and(livingById(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
 
-/** Notes that the user has proved to read mail at their address. */
-export const noteVerified = (db: ControlDb, user: User, now: number) =>
+/** Records that the user reads mail at their address. */
+export const recordVerified = (db: ControlDb, user: User, now: number) =>
   db
     .update(users)
     .set({ isVerified: true, updatedAt: now })
-    .where(and(eq(users.companyId, user.companyId), eq(users.id, user.id), eq(users.isVerified, false)));
-
-const one = (companyId: string, id: string) => and(eq(users.companyId, companyId), eq(users.id, id)) as SQL;
-const living = (companyId: string, id: string) => and(one(companyId, id), isNull(users.deletedAt)) as SQL;
+    .where(and(byId(users, user.companyId, user.id), eq(users.isVerified, false)));
 
 /** The user of an id, living or deleted. */
 export const selectUserEvenDeleted = (db: ControlDb, companyId: string, id: string) =>
-  db.select().from(users).where(one(companyId, id));
+  db
+    .select()
+    .from(users)
+    .where(byId(users, companyId, id));
 
 /** What users are ordered by, and the columns of a table that hold it. */
 const orderOf = (table: typeof users | typeof accountUsers) => ({
@@ -112,10 +107,16 @@ export interface GroupName {
   slug: string;
 }
 
+const ofUser = and(
+  eq(groupBindings.companyId, users.companyId),
+  eq(groupBindings.principalType, 'user'),
+  eq(groupBindings.principalId, users.id),
+);
 const GROUPS = sql`(select json_group_array(json_object('id', id, 'name', name, 'slug', slug)) from (
-  select id, name, slug from groups where company_id = users.company_id and deleted_at is null and id in (
-    select group_id from group_bindings where principal_id = users.id and principal_type = 'user' and company_id = users.company_id
-  ) order by id))`
+  select id, name, slug from ${groups}
+  where ${and(eq(groups.companyId, users.companyId), isNull(groups.deletedAt))}
+    and id in (select group_id from ${groupBindings} where ${ofUser})
+  order by id))`
   .mapWith((text: string): GroupName[] => JSON.parse(text))
   .as('groups');
 
@@ -163,7 +164,7 @@ export const updateUser = (
     })
     .where(
       and(
-        living(companyId, id),
+        livingById(users, companyId, id),
         changes.isActive === false ? eq(users.isOwner, false) : undefined,
         changes.isActive === true ? isNotNull(users.activatedAt) : undefined,
       ),
@@ -175,7 +176,7 @@ export const softDeleteUser = (db: ControlDb, companyId: string, id: string, now
   db
     .update(users)
     .set({ deletedAt: now, updatedAt: now })
-    .where(and(living(companyId, id), eq(users.isOwner, false)))
+    .where(and(livingById(users, companyId, id), eq(users.isOwner, false)))
     .returning({ id: users.id });
 
 /** Removes the memberships of a user whom the same batch has deleted. */
@@ -187,6 +188,6 @@ export const removeMemberships = (db: ControlDb, companyId: string, id: string) 
         eq(groupBindings.companyId, companyId),
         eq(groupBindings.principalType, 'user'),
         eq(groupBindings.principalId, id),
-        sql`exists (select 1 from users where id = ${id} and company_id = ${companyId} and deleted_at is not null)`,
+        exists(users, and(byId(users, companyId, id), isNotNull(users.deletedAt)) as SQL),
       ),
     );

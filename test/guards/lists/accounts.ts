@@ -7,10 +7,10 @@ export const ACCOUNTS = [
   ...guardsOf('src/modules/accounts/store.ts', RACES, [
     { in: 'clearDefault', text: 'next.deleted_at is null', without: 'true' },
     { in: 'clearDefault', text: 'and next.is_active = 1', without: '' },
-    { in: 'updateAccount', text: 'living(', without: 'one(' },
+    { in: 'updateAccount', text: 'livingById(', without: 'byId(' },
     { in: 'updateAccount', text: 'eq(accounts.isDefault, false)', without: 'undefined' },
     { in: 'updateAccount', text: 'eq(accounts.isActive, true)', without: 'undefined' },
-    { in: 'softDeleteAccount', text: 'living(', without: 'one(' },
+    { in: 'softDeleteAccount', text: 'livingById(', without: 'byId(' },
     { in: 'softDeleteAccount', text: 'eq(accounts.isDefault, false),', without: '' },
     { in: 'softDeleteAccount', text: 'sql`${attachedUsers(companyId, id)} = 0`,', without: '' },
     { in: 'softDeleteAccount', text: 'sql`${attachedServiceAccounts(companyId, id)} = 0`,', without: '' },
@@ -21,10 +21,10 @@ export const ACCOUNTS = [
     { text: 'UNIQUE INDEX `accounts_one_default`', without: 'INDEX `accounts_one_default`' },
   ]),
   ...guardsOf('src/modules/service-accounts/store.ts', SERVICE_ACCOUNTS, [
-    { in: 'insertServiceAccount', text: ' and deleted_at is null', without: '' },
-    { in: 'updateServiceAccount', text: 'living(', without: 'one(' },
-    { in: 'softDeleteServiceAccount', text: 'living(', without: 'one(' },
-    { in: 'insertApiKey', text: ' and deleted_at is null', without: '' },
+    { in: 'insertServiceAccount', text: 'livingById(', without: 'byId(' },
+    { in: 'updateServiceAccount', text: 'livingById(', without: 'byId(' },
+    { in: 'softDeleteServiceAccount', text: 'livingById(', without: 'byId(' },
+    { in: 'insertApiKey', text: 'livingById(', without: 'byId(' },
     { in: 'deactivateKey', text: ', eq(apiKeys.isActive, true)', without: '' },
   ]),
 ];

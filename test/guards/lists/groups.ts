@@ -6,10 +6,9 @@ const LIMITS = ['test/policies/limits.test.ts'];
 
 export const GROUPS_AND_POLICIES = [
   ...guardsOf('src/modules/groups/store.ts', RACES, [
-    { in: 'insertGroupWithFreeSlug', text: 'iif(${taken}, ${slug + suffix}, ${slug})', without: '${slug}' },
-    { in: 'updateGroup', text: 'living(', without: 'one(' },
+    { in: 'updateGroup', text: 'livingById(', without: 'byId(' },
     { in: 'updateGroup', text: ', eq(groups.isGlobal, false)', without: '' },
-    { in: 'softDeleteGroup', text: 'living(', without: 'one(' },
+    { in: 'softDeleteGroup', text: 'livingById(', without: 'byId(' },
     { in: 'softDeleteGroup', text: ', eq(groups.isGlobal, false)', without: '' },
     { in: 'clearGroup', text: 'eq(groupBindings.groupId, id), isDeleted', without: 'eq(groupBindings.groupId, id)' },
     { in: 'clearGroup', text: 'eq(groupPolicies.groupId, id), isDeleted', without: 'eq(groupPolicies.groupId, id)' },
@@ -20,30 +19,35 @@ export const GROUPS_AND_POLICIES = [
     },
     {
       in: 'principalLives',
-      text: 'from users where id = ${principalId} and company_id = ${companyId} and deleted_at is null',
-      without: 'from users',
+      text: 'exists(users, livingById(users, companyId, principalId))',
+      without: 'sql`true`',
     },
     {
       in: 'principalLives',
-      text: 'from service_accounts where id = ${principalId} and company_id = ${companyId} and deleted_at is null',
-      without: 'from service_accounts',
+      text: 'exists(serviceAccounts, livingById(serviceAccounts, companyId, principalId))',
+      without: 'sql`true`',
     },
-    { in: 'insertBinding', text: '${groupLives(record.companyId, record.groupId)} and ', without: '' },
-    { in: 'insertBinding', text: '${principalLives(record)} and ', without: '' },
-    { in: 'insertBinding', text: 'id = ${record.accountId} and ', without: '' },
-    { in: 'attachPolicy', text: '${groupLives(of.companyId, of.groupId)} and ', without: '' },
-    { in: 'attachPolicy', text: ' and ${exists}', without: '' },
+    { in: 'insertBinding', text: 'groupLives(record.companyId, record.groupId),', without: '' },
+    { in: 'insertBinding', text: 'principalLives(record),', without: '' },
+    {
+      in: 'insertBinding',
+      text: 'exists(accounts, livingById(accounts, record.companyId, record.accountId)),',
+      without: '',
+    },
+    { in: 'attachPolicy', text: 'groupLives(of.companyId, of.groupId),', without: '' },
+    { in: 'attachPolicy', text: 'exists(policies, byId(policies, of.companyId, of.policyId))', without: 'undefined' },
   ]),
   ...guardsOf('src/modules/groups/permission-store.ts', RACES, [
-    { in: 'insertGroupWithPermissions', text: ') = ${permissionIds.length}', without: ') >= 0' },
-    { in: 'addPermissions', text: ' and ${groupLives(companyId, groupId)}', without: '' },
-    { in: 'addPermissions', text: '.onConflictDoNothing()', without: '' },
+    { in: 'insertGroup', text: '${isTaken}', without: 'false' },
+    { in: 'insertGroup', text: ') = ${permissionIds.length}', without: ') >= 0' },
+    { in: 'insertGroupPermissions', text: ' and ${groupLives(companyId, groupId)}', without: '' },
+    { in: 'insertGroupPermissions', text: '.onConflictDoNothing()', without: '' },
   ]),
   ...guardsOf('src/modules/groups/user-group-store.ts', RACES, [
-    { in: 'joinGroups', text: ' and groups.deleted_at is null', without: '' },
-    { in: 'joinGroups', text: ' and users.deleted_at is null', without: '' },
-    { in: 'joinGroups', text: "joining.value ->> 'joins' or", without: 'true or' },
-    { in: 'joinGroups', text: ' and known.principal_id = users.id', without: '' },
+    { in: 'joinGroups', text: ' and ${groups.deletedAt} is null', without: '' },
+    { in: 'joinGroups', text: 'livingById(', without: 'byId(' },
+    { in: 'joinGroups', text: "joining.value ->> 'joins'\n", without: 'true\n' },
+    { in: 'joinGroups', text: 'ofUser(companyId, userId), ', without: '' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', RACES, [
     { text: 'UNIQUE INDEX `group_bindings_once`', without: 'INDEX `group_bindings_once`' },
@@ -53,7 +57,7 @@ export const GROUPS_AND_POLICIES = [
   ]),
   ...guardsOf('src/modules/policies/policy-store.ts', POLICIES, [
     { in: 'updatePolicy', text: ', eq(policies.document, before)', without: '' },
-    { in: 'deletePolicy', text: 'not exists (', without: 'true or exists (' },
+    { in: 'deletePolicy', text: ', not(exists(groupPolicies, ofPolicy(companyId, id)))', without: '' },
   ]),
   ...guardsOf('src/modules/legacy-permissions/store.ts', POLICIES, [
     { in: 'updatePermission', text: 'eq(permissions.target, before.target),', without: '' },

@@ -8,21 +8,21 @@ const COUNTS = ['test/users/stored-counts.organization.test.ts'];
 
 export const USERS_AND_INVITATIONS = [
   ...guardsOf('src/modules/users/store.ts', USERS, [
-    { in: 'noteSignIn', text: ', sql`changes() > 0`', without: '', tests: SIGN_IN },
+    { in: 'recordSignIn', text: ', sql`changes() > 0`', without: '', tests: SIGN_IN },
     {
       in: 'upgradePasswordHash',
-      text: 'eq(users.passwordHash, user.passwordHash as string),',
+      text: ', eq(users.passwordHash, user.passwordHash as string)',
       without: '',
       tests: OVERTAKEN,
     },
-    { in: 'setPassword', text: 'living(', without: 'one(', tests: SIGN_IN },
+    { in: 'setPassword', text: 'livingById(', without: 'byId(', tests: SIGN_IN },
     { in: 'setPassword', text: ', eq(users.passwordHash, user.passwordHash as string)', without: '', tests: SIGN_IN },
-    { in: 'updateUser', text: 'living(', without: 'one(' },
+    { in: 'updateUser', text: 'livingById(', without: 'byId(' },
     { in: 'updateUser', text: 'eq(users.isOwner, false)', without: 'undefined' },
     { in: 'updateUser', text: 'isNotNull(users.activatedAt)', without: 'undefined' },
-    { in: 'softDeleteUser', text: 'living(', without: 'one(' },
+    { in: 'softDeleteUser', text: 'livingById(', without: 'byId(' },
     { in: 'softDeleteUser', text: ', eq(users.isOwner, false)', without: '' },
-    { in: 'removeMemberships', text: 'deleted_at is not null', without: 'true' },
+    { in: 'removeMemberships', text: ', isNotNull(users.deletedAt)', without: '' },
   ]),
   ...guardsOf('src/modules/invitations/store.ts', INVITATIONS, [
     {
@@ -31,9 +31,9 @@ export const USERS_AND_INVITATIONS = [
       without: '${record.digest}',
     },
     { in: 'updateInvited', text: ', isNull(users.activatedAt)', without: '' },
-    { in: 'acceptStatements', text: 'isNull(users.activatedAt),', without: '' },
-    { in: 'acceptStatements', text: 'isNull(users.deletedAt),', without: '' },
-    { in: 'acceptStatements', text: 'sql`changes() > 0`,', without: '' },
+    { in: 'acceptStatements', text: ', isNull(users.activatedAt)', without: '' },
+    { in: 'acceptStatements', text: ', isNull(users.deletedAt)', without: '' },
+    { in: 'acceptStatements', text: ', sql`changes() > 0`', without: '' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', USERS, [
     { text: 'UNIQUE INDEX `users_living_email`', without: 'INDEX `users_living_email`' },

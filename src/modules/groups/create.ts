@@ -1,0 +1,37 @@
+import { requireMayGrant } from '../../access/grants.ts';
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
+import { insertGroup, insertGroupPermissions } from './permission-store.ts';
+import { requireAllFound } from './permissions.ts';
+import { type GroupInput, type GroupWithCounts, NAMES_ARE_UNIQUE, newGroup } from './service.ts';
+import type { Group } from './store.ts';
+
+/**
+ * Creates a group without members, which may not allow more than the caller may. A slug that is made from the name gets a
+ * suffix when it is taken.
+ */
+export async function createGroup(
+  ctx: PrincipalContext,
+  { permissionIds = [], ...input }: GroupInput & { permissionIds?: string[] },
+): Promise<GroupWithCounts> {
+  const { companyId } = ctx.actor;
+  const record = newGroup(ctx, companyId, input);
+  const { id, roles } = record;
+  const ids = [...new Set(permissionIds)];
+  const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);
+  requireAllFound(ids, permissions);
+  requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
+  const { inserted } = await commit(
+    ctx.db,
+    {
+      inserted: insertGroup(ctx.db, record, { permissionIds: ids, canChangeSlug: input.slug === undefined }),
+      listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],
+    },
+    NAMES_ARE_UNIQUE,
+  );
+  const [group] = inserted as Group[];
+  // A permission was deleted in between.
+  if (!group) throw permissionNotFound('permissionIds');
+  return { ...group, policyIds: [], permissionIds: ids.toSorted(), memberCount: 0 };
+}
