@@ -386,7 +386,7 @@ export interface Routes {
   /** List the parameters that an embed token can fix or allow */
   "GET /api/v1/dashboards/{id}/embed-parameter-candidates": { params: { "id": string }; answer: { "records": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "options_source": "static" | "dynamic" | null }> } };
   /** Get a shared dashboard */
-  "GET /api/v1/public/shares/{token}/resolve": { params: { "token": string }; answer: { "requires_auth": true; "company_slug": string } | { "requires_auth": false; "share_type": "link" | "embed"; "dashboard": ViewSubject; "embed_options": EmbedOptions; "expires_at": string | null } };
+  "GET /api/v1/public/shares/{token}/resolve": { params: { "token": string }; answer: { "requires_auth": true; "company_slug": string } | { "requires_auth": false; "share_type": "link" | "embed"; "dashboard": SharedItem; "embed_options": EmbedOptions; "expires_at": string | null } };
   /** List the options of a filter of a shared dashboard */
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a shared dashboard */
@@ -426,13 +426,13 @@ export interface Routes {
   /** Rotate the embed key */
   "POST /api/v1/embed/rotate-key": { answer: undefined };
   /** Get an embedded dashboard */
-  "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "dashboard": ViewSubject } };
+  "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "dashboard": SharedItem } };
   /** List the options of a filter of an embedded dashboard */
   "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute an embedded dashboard */
   "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
   /** Get an embedded visualization */
-  "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "visualization": ViewSubject } };
+  "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "visualization": SharedItem } };
   /** Execute an embedded visualization */
   "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
   /** List share events */
@@ -619,7 +619,7 @@ export type DashboardShare = { "id": string; "dashboard_id": string; "name": str
 
 export type EmbedOptions = { "allowed_origins": Array<string>; "hide_header": boolean; "hide_controls": boolean };
 
-export type ViewSubject = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
+export type SharedItem = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }> };
 
 export type FilterOptions = { "filter_slug": string; "options": Array<{ "label": string; "value": string }>; "source": "static" | "dynamic" | "policy" };
 
