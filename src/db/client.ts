@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResponse } from 'drizzle-orm/batch';
+import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { POLICY_LIMIT_FAILURES } from './policy-limits.ts';
 
@@ -42,29 +42,16 @@ export type Results<U extends Unit> = {
 export async function commit<const U extends Unit>(
   db: ControlDb,
   unit: U,
-  failures?: ConstraintFailures,
-): Promise<Results<U>>;
-/** @deprecated name the statements */
-export async function commit<S extends readonly [Statement, ...Statement[]]>(
-  db: ControlDb,
-  statements: S,
-  failures?: ConstraintFailures,
-): Promise<BatchResponse<S>>;
-export async function commit(
-  db: ControlDb,
-  unit: Unit | readonly Statement[],
   failures: ConstraintFailures = {},
-): Promise<unknown> {
+): Promise<Results<U>> {
   const statements = Object.values(unit).flat() as unknown as [Statement, ...Statement[]];
   try {
     const results: unknown[] = await db.batch(statements);
-    if (Array.isArray(unit)) return results;
-    return Object.fromEntries(
-      Object.entries(unit).map(([name, step]) => [
-        name,
-        Array.isArray(step) ? results.splice(0, step.length) : results.shift(),
-      ]),
-    );
+    const steps = Object.entries(unit).map(([name, step]) => [
+      name,
+      Array.isArray(step) ? results.splice(0, step.length) : results.shift(),
+    ]);
+    return Object.fromEntries(steps) as Results<U>;
   } catch (error) {
     throw constraintFailure(error, { ...POLICY_LIMIT_FAILURES, ...failures }) ?? error;
   }

@@ -70,3 +70,11 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
     records: rows.flatMap(({ record }) => (record === null ? [] : [record])) as never,
   };
 }
+
+/** A page of records with the exact number of all that match. */
+export interface Page<T> {
+  total: number;
+  page: number;
+  perPage: number;
+  records: T[];
+}

@@ -20,7 +20,7 @@ export function invite(company: Company, email: string, teams?: string[]) {
   };
   return inContext(owner, async (ctx) => {
     const prepared = await prepareInvitation(ctx, { email, teams });
-    await commit(ctx.db, prepared.statements, prepared.failures);
+    await commit(ctx.db, { statements: prepared.statements }, prepared.failures);
     prepared.sendMail();
     return prepared;
   });

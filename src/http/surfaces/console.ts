@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
-import type { Page } from '../../kernel/page.ts';
+import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
 import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
 

@@ -1,10 +1,10 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import { byId, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { accountUserCounts } from '../../db/schema/users.ts';
+import { byId, livingById } from '../../db/statements.ts';
 
 export type Account = typeof accounts.$inferSelect;
 
@@ -57,7 +57,7 @@ export const clearDefault = (db: ControlDb, companyId: string, now: number, next
         eq(accounts.companyId, companyId),
         eq(accounts.isDefault, true),
         isNull(accounts.deletedAt),
-        sql`exists (select 1 from accounts next where next.id = ${next.id} and next.company_id = ${companyId} and next.deleted_at is null${next.activates ? sql`` : sql` and next.is_active = 1`})`,
+        sql`exists (select 1 from ${accounts} next where next.id = ${next.id} and next.company_id = ${companyId} and next.deleted_at is null${next.activates ? sql`` : sql` and next.is_active = 1`})`,
       ),
     );
 

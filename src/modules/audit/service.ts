@@ -1,8 +1,8 @@
 import type { Context, PrincipalContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
+import type { Page } from '../../db/page.ts';
 import { auditEvents } from '../../db/schema/audit/audit-records.ts';
 import type { AuditRecord } from '../../kernel/audit-record.ts';
-import type { Page } from '../../kernel/page.ts';
 import { archiveOld } from './archive.ts';
 import { type AuditEvent, type AuditFilter, insertRecords, readEvents } from './store.ts';
 

@@ -1,10 +1,11 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
+import { shareGrants } from '../../db/schema/share-contexts.ts';
+import { dashboardShares } from '../../db/schema/shares.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
+import { byId, insertWhen } from '../../db/statements.ts';
 import { widgetIds } from './definition.ts';
 
 export type Dashboard = typeof dashboards.$inferSelect;
@@ -15,23 +16,23 @@ export type Id = string | SQL;
 /** Holds while everything on the layout is a visualization of the company. */
 function widgetsExist({ companyId, layout }: Dashboard): SQL {
   const ids = widgetIds(layout);
-  return sql`(select count(*) from visualizations where company_id = ${companyId} and id in (select value from json_each(${JSON.stringify(ids)}))) = ${ids.length}`;
+  return sql`(select count(*) from ${visualizations} where company_id = ${companyId} and id in (select value from json_each(${JSON.stringify(ids)}))) = ${ids.length}`;
 }
 
 /** Stores a dashboard while its widgets exist. A taken slug gets the suffix, where one is given. */
 export const insertDashboard = (db: ControlDb, record: Dashboard, suffix: string | undefined) => {
   const { companyId, slug } = record;
-  const taken = sql`exists (select 1 from dashboards where company_id = ${companyId} and slug = ${slug})`;
+  const taken = sql`exists (select 1 from ${dashboards} where company_id = ${companyId} and slug = ${slug})`;
   const free = suffix === undefined ? slug : sql`iif(${taken}, ${slug + suffix}, ${slug})`;
   return insertWhen(db, dashboards, { ...record, slug: free }, widgetsExist(record)).returning();
 };
 
 /** Holds while the dashboard is shared: by a share, a context's grant or an embed token. */
 const isShared = (companyId: string, id: string, now: number): SQL => sql`(
-  exists (select 1 from dashboard_shares where dashboard_id = ${id} and company_id = ${companyId}
+  exists (select 1 from ${dashboardShares} where dashboard_id = ${id} and company_id = ${companyId}
     and revoked_at is null and (expires_at is null or expires_at > ${now}))
-  or exists (select 1 from share_grants where target_type = 'dashboard' and target_id = ${id} and company_id = ${companyId})
-  or exists (select 1 from dashboards as embedded where embedded.id = ${id} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now}))`;
+  or exists (select 1 from ${shareGrants} where target_type = 'dashboard' and target_id = ${id} and company_id = ${companyId})
+  or exists (select 1 from ${dashboards} as embedded where embedded.id = ${id} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now}))`;
 
 export const selectIsShared = (db: ControlDb, companyId: string, id: string, now: number) =>
   db.all<{ shared: number }>(sql`select ${isShared(companyId, id, now)} as shared`);
@@ -41,7 +42,7 @@ export type Versions = readonly Pick<Dashboard, 'id' | 'version'>[];
 
 /** Holds while dashboards are the versions that somebody was allowed to share. */
 export const dashboardsAre = (companyId: string, versions: Versions): SQL =>
-  sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join dashboards
+  sql`(select count(*) from json_each(${JSON.stringify(versions.map(({ id, version }) => ({ id, version })))}) as seen join ${dashboards}
     on dashboards.id = seen.value ->> 'id' and dashboards.version = seen.value ->> 'version' and dashboards.company_id = ${companyId}) = ${versions.length}`;
 
 /** Records that an embed token shows a dashboard until then, while it is that version. */
@@ -77,7 +78,7 @@ export const relink = (db: ControlDb, companyId: string, id: string) =>
     db
       .insert(dashboardVisualizations)
       .select(
-        sql`select distinct dashboards.company_id, dashboards.id, json_extract(widget.value, '$.visualization_id') from dashboards, json_each(dashboards.layout) as widget where dashboards.id = ${id} and dashboards.company_id = ${companyId}`,
+        sql`select distinct dashboards.company_id, dashboards.id, json_extract(widget.value, '$.visualization_id') from ${dashboards}, json_each(dashboards.layout) as widget where dashboards.id = ${id} and dashboards.company_id = ${companyId}`,
       ),
   ] as const;
 

@@ -1,10 +1,8 @@
 import { and, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
-import { byId, exists } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { idList } from '../../db/id-list.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/legacy-permissions.ts';
+import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
 import { type Group, groupLives } from './store.ts';
 
 const those = (companyId: string, ids: string[]) =>

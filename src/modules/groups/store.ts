@@ -1,13 +1,12 @@
 import { and, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm';
-import { byId, exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
 import { serviceAccounts } from '../../db/schema/service-accounts.ts';
 import { users } from '../../db/schema/users.ts';
+import { byId, exists, insertWhen, livingById } from '../../db/statements.ts';
 
 export type Group = typeof groups.$inferSelect;
 export type GroupBinding = typeof groupBindings.$inferSelect;

@@ -1,10 +1,9 @@
 import { and, asc, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { idList } from '../../db/id-list.ts';
 import { accounts } from '../../db/schema/accounts.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { users } from '../../db/schema/users.ts';
+import { exists, idList, livingById } from '../../db/statements.ts';
 
 const ofUser = (companyId: string, userId: string) =>
   and(

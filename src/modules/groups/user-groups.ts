@@ -4,7 +4,7 @@ import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
-import { idList } from '../../db/id-list.ts';
+import { idList } from '../../db/statements.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';
 import { joinGroups, leaveGroups, selectGroupsOfUser, thoseAndGroupsOfUser } from './user-group-store.ts';

@@ -1,9 +1,9 @@
 import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations } from '../../db/schema/invitations.ts';
 import { users } from '../../db/schema/users.ts';
+import { byId } from '../../db/statements.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
 type User = typeof users.$inferSelect;

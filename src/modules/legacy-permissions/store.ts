@@ -1,10 +1,9 @@
 import { and, eq, inArray } from 'drizzle-orm';
-import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { idList } from '../../db/id-list.ts';
 import { readPage } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
 import { permissions } from '../../db/schema/legacy-permissions.ts';
+import { byId, idList } from '../../db/statements.ts';
 
 export type Permission = typeof permissions.$inferSelect;
 

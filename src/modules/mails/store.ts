@@ -1,7 +1,7 @@
 import { and, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { mailRequests } from '../../db/schema/mails.ts';
+import { insertWhen } from '../../db/statements.ts';
 
 export type MailRequestRecord = typeof mailRequests.$inferSelect;
 

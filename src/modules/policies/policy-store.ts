@@ -1,8 +1,8 @@
 import { and, asc, count, eq, not, type SQL } from 'drizzle-orm';
-import { byId, exists } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
+import { byId, exists } from '../../db/statements.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
 
 export type PolicyRecord = typeof policies.$inferSelect;

@@ -1,9 +1,9 @@
 import { and, desc, eq, gt, gte, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
+import { insertWhen } from '../../db/statements.ts';
 
 export type Session = typeof sessions.$inferSelect;
 

@@ -1,9 +1,9 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
+import type { Page } from '../../db/page.ts';
 import { shareEvents } from '../../db/schema/audit/share-activity.ts';
 import { invalid } from '../../kernel/failure.ts';
-import type { Page } from '../../kernel/page.ts';
 import { type ShareEvent, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { archiveOld } from '../audit/service.ts';
 import { shareEventNotFound, tooManyIntervals } from './failures.ts';

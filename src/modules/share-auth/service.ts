@@ -3,7 +3,7 @@ import type { OutsiderActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { randomBelow } from '../../kernel/random.ts';
+import { randomBelow } from '../../kernel/ids.ts';
 import { readJwt } from '../../platform/jwt.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, portalCodeMail, requestMail } from '../mails/service.ts';

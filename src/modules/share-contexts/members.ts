@@ -1,8 +1,8 @@
 import type { UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/concurrent-change.ts';
+import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { Page } from '../../kernel/page.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';

@@ -1,8 +1,8 @@
 import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/concurrent-change.ts';
+import type { Page } from '../../db/page.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
-import type { Page } from '../../kernel/page.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/slug.ts';
 import type { Versions } from '../dashboards/service.ts';

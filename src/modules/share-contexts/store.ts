@@ -1,13 +1,13 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
-import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
+import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import { users } from '../../db/schema/users.ts';
+import { visualizations } from '../../db/schema/visualizations.ts';
+import { byId, insertWhen } from '../../db/statements.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { dashboardsAre, type Versions } from '../dashboards/service.ts';
@@ -25,18 +25,19 @@ export type MemberRow = typeof shareMembers.$inferSelect;
 export type ShareMember = MemberRow & { email: string | null };
 
 /** Grants of deleted things are left out. */
-const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from dashboards where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
-  or target_type = 'visualization' and exists (select 1 from visualizations where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
+const LIVING = sql`(target_type = 'dashboard' and exists (select 1 from ${dashboards} where dashboards.id = target_id and dashboards.company_id = share_grants.company_id)
+  or target_type = 'visualization' and exists (select 1 from ${visualizations} where visualizations.id = target_id and visualizations.company_id = share_grants.company_id))`;
 
 const EXTRA = {
   grants: sql<Grant[]>`(select json_group_array(json_object('target_type', target_type, 'target_id', target_id,
-    'filter_policies', json(filter_policies)) order by position) from share_grants
+    'filter_policies', json(filter_policies)) order by position) from ${shareGrants}
     where share_grants.context_id = share_contexts.id and ${LIVING})`
     .mapWith((text: string) => JSON.parse(text) as Grant[])
     .as('grants'),
-  memberCount: sql<number>`(select count(*) from share_members where share_members.context_id = share_contexts.id)`.as(
-    'member_count',
-  ),
+  memberCount:
+    sql<number>`(select count(*) from ${shareMembers} where share_members.context_id = share_contexts.id)`.as(
+      'member_count',
+    ),
 };
 
 /** A page of a company's contexts, the newest first, without those that show something of a type in `hidden`. */
@@ -47,7 +48,7 @@ export const readContexts = (
 ) => {
   const notHidden = hidden.map(
     (type) =>
-      sql`not exists (select 1 from share_grants where context_id = share_contexts.id and target_type = ${type} and ${LIVING})`,
+      sql`not exists (select 1 from ${shareGrants} where context_id = share_contexts.id and target_type = ${type} and ${LIVING})`,
   );
   return readPage(
     db,
@@ -69,7 +70,7 @@ export const insertContext = (db: ControlDb, record: Row, suffix: string | undef
   const { companyId, slug } = record;
   const unchanged = dashboardsAre(companyId, dashboards);
   if (suffix === undefined) return insertWhen(db, shareContexts, record, unchanged).returning();
-  const taken = sql`exists (select 1 from share_contexts where company_id = ${companyId} and slug = ${slug})`;
+  const taken = sql`exists (select 1 from ${shareContexts} where company_id = ${companyId} and slug = ${slug})`;
   const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
   return insertWhen(db, shareContexts, free, unchanged).returning();
 };
@@ -99,7 +100,7 @@ export const replaceGrants = (
   grants: readonly Grant[],
   dashboards: Versions = [],
 ) => {
-  const current = sql`exists (select 1 from share_contexts where id = ${id} and company_id = ${companyId} and version = ${version}) and ${dashboardsAre(companyId, dashboards)}`;
+  const current = sql`exists (select 1 from ${shareContexts} where id = ${id} and company_id = ${companyId} and version = ${version}) and ${dashboardsAre(companyId, dashboards)}`;
   return [
     db.delete(shareGrants).where(and(eq(shareGrants.contextId, id), eq(shareGrants.companyId, companyId), current)),
     db.insert(shareGrants).select(
@@ -111,7 +112,7 @@ export const replaceGrants = (
 
 /** Deletes a context while it is that version, and with it its grants and members; revokes its shares. */
 export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, now: number) => {
-  const gone = sql`not exists (select 1 from share_contexts where id = ${id})`;
+  const gone = sql`not exists (select 1 from ${shareContexts} where id = ${id})`;
   return {
     deleted: db
       .delete(shareContexts)
@@ -138,7 +139,7 @@ export const contextDeletion = (db: ControlDb, { companyId, id, version }: Row, 
 };
 
 const EMAIL = sql<string | null>`case member_type when 'external_email' then subject
-  when 'internal_user' then (select email from users where users.id = subject and users.company_id = share_members.company_id) end`;
+  when 'internal_user' then (select email from ${users} where users.id = subject and users.company_id = share_members.company_id) end`;
 
 /** A page of a context's members, in the order they came. */
 export const readMembers = (
@@ -162,8 +163,8 @@ export const insertMember = (db: ControlDb, record: MemberRow, { version }: Row,
     db,
     shareMembers,
     record,
-    sql`exists (select 1 from share_contexts where id = ${record.contextId} and company_id = ${record.companyId} and version = ${version})
-      and (select count(*) from share_members where context_id = ${record.contextId}) < ${most}`,
+    sql`exists (select 1 from ${shareContexts} where id = ${record.contextId} and company_id = ${record.companyId} and version = ${version})
+      and (select count(*) from ${shareMembers} where context_id = ${record.contextId}) < ${most}`,
   ).returning();
 
 /** Removes a member. */

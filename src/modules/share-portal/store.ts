@@ -3,7 +3,9 @@ import type { OutsiderActor, UserActor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
-import { shareContexts, shareGrants } from '../../db/schema/share-contexts.ts';
+import { dashboards } from '../../db/schema/dashboards.ts';
+import { groupBindings, groups } from '../../db/schema/groups.ts';
+import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
 
 /** Who may call the portal. */
 export type PortalActor = UserActor | OutsiderActor;
@@ -29,13 +31,13 @@ type PageRequest = { page: number; perPage: number };
 /** Holds for contexts (by this id) of which the caller is a member: by address, as a user, or through a group. */
 function isMember(actor: PortalActor, contextId: SQL): SQL {
   const { companyId } = actor;
-  const member = sql`select 1 from share_members where share_members.context_id = ${contextId} and share_members.company_id = ${companyId}`;
+  const member = sql`select 1 from ${shareMembers} where share_members.context_id = ${contextId} and share_members.company_id = ${companyId}`;
   if (actor.kind === 'outsider') {
     return sql`exists (${member} and member_type = 'external_email' and subject = ${actor.email})`;
   }
   return sql`(exists (${member} and member_type = 'internal_user' and subject = ${actor.id})
-    or exists (${member} and member_type = 'group' and subject in (select group_bindings.group_id from group_bindings
-      join groups on groups.id = group_bindings.group_id and groups.deleted_at is null
+    or exists (${member} and member_type = 'group' and subject in (select group_bindings.group_id from ${groupBindings}
+      join ${groups} on groups.id = group_bindings.group_id and groups.deleted_at is null
       where group_bindings.principal_id = ${actor.id} and group_bindings.principal_type = 'user' and group_bindings.company_id = ${companyId})))`;
 }
 
@@ -58,8 +60,8 @@ export async function readOwnDashboards(
   { page, perPage, contextId }: PageRequest & { contextId?: string },
 ): Promise<PortalPage> {
   const ofContext = contextId === undefined ? sql`true` : sql`share_grants.context_id = ${contextId}`;
-  const granted = sql`from share_grants
-    join dashboards on dashboards.id = share_grants.target_id and dashboards.company_id = share_grants.company_id
+  const granted = sql`from ${shareGrants}
+    join ${dashboards} on dashboards.id = share_grants.target_id and dashboards.company_id = share_grants.company_id
     where share_grants.company_id = ${actor.companyId} and share_grants.target_type = 'dashboard' and ${ofContext}
       and ${isMember(actor, sql`share_grants.context_id`)}`;
   const [[count], records] = await Promise.all([
@@ -102,4 +104,4 @@ export const selectGrant = (db: ControlDb, companyId: string, contextId: string,
 
 /** The dashboard of a slug, for reads in the same batch. */
 export const dashboardOfSlug = (companyId: string, slug: string): SQL =>
-  sql`(select dashboards.id from dashboards where dashboards.company_id = ${companyId} and dashboards.slug = ${slug})`;
+  sql`(select dashboards.id from ${dashboards} where dashboards.company_id = ${companyId} and dashboards.slug = ${slug})`;

@@ -1,12 +1,11 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
 import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import type { Page } from '../../kernel/page.ts';
-import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
-import { policyProblems } from '../../kernel/sharing-terms.ts';
+import { type FilterPolicy, policyProblems } from '../../kernel/sharing-terms.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { recordShareEvent, viewsOf } from '../share-activity/service.ts';

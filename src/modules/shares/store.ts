@@ -1,9 +1,11 @@
 import { and, eq, getTableColumns, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
 import { companies } from '../../db/schema/companies.ts';
+import { dashboards } from '../../db/schema/dashboards.ts';
+import { shareContexts } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
+import { insertWhen } from '../../db/statements.ts';
 import { dashboardsAre } from '../dashboards/service.ts';
 
 type Row = typeof dashboardShares.$inferSelect;
@@ -12,7 +14,7 @@ type Row = typeof dashboardShares.$inferSelect;
 export type DashboardShare = Row & { dashboardExists: boolean };
 
 const DASHBOARD_EXISTS =
-  sql<boolean>`exists (select 1 from dashboards where dashboards.id = dashboard_shares.dashboard_id and dashboards.company_id = dashboard_shares.company_id)`
+  sql<boolean>`exists (select 1 from ${dashboards} where dashboards.id = dashboard_shares.dashboard_id and dashboards.company_id = dashboard_shares.company_id)`
     .mapWith(Boolean)
     .as('dashboard_exists');
 
@@ -77,7 +79,7 @@ export const updateShare = (
     .returning();
 
 const contextExists = (companyId: string, id: string): SQL =>
-  sql`exists (select 1 from share_contexts where share_contexts.id = ${id} and share_contexts.company_id = ${companyId})`;
+  sql`exists (select 1 from ${shareContexts} where share_contexts.id = ${id} and share_contexts.company_id = ${companyId})`;
 
 /** Revokes a share, once. */
 export const updateToRevoked = (db: ControlDb, companyId: string, id: string, now: number) =>
@@ -97,9 +99,9 @@ export const selectShareOfToken = (db: ControlDb, tokenDigest: string) =>
 
 /** The company and the dashboard of a token's share, for reads in the same batch. */
 export const companyOfToken = (tokenDigest: string): SQL =>
-  sql`(select company_id from dashboard_shares where token_digest = ${tokenDigest})`;
+  sql`(select company_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 export const dashboardOfToken = (tokenDigest: string): SQL =>
-  sql`(select dashboard_id from dashboard_shares where token_digest = ${tokenDigest})`;
+  sql`(select dashboard_id from ${dashboardShares} where token_digest = ${tokenDigest})`;
 
 /** The shares that narrow what members of a context see of a dashboard. The dashboard's id may be a subquery. */
 export const selectActiveShares = (

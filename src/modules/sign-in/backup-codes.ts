@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { randomBelow } from '../../kernel/random.ts';
+import { randomBelow } from '../../kernel/ids.ts';
 import { keyedDigest, keyedDigests } from '../../platform/keyed-digest.ts';
 import { newestSecret } from '../../platform/secrets.ts';
 import type { StoredCodes } from './second-factor-store.ts';

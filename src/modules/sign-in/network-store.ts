@@ -1,8 +1,8 @@
 import { and, eq, gte, isNull, lt, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { signInNetworks } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
+import { insertWhen } from '../../db/statements.ts';
 
 /** A row if the user of an email has signed in from a network since. */
 export const selectKnownNetwork = (

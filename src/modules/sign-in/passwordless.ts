@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { randomBelow } from '../../kernel/random.ts';
+import { randomBelow } from '../../kernel/ids.ts';
 import { companyBySlug, selectCompany } from '../companies/service.ts';
 import { type MailRequest, requestMail, signInCodeMail } from '../mails/service.ts';
 import { recordVerified, selectUserByEmail } from '../users/service.ts';

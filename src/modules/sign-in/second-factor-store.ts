@@ -15,9 +15,9 @@ import {
   sql,
 } from 'drizzle-orm';
 import type { ControlDb, Statement } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { backupCodes, pendingSecondFactors, secondFactors, sessions, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
+import { insertWhen } from '../../db/statements.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
 export type Pending = typeof pendingSecondFactors.$inferSelect;

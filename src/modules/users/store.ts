@@ -1,9 +1,9 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
-import { byId, exists, livingById } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
+import { byId, exists, livingById } from '../../db/statements.ts';
 
 export type User = typeof users.$inferSelect;
 

@@ -1,9 +1,9 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../db/by-id.ts';
 import type { ControlDb } from '../../db/client.ts';
-import { insertWhen } from '../../db/insert-when.ts';
 import { readPage } from '../../db/page.ts';
+import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
+import { byId, insertWhen } from '../../db/statements.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 
@@ -11,7 +11,7 @@ export type Visualization = typeof visualizations.$inferSelect;
 export const insertVisualization = (db: ControlDb, record: Visualization, suffix: string | undefined) => {
   if (suffix === undefined) return db.insert(visualizations).values(record).returning();
   const { companyId, slug } = record;
-  const taken = sql`exists (select 1 from visualizations where company_id = ${companyId} and slug = ${slug})`;
+  const taken = sql`exists (select 1 from ${visualizations} where company_id = ${companyId} and slug = ${slug})`;
   const free = { ...record, slug: sql`iif(${taken}, ${slug + suffix}, ${slug})` };
   return insertWhen(db, visualizations, free, sql`true`).returning();
 };
@@ -39,9 +39,9 @@ export const selectLongestBeside = (db: ControlDb, companyId: string, id: string
   db.all<{ length: number | null }>(sql`
     select max(total) as length from (
       select sum(length(visualizations.sql) + length(visualizations.parameters)) as total
-      from dashboard_visualizations as own
-        join dashboard_visualizations as other on other.dashboard_id = own.dashboard_id and other.visualization_id <> ${id}
-        join visualizations on visualizations.id = other.visualization_id and visualizations.company_id = ${companyId}
+      from ${dashboardVisualizations} as own
+        join ${dashboardVisualizations} as other on other.dashboard_id = own.dashboard_id and other.visualization_id <> ${id}
+        join ${visualizations} on visualizations.id = other.visualization_id and visualizations.company_id = ${companyId}
       where own.visualization_id = ${id} and own.company_id = ${companyId}
       group by own.dashboard_id)`);
 

@@ -1,10 +1,9 @@
 import { and, asc, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../../db/by-id.ts';
 import type { ControlDb } from '../../../db/client.ts';
-import { idList } from '../../../db/id-list.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { type JobStatus, type JobType, jobs } from '../../../db/schema/knowledge-jobs.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
+import { byId, idList } from '../../../db/statements.ts';
 import type { AiUsage } from '../../../platform/ai.ts';
 
 export type JobRow = typeof jobs.$inferSelect;

@@ -1,11 +1,14 @@
 import { and, eq, ne, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../../db/by-id.ts';
 import type { ControlDb } from '../../../db/client.ts';
-import { idList } from '../../../db/id-list.ts';
-import { insertWhen } from '../../../db/insert-when.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
-import type { ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
-import { resources, versions } from '../../../db/schema/knowledge-resources.ts';
+import {
+  type ResourceType,
+  resources,
+  type Status,
+  type ValidationError,
+  versions,
+} from '../../../db/schema/knowledge-resources.ts';
+import { byId, idList, insertWhen } from '../../../db/statements.ts';
 
 export type ResourceRow = typeof resources.$inferSelect;
 export type VersionRow = typeof versions.$inferSelect;

@@ -1,10 +1,9 @@
 import { and, eq, getTableColumns, inArray, ne, type SQL, sql } from 'drizzle-orm';
-import { byId } from '../../../db/by-id.ts';
 import type { ControlDb } from '../../../db/client.ts';
-import { idList } from '../../../db/id-list.ts';
 import { type PageRequest, readPage } from '../../../db/page.ts';
 import { jobs } from '../../../db/schema/knowledge-jobs.ts';
 import { type SuggestionStatus, suggestions, type TargetType } from '../../../db/schema/knowledge-suggestions.ts';
+import { byId, idList } from '../../../db/statements.ts';
 
 export type SuggestionRow = typeof suggestions.$inferSelect;
 

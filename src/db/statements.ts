@@ -1,0 +1,35 @@
+import { and, eq, getTableColumns, type InferSelectModel, is, isNull, SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type { ControlDb } from './client.ts';
+
+type Owned = { companyId: SQLiteColumn; id: SQLiteColumn };
+
+/** The row of an id, if it is the company's. */
+export const byId = (table: Owned, companyId: string, id: string): SQL =>
+  and(eq(table.companyId, companyId), eq(table.id, id)) as SQL;
+
+/** The same, unless it is deleted. */
+export const livingById = (table: Owned & { deletedAt: SQLiteColumn }, companyId: string, id: string): SQL =>
+  and(byId(table, companyId, id), isNull(table.deletedAt)) as SQL;
+
+/** Holds while the table has such a row: for the WHERE of a write that depends on it. */
+export const exists = (table: SQLiteTable, condition: SQL): SQL =>
+  sql`exists (select 1 from ${table} where ${condition})`;
+
+/** Ids as a subquery for `in`: one bound parameter, however many (D1 takes 100 in a statement). */
+export const idList = (ids: readonly string[]) => sql`(select value from json_each(${JSON.stringify(ids)}))`;
+
+/** A record of which some fields are found by the database itself, at the moment of the write. */
+type Insertable<T extends SQLiteTable> = { [K in keyof InferSelectModel<T>]: InferSelectModel<T>[K] | SQL };
+
+/**
+ * An insert that happens only if `condition` holds at that moment: no earlier read can be out of date. Nothing is
+ * inserted otherwise; append `.returning()` to see which.
+ */
+export function insertWhen<T extends SQLiteTable>(db: ControlDb, table: T, record: Insertable<T>, condition: SQL) {
+  const values = Object.entries(getTableColumns(table)).map(([field, column]) => {
+    const value = record[field as keyof Insertable<T>];
+    return is(value, SQL) ? value : sql`${sql.param(value, column)}`;
+  });
+  return db.insert(table).select(sql`select ${sql.join(values, sql`, `)} where ${condition}`);
+}

@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const files = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => `${folder}/${file}`);
+
+const tables = new Map(
+  files('src/db/schema').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/export const (\w+) = sqliteTable\(\s*'(\w+)'/g)].map(
+      ([, constant = '', name = '']) => [name, constant] as const,
+    ),
+  ),
+);
+
+it('no SQL names a table of the control database in a string: what a store depends on shows in its imports', () => {
+  expect(tables.size).toBeGreaterThan(30);
+  const named = [...files('src/modules'), ...files('src/access')].flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/sql(?:<[^>]*>)?`[^`]*`/g)].flatMap(([statement]) =>
+      [...statement.matchAll(/\b(?:from|join|into|update) (\w+)/g)]
+        .filter(([, name = '']) => tables.has(name))
+        .map(([found, name = '']) => `${file}: "${found}": write \${${tables.get(name)}} in place of the name`),
+    ),
+  );
+  expect(named).toEqual([]);
+});
