@@ -37,12 +37,23 @@ export const tryStart = (slug: string, redirectUri: string, variables?: Record<s
   call('GET', `/v1/auth/sso/${slug}/start?redirect_uri=${encodeURIComponent(redirectUri)}`, { env: variables });
 
 /** The provider's answer by redirect. */
-export const answerByRedirect = (company: Company, parameters: Record<string, string>): Promise<Answer> =>
-  answered(parameters, call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`));
+export const answerByRedirect = (
+  company: Company,
+  parameters: Record<string, string>,
+  env?: Record<string, string>,
+): Promise<Answer> =>
+  answered(
+    parameters,
+    call('GET', `/v1/auth/sso/${company.slug}/callback?${new URLSearchParams(parameters)}`, { env }),
+  );
 
 /** The provider's answer by a form that the browser posts. */
-export const answerByForm = (company: Company, fields: Record<string, string>): Promise<Answer> =>
-  answered(fields, call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields) }));
+export const answerByForm = (
+  company: Company,
+  fields: Record<string, string>,
+  env?: Record<string, string>,
+): Promise<Answer> =>
+  answered(fields, call('POST', `/v1/auth/sso/${company.slug}/callback`, { body: new URLSearchParams(fields), env }));
 
 /** An answer whose code the client that began this sign-in can exchange. */
 async function answered({ state, RelayState }: Record<string, string>, answering: Promise<Answer>): Promise<Answer> {
@@ -56,8 +67,8 @@ async function answered({ state, RelayState }: Record<string, string>, answering
 /** Exchanges a code, as the client that began its sign-in does. */
 export const exchange = (code: string): Promise<Answer> => tryExchange(code, secretOf(code));
 
-export const tryExchange = (code: string, exchange_secret?: string): Promise<Answer> =>
-  call('POST', '/v1/auth/sso/exchange', { json: { code, exchange_secret } });
+export const tryExchange = (code: string, exchange_secret?: string, env?: Record<string, string>): Promise<Answer> =>
+  call('POST', '/v1/auth/sso/exchange', { json: { code, exchange_secret }, env });
 
 /** Where an answer sent the person, and with what. */
 export function sentOn({ status, headers, body }: Answer): { to: string; code: string | null; error: string | null } {

@@ -134,6 +134,18 @@ export const SIGN_IN = [
       title: 'only from the client that began',
     },
   ]),
+  ...guardsOf(
+    'src/modules/single-sign-on/service.ts',
+    ['test/single-sign-on/oidc.console.test.ts'],
+    [
+      {
+        in: 'issueCode',
+        text: 'if (emailTaken.matches(error)) return undefined;',
+        without: '',
+        title: 'another first sign-in creates meanwhile',
+      },
+    ],
+  ),
   ...guardsOf('drizzle/0004_ways_in.sql', FACTOR, [
     { text: ',\n\tPRIMARY KEY(`factor_id`, `step`)', without: '' },
     {
