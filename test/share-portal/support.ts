@@ -37,8 +37,12 @@ export const dashboardGrant = (id: string, policies: unknown[] = []) => ({
 export const requestCode = ({ slug }: Pick<Company, 'slug'>, email: string): Promise<Answer> =>
   call('POST', '/api/v1/share-auth/request', { json: { company_slug: slug, email } });
 
-export const verifyCode = ({ slug }: Pick<Company, 'slug'>, email: string, code: string): Promise<Answer> =>
-  call('POST', '/api/v1/share-auth/verify', { json: { company_slug: slug, email, code } });
+export const verifyCode = (
+  { slug }: Pick<Company, 'slug'>,
+  email: string,
+  code: string,
+  env?: Record<string, string>,
+): Promise<Answer> => call('POST', '/api/v1/share-auth/verify', { json: { company_slug: slug, email, code }, env });
 
 /** The code of the newest mail to an address, read as a person would. */
 export function portalCodeOf(email: string): string {

@@ -58,23 +58,6 @@ describe('the enrolment of a second factor', () => {
     expect(statusAndCode(await as.post('/v1/auth/2fa/setup', AGAIN))).toEqual([409, '2FA_ALREADY_ENABLED']);
   });
 
-  it('answers one set of backup codes to many simultaneous requests', async () => {
-    const { as, id } = await aUser(company);
-    const { secret } = (await as.post('/v1/auth/2fa/setup', AGAIN)).body;
-    const answers = await Promise.all(
-      [-1, 0, 1, 0].map((steps) =>
-        as.post('/v1/auth/2fa/enable', { json: { totp_token: codeOf(secret, steps), password: PASSWORD } }),
-      ),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    const codes = await env.CONTROL_DB.prepare(
-      'SELECT count(*) AS n FROM backup_codes WHERE factor_id = (SELECT id FROM second_factors WHERE user_id = ?)',
-    )
-      .bind(id)
-      .first();
-    expect(codes).toEqual({ n: 10 });
-  });
-
   it.each(['enable', 'disable', 'backup-codes'])('refuses to %s what was not set up', async (what) => {
     const { as } = await aUser(company);
     const json = { enable: { totp_token: '123456' }, disable: { password: 'x' }, 'backup-codes': undefined }[what];
