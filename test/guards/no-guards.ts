@@ -106,6 +106,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['drizzle/0007_visualizations.sql', undefined, 'PRIMARY KEY(`dashboard_id`, `visualization_id`)'],
     ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`context_id`, `target_type`, `target_id`)'],
   ),
+  ...all('orders the versions of a resource: each follows a change of `version`, whose guard is listed', [
+    'drizzle/0008_knowledge.sql',
+    undefined,
+    '`knowledge_versions_of_resource`',
+  ]),
   ...all('is of a table that another migration makes anew', [
     'drizzle/0004_ways_in.sql',
     undefined,

@@ -108,16 +108,6 @@ describe('an enrichment job', () => {
     });
   });
 
-  it('runs each batch once when messages are delivered twice', async () => {
-    const runner = await aJobRunner(as, proposal({ tags: ['x'] }));
-    const { body } = await enrich(runner, 'concept', [await aConcept(as)]);
-    const message = runner.messages.shift() as never;
-    await Promise.all([runner.deliver(message), runner.deliver(message)]);
-    await runner.deliver(message);
-    expect(await pendingOf(as, `&job_id=${body._id}`)).toHaveLength(1);
-    expect((await runner.model.asked()).length).toBe(1);
-  });
-
   it('accepts 1 to 100 targets that exist in the company', async () => {
     const runner = await aJobRunner(as, proposal({}));
     const id = await aConcept(as);

@@ -5,7 +5,7 @@ import { later, resetClock } from '../support/clock.ts';
 import { runScheduled } from '../support/scheduled.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
-import { PREFIX, refusal } from './support.ts';
+import { PREFIX } from './support.ts';
 
 const PATH = `${PREFIX}/concepts/generation`;
 const DOMAINS = ['sales', 'people'].map((key) => ({ key, name: key }));
@@ -30,23 +30,6 @@ async function start(runner: Workshop, json: unknown = {}): Promise<string> {
 const namesOf = (records: { target_name: string }[]) => records.map(({ target_name }) => target_name).sort();
 
 describe('a job that is interrupted', () => {
-  it('runs each batch once when messages are delivered twice, in turn and at once', async () => {
-    const runner = await aJobRunner(
-      as,
-      concepts(newConcept('A')),
-      concepts(newConcept('B')),
-      concepts(newConcept('C')),
-    );
-    const id = await start(runner);
-    const [message] = runner.messages.splice(0);
-    await Promise.all([runner.deliver(message as never), runner.deliver(message as never)]);
-    expect(await runner.job(id)).toMatchObject({ processed_count: 1, suggestion_count: 1 });
-    await runner.run();
-    await runner.deliver(message as never);
-    expect(await runner.job(id)).toMatchObject({ status: 'succeeded', processed_count: 2, suggestion_count: 2 });
-    expect(await pendingOf(as)).toHaveLength(2);
-  });
-
   it('continues after a crash where it was', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')), concepts(newConcept('B')));
     const id = await start(runner);
@@ -164,26 +147,6 @@ describe('a job that is interrupted', () => {
     await env.FILES.delete(`knowledge/${company.id}/${id}`);
     await runner.run();
     expect((await runner.job(id)).status).toBe('failed');
-  });
-
-  it('discards an answer that arrives after it was cancelled', async () => {
-    const runner = await aJobRunner(as, { ...concepts(newConcept('Late')), afterMs: 800 } as Step);
-    const id = await start(runner, { text: 'Some text.' });
-    const delivery = runner.deliver(runner.messages.shift() as never);
-    await expect.poll(async () => (await runner.model.asked()).length).toBe(1);
-    const { status, body } = await as.post(`${PREFIX}/jobs/${id}/cancel`);
-    expect([status, body.status, body.ended_at]).toEqual([200, 'cancelled', expect.any(String)]);
-    await delivery;
-    expect(await runner.job(id)).toMatchObject({
-      status: 'cancelled',
-      processed_count: 0,
-      suggestion_count: 0,
-      usage: { requests: 1, prompt_tokens: 100, completion_tokens: 10 },
-    });
-    expect(await pendingOf(as)).toEqual([]);
-    expect((await env.FILES.list({ prefix: `knowledge/${company.id}/` })).objects).toEqual([]);
-    expect(refusal(await as.post(`${PREFIX}/jobs/${id}/cancel`))).toEqual([409, 'JOB_ENDED']);
-    expect((await as.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
   });
 
   it('deletes the staged suggestions of earlier batches when it is cancelled', async () => {

@@ -2,6 +2,8 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aTable, column } from '../managed-tables/support.ts';
 import type { Step } from '../support/ai-server.ts';
+import { overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, pendingOf } from './jobs.ts';
 import { NO_MODEL } from './model.ts';
@@ -62,6 +64,12 @@ async function generate(...steps: Step[]) {
   if (status !== 202) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
   await runner.run();
   return { job: await runner.job(body._id), model: runner.model };
+}
+
+/** Tables that one part of the catalogue does not hold. */
+async function aLargeCatalogue(): Promise<void> {
+  const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
+  for (const name of ['big_1', 'big_2', 'big_3']) await aTable(as, name, columns);
 }
 
 type Suggested = { _id: string; target_type: string; target_name: string; suggested_payload: Record<string, unknown> };
@@ -209,8 +217,7 @@ describe('a generation of an ontology', () => {
   });
 
   it('asks about a large catalogue part by part, and connects nodes of different parts', async () => {
-    const columns = Array.from({ length: 250 }, (_, index) => column(`column_with_a_long_name_${index}`));
-    for (const name of ['big_1', 'big_2', 'big_3']) await aTable(as, name, columns);
+    await aLargeCatalogue();
     const runner = await aJobRunner(as, ontology([node('c', 'Customer')]), ontology([], []));
     const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
     expect(body.total_count).toBeGreaterThan(1);
@@ -227,6 +234,28 @@ describe('a generation of an ontology', () => {
     const shown = asked.map(({ messages }) => messages[1]?.content).join('');
     for (const name of ['orders', 'big_1', 'big_2', 'big_3']) expect(shown).toContain(`${name} (0 rows)`);
     expect(named(await pendingOf(as), 'Customer places Order')).toBeDefined();
+  });
+
+  it('suggests a relation once when one of its nodes is accepted while its parts are read', async () => {
+    await generate(ontology([node('c', 'Customer'), node('o', 'Order')]));
+    const pending = await pendingOf(as);
+    const [customer, order] = [named(pending, 'Customer')._id, named(pending, 'Order')._id];
+    await aLargeCatalogue();
+    const places = ontology([], [relation(`suggested:${customer}`, 'places', `suggested:${order}`)]);
+    const runner = await aJobRunner(as, places, places, ontology([]));
+    await must(as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env }));
+    await runner.deliver(runner.messages.shift() as never);
+    const readAccepted = /from "knowledge_suggestions" where .*"id" in \(select/s;
+    const second = runner.messages.shift() as never;
+    const delivered = await overtaken(
+      readAccepted,
+      () => must(accept(customer)),
+      (env) => runner.deliver(second, env),
+    );
+    expect(delivered).toBe('done');
+    await runner.run();
+    const names = (await pendingOf(as)).map(({ target_name }: Suggested) => target_name);
+    expect(names.toSorted()).toEqual(['Customer places Order', 'Order']);
   });
 
   it('asks about all of a wide table and of many long concepts', async () => {

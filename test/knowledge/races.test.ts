@@ -1,12 +1,9 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { later, resetClock } from '../support/clock.ts';
-import { rivalBefore, rowOf } from '../support/rival.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { overtaken, rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
-import { aJobRunner, pendingOf } from './jobs.ts';
-import { proposal } from './model.ts';
 import { aPromotion, aSuggestion, SUGGESTIONS } from './suggesting.ts';
-import { aConcept, aName, PREFIX, refusal } from './support.ts';
+import { aConcept, aName, aNode, anItem, fieldsOf, PREFIX, refusal } from './support.ts';
 
 let company: Company;
 let as: Company['as'];
@@ -15,10 +12,114 @@ beforeAll(async () => {
   company = await aCompany();
   as = company.as;
 });
-afterEach(resetClock);
 
 const reject = (id: string) => must(as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }));
-const accept = (id: string, env: Record<string, string>) => as.post(`${SUGGESTIONS}/${id}/accept`, { env });
+const accept = (id: string, env: Record<string, string> = {}) => as.post(`${SUGGESTIONS}/${id}/accept`, { env });
+const versionsOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}/versions`)).body.total;
+
+const INSERT = /^insert into "knowledge_resources"/;
+const REPLACE = /^update "knowledge_resources"/;
+
+describe('creating a concept', () => {
+  it('is refused when another of its name is created first', async () => {
+    const json = { name: aName('race'), description: 'What it is.' };
+    const create = (env: Record<string, string> = {}) => as.post(`${PREFIX}/concepts`, { json, env });
+    const answer = await overtaken(INSERT, () => must(create()), create);
+    expect(refusal(answer)).toEqual([409, 'CONCEPT_DUPLICATE']);
+  });
+});
+
+describe('changing a concept', () => {
+  it('keeps what another change sets meanwhile', async () => {
+    const id = await aConcept(as);
+    const change = (json: unknown, env: Record<string, string> = {}) =>
+      as.patch(`${PREFIX}/concepts/${id}`, { json, env });
+    const { status, body } = await overtaken(
+      REPLACE,
+      () => must(change({ tags: ['t'] })),
+      (env) => change({ aliases: ['a'] }, env),
+    );
+    expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
+    expect(await versionsOf(id)).toBe(3);
+  });
+});
+
+describe('a dependency that would close a cycle', () => {
+  const depend = (path: string, json: unknown, env: Record<string, string> = {}) =>
+    as.patch(`${PREFIX}${path}`, { json, env });
+
+  it('is refused when the parent of a node is moved below it meanwhile', async () => {
+    const [one, other] = [await aNode(as), await aNode(as)];
+    const answer = await overtaken(
+      REPLACE,
+      () => must(depend(`/ontology/nodes/${other}`, { parent_node_id: one })),
+      (env) => depend(`/ontology/nodes/${one}`, { parent_node_id: other }, env),
+    );
+    expect(fieldsOf(answer)).toEqual(['parent_node_id']);
+  });
+
+  it('is refused when an item comes to depend on the one that names it', async () => {
+    const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
+    const answer = await overtaken(
+      REPLACE,
+      () => must(depend(`/semantic/${entity}`, { depends_on_metrics: [metric] })),
+      (env) => depend(`/semantic/${metric}`, { depends_on_entities: [entity] }, env),
+    );
+    expect(fieldsOf(answer)).toEqual(['depends_on_entities']);
+  });
+});
+
+describe('a suggestion that somebody else accepts first', () => {
+  it('changes its target once', async () => {
+    const { id, conceptId } = await aSuggestion(as);
+    const answer = await overtaken(
+      REPLACE,
+      () => must(accept(id)),
+      (env) => accept(id, env),
+    );
+    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body.version).toBe(2);
+    expect(await versionsOf(conceptId)).toBe(2);
+  });
+
+  it('creates one resource', async () => {
+    const name = aName('Once');
+    const { id } = await aPromotion(as, { name, description: 'x' });
+    const answer = await overtaken(
+      INSERT,
+      () => must(accept(id)),
+      (env) => accept(id, env),
+    );
+    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect((await as.get(`${PREFIX}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
+  });
+
+  it('is not rejected', async () => {
+    const { id } = await aSuggestion(as);
+    const answer = await overtaken(
+      /^update "knowledge_suggestions"/,
+      () => must(accept(id)),
+      (env) => as.post(`${SUGGESTIONS}/${id}/reject`, { json: {}, env }),
+    );
+    expect(refusal(answer)).toEqual([409, 'SUGGESTION_NOT_PENDING']);
+    expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'accepted' });
+  });
+
+  it('makes another one for the same version stale', async () => {
+    const first = await aSuggestion(as, 'One.');
+    const second = await aSuggestion(as, 'Two.', first.conceptId);
+    const answer = await overtaken(
+      REPLACE,
+      () => must(accept(first.id)),
+      (env) => accept(second.id, env),
+    );
+    expect(refusal(answer)).toEqual([409, 'SUGGESTION_STALE']);
+    expect((await as.get(`${PREFIX}/concepts/${first.conceptId}`)).body).toMatchObject({
+      description: 'One.',
+      version: 2,
+    });
+  });
+});
 
 describe('accepting a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
@@ -27,6 +128,7 @@ describe('accepting a suggestion that is rejected meanwhile', () => {
     expect(refusal(await accept(id, env))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
     expect(hasRun()).toBe(true);
     expect((await as.get(`${PREFIX}/concepts/${conceptId}`)).body).toMatchObject({ version: 1 });
+    expect(await versionsOf(conceptId)).toBe(1);
   });
 
   it('stays pending when what it is about changes meanwhile and it fits no more', async () => {
@@ -47,27 +149,6 @@ describe('accepting a suggestion that is rejected meanwhile', () => {
     expect(hasRun()).toBe(true);
     const { records } = (await as.get(`${PREFIX}/ontology/nodes?search=${encodeURIComponent(name)}`)).body;
     expect(records).toEqual([]);
-  });
-});
-
-describe('a batch that another delivery has done meanwhile', () => {
-  it('does not set the job back', async () => {
-    const ids = [await aConcept(as), await aConcept(as), await aConcept(as)];
-    const runner = await aJobRunner(as, ...['one', 'two', 'three'].map((tag) => proposal({ tags: [tag] })));
-    const json = { target_type: 'concept', target_ids: ids };
-    const job = await must(as.post(`${PREFIX}/jobs/enrich`, { json, env: runner.env }));
-    const message = runner.messages.shift() as Parameters<typeof runner.deliver>[0];
-    const { env, hasRun } = rivalBefore(/^insert into "knowledge_suggestions"/, async () => {
-      // The lease of the first delivery ends.
-      later(60 * 60_000);
-      await runner.deliver(message);
-      await runner.deliver(runner.messages.shift() as typeof message);
-      resetClock();
-    });
-    await runner.deliver(message, env);
-    expect(hasRun()).toBe(true);
-    expect(await runner.job(job._id)).toMatchObject({ processed_count: 2, suggestion_count: 2 });
-    expect(await pendingOf(as, `&job_id=${job._id}`)).toHaveLength(2);
   });
 });
 

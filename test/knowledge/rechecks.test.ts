@@ -193,6 +193,20 @@ describe('a table that changes while an item is checked', () => {
     expect(await codesOf(summed)).toEqual(noted.codes);
   });
 
+  it('says nothing about a version that was written meanwhile', async () => {
+    const { summed } = await aSum();
+    await inContext({ kind: 'system' as const, companyId: company.id }, async (ctx) => {
+      const [resource] = await findResources(ctx, [summed]);
+      if (!resource) throw new Error('It is gone.');
+      await recordCheck(ctx, resource, async () => {
+        const check = await checkItemNow(ctx, resource.content as SemanticItem);
+        await as.patch(`${PATH}/${summed}`, { json: { formula: 'sum(b)' } });
+        return check;
+      });
+    });
+    expect(await codesOf(summed)).toEqual(['does_not_compile']);
+  });
+
   it('is noticed by an item that is being created', async () => {
     const name = tableName();
     const id = await aTable(as, name, [column('a', 'integer')]);

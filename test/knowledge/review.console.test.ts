@@ -41,33 +41,6 @@ describe('accepting a suggestion', () => {
     expect((await accept(as, id)).status).toBe(200);
   });
 
-  it('succeeds once for several calls at once', async () => {
-    const { id, conceptId } = await aSuggestion(as);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => accept(as, id)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
-    expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_NOT_PENDING']);
-    expect((await conceptOf(conceptId)).version).toBe(2);
-    expect((await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body.total).toBe(2);
-  });
-
-  it('creates one resource for several calls at once', async () => {
-    const name = aName('Once');
-    const { id } = await aPromotion(as, { name, description: 'x' });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => accept(as, id)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409]);
-    expect((await as.get(`${PREFIX}/semantic?search=${encodeURIComponent(name)}`)).body.total).toBe(1);
-  });
-
-  it('does not succeed beside rejecting it at once', async () => {
-    const { id, conceptId } = await aSuggestion(as);
-    const [accepted, rejected] = await Promise.all([
-      accept(as, id),
-      as.post(`${SUGGESTIONS}/${id}/reject`, { json: {} }),
-    ]);
-    expect([accepted.status, rejected.status].sort()).toEqual([200, 409]);
-    expect((await conceptOf(conceptId)).version).toBe(accepted.status === 200 ? 2 : 1);
-  });
-
   it('is refused with the difference when the target has changed since', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Better.');
     await as.patch(`${PREFIX}/concepts/${conceptId}`, {
@@ -92,14 +65,6 @@ describe('accepting a suggestion', () => {
     const { id, conceptId } = await aSuggestion(as);
     await as.delete(`${PREFIX}/concepts/${conceptId}`);
     expect(refusal(await accept(as, id))).toEqual([409, 'SUGGESTION_STALE']);
-  });
-
-  it('succeeds for one of two suggestions for one version', async () => {
-    const first = await aSuggestion(as, 'One.');
-    const second = await aSuggestion(as, 'Two.', first.conceptId);
-    const answers = await Promise.all([accept(as, first.id), accept(as, second.id)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    expect((await conceptOf(first.conceptId)).version).toBe(2);
   });
 
   it('is refused when the name has been taken since', async () => {

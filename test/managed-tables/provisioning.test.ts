@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, inject, it } from 'vitest';
 import type { NeonFault } from '../../local/neon/faults.ts';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
 import { aTable, column } from './support.ts';
 
@@ -67,6 +68,33 @@ describe('provisioning', () => {
     expect((await company.as.post(PROVISION)).body).toStrictEqual(status.body);
   });
 
+  it('creates nothing when another call creates the database first', async () => {
+    const company = await aCompany();
+    const provision = (env: Record<string, string> = {}) => company.as.post(PROVISION, { env });
+    const first: unknown[] = [];
+    const answer = await overtaken(
+      /^insert into "managed_databases"/,
+      async () => first.push((await provision()).body),
+      provision,
+    );
+    expect([answer.status, [answer.body]]).toStrictEqual([200, first]);
+    expect(await projectsOf(company.id)).toHaveLength(1);
+    expect(await countOf('managed_databases where company_id = ?', company.id)).toBe(1);
+  });
+
+  it('records nothing, and leaves the lease alone, when another call has taken over', async () => {
+    const company = await aCompany();
+    const takeOver = () =>
+      env.CONTROL_DB.prepare("UPDATE managed_databases SET lease_token = 'of another' WHERE company_id = ?")
+        .bind(company.id)
+        .run();
+    const answer = await overtaken(/"neon_project_id" = \?/, takeOver, (env) => company.as.post(PROVISION, { env }));
+    expect(answer.status).toBe(503);
+    expect(
+      await rowOf('SELECT status, lease_token FROM managed_databases WHERE company_id = ?', company.id),
+    ).toStrictEqual({ status: 'provisioning', lease_token: 'of another' });
+  });
+
   it('continues after a crash between creating the database and recording it', async () => {
     const company = await aCompany();
     const first = await company.as.post(PROVISION);
@@ -78,7 +106,11 @@ describe('provisioning', () => {
       .bind(company.id)
       .run();
     expect((await company.as.get('/v1/managed-tables/status')).body.provisioned).toBe(false);
+    const password = () => rowOf('SELECT reader_password FROM managed_databases WHERE company_id = ?', company.id);
+    const kept = await password();
     const again = await company.as.post(PROVISION);
+    // The call that crashed may be alive still, and set it once more.
+    expect(await password()).toStrictEqual(kept);
     expect(again.body).toStrictEqual(first.body);
     expect(await projectsOf(company.id)).toHaveLength(1);
     await aTable(company.as, 'works', [column('a')]);

@@ -24,7 +24,7 @@ export async function ensureDatabase(
     .onConflictDoNothing();
 }
 
-/** Takes the lease of a database that is not ready, unless somebody holds it. */
+/** Takes the lease of a database, unless somebody holds it. */
 export async function takeLease(
   db: ControlDb,
   companyId: string,
@@ -33,13 +33,7 @@ export async function takeLease(
   const result = await db
     .update(managedDatabases)
     .set({ leaseToken: token, leaseUntil: until, updatedAt: now })
-    .where(
-      and(
-        ofCompany(companyId),
-        eq(managedDatabases.status, 'provisioning'),
-        or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),
-      ),
-    );
+    .where(and(ofCompany(companyId), or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))));
   return changes(result) === 1;
 }
 

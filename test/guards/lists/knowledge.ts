@@ -1,40 +1,48 @@
 import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/knowledge/races.test.ts'];
-const JOBS = [
-  'test/knowledge/races.test.ts',
-  'test/knowledge/enrichment.test.ts',
-  'test/knowledge/interruptions.test.ts',
-  'test/knowledge/concept-generation.test.ts',
-];
-const RESOURCES = [
-  'test/knowledge/concepts.console.test.ts',
-  'test/knowledge/ontology.console.test.ts',
-  'test/knowledge/races.test.ts',
-];
+const JOBS = ['test/knowledge/job-races.test.ts'];
+const CONCEPTS = ['test/knowledge/concept-generation.test.ts'];
+const SUPERSEDES = 'supersedes the pending suggestions';
+const ONTOLOGY = ['test/knowledge/ontology-generation.test.ts'];
+const ONCE = 'suggests a relation once';
 
 export const KNOWLEDGE = [
   ...guardsOf('src/modules/knowledge/suggestions/store.ts', JOBS, [
     { in: 'isPending', text: "and ${suggestions.status} = 'pending'", without: '', tests: RACES },
     { in: 'markAccepted', text: ', sql`changes() > 0`', without: '', tests: RACES },
-    { in: 'markAccepted', text: "eq(suggestions.status, 'pending'), ", without: '', tests: RACES },
-    {
-      in: 'markRejected',
-      text: ", eq(suggestions.status, 'pending')",
-      without: '',
-      tests: [...RACES, 'test/knowledge/review.console.test.ts'],
-    },
+    { in: 'markRejected', text: ", eq(suggestions.status, 'pending')", without: '', tests: RACES },
     { in: 'insertCandidates', text: 'where changes() > 0', without: 'where true' },
-    { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '' },
-    { in: 'supersedeConcepts', text: "eq(suggestions.status, 'pending'),", without: '' },
-    { in: 'supersedeConcepts', text: "inArray(suggestions.targetType, ['concept', 'concept_create']),", without: '' },
-    { in: 'supersedeConcepts', text: " and ${jobs.type} = 'concept_generation'", without: '' },
-    { in: 'supersedeConcepts', text: ' and ${jobs.id} <> ${jobId}', without: '' },
-    { in: 'supersedeConcepts', text: 'jobSucceeded(companyId, jobId),', without: '' },
-    { in: 'supersedeConcepts', text: 'sql`exists (', without: 'sql`true or exists (' },
-    { in: 'publishStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
-    { in: 'publishStaged', text: 'jobSucceeded(companyId, jobId),', without: '' },
-    { in: 'deleteStaged', text: "eq(suggestions.status, 'staged'),", without: '' },
+    { in: 'insertCandidates', text: '.onConflictDoNothing()', without: '', tests: ONTOLOGY, title: ONCE },
+    {
+      in: 'supersedeConcepts',
+      text: "eq(suggestions.status, 'pending'),",
+      without: '',
+      tests: CONCEPTS,
+      title: SUPERSEDES,
+    },
+    {
+      in: 'supersedeConcepts',
+      text: " and ${jobs.type} = 'concept_generation'",
+      without: '',
+      tests: CONCEPTS,
+      title: SUPERSEDES,
+    },
+    {
+      in: 'supersedeConcepts',
+      text: 'sql`exists (',
+      without: 'sql`true or exists (',
+      tests: CONCEPTS,
+      title: 'keeps the pending suggestions of an earlier one',
+    },
+    { in: 'publishStaged', text: ", eq(suggestions.status, 'staged')", without: '' },
+    {
+      in: 'deleteStaged',
+      text: "eq(suggestions.status, 'staged'),",
+      without: '',
+      tests: ['test/knowledge/enrichment.test.ts'],
+      title: 'ends when it is cancelled',
+    },
     { in: 'deleteStaged', text: 'sql`changes() > 0`,', without: '' },
   ]),
   ...guardsOf('src/modules/knowledge/generation/store.ts', JOBS, [
@@ -47,7 +55,7 @@ export const KNOWLEDGE = [
     { in: 'failJob', text: ', eq(jobs.processedCount, job.processedCount)', without: '' },
     { in: 'cancelJob', text: ', isActive', without: '' },
   ]),
-  ...guardsOf('src/modules/knowledge/resources/store.ts', RESOURCES, [
+  ...guardsOf('src/modules/knowledge/resources/store.ts', RACES, [
     {
       in: 'insertResource',
       text: 'insertWhen(db, resources, row, condition)',
@@ -64,12 +72,15 @@ export const KNOWLEDGE = [
       tests: ['test/knowledge/rechecks.test.ts'],
     },
   ]),
-  ...guardsOf('drizzle/0008_knowledge.sql', RESOURCES, [
+  ...guardsOf('drizzle/0008_knowledge.sql', RACES, [
     { text: 'UNIQUE INDEX `knowledge_resources_living_key`', without: 'INDEX `knowledge_resources_living_key`' },
-    { text: 'UNIQUE INDEX `knowledge_versions_of_resource`', without: 'INDEX `knowledge_versions_of_resource`' },
   ]),
-  ...guardsOf('drizzle/0009_knowledge_suggestions.sql', JOBS, [
-    { text: 'UNIQUE INDEX `knowledge_suggestions_of_job`', without: 'INDEX `knowledge_suggestions_of_job`' },
+  ...guardsOf('drizzle/0009_knowledge_suggestions.sql', ONTOLOGY, [
+    {
+      text: 'UNIQUE INDEX `knowledge_suggestions_of_job`',
+      without: 'INDEX `knowledge_suggestions_of_job`',
+      title: ONCE,
+    },
   ]),
   ...guardsOf('drizzle/0011_knowledge_jobs.sql', JOBS, [
     { text: 'UNIQUE INDEX `knowledge_jobs_one_at_a_time`', without: 'INDEX `knowledge_jobs_one_at_a_time`' },

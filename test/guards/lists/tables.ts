@@ -18,7 +18,6 @@ const UPLOADS = [
 export const MANAGED_TABLES = [
   ...guardsOf('src/modules/managed-database/store.ts', PROVISIONING, [
     { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
-    { in: 'takeLease', text: "eq(managedDatabases.status, 'provisioning'),", without: '' },
     {
       in: 'takeLease',
       text: 'or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),',

@@ -33,7 +33,7 @@ export const insertStatements = (
 ): Statement[] => (rows.length > 0 ? [store.insertCandidates(ctx.db, rows, status)] : []);
 
 /**
- * Statements that publish what a job staged, if it has succeeded by then. Concepts replace the pending suggestions of
+ * Statements that publish what a job has staged, with the last of its batches. Concepts replace the pending suggestions of
  * earlier jobs.
  */
 export function publishStatements(ctx: CompanyContext, jobId: string, of: 'concepts' | 'ontology'): Statement[] {

@@ -51,12 +51,12 @@ export const isPending = (companyId: string, id: string): SQL =>
 
 export type Review = Pick<SuggestionRow, 'reviewNote' | 'reviewedByUserId' | 'reviewedAt'>;
 
-/** Marks a pending suggestion as accepted, if the write before it in the batch changed a row. */
+/** Marks a suggestion as accepted, if the write before it in the batch, which `isPending` guards, changed a row. */
 export const markAccepted = (db: ControlDb, companyId: string, id: string, resourceId: string, review: Review) =>
   db
     .update(suggestions)
     .set({ ...review, status: 'accepted', resourceId, updatedAt: review.reviewedAt as number })
-    .where(and(byVisibleId(companyId, id), eq(suggestions.status, 'pending'), sql`changes() > 0`));
+    .where(and(byVisibleId(companyId, id), sql`changes() > 0`));
 
 /** Marks a pending suggestion as rejected. */
 export const markRejected = (db: ControlDb, companyId: string, id: string, review: Review) =>
@@ -117,11 +117,7 @@ export const selectPending = (db: ControlDb, companyId: string, targetTypes: Tar
     .orderBy(sql`${suggestions.createdAt} desc, ${suggestions.id} desc`)
     .limit(limit);
 
-const jobSucceeded = (companyId: string, jobId: string): SQL =>
-  sql`exists (select 1 from ${jobs}
-    where ${jobs.id} = ${jobId} and ${jobs.companyId} = ${companyId} and ${jobs.status} = 'succeeded')`;
-
-/** Supersedes the pending concepts of earlier jobs, if the job has succeeded and staged something. */
+/** Supersedes the pending concepts of earlier generations, if the job has something staged: a cancelled one has not. */
 export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
@@ -130,27 +126,18 @@ export const supersedeConcepts = (db: ControlDb, companyId: string, jobId: strin
       and(
         eq(suggestions.companyId, companyId),
         eq(suggestions.status, 'pending'),
-        inArray(suggestions.targetType, ['concept', 'concept_create']),
         sql`${suggestions.jobId} in (select ${jobs.id} from ${jobs}
-          where ${jobs.companyId} = ${companyId} and ${jobs.type} = 'concept_generation' and ${jobs.id} <> ${jobId})`,
-        jobSucceeded(companyId, jobId),
+          where ${jobs.companyId} = ${companyId} and ${jobs.type} = 'concept_generation')`,
         sql`exists (select 1 from ${suggestions} as staged where staged.job_id = ${jobId} and staged.status = 'staged')`,
       ),
     );
 
-/** Publishes what a job staged, if it has succeeded. */
+/** Publishes what a job has staged, with the last of its batches. */
 export const publishStaged = (db: ControlDb, companyId: string, jobId: string, now: number) =>
   db
     .update(suggestions)
     .set({ status: 'pending', updatedAt: now })
-    .where(
-      and(
-        eq(suggestions.companyId, companyId),
-        eq(suggestions.jobId, jobId),
-        eq(suggestions.status, 'staged'),
-        jobSucceeded(companyId, jobId),
-      ),
-    );
+    .where(and(eq(suggestions.companyId, companyId), eq(suggestions.jobId, jobId), eq(suggestions.status, 'staged')));
 
 /** Deletes what a job staged, if the write before it changed a row. */
 export const deleteStaged = (db: ControlDb, companyId: string, jobId: string) =>
