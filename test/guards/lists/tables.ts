@@ -20,7 +20,7 @@ export const MANAGED_TABLES = [
     { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
     {
       in: 'takeLease',
-      text: 'or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now)),',
+      text: ', or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))',
       without: '',
     },
     { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
