@@ -148,7 +148,7 @@ describe('a context', () => {
     const put = (_id: string, env?: Env) =>
       as.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
     const answer = await overtaken(
-      /"share_grants"/,
+      /^(delete from|insert into) "share_grants"/,
       () => must(put(first._id)),
       (env) => put(second._id, env),
     );
@@ -160,7 +160,7 @@ describe('a context', () => {
     const [shown, next] = [await aDashboard(as, []), await aDashboard(as, [])];
     const { id } = await aContext(company, [dashboardGrant(shown._id)]);
     const answer = await overtaken(
-      /"share_grants"/,
+      /^(delete from|insert into) "share_grants"/,
       () => rename(`${DASHBOARDS}/${next._id}`, 'Changed'),
       (env) => as.put(grantsPath(id), { json: { grants: [dashboardGrant(next._id)] }, env }),
     );
