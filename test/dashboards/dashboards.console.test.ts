@@ -127,20 +127,6 @@ describe('a dashboard', () => {
     });
   });
 
-  it('never loses what stands on it to a deletion at the same moment', async () => {
-    for (let round = 0; round < 5; round++) {
-      const made = await aVisualization(company.as, 'SELECT 1');
-      const [dashboard, deletion] = await Promise.all([
-        create({ name: 'Race', layout: [place(made)] }),
-        company.as.delete(`${VISUALIZATIONS}/${made._id}`),
-      ]);
-      expect([
-        [201, 409],
-        [404, 204],
-      ]).toContainEqual([dashboard.status, deletion.status]);
-    }
-  });
-
   it('is deleted once, and lets its visualizations go', async () => {
     const visualization = await aVisualization(company.as, 'SELECT 1');
     const { _id } = await aDashboard(company.as, [visualization]);

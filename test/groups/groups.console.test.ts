@@ -87,16 +87,6 @@ describe('a group', () => {
     expect((await create(groupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
   });
 
-  it('of one slug is made once by many at once', async () => {
-    const { slug } = groupInput();
-    const answers = await Promise.all([1, 2, 3].map(() => create(groupInput({ slug }))));
-    expect(answers.map(statusAndCode).toSorted()).toEqual([
-      [201, undefined],
-      [409, 'GROUP_SLUG_DUPLICATE'],
-      [409, 'GROUP_SLUG_DUPLICATE'],
-    ]);
-  });
-
   it('is changed by what is sent', async () => {
     const before = (await create(groupInput({ roles: [READER] }))).body;
     const put = async (json: object) => {

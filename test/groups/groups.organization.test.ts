@@ -46,9 +46,8 @@ describe('a group', () => {
 
   it('has a name of its own among the living', async () => {
     const name = aName();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => admin.post('/groups', { json: { name } })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
-    const { id } = answers.find(({ status }) => status === 201)?.body ?? {};
+    const { id } = await must(admin.post('/groups', { json: { name } }));
+    expect((await admin.post('/groups', { json: { name } })).status).toBe(409);
     const { id: second } = await must(admin.post('/groups', { json: { name: aName() } }));
     const renamed = await admin.patch(`/groups/${second}`, { json: { name } });
     expect([renamed.status, renamed.body.error]).toEqual([409, 'AlreadyExists']);

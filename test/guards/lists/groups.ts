@@ -49,6 +49,18 @@ export const GROUPS_AND_POLICIES = [
     { in: 'joinGroups', text: "joining.value ->> 'joins'\n", without: 'true\n' },
     { in: 'joinGroups', text: 'ofUser(companyId, userId), ', without: '' },
   ]),
+  ...guardsOf(
+    'src/modules/groups/user-groups.ts',
+    ['test/users/users.console.test.ts'],
+    [
+      {
+        in: 'change',
+        text: 'fits(groupIds) ? { user, groupIds } : undefined',
+        without: '{ user, groupIds }',
+        title: 'whoever else does so meanwhile',
+      },
+    ],
+  ),
   ...guardsOf('drizzle/0000_identity.sql', RACES, [
     { text: 'UNIQUE INDEX `group_bindings_once`', without: 'INDEX `group_bindings_once`' },
     { text: 'UNIQUE INDEX `groups_living_name`', without: 'INDEX `groups_living_name`' },
