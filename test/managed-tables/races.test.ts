@@ -66,6 +66,21 @@ describe('rows that are inserted while their column is converted', () => {
   });
 });
 
+describe('rows that are inserted while their table is deleted', () => {
+  it('do not reach another table that takes its name', async () => {
+    const table = await filledTable('integer', [1]);
+    const { body } = await table.get();
+    let successor = '';
+    const { outcome } = await rivalAt(/SET row_count = row_count/, async () => {
+      await table.delete();
+      successor = await aTable(company.as, body.display_name, [column('v', 'integer')]);
+    });
+    expect((await table.insert([{ v: 2 }])).status).toBe(404);
+    await outcome;
+    expect((await tableRoutes(company.as, successor).rows()).body.records).toEqual([]);
+  });
+});
+
 describe('rows that are read while the table is rewritten', () => {
   it.each([
     ['text', 'integer', '7', 7],

@@ -1,7 +1,10 @@
 import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
 import { column, aTable as makeTable, tableRoutes } from '../managed-tables/support.ts';
+import { inContext } from '../support/context.ts';
+import { overtaken, rowOf } from '../support/rival.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
@@ -110,6 +113,36 @@ it('a deleted table is kept for 30 days, then it is gone, and the scheduled run 
   const tables = await tablesOf(company);
   expect(tables).not.toContain(`trash.${ids[0]}`);
   expect(tables).toContain('public.ficou');
+});
+
+it('a deleted table that an operator brings back just before it would go stays', async () => {
+  const id = await makeTable(company.as, 'de_volta', [column('a')]);
+  await tableRoutes(company.as, id).delete();
+  const { outcome } = await rivalBeforeStatement(company.id, /DROP TABLE .*trash/, () =>
+    inDatabase(company, async (database) => {
+      await database.execute(`ALTER TABLE trash."${id}" SET SCHEMA public`);
+      await database.execute(`ALTER TABLE public."${id}" RENAME TO de_volta`);
+      await database.execute('UPDATE console.managed_tables SET deleted_at = NULL WHERE id = $1', [id]);
+    }),
+  );
+  await sweep(queue, 30 * DAY + HOUR);
+  await outcome;
+  const listed = await inDatabase(company, (database) =>
+    database.query('SELECT deleted_at FROM console.managed_tables WHERE id = $1', [id]),
+  );
+  expect(listed).toEqual([{ deleted_at: null }]);
+});
+
+it('a sweep that is scheduled while another runs is kept, whatever that one found', async () => {
+  const dueAt = Date.now() + 60_000;
+  const schedule = () =>
+    inContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
+  await cancel(company, await upload(company, [aFile('a.csv', aTable(1))], queue));
+  await overtaken(/"sweep_marks" = \?/, schedule, (watched) =>
+    sweep({ ...queue, env: { ...queue.env, ...watched } }, DAY - HOUR),
+  );
+  const read = 'SELECT sweep_at FROM managed_databases WHERE company_id = ?';
+  expect(await rowOf(read, company.id)).toEqual({ sweep_at: dueAt });
 });
 
 it('a job is forgotten 90 days after its end, its table stays', async () => {

@@ -5,6 +5,7 @@ import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
   aHeldQueue,
+  cancel,
   confirm,
   deliver,
   deliverAll,
@@ -225,6 +226,18 @@ describe('an upload beside changes of its table', () => {
       expect((await routes.get()).body.display_name).toBe(renamed ? `outra_${named}` : `corrida_${named}`);
       await isWhole(id);
     }
+  });
+});
+
+describe('an analysis', () => {
+  it('stays cancelled when that comes before its end', async () => {
+    const queue = aHeldQueue();
+    const jobId = await upload(company, [aFileOf([1, 2])], queue);
+    const cancelling = () => cancel(company, jobId);
+    const { outcome } = await rivalBeforeStatement(company.id, /SET status = 'waiting_confirm'/, cancelling);
+    await deliverAll(queue);
+    await outcome;
+    expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'CANCELLED' } });
   });
 });
 

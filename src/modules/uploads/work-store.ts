@@ -77,7 +77,7 @@ export function guardedAdvance(
 
 /**
  * Ends the analysis: the inferred schema waits for its confirm.
- * @returns false when another delivery has done that step: nothing is saved
+ * @returns false when the job is at another step, as another delivery has done this one or it was cancelled: nothing is saved
  */
 export async function finishAnalysis(
   tx: TenantTx,
@@ -90,7 +90,7 @@ export async function finishAnalysis(
     `UPDATE console.upload_jobs
      SET status = 'waiting_confirm', inferred_schema = $4::json, reading = $5::json, progress = $6::json,
        step = step + 1, state = NULL, attempts = 0, updated_at = $7
-     WHERE ${KEY} AND step = $3 AND status = 'analisando'`,
+     WHERE ${KEY} AND step = $3`,
     [
       key.id,
       key.companyId,

@@ -7,7 +7,10 @@ const TABLES = [
   'test/managed-tables/tables.test.ts',
   'test/managed-tables/rows.test.ts',
 ];
+const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
+const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
+const BROUGHT_BACK = 'an operator brings back';
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
@@ -26,7 +29,13 @@ export const MANAGED_TABLES = [
     { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
     { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
     { in: 'recordReady', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
-    { in: 'finishSweep', text: ', eq(managedDatabases.sweepMarks, marks)', without: '', tests: UPLOADS },
+    {
+      in: 'finishSweep',
+      text: ', eq(managedDatabases.sweepMarks, marks)',
+      without: '',
+      tests: UPLOAD_SWEEPS,
+      title: 'scheduled while another runs',
+    },
     {
       in: 'replaceEncrypted',
       text: 'sql`${ownerConnection} is ${old.ownerConnection}`,',
@@ -63,8 +72,14 @@ export const MANAGED_TABLES = [
       without: 'job.user_table_id = $1 AND false AND',
       tests: UPLOADS,
     },
-    { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2' },
-    { in: 'removeDeleted', text: ' AND deleted_at IS NOT NULL', without: '' },
+    { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2', tests: TABLE_RACES },
+    {
+      in: 'removeDeleted',
+      text: ' AND deleted_at IS NOT NULL',
+      without: '',
+      tests: UPLOAD_SWEEPS,
+      title: BROUGHT_BACK,
+    },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [
     { text: 'UNIQUE INDEX managed_tables_display_name', without: 'INDEX managed_tables_display_name' },
@@ -77,8 +92,13 @@ export const MANAGED_TABLES = [
     { in: 'advance', text: ' AND step = $3', without: ' AND $3::int IS NOT NULL' },
     { in: 'guardedAdvance', text: ' AND step = ${Math.trunc(step)}', without: '' },
     { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
-    { in: 'finishAnalysis', text: ' AND step = $3', without: ' AND $3::int IS NOT NULL' },
-    { in: 'finishAnalysis', text: " AND status = 'analisando'", without: '' },
+    {
+      in: 'finishAnalysis',
+      text: ' AND step = $3',
+      without: ' AND $3::int IS NOT NULL',
+      tests: UPLOAD_RACES,
+      title: 'stays cancelled',
+    },
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
     { in: 'lockJob', text: ' FOR UPDATE', without: '' },
