@@ -47,20 +47,20 @@ export function orders(rows: number): Uint8Array<ArrayBuffer> {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Formats of days and moments that every workbook has. */
+/** Formats of days and timestamps that every workbook has. */
 const FORMATS = [14, 22];
 
 /** Days since 1899-12-30, as workbooks count them. */
-const serial = (moment: string): number => (Date.parse(moment) - Date.UTC(1899, 11, 30)) / DAY_MS;
+const serial = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
 
-/** The same as an Excel workbook, written as Excel does: each text once, moments as numbers of days with a format. */
+/** The same as an Excel workbook, written as Excel does: each text once, timestamps as numbers of days with a format. */
 export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
   const places = new Map<string, number>();
   const text = (value: string): Cell => {
     if (!places.has(value)) places.set(value, places.size);
     return { t: 's', v: String(places.get(value)) };
   };
-  const moment = (value: string, s: number): Cell => (value === '' ? null : { s, v: String(serial(value)) });
+  const timestamp = (value: string, s: number): Cell => (value === '' ? null : { s, v: String(serial(value)) });
   const sheet = [
     HEADER.map(text),
     ...makeOrders(rows).map(([number, client, city, quantity, value, paid, due, created, note]): Cell[] => [
@@ -70,8 +70,8 @@ export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
       Number(quantity),
       Number(value),
       paid === 'true',
-      moment(due, 1),
-      moment(created, 2),
+      timestamp(due, 1),
+      timestamp(created, 2),
       text(note),
     ]),
   ];

@@ -104,7 +104,6 @@ export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: Incom
  * Finds out what the token of a path opens.
  * @param count counts the request as one of this token (an id of it, never itself), as soon as it is known to be real; it
  *   throws when there were too many. Null for what is not counted, and leaves no trace: a preflight
- * @throws Failure of kind unauthenticated or forbidden
  */
 export type OpenToken = (
   ctx: Context<AnonymousActor>,

@@ -6,7 +6,6 @@ import type { HttpEnv } from './mount.ts';
  * Refuses bodies of more than `limit` bytes: at once when the request says how long it is, else as soon as more have
  * come. `c.req` reads the body afterwards as ever. (Hono's own limit builds a new request around an unannounced body,
  * which fails for a GET.)
- * @throws Failure `request.too_large`
  */
 export function limitBody(limit: number): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {

@@ -45,7 +45,6 @@ export interface Authentication {
  * Rate limits, authentication and authorization of one request, in this order. `facts` is filled on the way, so that a
  * refused request too answers with the limits' headers and leaves a record of who sent it.
  * @returns who is calling
- * @throws Failure of kind too_many, unauthenticated or forbidden
  */
 export async function guard(
   contract: Contract,

@@ -13,7 +13,6 @@ const MAX_DEPTH = 100;
 /**
  * The one reader of JSON bodies: what it read is the context's `body`, validated. A request without a body, also one that
  * announces a length of 0, is taken wherever none of the body's members is required.
- * @throws Failure `request.not_json`, `request.malformed_json`, `request.too_deep` or `request.invalid`
  */
 export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {

@@ -6,9 +6,9 @@ export function newId(now: number): string {
   return idsFrom(now) + crypto.getRandomValues(new Uint8Array(8)).toHex();
 }
 
-/** What ids made at a moment (ms) begin with: all ids before it sort before this. */
-export const idsFrom = (moment: number): string =>
-  Math.floor(moment / 1000)
+/** What ids made at a timestamp (ms) begin with: all ids before it sort before this. */
+export const idsFrom = (timestamp: number): string =>
+  Math.floor(timestamp / 1000)
     .toString(16)
     .padStart(8, '0');
 

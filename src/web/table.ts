@@ -48,8 +48,8 @@ export function tableOf(data: Data, caption: string, style?: NumberStyle): HTMLE
 const CLASSES: Partial<Record<ViewColumn['type'], string>> = {
   integer: 'number',
   decimal: 'number',
-  date: 'moment',
-  datetime: 'moment',
+  date: 'timestamp',
+  datetime: 'timestamp',
 };
 
 const headOf = (column: ViewColumn, onclick: () => void): HTMLTableCellElement =>

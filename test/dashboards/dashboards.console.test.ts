@@ -70,7 +70,7 @@ describe('a dashboard', () => {
     expect([status, body.error]).toEqual([409, 'DASHBOARD_SLUG_DUPLICATE']);
   });
 
-  it('stands on visualizations of the company alone', async () => {
+  it('holds visualizations of the company alone', async () => {
     const other = await aCompany();
     const foreign = await aVisualization(other.as, 'SELECT 1');
     const own = await aVisualization(company.as, 'SELECT 1');
@@ -136,7 +136,7 @@ describe('a dashboard', () => {
     expect((await company.as.delete(`${VISUALIZATIONS}/${visualization._id}`)).status).toBe(204);
   });
 
-  it("is nobody else's", async () => {
+  it('is not found by another company', async () => {
     const stranger = await aCompany();
     const { _id } = await create({ name: 'Ours' }).then(({ body }) => body);
     for (const answer of [

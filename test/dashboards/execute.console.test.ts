@@ -161,7 +161,7 @@ describe('executing a dashboard', () => {
     expect((await execute(_id, {}, nobody)).status).toBe(403);
   });
 
-  it('answers nothing for nothing, and needs a database for more', async () => {
+  it('answers an empty dashboard without a database, and needs one for more', async () => {
     const bare = await aCompany();
     const empty = await aDashboard(bare.as, []);
     expect((await execute(empty._id, {}, bare.as)).body).toEqual({ results: [] });
@@ -251,7 +251,7 @@ describe('options of a filter', () => {
     ).toHaveLength(1);
   });
 
-  it('fail as a fact that tells nothing', async () => {
+  it('fail without telling why', async () => {
     for (const sql of [
       'SELECT nothing FROM sales',
       'SELECT 1) AS option(value); DROP TABLE sales; --',

@@ -19,7 +19,7 @@ const fieldOf = ({ status, body }: { status: number; body: { details?: { field: 
   body.details?.[0]?.field,
 ];
 
-describe('what stands on a dashboard together', () => {
+describe('the size of a dashboard', () => {
   it('is bounded when the dashboard is written', async () => {
     const made = await someLong(21);
     const ids = made.map(({ _id }) => _id);
@@ -36,7 +36,7 @@ describe('what stands on a dashboard together', () => {
     expect(fieldOf(await filters(6))).toEqual([422, 'filters']);
   });
 
-  it('is bounded when what stands there grows', async () => {
+  it('is bounded when a visualization of it grows', async () => {
     const full = await someLong(19);
     const short = await aVisualization(company.as, 'SELECT 1');
     await aDashboard(company.as, [...full, short, await aVisualization(company.as, long(10_000))]);
@@ -46,7 +46,7 @@ describe('what stands on a dashboard together', () => {
     expect((await grow({ name: 'Renamed' })).status).toBe(200);
   });
 
-  it('uses parameters only so often', async () => {
+  it('is bounded by the uses of parameters', async () => {
     const create = (uses: number) =>
       company.as.post(VISUALIZATIONS, {
         json: { name: 'Uses', sql: `SELECT ${'{{a}},'.repeat(uses)} 1`, parameters: [parameter('a', 'text')] },

@@ -68,7 +68,7 @@ describe('generating an embed', () => {
     expect((await other.post(path, { json: {} })).status).toBe(403);
   });
 
-  it('is for what is there, and one’s own', async () => {
+  it('is refused for what does not exist, or is another company’s', async () => {
     const other = await aCompany();
     expect((await generate({}, other.as)).status).toBe(404);
     expect((await company.as.post(`/api/v1/embed/dashboards/${'0'.repeat(24)}`, { json: {} })).status).toBe(404);

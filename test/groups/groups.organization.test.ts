@@ -55,7 +55,7 @@ describe('a group', () => {
     expect((await admin.patch(`/groups/${second}`, { json: { name } })).body.name).toBe(name);
   });
 
-  it('changes in what is sent', async () => {
+  it('changes only what is sent', async () => {
     const before = await must(admin.post('/groups', { json: { name: aName(), description: 'Old' } }));
     const after = await must(admin.patch(`/groups/${before.id}`, { json: { description: 'New' } }));
     expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });

@@ -48,7 +48,7 @@ describe.skipIf(!installed)('the pages', () => {
         await page.locator(`[data-tag="${surface}"]`).waitFor();
       }
       await page.locator('[data-tag="Managed tables"]').click();
-      await page.locator('#operations-Managed_tables-get_v1_managed_tables .opblock-summary-control').click();
+      await page.locator('#operations-Managed_tables-listManagedTables .opblock-summary-control').click();
       // The example was recorded from a real request.
       await page.getByText('"stores"').first().waitFor();
       await page.getByRole('button', { name: 'Try it out' }).click();

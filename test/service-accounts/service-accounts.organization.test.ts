@@ -59,7 +59,7 @@ describe('a service account', () => {
     expect(body.details).toContainEqual({ field, message: expect.any(String) });
   });
 
-  it('changes in what is sent', async () => {
+  it('changes only what is sent', async () => {
     const before = await aServiceAccount();
     const after = await must(admin.patch(`/service-accounts/${before.id}`, { json: { description: 'New' } }));
     expect(after).toEqual({ ...before, description: 'New', updated_at: expect.any(String) });

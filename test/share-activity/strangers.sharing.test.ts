@@ -47,8 +47,8 @@ const since = async (before: Event[]) => {
 };
 const times = (count: number, work: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, work));
 
-describe('of strangers', () => {
-  it('nothing is kept: unknown addresses, tokens that are none, and preflights', async () => {
+describe('requests of strangers', () => {
+  it('leave no event: unknown addresses, malformed tokens and preflights', async () => {
     const share = await aShare(company, dashboard, { embed_options: { allowed_origins: ['https://partner.test'] } });
     const embed = await anEmbed(company, 'dashboards', dashboard, { allowed_origins: ['https://partner.test'] });
     const before = await allEvents();
@@ -63,7 +63,7 @@ describe('of strangers', () => {
     expect(await since(before)).toEqual([]);
   });
 
-  it('who hold a token that is over, one refusal a minute is kept', async () => {
+  it('with an ended token leave one refusal a minute', async () => {
     const share = await aShare(company, dashboard);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     const embed = await anEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
@@ -82,7 +82,7 @@ describe('of strangers', () => {
     expect(await since(before)).toHaveLength(3);
   });
 
-  it('who know the address of a member, as many are kept as there are codes and tries, in nobody’s name', async () => {
+  it('for the address of a member leave as many events as there are codes and tries, in nobody’s name', async () => {
     const email = 'ana@partner.test';
     await aContext(company, [], [email]);
     const before = await allEvents();
@@ -100,8 +100,8 @@ describe('of strangers', () => {
   });
 });
 
-describe('of those who hold a real token', () => {
-  it('each refusal is kept, with the token that it was made with', async () => {
+describe('requests with a real token', () => {
+  it('leave each refusal, with the token that it was made with', async () => {
     const share = await aShare(company, dashboard);
     const before = await allEvents();
     for (let round = 0; round < 3; round++) await linkOf(share.token).execute({ least: 1 });

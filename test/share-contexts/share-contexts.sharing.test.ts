@@ -56,7 +56,7 @@ describe('a context', () => {
     expect([taken.status, taken.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
-  it('changes in what is sent', async () => {
+  it('changes only what is sent', async () => {
     const { id, slug } = await aContext(company, [dashboardGrant(dashboard._id)]);
     const { status, body } = await company.as.put(`${CONTEXTS}/${id}`, { json: { name: 'Other' } });
     expect([status, body]).toMatchObject([200, { name: 'Other', slug, grants: [dashboardGrant(dashboard._id)] }]);
@@ -65,7 +65,7 @@ describe('a context', () => {
     expect([taken.status, taken.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
-  it('gets other grants, all of them', async () => {
+  it('has its grants replaced', async () => {
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
     const { status, body } = await put(id, [visualizationGrant(visualization._id)]);
     expect([status, body.grants]).toEqual([200, [visualizationGrant(visualization._id)]]);
@@ -116,7 +116,7 @@ describe('a context', () => {
     }
   });
 
-  it('cannot show what is not there, or another company’s', async () => {
+  it('cannot show what does not exist, or is another company’s', async () => {
     const other = await aCompany();
     const foreign = await aVisualization(other.as, 'SELECT 1');
     for (const id of [UNKNOWN, foreign._id, 'x']) {
@@ -243,7 +243,7 @@ describe('members', () => {
     expect((await company.as.get(`${CONTEXTS}/${id}`)).body.member_count).toBe(3);
   });
 
-  it('are each a member once', async () => {
+  it('are members once each', async () => {
     const { id } = await aContext(company);
     const json = { member_type: 'external_email', email: 'a@b.test' };
     const add = () => company.as.post(`${CONTEXTS}/${id}/members`, { json });

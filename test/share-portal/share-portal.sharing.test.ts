@@ -216,7 +216,7 @@ describe('what a member sees', () => {
     expect(regionsOf((await portal.execute()).body)).toEqual(['north', 'south']);
   });
 
-  it('is closed off by a share that locks or hides', async () => {
+  it('is closed by a share that locks or hides', async () => {
     const { portal, context } = await aViewer();
     const share = await aShare(company, dashboard._id, {
       share_context_id: context.id,
@@ -234,8 +234,8 @@ describe('what a member sees', () => {
   });
 });
 
-describe('on the next request', () => {
-  it('a removed member sees nothing any more', async () => {
+describe('the next request', () => {
+  it('of a removed member shows nothing', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
     await company.as.delete(`${CONTEXTS}/${context.id}/members/${context.members[0]?.id}`);
@@ -246,7 +246,7 @@ describe('on the next request', () => {
     expect((await as.get(`${PORTAL}/${company.slug}/dashboards`)).body.records).toEqual([]);
   });
 
-  it('a grant that was taken away shows nothing any more', async () => {
+  it('under a removed grant shows nothing', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
     await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants: [] } });
@@ -254,7 +254,7 @@ describe('on the next request', () => {
     expect((await as.get(`${PORTAL}/dashboards?context_id=${context.id}`)).body.records).toEqual([]);
   });
 
-  it('policies that were added narrow', async () => {
+  it('is narrowed by added policies', async () => {
     const { context, portal } = await aViewer();
     expect(regionsIn((await portal.execute()).body)).toHaveLength(6);
     const grants = [dashboardGrant(dashboard._id, [policy('regions', 'locked', ['north'])])];
@@ -262,13 +262,13 @@ describe('on the next request', () => {
     expect(regionsOf((await portal.execute()).body)).toEqual(['north']);
   });
 
-  it('a deleted context is none', async () => {
+  it('for a deleted context finds none', async () => {
     const { context, portal } = await aViewer();
     await company.as.delete(`${CONTEXTS}/${context.id}`);
     expectInvalid(await portal.execute());
   });
 
-  it('a deleted dashboard is gone', async () => {
+  it('for a deleted dashboard finds none', async () => {
     const { dashboard: short } = await aSalesDashboard(company, { name: 'Short-lived' });
     const { as, context } = await aViewer();
     const grants = [dashboardGrant(short._id)];

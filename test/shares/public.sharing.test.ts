@@ -158,7 +158,7 @@ describe('executing', () => {
     expect([status, body.error_code]).toEqual([403, 'SHARE_FILTER_POLICY_VIOLATION']);
   });
 
-  it('refuses parameters that are none', async () => {
+  it('refuses unknown parameters', async () => {
     const link = await shared();
     for (const parameters of [[], 'x', 1, null]) expect((await link.execute(parameters)).status).toBe(422);
   });

@@ -105,7 +105,7 @@ describe('sharing a dashboard', () => {
 });
 
 describe('permission', () => {
-  it('dashboards:share on the dashboard is needed, before anything is told', async () => {
+  it('to share the dashboard is needed, before anything is told', async () => {
     const share = await aShare(company, id);
     const { as } = await aUser(company, { can: ['dashboards:get', 'visualizations:share'] });
     const answers = [
@@ -164,7 +164,7 @@ describe('changing a share', () => {
     expect((await link.execute()).status).toBe(200);
   });
 
-  it('is a matter of the own company', async () => {
+  it('is refused to another company', async () => {
     const share = await aShare(company, id);
     const other = await aCompany();
     expect((await other.as.put(`${SHARES}/${share.id}`, { json: { name: 'x' } })).status).toBe(404);
@@ -215,8 +215,8 @@ describe('the end of a share', () => {
   });
 });
 
-describe('what a share counts', () => {
-  it('is executions, also those answered from the cache; opening it only leaves the time', async () => {
+describe('the count of a share', () => {
+  it('counts executions, also those answered from the cache; opening only records the time', async () => {
     const share = await aShare(company, id);
     const link = linkOf(share.token);
     const shown = async () => {

@@ -97,7 +97,7 @@ describe('executing a visualization', () => {
     }
   });
 
-  it('refuses parameters that are none', async () => {
+  it('refuses unknown parameters', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT {{n}}, {{t}}', {
       parameters: [parameter('n', 'number'), parameter('t', 'text')],
     });

@@ -82,7 +82,7 @@ describe('a visualization', () => {
     expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it('changes only what is sent, and stays sound', async () => {
+  it('changes only what is sent, and stays valid', async () => {
     const made = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const path = `${VISUALIZATIONS}/${made._id}`;
     const { status, body } = await company.as.put(path, { json: { name: 'Renamed' } });
@@ -92,7 +92,7 @@ describe('a visualization', () => {
     expect((await company.as.get(path)).body.parameters).toHaveLength(1);
   });
 
-  it('stays sound when its SQL is changed while its parameters are taken away', async () => {
+  it('stays valid when its SQL is changed while its parameters are removed', async () => {
     const made = await aVisualization(company.as, 'SELECT 1', { parameters: [parameter('n', 'number')] });
     const path = `${VISUALIZATIONS}/${made._id}`;
     const late = await overtaken(
@@ -132,7 +132,7 @@ describe('a visualization', () => {
     }
   });
 
-  it("is nobody else's", async () => {
+  it('is not found by another company', async () => {
     const stranger = await aCompany();
     const made = await aVisualization(company.as, 'SELECT 1');
     const path = `${VISUALIZATIONS}/${made._id}`;

@@ -122,7 +122,7 @@ describe('cells', () => {
     expect(written('decimal', ['NaN'])).toEqual(['NaN']);
   });
 
-  it('are moments in UTC, and days where all are midnights', () => {
+  it('are timestamps in UTC, and days where all are midnights', () => {
     expect(written('datetime', ['2024-03-01T00:00:00Z', null])).toEqual(['Mar 1, 2024', '']);
     expect(written('datetime', ['2024-03-01T23:30:00Z'])[0]).toMatch(/^Mar 1, 2024, 11:30\sPM$/);
     const axis = (cells: ViewCell[]) => cells.map(axisTextOf({ name: 'day', type: 'date' }, cells));

@@ -22,7 +22,6 @@ class Matching {
     return free;
   }
 
-  /** @throws Failure `request.invalid` */
   throwProblems(): void {
     if (this.problems.length > 0) throw invalid(this.problems, 'The columns do not match those of the files.');
   }
@@ -33,7 +32,7 @@ const NO_SOURCE = 'is not a column of the files';
 /**
  * Matches each confirmed column with one of the files: by `source_index`, without it by the inferred name, else by its
  * place when as many were confirmed as were inferred. Other columns of the files are left out of the table.
- * @throws Failure `request.invalid` naming the columns that match none, or one that another has
+ * A column that matches none, or one that another has, is invalid.
  */
 export function matchColumns(confirmed: Sent[], inferred: InferredColumn[]): ConfirmedColumn[] {
   const matching = new Matching();
@@ -60,8 +59,7 @@ function sourceOf(column: Sent, place: number, count: number, inferred: Inferred
 /**
  * Matches each confirmed column of an existing table, known by its name, with one of the files: by `source_index` (null:
  * none), else the one that was inferred for it. Columns that are not confirmed stay null.
- * @throws Failure `request.invalid` naming columns that are not in the table, of another type, not in the files, or that
- *   would be null and must not
+ * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
 export function matchTableColumns(confirmed: Sent[], schema: InferredSchema): ConfirmedColumn[] {
   const matching = new Matching();

@@ -2,13 +2,13 @@ import type { ChartConfiguration, ChartOptions, Scale } from 'chart.js';
 import { cut } from '../../kernel/text.ts';
 import type { ViewChart } from '../../kernel/viewing.ts';
 import { axis, common, titleOf } from './common.ts';
-import { momentTicks, type Tick } from './moments.ts';
 import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { MAX_SERIES, type Plot } from './plot.ts';
+import { type Tick, timestampTicks } from './timestamps.ts';
 
 /** Points closer than this many are drawn as dots too. */
 const DOTTED_POINTS = 60;
-/** What a moment takes along an axis, in pixels. */
+/** What a timestamp takes along an axis, in pixels. */
 const TICK_WIDTH = 90;
 /** What a character takes, and how many of them a name below a bar may have. */
 const CHARACTER_WIDTH = 8.5;
@@ -90,20 +90,22 @@ function lineStyle(index: number, area: boolean, stacked: boolean, points: numbe
   };
 }
 
-/** Points at their moments, in order, and the axis that they stand on; undefined where x is no time. */
-function timelineOf({ moments, labels }: Plot) {
-  if (!moments) return undefined;
-  const order = moments.map((_moment, at) => at).sort((a, b) => (moments[a] as number) - (moments[b] as number));
-  const [min, max] = [moments[order[0] as number], moments[order.at(-1) as number]] as [number, number];
+/** Points at their timestamps, in order, and the axis that they stand on; undefined where x is no time. */
+function timelineOf({ timestamps, labels }: Plot) {
+  if (!timestamps) return undefined;
+  const order = timestamps
+    .map((_timestamp, at) => at)
+    .sort((a, b) => (timestamps[a] as number) - (timestamps[b] as number));
+  const [min, max] = [timestamps[order[0] as number], timestamps[order.at(-1) as number]] as [number, number];
   return {
     labels: order.map((at) => labels[at]),
-    points: (values: (number | null)[]) => order.map((at) => ({ x: moments[at] as number, y: values[at] ?? null })),
+    points: (values: (number | null)[]) => order.map((at) => ({ x: timestamps[at] as number, y: values[at] ?? null })),
     scale: {
       type: 'linear',
       min,
       max,
       afterBuildTicks: (scale: { ticks: Tick[]; width: number }) => {
-        scale.ticks = momentTicks(min, max, Math.max(2, Math.floor(scale.width / TICK_WIDTH)));
+        scale.ticks = timestampTicks(min, max, Math.max(2, Math.floor(scale.width / TICK_WIDTH)));
       },
       ticks: {
         color: palette().text,

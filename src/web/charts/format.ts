@@ -61,7 +61,7 @@ function numberFormat(
 const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', timeZone: 'UTC' });
 const MONTH = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', timeZone: 'UTC' });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const TIMESTAMP = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
 /** Writes the cells of one column, as it should be read. */
 export type CellText = (cell: ViewCell) => string;
@@ -83,7 +83,7 @@ export function cellTextOf({ name, type }: ViewColumn, cells: readonly ViewCell[
     case 'date':
     case 'datetime': {
       const days = cells.every((cell) => cell === null || /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(String(cell)));
-      return filled((cell) => momentText(String(cell), days ? DAY : MOMENT));
+      return filled((cell) => timestampText(String(cell), days ? DAY : TIMESTAMP));
     }
     default:
       return filled(String);
@@ -92,20 +92,20 @@ export function cellTextOf({ name, type }: ViewColumn, cells: readonly ViewCell[
 
 /** How the cells of a column are written along an axis: like in a table, but first days of months or years as such. */
 export function axisTextOf(column: ViewColumn, cells: readonly ViewCell[]): CellText {
-  const moments = column.type === 'date' || column.type === 'datetime';
-  const all = (pattern: RegExp) => moments && cells.every((cell) => cell === null || pattern.test(String(cell)));
+  const timestamps = column.type === 'date' || column.type === 'datetime';
+  const all = (pattern: RegExp) => timestamps && cells.every((cell) => cell === null || pattern.test(String(cell)));
   const format = all(/^\d{4}-01-01(T00:00:00(\.0+)?Z)?$/)
     ? YEAR
     : all(/^\d{4}-\d\d-01(T00:00:00(\.0+)?Z)?$/)
       ? MONTH
       : null;
   if (!format) return cellTextOf(column, cells);
-  return (cell) => (cell === null ? '' : momentText(String(cell), format));
+  return (cell) => (cell === null ? '' : timestampText(String(cell), format));
 }
 
-function momentText(cell: string, format: Intl.DateTimeFormat): string {
-  const moment = new Date(cell);
-  return Number.isNaN(moment.getTime()) ? cell : format.format(moment);
+function timestampText(cell: string, format: Intl.DateTimeFormat): string {
+  const timestamp = new Date(cell);
+  return Number.isNaN(timestamp.getTime()) ? cell : format.format(timestamp);
 }
 
 /** Whether a cell is a number, or the digits of one that a double would round. */

@@ -1,7 +1,7 @@
 import type { ViewCell, ViewChart, ViewColumn } from '../../kernel/viewing.ts';
 import { TEXTS } from '../texts.ts';
 import { axisTextOf, cellTextOf, labelText, type NumberStyle, numberStyleOf, toNumber } from './format.ts';
-import { momentsOf } from './moments.ts';
+import { timestampsOf } from './timestamps.ts';
 
 /** Columns and rows of a result that has no error. */
 export interface Data {
@@ -20,8 +20,8 @@ export interface Series {
 export interface Plot {
   xLabel: string;
   labels: string[];
-  /** Milliseconds since the epoch for each label, where all are moments. */
-  moments: number[] | undefined;
+  /** Milliseconds since the epoch for each label, where all are timestamps. */
+  timestamps: number[] | undefined;
   series: Series[];
   style: NumberStyle;
 }
@@ -84,7 +84,7 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
     return {
       xLabel: x.name,
       labels: cells.map((cell) => labelText(text, cell)),
-      moments: momentsOf(x, cells),
+      timestamps: timestampsOf(x, cells),
       series,
       style,
     };
@@ -104,7 +104,7 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
   return {
     xLabel: x.name,
     labels: values.map((cell) => labelText(text, cell)),
-    moments: momentsOf(x, values),
+    timestamps: timestampsOf(x, values),
     series,
     style,
   };

@@ -101,14 +101,16 @@ export const MANAGED_TABLES = [
     },
   ]),
   ...guardsOf('src/modules/uploads/store.ts', UPLOADS, [
-    { in: 'lockJob', text: ' FOR UPDATE', without: '' },
+    { in: 'lockJob', text: ' FOR UPDATE', without: '', tests: UPLOAD_RACES, title: 'keeps another delivery' },
     { in: 'confirmJob', text: " AND status = 'waiting_confirm'", without: '', tests: UPLOAD_RACES, title: 'a confirm' },
   ]),
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
     { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },
-    { text: '!same', without: 'false' },
+    { text: '!same', without: 'false', tests: UPLOAD_RACES, title: 'columns of its table' },
   ]),
-  ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [{ text: 'locked?.step !== step', without: '!locked' }]),
+  ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [
+    { text: 'locked?.step !== step', without: '!locked', tests: UPLOAD_RACES, title: 'waited too long' },
+  ]),
   ...guardsOf(
     'src/tenant-sql/migrations.ts',
     ['test/tenant-sql/client.test.ts'],

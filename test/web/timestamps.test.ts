@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { momentsOf, momentTicks } from '../../src/web/charts/moments.ts';
+import { timestampsOf, timestampTicks } from '../../src/web/charts/timestamps.ts';
 
 const ticks = (from: string, to: string, most = 8) =>
-  momentTicks(Date.parse(from), Date.parse(to), most).map(({ label }) => label);
+  timestampTicks(Date.parse(from), Date.parse(to), most).map(({ label }) => label);
 
 describe('ticks of a time axis', () => {
   it('stand at round hours, days, months or years', () => {
@@ -25,11 +25,11 @@ describe('ticks of a time axis', () => {
   });
 
   it('are never more than fit, always within and in order', () => {
-    const moment = fc.integer({ min: Date.parse('0100-01-01'), max: Date.parse('9000-01-01') });
+    const timestamp = fc.integer({ min: Date.parse('0100-01-01'), max: Date.parse('9000-01-01') });
     fc.assert(
-      fc.property(moment, moment, fc.integer({ min: 2, max: 20 }), (a, b, most) => {
+      fc.property(timestamp, timestamp, fc.integer({ min: 2, max: 20 }), (a, b, most) => {
         const [from, to] = [Math.min(a, b), Math.max(a, b)];
-        const values = momentTicks(from, to, most).map(({ value }) => value);
+        const values = timestampTicks(from, to, most).map(({ value }) => value);
         expect(values.length).toBeLessThanOrEqual(most);
         expect(values.every((value, at) => value >= from && value <= to && value > (values[at - 1] ?? -Infinity))).toBe(
           true,
@@ -38,11 +38,11 @@ describe('ticks of a time axis', () => {
     );
   });
 
-  it('are for columns of moments alone', () => {
-    const day = (cells: (string | null)[]) => momentsOf({ name: 'day', type: 'date' }, cells);
+  it('are for columns of timestamps alone', () => {
+    const day = (cells: (string | null)[]) => timestampsOf({ name: 'day', type: 'date' }, cells);
     expect(day(['2024-01-02', '2024-01-01'])).toEqual([Date.parse('2024-01-02'), Date.parse('2024-01-01')]);
     expect(day(['2024-01-02', null])).toBeUndefined();
     expect(day(['2024-01-02', '2024-01-02'])).toBeUndefined();
-    expect(momentsOf({ name: 'day', type: 'text' }, ['2024-01-02', '2024-01-03'])).toBeUndefined();
+    expect(timestampsOf({ name: 'day', type: 'text' }, ['2024-01-02', '2024-01-03'])).toBeUndefined();
   });
 });

@@ -24,13 +24,13 @@ const TEXTS = {
 };
 
 /**
- * The cells of a column as milliseconds since the epoch, where all of them are moments and at least two differ.
+ * The cells of a column as milliseconds since the epoch, where all of them are timestamps and at least two differ.
  * @returns undefined for any other column
  */
-export function momentsOf({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
+export function timestampsOf({ type }: ViewColumn, cells: readonly ViewCell[]): number[] | undefined {
   if (type !== 'date' && type !== 'datetime') return undefined;
-  const moments = cells.map((cell) => (cell === null ? Number.NaN : Date.parse(String(cell))));
-  return moments.some(Number.isNaN) || new Set(moments).size < 2 ? undefined : moments;
+  const timestamps = cells.map((cell) => (cell === null ? Number.NaN : Date.parse(String(cell))));
+  return timestamps.some(Number.isNaN) || new Set(timestamps).size < 2 ? undefined : timestamps;
 }
 
 /** A tick: where it stands, in milliseconds, and what it says. */
@@ -39,8 +39,8 @@ export interface Tick {
   label: string;
 }
 
-/** At most `most` ticks (at least 2) from one moment to a later one: at round hours, days, Mondays, months or years. */
-export function momentTicks(from: number, to: number, most: number): Tick[] {
+/** At most `most` ticks (at least 2) from one timestamp to a later one: at round hours, days, Mondays, months or years. */
+export function timestampTicks(from: number, to: number, most: number): Tick[] {
   const [unit, size] = STEPS.find(([name, n]) => (to - from) / (LENGTH[name] * n) < most) ?? (['month', 1200] as const);
   const format = TEXTS[unit === 'month' && size >= 12 ? 'year' : unit];
   const ticks: Tick[] = [];
@@ -51,7 +51,7 @@ export function momentTicks(from: number, to: number, most: number): Tick[] {
   return ticks.length < 2 ? [from, to].map((value) => ({ value, label: TEXTS.hour.format(value) })) : ticks;
 }
 
-/** The first round moment that is not before `from`. */
+/** The first round timestamp that is not before `from`. */
 function firstTick(from: number, unit: 'hour' | 'day' | 'month', size: number): number {
   if (unit !== 'month') {
     const step = LENGTH[unit] * size;
@@ -68,8 +68,8 @@ const nextTick = (at: number, unit: 'hour' | 'day' | 'month', size: number): num
   unit === 'month' ? startOfMonth(monthsOf(at) + size) : at + LENGTH[unit] * size;
 
 /** Months since year 0. */
-function monthsOf(moment: number): number {
-  const date = new Date(moment);
+function monthsOf(timestamp: number): number {
+  const date = new Date(timestamp);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
