@@ -28,8 +28,19 @@ export function testsOf(path: string): string | undefined {
   return undefined;
 }
 
+/** The last commit that a commit and this state have in common; undefined where there is no such commit. */
+function mergeBase(since: string): string | undefined {
+  const { status, stdout } = spawnSync('git', ['merge-base', since, 'HEAD'], { cwd: PROJECT, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
 function main([since = 'origin/main']: string[]): void {
-  const [base = 'HEAD'] = git('merge-base', since, 'HEAD');
+  const base = mergeBase(since);
+  if (base === undefined) {
+    console.error(`There is no commit "${since}" here. Name the one to compare with: npm run test:changed -- HEAD~3`);
+    process.exitCode = 1;
+    return;
+  }
   const changed = [...git('diff', '--name-only', base), ...git('ls-files', '--others', '--exclude-standard')];
   const tests = new Set(changed.flatMap((path) => testsOf(path) ?? []));
   const others = changed.filter((path) => testsOf(path) === undefined);

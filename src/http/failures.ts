@@ -1,5 +1,5 @@
 import { accessDenied, administratorsOnly, invalidToken } from '../access/failures.ts';
-import { defineFailure, type FailureType, invalidInput, type SurfaceName } from '../kernel/failure.ts';
+import { defineFailure, type FailureType, invalid, type SurfaceName } from '../kernel/failure.ts';
 import { type Access, actionOf, type Contract } from './endpoint.ts';
 import type { Credential } from './surface.ts';
 
@@ -78,7 +78,7 @@ export function impliedFailures(contract: Contract, surfaces: Credential): Failu
   return [
     ...(body ? [malformedJson, notJson, tooDeep] : []),
     ...(body || isSigned ? [bodyTooLarge] : []),
-    ...(body || query ? [invalidInput] : []),
+    ...(body || query ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(asksForAction(access) ? [accessDenied] : []),
     ...(access === 'administrator' || only ? [administratorsOnly] : []),

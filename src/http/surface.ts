@@ -34,7 +34,7 @@ export interface Surface {
 }
 
 /** The status of a failure, by its family, where a surface does not say otherwise. */
-export const STATUS: Record<FailureKind, number> = {
+const STATUS: Record<FailureKind, number> = {
   invalid: 422,
   unauthenticated: 401,
   forbidden: 403,

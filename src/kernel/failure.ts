@@ -16,7 +16,7 @@ export type FailureKind =
   | 'malformed'
   | 'unavailable';
 
-/** One thing wrong with the input: the member's path and what was expected of it. */
+/** One thing wrong with the input: the field's path and what was expected of it. */
 export interface FieldProblem {
   field: string;
   message: string;
@@ -34,7 +34,7 @@ export interface FailureDetail {
   problems?: FieldProblem[];
   /** Seconds until a new try makes sense. */
   retryAfter?: number;
-  /** Further members of the answer's `details`. */
+  /** What else the answer's `details` hold. */
   [extra: string]: unknown;
 }
 
@@ -82,16 +82,15 @@ export function defineFailure<Surfaces extends SurfaceName, const D extends Deta
   { kind, detail, says }: { kind: FailureKind; detail: D; says: { readonly [Surface in Surfaces]: string | Wording } },
 ): FailureType<Surfaces, ArgumentsOf<D>> {
   const isMade = typeof detail === 'function';
-  const type: FailureType<Surfaces, ArgumentsOf<D>> = Object.assign(
-    (...about: ArgumentsOf<D>) => new Failure(type, isMade ? detail(...about) : detail),
-    {
-      kind,
-      reason,
-      says,
-      message: isMade ? undefined : detail.message,
-      matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
-    },
-  );
+  // Its name is what stack traces show.
+  const makeFailure = (...about: ArgumentsOf<D>) => new Failure(type, isMade ? detail(...about) : detail);
+  const type: FailureType<Surfaces, ArgumentsOf<D>> = Object.assign(makeFailure, {
+    kind,
+    reason,
+    says,
+    message: isMade ? undefined : detail.message,
+    matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
+  });
   return type;
 }
 
@@ -120,7 +119,7 @@ export class Failure extends Error {
 }
 
 /** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
-export const invalidInput = defineFailure('request.invalid', {
+export const invalid = defineFailure('request.invalid', {
   kind: 'invalid',
   detail: (problems: FieldProblem[], message = 'The request is not valid.') => ({ message, problems }),
   says: {
@@ -130,6 +129,3 @@ export const invalidInput = defineFailure('request.invalid', {
     'managed-tables': { message: 'Os dados enviados são inválidos.' },
   },
 });
-
-/** A validation failure with one or more named fields. */
-export const invalid = invalidInput;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -21,4 +22,11 @@ describe('npm run test:changed', () => {
     expect(testsOf(path)).toBe(tests);
     if (tests) expect(existsSync(join(resolve(import.meta.dirname, '../..'), tests))).toBe(true);
   });
+});
+
+it('npm run test:changed says what to name where there is no such commit', () => {
+  const script = join(import.meta.dirname, '../changed.ts');
+  const { status, stderr } = spawnSync(process.execPath, [script, 'no-such-commit'], { encoding: 'utf8' });
+  expect(status).toBe(1);
+  expect(stderr).toContain('There is no commit "no-such-commit" here. Name the one to compare with');
 });

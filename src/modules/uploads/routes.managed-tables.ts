@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { created, ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
-import { invalidInput } from '../../kernel/failure.ts';
+import { invalid } from '../../kernel/failure.ts';
 import { timestamp } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
@@ -177,7 +177,7 @@ export const uploadEndpoints = [
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),
-      fails: [tableNotFound, invalidInput, tableBusy, ...formFailures, ...tenantSqlFailures],
+      fails: [tableNotFound, invalid, tableBusy, ...formFailures, ...tenantSqlFailures],
     },
     async ({ ctx, params, request }) => ({
       job_id: await startTableUpload(ctx, params.id, request),
