@@ -1,9 +1,8 @@
 import { Hono, type Context as HonoContext, type MiddlewareHandler } from 'hono';
 import { openContext } from './context.ts';
-import { failureResponse } from './http/answer.ts';
+import { failureResponse, setHeaders } from './http/answer.ts';
 import { audited } from './http/audit.ts';
 import type { Authentication } from './http/guard.ts';
-import { setHeaders } from './http/headers.ts';
 import { readLeftover } from './http/leftover.ts';
 import { failureOf, type HttpEnv, mount, originOf } from './http/mount.ts';
 import type { SurfaceEndpoints } from './http/openapi.ts';

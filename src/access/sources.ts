@@ -1,8 +1,7 @@
 import { and, eq, inArray, isNull, type SQL, type SQLWrapper } from 'drizzle-orm';
 import type { ControlDb } from '../db/client.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
-import { permissions } from '../db/schema/legacy-permissions.ts';
-import { policies } from '../db/schema/policies.ts';
+import { permissions, policies } from '../db/schema/policies.ts';
 import { managedPolicyById } from '../kernel/managed-policies.ts';
 import type { AccessSources, GroupGrants } from './evaluation.ts';
 

@@ -1,6 +1,6 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
-import { POLICY_LIMIT_FAILURES } from './policy-limits.ts';
+import { POLICY_LIMIT_FAILURES } from './failures.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very

@@ -1,3 +1,4 @@
+import type { Context as HonoContext } from 'hono';
 import type { Failure } from '../kernel/failure.ts';
 import { wellFormed } from '../kernel/text.ts';
 import { type Surface, worded } from './surface.ts';
@@ -24,4 +25,17 @@ export function tooManyRequests(failure: Failure): Response {
   const message = `Too many requests. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
   const body = { error: 'RateLimitExceeded', message, details: { field: null, reason: failure.reason } };
   return Response.json(body, { status: 429, headers: { 'Retry-After': String(seconds) } });
+}
+
+/**
+ * Sets headers of the answer that is about to leave. Hono's own `c.header` copies the whole answer for each of them; this
+ * copies it once, and only where it cannot be changed, as one that came from `fetch`.
+ */
+export function setHeaders(c: HonoContext, headers: readonly (readonly [name: string, value: string])[]): void {
+  try {
+    for (const [name, value] of headers) c.res.headers.set(name, value);
+  } catch {
+    c.res = new Response(c.res.body, c.res);
+    for (const [name, value] of headers) c.res.headers.set(name, value);
+  }
 }

@@ -1,9 +1,8 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import { configOf } from '../config.ts';
 import { openContext } from '../context.ts';
-import { tooManyRequests } from './answer.ts';
+import { setHeaders, tooManyRequests } from './answer.ts';
 import type { Contract } from './endpoint.ts';
-import { setHeaders } from './headers.ts';
 import { type HttpEnv, originOf } from './mount.ts';
 import { countByIp, rateLimited } from './rate-limits.ts';
 

@@ -1,10 +1,10 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { ViewerActor } from '../access/actors.ts';
 import { type OpenToken, openContext } from '../context.ts';
+import { setHeaders } from './answer.ts';
 import { answerPreflight, cors, EXPOSED, type Header, preflightOf } from './cors.ts';
 import type { Contract } from './endpoint.ts';
 import { type Authentication, isTokenAccess } from './guard.ts';
-import { setHeaders } from './headers.ts';
 import { failureOf, type HttpEnv, originOf } from './mount.ts';
 
 const PRIVATE: Header = ['Cache-Control', 'private, no-store'];

@@ -1,4 +1,4 @@
-import { embeddedIpv4, isPublicIpv4, isPublicIpv6 } from './public-networks.ts';
+import { embeddedIpv4, isPublicIpv4, isPublicIpv6 } from './networks.ts';
 
 /** Names that mean something inside a network only, or nothing at all (RFC 6761 and the IANA registry that continues it). */
 const PRIVATE_SUFFIXES = [

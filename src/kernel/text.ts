@@ -27,3 +27,17 @@ export function illFormedPath(value: unknown): string[] | null {
 /** A text for `JSON.parse` and `JSON.stringify` to give on: half of a surrogate pair becomes the sign for what is no character. */
 export const wellFormed = (_key: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
+
+const LONGEST_SLUG = 48;
+
+/** A slug made from a name: accents stripped, lower case, hyphens between words; `fallback` when nothing is left. */
+export function slugFrom(name: string, fallback: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, LONGEST_SLUG)
+    .replaceAll(/^-+|-+$/g, '');
+  return slug === '' ? fallback : slug;
+}

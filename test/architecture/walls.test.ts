@@ -13,8 +13,8 @@ describe('the walls between the folders of src', () => {
   });
 
   it.each([
-    ['kernel/slug.ts', "import { openControlDb } from '../db/client.ts';", 'kernel is below db'],
-    ['db/client.ts', "import { log } from '../http/headers.ts';", 'db is below http'],
+    ['kernel/text.ts', "import { openControlDb } from '../db/client.ts';", 'kernel is below db'],
+    ['db/client.ts', "import { log } from '../http/answer.ts';", 'db is below http'],
     ['formats/zip/unpack.ts', "import { log } from '../../platform/log.ts';", 'stand beside each other'],
     ['platform/log.ts', "import type { Context } from '../context.ts';", 'platform is below context.ts'],
     ['http/guard.ts', "import { selectUser } from '../modules/users/service.ts';", 'http is below modules'],

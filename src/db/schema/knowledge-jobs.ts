@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { AiUsage } from '../../platform/ai.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
-import type { BusinessDomain } from './business-domains.ts';
+import type { BusinessDomain } from './knowledge-resources.ts';
 import { RESOURCE_TYPES } from './knowledge-resources.ts';
 
 /** The text that a job reads, stored in R2 until the job ends. */

@@ -94,3 +94,18 @@ export const versions = sqliteTable(
   },
   (table) => [uniqueIndex('knowledge_versions_of_resource').on(table.companyId, table.resourceId, table.version)],
 );
+
+/** One part of what a company does, as its people name it. */
+export interface BusinessDomain {
+  /** A slug, once in the company. */
+  key: string;
+  name: string;
+  description: string;
+}
+
+/** All business domains of a company; they are written together. */
+export const businessDomains = sqliteTable('knowledge_business_domains', {
+  companyId: text('company_id').primaryKey(),
+  domains: json<BusinessDomain[]>('domains').notNull(),
+  updatedAt: timestamp('updated_at').notNull(),
+});

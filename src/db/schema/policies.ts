@@ -1,4 +1,5 @@
 import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { LegacyPermission } from '../../kernel/legacy.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
 import { companyId, id, json, timestamps } from '../columns.ts';
 
@@ -17,4 +18,19 @@ export const policies = sqliteTable(
     uniqueIndex('policies_name').on(table.companyId, table.name),
     index('policies_by_creation').on(table.companyId, table.createdAt, table.id),
   ],
+);
+
+/** Permissions of the former model, kept for compatibility. */
+export const permissions = sqliteTable(
+  'permissions',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    description: text('description').notNull(),
+    target: json<LegacyPermission['target']>('target').notNull(),
+    actions: json<LegacyPermission['actions']>('actions').notNull(),
+    ...timestamps(),
+  },
+  (table) => [index('permissions_by_creation').on(table.companyId, table.createdAt, table.id)],
 );

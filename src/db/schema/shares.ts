@@ -1,4 +1,4 @@
-import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
@@ -36,3 +36,9 @@ export const dashboardShares = sqliteTable(
     index('dashboard_shares_of_context').on(table.shareContextId, table.dashboardId),
   ],
 );
+
+/** How often a company has rotated its key. One that never did has no row. */
+export const embedKeys = sqliteTable('embed_keys', {
+  companyId: companyId().primaryKey(),
+  rotations: integer('rotations').notNull(),
+});

@@ -124,3 +124,20 @@ export const pendingSecondFactors = sqliteTable(
   },
   (table) => [index('pending_second_factors_by_expiry').on(table.expiresAt)],
 );
+
+/** Links that set a new password. */
+export const passwordResets = sqliteTable(
+  'password_resets',
+  {
+    /** SHA-256 of the token. */
+    digest: text('digest').primaryKey(),
+    companyId: companyId(),
+    userId: text('user_id').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
+    usedAt: timestamp('used_at'),
+  },
+  (table) => [
+    index('password_resets_of_user').on(table.userId, table.usedAt),
+    index('password_resets_by_expiry').on(table.expiresAt),
+  ],
+);

@@ -77,3 +77,18 @@ export const accountUserCounts = sqliteTable('account_user_counts', {
   companyId: companyId(),
   users: integer('users').notNull(),
 });
+
+/** Invitations that are not accepted yet: one for each invited user. */
+export const invitations = sqliteTable(
+  'invitations',
+  {
+    userId: text('user_id').primaryKey(),
+    companyId: companyId(),
+    /** SHA-256 of the token; null until the mail with it is sent. */
+    digest: text('digest').unique(),
+    /** Who invited, as the mail names them. */
+    inviter: text('inviter').notNull(),
+    expiresAt: timestamp('expires_at').notNull(),
+  },
+  (table) => [index('invitations_by_expiry').on(table.expiresAt)],
+);

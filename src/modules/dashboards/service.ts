@@ -1,13 +1,13 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { viewerRules } from '../../kernel/sharing-rules.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
-import { slugFrom } from '../../kernel/slug.ts';
+import { slugFrom } from '../../kernel/text.ts';
 import {
   denials,
   type Execution,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent } from '../../http/endpoint.ts';
-import { valuesBySlug } from '../../http/execute-body.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { isoTimestamp, timestamp, valuesBySlug } from '../../kernel/fields.ts';
 import { MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { origin } from '../viewing/service.ts';

@@ -1,6 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { MAX_PARAMETERS } from '../../kernel/parameters.ts';

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { embedKeys } from '../../db/schema/embeds.ts';
+import { embedKeys } from '../../db/schema/shares.ts';
 
 /** How often a company has rotated its key; no row when never. */
 export const selectRotations = (db: ControlDb, companyId: string) =>

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, notInArray, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { groupPermissions, groups } from '../../db/schema/groups.ts';
-import { permissions } from '../../db/schema/legacy-permissions.ts';
+import { permissions } from '../../db/schema/policies.ts';
 import { byId, exists, idList, insertWhen } from '../../db/statements.ts';
 import { type Group, groupLives } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { idsInput } from '../../kernel/fields.ts';

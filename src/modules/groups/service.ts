@@ -5,7 +5,7 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Role } from '../../kernel/legacy.ts';
 import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
-import { slugFrom } from '../../kernel/slug.ts';
+import { slugFrom } from '../../kernel/text.ts';
 import {
   globalGroupNotDeletable,
   globalGroupNotModifiable,

@@ -3,7 +3,7 @@ import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit, type Statement } from '../../db/client.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { idList } from '../../db/statements.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
 import { groupNotFound } from './failures.ts';

@@ -1,8 +1,7 @@
 import { and, eq, gt, isNull, lt, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
-import { invitations } from '../../db/schema/invitations.ts';
-import { users } from '../../db/schema/users.ts';
+import { invitations, users } from '../../db/schema/users.ts';
 import { byId } from '../../db/statements.ts';
 
 export type Invitation = typeof invitations.$inferSelect;

@@ -2,7 +2,7 @@ import type { Grants } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { LegacyPermission } from '../../kernel/legacy.ts';
 import { foreignPermissionTarget, permissionNotFound } from './failures.ts';
 import {

@@ -2,7 +2,7 @@ import { and, eq, inArray } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
 import { groupPermissions } from '../../db/schema/groups.ts';
-import { permissions } from '../../db/schema/legacy-permissions.ts';
+import { permissions } from '../../db/schema/policies.ts';
 import { byId, idList } from '../../db/statements.ts';
 
 export type Permission = typeof permissions.$inferSelect;

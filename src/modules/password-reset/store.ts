@@ -1,8 +1,7 @@
 import { and, eq, exists, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
-import { passwordResets } from '../../db/schema/password-reset.ts';
-import { sessions } from '../../db/schema/sign-in.ts';
+import { passwordResets, sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;

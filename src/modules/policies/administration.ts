@@ -1,7 +1,7 @@
 import { requireWritable } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
 import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';

@@ -1,8 +1,8 @@
-import { policyLimitExceeded } from '../../db/policy-limits.ts';
+import { policyLimitExceeded } from '../../db/failures.ts';
 import { defineFailure } from '../../kernel/failure.ts';
 import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
 
-export { policyLimitExceeded } from '../../db/policy-limits.ts';
+export { policyLimitExceeded } from '../../db/failures.ts';
 
 /** @param field what names it: `id` or `policy_id` of the path */
 export const policyNotFound = defineFailure('policy.not_found', {

@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
-import { outsiders } from '../../db/schema/share-auth.ts';
+import { outsiders } from '../../db/schema/share-contexts.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
 import { rotationState } from '../sessions/queries.ts';
 

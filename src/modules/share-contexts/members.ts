@@ -1,6 +1,6 @@
 import type { UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { groupNotFound } from '../groups/service.ts';

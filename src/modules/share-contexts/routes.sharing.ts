@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';

@@ -1,10 +1,10 @@
 import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
-import { slugFrom } from '../../kernel/slug.ts';
+import { slugFrom } from '../../kernel/text.ts';
 import type { Versions } from '../dashboards/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { recordContextEvent } from './events.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ok, prepared } from '../../http/endpoint.ts';
-import { executeBody } from '../../http/execute-body.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { portalEndpoint as endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { executeBody } from '../../kernel/fields.ts';
 import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures } from '../viewing/failures.ts';

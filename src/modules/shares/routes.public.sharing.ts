@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { UserActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
-import { executeBody } from '../../http/execute-body.ts';
-import { isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
+import { executeBody, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures, originNotAllowed } from '../viewing/failures.ts';
 import {

@@ -1,6 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { UserContext } from '../../context.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';

@@ -1,6 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { retryOnConcurrentChange } from '../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem, isThisMachine } from '../../kernel/public-address.ts';
 import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';

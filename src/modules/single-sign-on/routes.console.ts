@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import { noContent, ok, raw } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
 import { readBounded } from '../../platform/bounded.ts';

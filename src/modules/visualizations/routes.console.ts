@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../db/concurrent-change.ts';
+import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
-import { executeBody } from '../../http/execute-body.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
-import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { isAuthor } from './access.ts';

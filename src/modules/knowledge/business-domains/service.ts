@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CompanyContext, UserContext } from '../../../context.ts';
-import type { BusinessDomain } from '../../../db/schema/business-domains.ts';
+import type { BusinessDomain } from '../../../db/schema/knowledge-resources.ts';
 import { slug } from '../../../kernel/fields.ts';
 import { description, name } from '../resources/fields.ts';
 import { replaceDomains, selectDomains } from './store.ts';

@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm';
 import type { ControlDb } from '../../../db/client.ts';
-import type { BusinessDomain } from '../../../db/schema/business-domains.ts';
-import { businessDomains } from '../../../db/schema/business-domains.ts';
+import { type BusinessDomain, businessDomains } from '../../../db/schema/knowledge-resources.ts';
 
 export const selectDomains = (db: ControlDb, companyId: string) =>
   db.select().from(businessDomains).where(eq(businessDomains.companyId, companyId));

@@ -1,5 +1,5 @@
 import type { UserContext } from '../../../context.ts';
-import { retryOnConcurrentChange } from '../../../db/concurrent-change.ts';
+import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { Definition } from './definition.ts';
 import { getResource, type Resource } from './reading.ts';

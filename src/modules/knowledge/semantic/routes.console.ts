@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../../db/concurrent-change.ts';
+import { concurrentChange } from '../../../db/failures.ts';
 import { created, noContent, ok } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';

@@ -1,5 +1,5 @@
 import type { UserContext } from '../../../context.ts';
-import { concurrentChange } from '../../../db/concurrent-change.ts';
+import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
 import { Failure, invalid } from '../../../kernel/failure.ts';

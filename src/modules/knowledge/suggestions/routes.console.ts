@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { concurrentChange } from '../../../db/concurrent-change.ts';
+import { concurrentChange } from '../../../db/failures.ts';
 import { SUGGESTION_STATUSES, TARGET_TYPES } from '../../../db/schema/knowledge-suggestions.ts';
 import { created, ok } from '../../../http/endpoint.ts';
 import { worded } from '../../../http/surface.ts';

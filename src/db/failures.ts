@@ -1,4 +1,5 @@
 import { defineFailure } from '../kernel/failure.ts';
+import { POLICY_LIMITS } from '../kernel/policy-document.ts';
 
 const ATTEMPTS = 3;
 
@@ -25,3 +26,20 @@ export async function retryOnConcurrentChange<T>(attempt: () => Promise<T | unde
   }
   throw concurrentChange();
 }
+
+/** More policies, or longer ones, than a request should have to read. Triggers of the database hold some of the limits. */
+export const policyLimitExceeded = defineFailure('policy.limit_exceeded', {
+  kind: 'conflict',
+  detail: (message: string, about: { field?: string; reason?: string } = {}) => ({ message, ...about }),
+  says: { organization: 'AlreadyExists', console: 'POLICY_LIMIT_EXCEEDED' },
+});
+
+/** What a write means that one of these triggers refuses, whichever module it comes from. */
+export const POLICY_LIMIT_FAILURES = {
+  policies_of_group: () =>
+    policyLimitExceeded(`At most ${POLICY_LIMITS.attached} policies can be attached to a group.`),
+  documents_of_principal: () =>
+    policyLimitExceeded(
+      `The documents of all policies that reach one user or service account can have at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
+    ),
+};
