@@ -1,11 +1,12 @@
 import type { Dialect } from '../csv/dialect.ts';
 import type { Encoding } from '../text/decode.ts';
 
-/** The byte that COPY is told to take for a quote where there are none: a control character that no text has. */
+/** The quote character given to COPY for a file that has no quotes: a control character that occurs in no text. */
 export const NEVER_QUOTE = 1;
 
 /**
- * The options, inside of `WITH (…)`, with which COPY reads a CSV as it is. An empty value is null in every column.
+ * Builds the options, inside of `WITH (…)`, with which COPY reads a CSV file unchanged. Empty values become null in
+ * every column.
  * @param columns names of the table's columns, in the order of the fields
  */
 export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string[]): string {
@@ -24,7 +25,9 @@ export function csvOptions(dialect: Dialect, encoding: Encoding, columns: string
 const literal = (text: string): string =>
   text < ' ' ? `E'\\x0${text.charCodeAt(0)}'` : text === "'" ? "''''" : `'${text}'`;
 
-/** Whether a line is `\.` alone: the end of the data to COPY before version 18, also within quotes. */
+/**
+ * Whether a line consists of `\.` alone. COPY before version 18 takes it for the end of the data, also within quotes.
+ */
 export function hasEndOfData(bytes: Uint8Array): boolean {
   const isEdge = (byte: number | undefined) => byte === undefined || byte === 10 || byte === 13;
   for (let at = bytes.indexOf(92); at >= 0; at = bytes.indexOf(92, at + 1)) {

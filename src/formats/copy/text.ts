@@ -6,7 +6,7 @@ const CARRIAGE_RETURN = 13;
 const BACKSLASH = 92;
 const N = 78;
 
-/** The letter after the backslash for bytes that COPY's text form escapes; 0 for all others. */
+/** The letter that follows the backslash for each byte that COPY's text format escapes; 0 for all other bytes. */
 const ESCAPES = new Uint8Array(256);
 ESCAPES[TAB] = 116;
 ESCAPES[LINE_FEED] = 110;
@@ -15,29 +15,28 @@ ESCAPES[BACKSLASH] = BACKSLASH;
 
 const encoder = new TextEncoder();
 
-/** The options, inside of `WITH (…)`, with which COPY reads what {@link CopyText} writes. */
+/** The options, inside of `WITH (…)`, with which COPY reads the output of {@link CopyText}. */
 export const TEXT_OPTIONS = "FORMAT text, ENCODING 'UTF8'";
 
 /**
- * Writes rows in COPY's text form, in UTF-8. Not as CSV: before version 18 Postgres ends the data at a line `\.`, also
- * within quotes.
+ * Writes rows in COPY's text format, in UTF-8. CSV would not do: before version 18 Postgres ends the data at a line
+ * `\.`, also within quotes.
  */
 export class CopyText {
-  /** What is written is the first `length` bytes; who writes more by himself reserves the room first. */
+  /** The first `length` bytes are the output. Code that writes to the buffer directly calls `reserve` first. */
   bytes: Uint8Array;
   length = 0;
 
-  /** @param room bytes that are expected */
+  /** @param room the expected number of bytes */
   constructor(room: number) {
     this.bytes = new Uint8Array(room);
   }
 
-  /** What is written so far. */
   data(): Uint8Array {
     return this.bytes.subarray(0, this.length);
   }
 
-  /** Makes sure that so many more bytes have room. */
+  /** Makes room for that many more bytes. */
   reserve(room: number): void {
     if (this.length + room <= this.bytes.length) return;
     const larger = new Uint8Array(this.bytes.length * 2 + room);
@@ -45,7 +44,7 @@ export class CopyText {
     this.bytes = larger;
   }
 
-  /** Ends a value, of which there is another in the row. */
+  /** Ends a value that is not the row's last. */
   endValue(): void {
     this.reserve(1);
     this.bytes[this.length++] = TAB;
@@ -62,7 +61,7 @@ export class CopyText {
     this.bytes[this.length++] = N;
   }
 
-  /** Copies bytes of which none is to be escaped: a number or a date. */
+  /** Copies bytes that need no escaping: a number or a date. */
   copy(bytes: Uint8Array, start: number, end: number): void {
     this.reserve(end - start);
     const out = this.bytes;
@@ -78,8 +77,8 @@ export class CopyText {
 
   /**
    * Writes a text in UTF-8.
-   * @param doubled a byte that stands there twice where it is meant once; -1 for none
-   * @param is1252 the text is in Windows-1252 instead
+   * @param doubled a byte that the input doubles to escape it; -1 for none
+   * @param is1252 the input is in Windows-1252 instead
    */
   escape(bytes: Uint8Array, start: number, end: number, doubled = -1, is1252 = false): void {
     this.reserve((end - start) * 3);

@@ -1,22 +1,23 @@
 export type Delimiter = ',' | ';' | '\t' | '|';
 
-/** How the bytes of a CSV become records and fields. Plain data. */
+/** How the bytes of a CSV file split into records and fields. Plain data. */
 export interface Dialect {
   delimiter: Delimiter;
-  /** Null where quotes are characters like any other. */
+  /** Null where quotes are ordinary characters. */
   quote: '"' | "'" | null;
-  /** How a quote stands inside a quoted field: doubled, or after a backslash. */
+  /** How a quote inside a quoted field is escaped: doubled, or by a backslash. */
   escape: 'doubled' | 'backslash';
   /** Spaces may stand between a delimiter and an opening quote. */
   spaceBeforeQuote: boolean;
   /**
-   * The text was made of a workbook's sheet: each record is a row and counts as one line, whatever stands in it; values
-   * without quotes were typed there, so that a number among them has a decimal point.
+   * The text was converted from a workbook's sheet: each record is a row and counts as one line, whatever its values
+   * hold. Values without quotes were numbers, dates or booleans in the sheet, so numbers among them have a decimal
+   * point.
    */
   sheet?: true;
 }
 
-/** How the text of a workbook's sheet is written. */
+/** The dialect in which a workbook's sheet is converted to text. */
 export const SHEET: Dialect = {
   delimiter: ',',
   quote: '"',

@@ -13,7 +13,7 @@ export const EOL_LF = 1;
 export const EOL_CRLF = 2;
 export const EOL_CR = 4;
 
-/** How far a stray quote looks for one that closes the field. */
+/** How many bytes are searched for the quote that closes a field after a stray quote. */
 const LOOK_AHEAD = 4096;
 
 /** What a byte means outside quotes. */
@@ -21,30 +21,33 @@ export const DELIMITER = 1;
 export const LF = 2;
 export const CR = 3;
 export const QUOTE = 4;
-/** Not a byte: the block ends. */
+/** Stands for the end of the block instead of a byte. */
 export const END = 5;
-/** The block ends before the closing quote is found or known to be missing. */
+/** The block ends before it is clear whether the quote is closed. */
 const UNKNOWN = -2;
 
-/** Reads a field that is not just bytes up to a delimiter or LF: quoted, holding quotes, or ended by CR or the file's end. */
+/**
+ * Reads a field that needs more than a search for the delimiter or LF: one with quotes, or one that CR or the file's
+ * end ends.
+ */
 export class FieldReader {
   /** The field's content, and where the next field or record starts. */
   start = 0;
   end = 0;
   next = 0;
   kind = BARE;
-  /** How the record ends with this field; -1 when it goes on. */
+  /** How the record ends with this field; -1 when more fields follow. */
   eol = -1;
-  /** The block ends before it is known where the field does; `unclosed` when the file ends too. */
+  /** The block ends within the field; `unclosed` when the file ends too. */
   cut = false;
   unclosed = false;
-  /** Set when the record has something odd; lines of the record. Both are the record's: its scan resets them. */
+  /** `odd`: the record has something irregular. `lines`: the record's lines. Each scan of a record resets both. */
   odd = false;
   lines = 1;
-  /** Of the record, too: a quote stands within a field without quotes; one that opened a field is not closed by the rules. */
+  /** Also of the record: a quote stands within an unquoted field, or a quoted field is not closed by the rules. */
   stray = false;
   broken = false;
-  /** A stray quote's closing one: found once, used by all stray quotes before it. */
+  /** The quote that closes the field after a stray quote: found once, used by all stray quotes before it. */
   #closer = -1;
   readonly #bytes: Uint8Array;
   readonly #isLast: boolean;
@@ -62,7 +65,7 @@ export class FieldReader {
     this.#spaces = dialect.spaceBeforeQuote;
   }
 
-  /** Reads the field that starts at `start`, whose first byte of meaning (`what`) is at `at`. */
+  /** Reads the field that starts at `start`; its first special byte (`what`) is at `at`. */
   read(start: number, at: number, what: number): void {
     this.start = start;
     this.kind = BARE;
@@ -78,7 +81,7 @@ export class FieldReader {
     else this.#bare(rest);
   }
 
-  /** Passes what stands inside quotes; answers where the field's end is looked for: after the closing quote. */
+  /** Skips the quoted text and returns where to look for the field's end: after the closing quote. */
   #quoted(from: number): number {
     const bytes = this.#bytes;
     const length = bytes.length;
@@ -126,7 +129,7 @@ export class FieldReader {
     }
   }
 
-  /** Passes bytes outside quotes up to the field's end; quotes on the way belong to the field. */
+  /** Skips bytes outside quotes up to the field's end; quotes on the way belong to the field. */
   #bare(from: number): void {
     const bytes = this.#bytes;
     const length = bytes.length;
@@ -181,7 +184,7 @@ export class FieldReader {
     return true;
   }
 
-  /** The next quote on this line that a delimiter or line end follows; -1 when there is none. */
+  /** Finds the next quote on this line that a delimiter or line end follows; -1 when there is none. */
   #closingQuote(from: number): number {
     const bytes = this.#bytes;
     const limit = Math.min(bytes.length, from + LOOK_AHEAD);

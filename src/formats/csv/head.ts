@@ -6,54 +6,57 @@ import { ESCAPED, QUOTED } from './field.ts';
 import { needsQuotes, widthOfLines } from './quoting.ts';
 import { type Fields, newFields, scan } from './records.ts';
 
-/** How much of a file's beginning decides its dialect and where its body begins. */
+/** How many bytes at a file's beginning decide its dialect and where its body begins. */
 export const HEAD_BYTES = 256 * 1024;
 const HEAD_RECORDS = 400;
 
-/** A record of the head, as far as the layout's decisions need it. Records without any value are left out. */
+/** A record of the head, reduced to what the layout depends on. Records without any value are left out. */
 export interface HeadRecord {
   line: number;
   /** Where it starts in the head. */
   start: number;
-  /** Fields, empty ones included. */
+  /** Number of fields, empty ones included. */
   width: number;
-  /** Fields up to the last that has a value. */
+  /** Number of fields up to the last one with a value. */
   effective: number;
-  /** Fields that have a value. */
+  /** Number of fields with a value. */
   filled: number;
-  /** Forms of each field (forms.ts), {@link BLANK} where it has no value. */
+  /** The forms of each field (forms.ts); {@link BLANK} for a field without a value. */
   forms: number[];
 }
 
-/** The head as one dialect reads it. */
+/** The head as read in one dialect. */
 export interface Head {
   records: HeadRecord[];
-  /** How cleanly the fields read, 0 to 1: typed, properly quoted, or text without any candidate's signs in it. */
+  /** How cleanly the fields read, 0 to 1: typed, properly quoted, or text without delimiters or quotes in it. */
   clean: number;
-  /** Share of the records with stray quotes or the like. */
+  /** Share of the records that are irregular, such as those with stray quotes. */
   odd: number;
-  /** A quote opens that nothing closes. */
+  /** An opening quote is never closed. */
   unclosed: boolean;
   quotes: Quotes;
 }
 
-/** What the head shows of its quotes. */
+/** Statistics of the quotes in the head. */
 export interface Quotes {
-  /** Fields between quotes: by the rules, or where the dialect knows none, as they stand there. */
+  /**
+   * Number of fields in quotes: by the rules, or, in a dialect without quotes, beginning and ending with a quote
+   * character.
+   */
   proper: number;
-  /** They are half of some column's fields, or more. */
+  /** In some column half of the fields or more are quoted. */
   usual: boolean;
-  /** Some hold what only quotes make part of them. */
+  /** Some quoted fields contain a delimiter or a line end. */
   needed: boolean;
-  /** Records in which a quote opens a field and does not close it by the rules. */
+  /** Number of records with a field whose opening quote is not closed by the rules. */
   broken: number;
-  /** Of records that quotes keep together over lines, the {@link widthOfLines}. */
+  /** For each record that goes over several lines within quotes, its {@link widthOfLines}. */
   folded: number[];
-  /** Records with quotes in the middle of fields. */
+  /** Number of records with quotes in the middle of fields. */
   stray: number;
 }
 
-/** Bytes that make a text look as if it were not split or unquoted rightly. */
+/** Bytes that suggest that a text was not split or unquoted correctly. */
 const SIGNS = new Uint8Array(256);
 for (const sign of ',;\t|"') SIGNS[sign.charCodeAt(0)] = 1;
 
@@ -110,7 +113,7 @@ export function readHead(bytes: Uint8Array, isLast: boolean, dialect: Dialect, d
   };
 }
 
-/** Whether a field stands between two quotes as it is. */
+/** Whether a field begins and ends with a quote character. */
 function isEnclosed(bytes: Uint8Array, start: number, end: number): boolean {
   const first = bytes[start];
   return end - start > 1 && first === bytes[end - 1] && (first === 34 || first === 39);

@@ -3,25 +3,27 @@ import type { HeadRecord } from './head.ts';
 
 /** Where a file's body begins. */
 export interface Layout {
-  /** Fields of a full record. */
+  /** Number of fields of a full record. */
   width: number;
-  /** How many of the first (not blank) records are no rows: titles and notes. */
+  /** How many of the first (not blank) records are titles and notes instead of rows. */
   preamble: number;
-  /** The last of them has one field fewer than the body: perhaps the header of all columns but the first. */
+  /**
+   * The preamble's last record has one field fewer than the body: it may be the header of all columns but the first.
+   */
   rowNames: boolean;
-  /** Share of the body's records that have the width; what makes one dialect more plausible than another. */
+  /** Share of the body's records that have the width; a higher share makes a dialect more plausible. */
   consistency: number;
 }
 
-/** Notes below a table are at most this many. */
+/** The largest number of note records below a table. */
 export const MAX_FOOTNOTES = 50;
 
-/** Titles and notes above a table are at most this many. */
+/** The largest number of title and note records above a table. */
 const MAX_PREAMBLE = 50;
 
 /**
- * Finds the body's width and first record. A width is possible where some record is wider than all before it: what
- * stands above it is then the preamble. The best one leaves the fewest records too wide, too short or skipped.
+ * Finds the body's width and first record. Each record that is wider than all before it suggests a width; the records
+ * above it would then be the preamble. The best width leaves the fewest records too wide, too short or skipped.
  */
 export function findLayout(records: HeadRecord[]): Layout {
   let best = { width: 1, start: 0, score: -Infinity, consistency: 0 };
@@ -32,7 +34,7 @@ export function findLayout(records: HeadRecord[]): Layout {
     widest = width;
     const { fitting, short, over } = countWidths(records, start, width);
     const score = fitting - over - start * 0.5;
-    // One record alone, more than one field wider than what stands above it, is a mistake, not a body.
+    // A single last record that is more than one field wider than those above it is a mistake, not a body.
     const alone = start > 0 && records.length - start === 1 && (records[start - 1] as HeadRecord).width !== width - 1;
     if (alone || (score <= best.score && !isTableBelowNotes(records, start, width))) continue;
     const body = records.length - start;
@@ -45,10 +47,12 @@ export function findLayout(records: HeadRecord[]): Layout {
   return { width, preamble: start + titles, rowNames: rowNames && titles === 0, consistency };
 }
 
-/** So many columns and records of the same width are no accident of the commas in a text. */
+/** This many columns, and records of the same width, cannot come from commas in a text by accident. */
 const MIN_TABLE = 3;
 
-/** Whether a table stands below lines of a single field, and nothing behind it but such: however short, it is the body. */
+/**
+ * Whether a table stands below single-field lines with only single-field lines after it: however short, it is the body.
+ */
 function isTableBelowNotes(records: HeadRecord[], start: number, width: number): boolean {
   const isNote = (record: HeadRecord) => record.width === 1;
   const end = records.findLastIndex((record) => !isNote(record)) + 1;
@@ -71,8 +75,8 @@ function countWidths(records: HeadRecord[], start: number, width: number) {
 }
 
 /**
- * Spreadsheets pad titles with delimiters, so that they are as wide as the body. Counts such lines at the top: a first
- * cell alone, or groups of columns above a header whose cells are unlike everything below them.
+ * Counts the title lines at the top that are as wide as the body because the spreadsheet padded them with delimiters:
+ * lines with a value in the first cell alone, or with names of column groups above a header.
  */
 function sparseTitles(records: HeadRecord[], start: number, width: number): number {
   if (width < 2) return 0;
@@ -92,7 +96,10 @@ function sparseTitles(records: HeadRecord[], start: number, width: number): numb
   return titles === full && unlike !== 'none' ? full : 0;
 }
 
-/** Columns that a quarter of the records reach: a stray wide one does not make all others sparse. */
+/**
+ * The number of columns that a quarter of the records reach, so that a stray wide record does not make all others
+ * sparse.
+ */
 function usualColumns(records: HeadRecord[]): number {
   const sorted = records.map((record) => record.effective).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length * 0.75)] ?? 1;
@@ -102,7 +109,10 @@ function isTitle(record: HeadRecord): boolean {
   return record.filled === 1 && record.forms[0] !== BLANK;
 }
 
-/** Whether the record's cells read as the columns below it: `all` typed columns differ, `none` does, `some`, or all is text. */
+/**
+ * How the record's cells compare with the typed columns below: `all`, `some` or `none` differ; `text` if no column is
+ * typed.
+ */
 function unlikeBelow(body: HeadRecord[], at: number, columns: number): 'all' | 'some' | 'none' | 'text' {
   let typed = 0;
   let unlike = 0;

@@ -2,8 +2,9 @@ import { QUOTED } from './field.ts';
 import type { Fields } from './records.ts';
 
 /**
- * What is known of a file's quotes: `undecided` while a later one may still show that they are characters like any other,
- * `unquoted` once one has, `quoted` when it is certain that they quote, or that the file cannot be read without them.
+ * What is known of a file's quotes: `undecided` while later records may still show that they are ordinary characters,
+ * `unquoted` once one has shown it, `quoted` when it is certain that they quote, or that the file cannot be read
+ * without them.
  */
 export type Quoting = 'undecided' | 'unquoted' | 'quoted';
 
@@ -11,8 +12,9 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /**
- * The fields that each line of a record has without its quotes, if all have as many; 0 where they differ. Text that goes
- * over lines hardly ever has as many as the table: rows do, which a quote and another one below make a single value.
+ * The number of fields that each line of a record has when quotes are ignored; 0 where the lines differ. Quoted text
+ * over several lines hardly ever has as many fields a line as the table: equal numbers suggest rows that two stray
+ * quotes merged.
  */
 export function widthOfLines(bytes: Uint8Array, start: number, end: number, delimiter: string): number {
   const sign = delimiter.charCodeAt(0);
@@ -32,7 +34,7 @@ export function widthOfLines(bytes: Uint8Array, start: number, end: number, deli
   return width === 0 || count === width ? count : 0;
 }
 
-/** Whether one of the record's quoted fields holds what only quotes make part of it. */
+/** Whether one of the record's quoted fields contains a delimiter or a line end. */
 export function needsQuotes(bytes: Uint8Array, fields: Fields, delimiter: string): boolean {
   const sign = delimiter.charCodeAt(0);
   for (let index = 0; index < fields.count; index++) {

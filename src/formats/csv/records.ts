@@ -3,21 +3,25 @@ import type { Dialect } from './dialect.ts';
 import { BARE, CR, DELIMITER, END, EOL_LF, FieldReader, LF, LOOSE, QUOTE, QUOTED } from './field.ts';
 
 /**
- * Splits bytes into records and fields without making strings of them. Not papaparse: it needs decoded text (a whole
- * block of it as arrays of strings, three times the time), cannot continue from a byte offset, and knows no backslash.
+ * Splits bytes into records and fields without making strings of them. papaparse does not serve: it needs decoded text
+ * (whole blocks as arrays of strings, which takes three times as long), cannot continue from a byte offset, and knows
+ * no backslash.
  */
 
-/** The fields of the record that the scanner is at; reused from record to record. */
+/** The fields of the current record; the object is reused from record to record. */
 export interface Fields {
   count: number;
   /** Where each field's content starts and ends, without its quotes. */
   starts: Int32Array;
   ends: Int32Array;
-  /** How each field is written: {@link BARE}, {@link QUOTED}, {@link ESCAPED} or {@link LOOSE}. */
+  /** How each field is quoted: {@link BARE}, {@link QUOTED}, {@link ESCAPED} or {@link LOOSE}. */
   kinds: Uint8Array;
-  /** Something in the record that other readers of CSV read otherwise. */
+  /** Other readers of CSV may read the record differently. */
   odd: boolean;
-  /** The record's lines; a quote within a field without quotes; one that opened a field and is not closed by the rules. */
+  /**
+   * `lines`: the record's lines. `stray`: a quote stands within an unquoted field, or a quoted field is not closed by
+   * the rules.
+   */
   lines: number;
   stray: boolean;
   broken: boolean;
@@ -25,12 +29,12 @@ export interface Fields {
   eol: number;
 }
 
-/** More fields than this in one record are no table. */
+/** A record with more fields is not part of a table. */
 export const MAX_FIELDS = 16_384;
 
 /** A record has more than {@link MAX_FIELDS}. */
 export class TooManyFields extends Error {
-  /** The line that it begins on, from 1. */
+  /** The line on which the record begins, from 1. */
   readonly line: number;
 
   constructor(line: number) {
@@ -39,7 +43,6 @@ export class TooManyFields extends Error {
   }
 }
 
-/** Room for the fields of any record. */
 export function newFields(): Fields {
   return {
     count: 0,
@@ -60,17 +63,17 @@ export interface ScanEnd {
   end: number;
   /** Line that starts there. */
   line: number;
-  /** The last record's quote is still open where the file ends. */
+  /** The file ends within the last record's quotes. */
   unclosed: boolean;
 }
 
-/** Called for each record; true ends the scan after it. */
+/** Called for each record; returning true ends the scan. */
 export type OnRecord = (start: number, end: number, line: number) => unknown;
 
 /**
- * Calls `onRecord` for every whole record from `from` on, its fields in `fields`. A record that the bytes cut off is
- * left to the next scan unless they are the file's last. The result does not depend on where blocks are cut.
- * @param line the 1-based line that starts at `from`.
+ * Calls `onRecord` for every complete record from `from` on, its fields in `fields`. A record that the block cuts off
+ * is left to the next scan unless the block is the file's last. The result does not depend on where blocks are cut.
+ * @param line the 1-based line that starts at `from`
  */
 export function scan(
   bytes: Uint8Array,
@@ -98,7 +101,7 @@ export function scan(
     fields.eol = 0;
     for (;;) {
       const start = at;
-      // Nearly every byte of a file passes here and nowhere else.
+      // Nearly every byte of a file is handled by this loop.
       while (at < length && meaning[bytes[at] as number] === 0) at++;
       const what = at < length ? (meaning[bytes[at] as number] as number) : END;
       if (count === MAX_FIELDS) throw new TooManyFields(nextLine);
@@ -149,13 +152,12 @@ function meaningOf(dialect: Dialect): Uint8Array {
   return meaning;
 }
 
-/** The value of the record's field `index` as a string. */
 export function fieldText(bytes: Uint8Array, fields: Fields, index: number, dialect: Dialect, decode: Decode): string {
   const text = decode(bytes, fields.starts[index] as number, fields.ends[index] as number);
   return unescaped(text, fields.kinds[index] as number, dialect);
 }
 
-/** The content of a field of that kind, or the beginning of it, without what escapes quotes. */
+/** The content of a field of that kind, or the beginning of it, with its quotes unescaped. */
 export function unescaped(text: string, kind: number, { quote, escape: escaping }: Dialect): string {
   if (kind === BARE || kind === QUOTED || quote === null) return text;
   if (kind === LOOSE) return text.replace(quote, '');

@@ -7,7 +7,7 @@ import type { Quoting } from './quoting.ts';
 const DELIMITERS: Delimiter[] = [',', ';', '\t', '|'];
 const QUOTES: ('"' | "'")[] = ['"', "'"];
 
-/** A dialect, and the table it makes of the head. */
+/** A dialect, and where the table begins when the head is read in it. */
 export interface Sniffed {
   dialect: Dialect;
   layout: Layout;
@@ -16,15 +16,15 @@ export interface Sniffed {
   /** The body's first record: its place among the file's lines, and in the head. */
   bodyLine: number;
   bodyStart: number;
-  /** What the head says of the quotes of the rest. */
+  /** Whether the head's quotes settle how the rest of the file is quoted. */
   quoting: Quoting;
 }
 
 /**
- * Finds how a file is written from its head (the approach of CleverCSV and DuckDB's sniffer): every dialect that the
- * signs in the head allow reads it; the one whose records agree most in width, and whose fields look most like values,
- * is taken. On a tie the more usual one, which stands first. Where its quotes do not follow the rules of quoting, the
- * head is read without quotes, if that makes a table of it.
+ * Finds a file's dialect from its head (the approach of CleverCSV and DuckDB's sniffer): reads the head in every
+ * dialect whose delimiter or quote occurs in it, and takes the one whose records agree most in width and whose fields
+ * look most like values. On a tie the more common dialect wins, which stands first. Where its quotes break the rules,
+ * the head is read without quotes, if that yields a table.
  * @param quoting whether the file may be, or has to be, read without quotes
  */
 export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, quoting: Quoting): Sniffed {
@@ -42,7 +42,7 @@ export function sniff(head: Uint8Array, isLast: boolean, decode: Decode, quoting
   return quotesNothing ? sniffed(bare, 'undecided') : sniffed(quoted, 'quoted');
 }
 
-/** Where the table is in the head of a sheet's text. */
+/** Finds where the table is in the head of a sheet's text. */
 export const sniffSheet = (head: Uint8Array, isLast: boolean, decode: Decode): Sniffed =>
   sniffed(tryDialect(head, isLast, decode, SHEET), 'quoted');
 
@@ -76,7 +76,7 @@ function plausibility(head: Head, layout: Layout): number {
   return layout.consistency * head.clean * columns * broken * skipped;
 }
 
-/** Whether the head without quotes is a table no worse: no record is too wide, and hardly more are short. */
+/** Whether the head read without quotes is as good a table: no record is too wide, and hardly more are short. */
 function makesTable(bare: Trial, quoted: Trial): boolean {
   const widths = ({ head, layout }: Trial) => {
     const body = head.records.slice(layout.preamble);
@@ -93,7 +93,7 @@ function makesTable(bare: Trial, quoted: Trial): boolean {
 const withoutQuotes = (): Dialect[] =>
   DELIMITERS.map((delimiter) => ({ delimiter, quote: null, escape: 'doubled', spaceBeforeQuote: false }));
 
-/** The dialects worth a try: a sign that the head does not show needs none. */
+/** The dialects to try: only those whose delimiter and quote occur in the head. */
 function candidates(head: Uint8Array): Dialect[] {
   const text = new TextDecoder('latin1').decode(head.subarray(0, 64 * 1024));
   const quotes = QUOTES.filter((quote) => quote === '"' || /(?:^|[,;\t|\r\n]) *'/.test(text));

@@ -1,27 +1,27 @@
-/** The body is cut off, or no multipart/form-data at all. `message` says what is wrong with it. */
+/** The body is cut off or is not multipart/form-data. `message` says what is wrong with it. */
 export class MultipartMalformed extends Error {}
 
-/** What the headers of a part say. Names are as the sender wrote them: treat them as hostile. */
+/** The parsed headers of a part. The sender chooses the names: treat them as hostile. */
 export interface PartHeaders {
-  /** The form field. */
+  /** The form field's name. */
   name: string;
-  /** The file's name, null for a part that is no file. */
+  /** The file's name; null for a part that is not a file. */
   filename: string | null;
   /** The media type the sender claims, lower-cased, without parameters. */
   mediaType: string;
 }
 
-/** RFC 2046 allows 70 characters. */
+/** RFC 2046 allows at most 70 characters. */
 const MAX_BOUNDARY = 70;
 
-/** The boundary that a `Content-Type` names, or null when it is not `multipart/form-data` with a usable one. */
+/** Reads the boundary from a `Content-Type`; null unless it is `multipart/form-data` with a usable boundary. */
 export function boundaryOf(contentType: string | null): string | null {
   if (!contentType || !/^multipart\/form-data\s*;/i.test(contentType)) return null;
   const boundary = parameters(contentType).get('boundary');
   return boundary && boundary.length <= MAX_BOUNDARY ? boundary : null;
 }
 
-/** @throws MultipartMalformed for a part that does not say which field it is */
+/** @throws MultipartMalformed for a part without a field name */
 export function readPartHeaders(block: Buffer): PartHeaders {
   let disposition = '';
   let mediaType = '';
@@ -42,15 +42,15 @@ export function readPartHeaders(block: Buffer): PartHeaders {
   };
 }
 
-/** Header text is UTF-8 from every present sender, Latin-1 from old ones. */
+/** Current senders write headers in UTF-8, old ones in Latin-1. */
 function text(bytes: Buffer): string {
   const utf8 = bytes.toString('utf8');
   return utf8.includes('\ufffd') ? bytes.toString('latin1') : utf8;
 }
 
 /**
- * The parameters of a header value, names lower-cased. In quoted values `\"` and `\\` are escapes and other backslashes
- * are themselves (Windows paths); `%22`, `%0D`, `%0A` are how browsers escape, so only these are decoded.
+ * Parses the parameters of a header value, names lower-cased. In quoted values `\"` and `\\` are escapes and other
+ * backslashes are literal (Windows paths). Browsers escape with `%22`, `%0D` and `%0A`, so only these are decoded.
  */
 function parameters(header: string): Map<string, string> {
   const found = new Map<string, string>();

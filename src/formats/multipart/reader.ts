@@ -1,22 +1,22 @@
 import { MultipartMalformed, type PartHeaders, readPartHeaders } from './headers.ts';
 
-/** A run of bytes of a part. The view is only valid until the reader is asked for more. */
+/** A run of bytes of a part. The view is valid until the reader is asked for more. */
 export interface Block {
   bytes: Uint8Array;
-  /** Whether the part ends with it. */
+  /** Whether the part ends with this block. */
   last: boolean;
 }
 
-/** What a reader holds and reads at most. */
+/** Limits of a reader. */
 export interface Bounds {
-  /** The largest block that will be asked for. */
+  /** The largest block that will be requested. */
   blockBytes: number;
-  /** The largest body that is read, and what is thrown for a larger one. */
+  /** The largest body that is accepted, and the error that a larger one throws. */
   maxBytes: number;
   tooLarge: () => Error;
 }
 
-/** Bytes asked of the network at a time. */
+/** Bytes requested from the network at a time. */
 const READ_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_PARTS = 1000;
@@ -36,7 +36,7 @@ export class MultipartReader {
   readonly #delimiter: Buffer;
   readonly #bounds: Bounds;
   #buffer: Buffer;
-  /** Unread bytes are [start, end) of the buffer; those before `searched` hold no beginning of a delimiter. */
+  /** Unread bytes are [start, end) of the buffer; no delimiter begins before `searched`. */
   #start = 0;
   #end = 0;
   #searched = 0;
@@ -52,7 +52,8 @@ export class MultipartReader {
     this.#bounds = bounds;
     this.#delimiter = Buffer.from(`\r\n--${boundary}`);
     this.#buffer = Buffer.from(new ArrayBuffer(bounds.blockBytes + READ_BYTES + MAX_HEADER_BYTES));
-    // The first delimiter needs no line end before it: giving it one makes it like all others, with the preamble as a part.
+    // The first delimiter needs no line end before it. Adding one makes it like all others; the preamble becomes a
+    // part.
     CRLF.copy(this.#buffer);
     this.#end = CRLF.length;
     this.#inPart = true;
@@ -72,7 +73,7 @@ export class MultipartReader {
     const lineEnd = await this.#find(CRLF);
     if (this.#buffer.toString('latin1', this.#start, lineEnd).trim() !== '')
       throw new MultipartMalformed('A boundary is followed by text.');
-    // The line end stays: with it, a part without any header ends its headers like all others.
+    // The line end stays, so that a part without any header also ends its headers with an empty line.
     this.#start = lineEnd;
     const headersEnd = await this.#find(END_OF_HEADERS);
     const headers = readPartHeaders(this.#buffer.subarray(this.#start, headersEnd));
@@ -82,7 +83,7 @@ export class MultipartReader {
     return headers;
   }
 
-  /** Up to `size` bytes of the present part: exactly as many, except when it ends before. */
+  /** Up to `size` bytes of the current part: exactly as many, except when the part ends sooner. */
   async block(size: number): Promise<Block> {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(this.#delimiter, this.#searched);
@@ -104,7 +105,7 @@ export class MultipartReader {
   }
 
   /**
-   * Reads on and throws away, at most until `limit` bytes of the whole body arrived: a sender that is still writing
+   * Reads on and discards, at most until `limit` bytes of the whole body have arrived: a sender that is still writing
    * would lose the answer with the connection. Never throws.
    */
   async drain(limit: number): Promise<void> {
@@ -115,7 +116,7 @@ export class MultipartReader {
       }
       await this.#reader.cancel();
     } catch {
-      // The sender has gone: nobody waits for the answer either.
+      // The sender has disconnected: nobody waits for the answer.
     }
   }
 
@@ -123,7 +124,7 @@ export class MultipartReader {
     while (this.#end - this.#start < bytes) await this.#fill();
   }
 
-  /** Where `bytes` begin, within the size of a header. */
+  /** Finds where `bytes` begin, within the size of a header. */
   async #find(bytes: Buffer): Promise<number> {
     for (;;) {
       const at = this.#buffer.subarray(0, this.#end).indexOf(bytes, this.#start);
@@ -151,7 +152,7 @@ export class MultipartReader {
       throw new MultipartMalformed('The body was cut off.');
     });
     if (result.value) {
-      // The stream takes the memory for the time of the read and hands it back under a new name.
+      // The stream takes over the buffer's memory during the read and returns it in a new ArrayBuffer.
       this.#buffer = Buffer.from(result.value.buffer);
       this.#end += result.value.byteLength;
       this.#received += result.value.byteLength;
@@ -160,7 +161,7 @@ export class MultipartReader {
   }
 }
 
-/** A part of a small form, in memory. */
+/** A complete part of a small form, in memory. */
 export interface Part extends PartHeaders {
   bytes: Uint8Array<ArrayBuffer>;
 }
@@ -168,8 +169,8 @@ export interface Part extends PartHeaders {
 const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /**
- * All parts of a form that is small enough to be held in memory.
- * @throws MultipartMalformed, or what `tooLarge` makes, when the body is larger than `maxBytes`
+ * Reads all parts of a form that is small enough to be held in memory.
+ * @throws MultipartMalformed, or the error of `tooLarge` when the body is larger than `maxBytes`
  */
 export async function readSmallForm(
   body: ReadableStream<Uint8Array>,

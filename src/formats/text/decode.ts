@@ -1,10 +1,12 @@
-/** The encodings that a text is read in. */
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** Turns the bytes between two places into a string. */
+/** Decodes the bytes between two offsets. */
 export type Decode = (bytes: Uint8Array, start: number, end: number) => string;
 
-/** Windows-1252's printable characters between 0x80 and 0x9F; its five holes stay control characters (WHATWG). */
+/**
+ * Windows-1252's printable characters between 0x80 and 0x9F; its five undefined bytes become control characters
+ * (WHATWG).
+ */
 const HIGH_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: false });
@@ -14,7 +16,7 @@ const encoder = new TextEncoder();
 const decodeUtf8: Decode = (bytes, start, end) => {
   const length = end - start;
   if (length > 24) return utf8.decode(bytes.subarray(start, end));
-  // Short ASCII values are most of what is decoded; a decoder's call costs more than they do.
+  // Most decoded values are short and ASCII; calling a TextDecoder costs more than decoding them here.
   let text = '';
   for (let index = start; index < end; index++) {
     const byte = bytes[index] as number;
@@ -24,7 +26,7 @@ const decodeUtf8: Decode = (bytes, start, end) => {
   return text;
 };
 
-/** Not TextDecoder: not every runtime has Windows-1252, and some read it as Latin-1. */
+/** Not every runtime's TextDecoder has Windows-1252, and some read it as Latin-1. */
 const decode1252: Decode = (bytes, start, end) => {
   let text = '';
   for (let index = start; index < end; index++) {
@@ -41,15 +43,16 @@ export function utf8Of1252(byte: number): Uint8Array {
   return UTF8_OF_1252[byte] as Uint8Array;
 }
 
-/** Decodes {@link scannableBytes} of an encoding. */
+/** The decoder for {@link scannableBytes} of an encoding. */
 export function decoderOf(encoding: Encoding): Decode {
   return encoding === 'windows-1252' ? decode1252 : decodeUtf8;
 }
 
 /**
- * A block of a text in bytes of which each ASCII character is one, for those who look for commas and digits: UTF-8 and
- * Windows-1252 as they are, UTF-16 as UTF-8, up to a whole character unless the block is the text's last.
- * @returns null when the block is no text of the encoding
+ * Converts a block of text to bytes in which each ASCII character is one byte, so that commas and digits can be
+ * searched for: UTF-8 and Windows-1252 unchanged, UTF-16 as UTF-8, up to a complete character unless the block is the
+ * text's last.
+ * @returns null when the block is not valid in the encoding
  */
 export function scannableBytes(block: Uint8Array, encoding: Encoding, isLast: boolean): Uint8Array | null {
   if (encoding === 'utf-8' || encoding === 'windows-1252') return block;
@@ -71,7 +74,7 @@ export function scannableBytes(block: Uint8Array, encoding: Encoding, isLast: bo
   }
 }
 
-/** How many bytes of the text the first `length` of its {@link scannableBytes} are. */
+/** The number of bytes in the text that the first `length` bytes of its {@link scannableBytes} stand for. */
 export function encodedLength(scannable: Uint8Array, length: number, encoding: Encoding): number {
   if (encoding === 'utf-8' || encoding === 'windows-1252') return length;
   return utf8.decode(scannable.subarray(0, length)).length * 2;

@@ -2,7 +2,6 @@ import { decoderOf, type Encoding } from './decode.ts';
 
 const strictUtf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
-/** The encoding and length of the byte order mark, if the text begins with one. */
 function byteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number } | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: 'utf-8', length: 3 };
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: 'utf-16le', length: 2 };
@@ -10,7 +9,7 @@ function byteOrderMark(bytes: Uint8Array): { encoding: Encoding; length: number 
   return null;
 }
 
-/** UTF-16 without a mark: nearly every second byte of Western text is zero. */
+/** Recognizes UTF-16 without a byte order mark: nearly every second byte of Western text is zero. */
 function utf16ByZeros(bytes: Uint8Array): Encoding | null {
   const length = Math.min(bytes.length & ~1, 1024);
   const zeros = [0, 0];
@@ -25,8 +24,8 @@ function utf16ByZeros(bytes: Uint8Array): Encoding | null {
 }
 
 /**
- * The encoding that a text's first bytes show, and the length of its byte order mark. UTF-8 is a guess: it holds until a
- * byte contradicts it (see {@link isUtf8}), which may be a hundred megabytes later.
+ * Guesses the encoding from a text's first bytes, and returns the length of its byte order mark. UTF-8 remains a guess
+ * until a byte contradicts it (see {@link isUtf8}), which may be a hundred megabytes later.
  */
 export function guessEncoding(bytes: Uint8Array): { encoding: Encoding; markLength: number } {
   const mark = byteOrderMark(bytes);
@@ -34,7 +33,7 @@ export function guessEncoding(bytes: Uint8Array): { encoding: Encoding; markLeng
   return { encoding: utf16ByZeros(bytes) ?? 'utf-8', markLength: 0 };
 }
 
-/** Whether any byte is not ASCII. Reads four bytes at a time. */
+/** Whether any byte is outside ASCII. Reads four bytes at a time. */
 export function hasHighBytes(bytes: Uint8Array): boolean {
   let index = 0;
   while (index < bytes.length && ((bytes.byteOffset + index) & 3) !== 0) {
@@ -51,7 +50,7 @@ export function hasHighBytes(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Whether the bytes are UTF-8. Unless they are the text's last, a character may be cut off at their end. */
+/** Whether the bytes are valid UTF-8. Unless they are the text's last, a character may be cut off at their end. */
 export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
   let end = bytes.length;
   if (!isLast) {
@@ -74,7 +73,10 @@ export function isUtf8(bytes: Uint8Array, isLast: boolean): boolean {
   }
 }
 
-/** The place of the first control character that no text has, or -1. Bytes that are not UTF-8 and have one are no text. */
+/**
+ * The offset of the first control character that does not occur in text, or -1. Bytes that have one and are not UTF-8
+ * are not text.
+ */
 export function indexOfControl(bytes: Uint8Array): number {
   for (let index = 0; index < bytes.length; index++) {
     const byte = bytes[index] as number;
@@ -85,12 +87,12 @@ export function indexOfControl(bytes: Uint8Array): number {
 
 const UNDEFINED_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
 
-/** Whether there are bytes that Windows-1252 leaves undefined. */
+/** Whether some bytes are undefined in Windows-1252. */
 export function hasUndefined1252(bytes: Uint8Array): boolean {
   return UNDEFINED_1252.some((byte) => bytes.includes(byte));
 }
 
-/** Lines at the beginning that are UTF-8. */
+/** Counts the lines at the beginning that are valid UTF-8. */
 export function countUtf8Lines(bytes: Uint8Array): number {
   let lines = 0;
   for (let at = 0; ; lines++) {
@@ -100,7 +102,7 @@ export function countUtf8Lines(bytes: Uint8Array): number {
   }
 }
 
-/** Line ends before `end`: each LF, CRLF and CR. */
+/** Counts the line ends before `end`: each LF, CRLF and CR. */
 export function countLineEnds(bytes: Uint8Array, end: number): number {
   let count = 0;
   for (let index = 0; index < end; index++) {
@@ -109,7 +111,7 @@ export function countLineEnds(bytes: Uint8Array, end: number): number {
   return count;
 }
 
-/** A whole text: in the encoding of its byte order mark, else UTF-8, else what Windows writes in the West. */
+/** Decodes a whole text: in the encoding of its byte order mark, else as UTF-8, else as Windows-1252. */
 export function decodeWhole(bytes: Uint8Array): string {
   try {
     const { encoding } = byteOrderMark(bytes) ?? { encoding: 'utf-8' };

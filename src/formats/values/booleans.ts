@@ -1,7 +1,7 @@
 import type { Decode } from '../text/decode.ts';
 import { S_N, SIM_NAO, T_F, TRUE_FALSE, V_F, VERDADEIRO_FALSO, Y_N, YES_NO } from './forms.ts';
 
-/** The boolean words by their lower-case spelling: forms, and whether it says true. */
+/** The boolean words in lower case: the forms of each, and whether it means true. */
 const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
   true: [TRUE_FALSE, true],
   false: [TRUE_FALSE, false],
@@ -23,13 +23,16 @@ const BOOLEAN_WORDS: Record<string, [forms: number, says: boolean]> = {
 /** Length of the longest boolean word in bytes. */
 const LONGEST_WORD = 10;
 
-/** What a boolean word (any case, trimmed) says; undefined when it is none. */
+/** Looks up a boolean word (any case, trimmed); undefined for any other word. */
 function booleanWord(word: string): [forms: number, says: boolean] | undefined {
   const lower = word.normalize('NFC').toLowerCase();
   return Object.hasOwn(BOOLEAN_WORDS, lower) ? BOOLEAN_WORDS[lower] : undefined;
 }
 
-/** The words of ASCII letters by their letters, five bits each, so that most values need no string to be looked up. */
+/**
+ * The words of ASCII letters by their letters, five bits each, so that most values are looked up without making a
+ * string.
+ */
 const PACKED_WORDS = new Map<number, [forms: number, says: boolean]>();
 for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   const bytes = new TextEncoder().encode(word);
@@ -37,7 +40,10 @@ for (const [word, meaning] of Object.entries(BOOLEAN_WORDS)) {
   if (key > 0) PACKED_WORDS.set(key, meaning);
 }
 
-/** A word's ASCII letters as one number, alike in either case; 0 when it has another ASCII byte, -1 for a letter beyond. */
+/**
+ * Packs a word's ASCII letters into one number, the same in either case; 0 if it has another ASCII byte, -1 for a byte
+ * beyond ASCII.
+ */
 function packed(bytes: Uint8Array, start: number, end: number): number {
   let key = 0;
   for (let index = start; index < end; index++) {
@@ -50,7 +56,7 @@ function packed(bytes: Uint8Array, start: number, end: number): number {
   return key;
 }
 
-/** What the trimmed boolean word between two places says, as {@link booleanWord} does. */
+/** Looks up the trimmed boolean word between two offsets, as {@link booleanWord} does. */
 export function booleanAt(
   bytes: Uint8Array,
   from: number,

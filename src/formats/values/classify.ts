@@ -4,7 +4,7 @@ import { dateForms, dateTraits } from './dates.ts';
 import { BLANK, HAS_FALSE, HAS_TRUE, HAS_WIDE_SPACE } from './forms.ts';
 import { numberForms } from './numbers.ts';
 
-/** The traits (`HAS_…`) of the value that {@link classify} was last called with. */
+/** The traits (`HAS_…`) of the value last given to {@link classify}. */
 export let traits = 0;
 
 function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
@@ -15,8 +15,8 @@ function wordForms(bytes: Uint8Array, from: number, to: number, decode: Decode):
 }
 
 /**
- * The forms in which the value between `start` and `end` reads (see forms.ts): 0 for text, {@link BLANK} for spaces
- * alone. Sets {@link traits}. Works on bytes, because turning a million rows into strings costs more than all the rest.
+ * Returns the forms in which the value between `start` and `end` can be read (forms.ts): 0 for text, {@link BLANK} for
+ * spaces alone. Sets {@link traits}. Works on bytes: making strings of a million rows costs more than all the rest.
  */
 export function classify(bytes: Uint8Array, start: number, end: number, decode: Decode): number {
   traits = 0;
@@ -38,7 +38,10 @@ export function classify(bytes: Uint8Array, start: number, end: number, decode: 
   return wordForms(bytes, from, to, decode);
 }
 
-/** A value with a byte beyond ASCII at an edge. No form has one (`não` ends in ASCII): spaces of Unicode, or text. */
+/**
+ * Classifies a value that begins or ends with a byte beyond ASCII: no form does (`não` ends in ASCII), so it is text or
+ * has spaces of Unicode around it.
+ */
 function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decode): number {
   if (to - from > 128) return 0;
   const value = decode(bytes, from, to);
@@ -52,13 +55,16 @@ function classifyWide(bytes: Uint8Array, from: number, to: number, decode: Decod
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** {@link classify} for a value that is a string already. */
+/** {@link classify} for a string. */
 export function classifyString(value: string): number {
   const bytes = encoder.encode(value);
   return classify(bytes, 0, bytes.length, (piece, start, end) => decoder.decode(piece.subarray(start, end)));
 }
 
-/** Whether there is nothing but spaces between `start` and `end`: exactly what {@link classify} calls {@link BLANK}. */
+/**
+ * Whether there are only spaces between `start` and `end`: exactly the values for which {@link classify} returns {@link
+ * BLANK}.
+ */
 export function isBlank(bytes: Uint8Array, start: number, end: number, decode: Decode): boolean {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number;

@@ -8,9 +8,9 @@ import { writeTimestamp } from './write-timestamps.ts';
 const encoder = new TextEncoder();
 
 /**
- * Writes the value between `start` and `end` to `out` at `at`, as the text that Postgres reads for the type whatever its
- * `DateStyle`. Empty and spaces alone are null. A datetime without an offset stays without one: it is a timestamp of the
- * session's `TimeZone`. `out` has {@link CONVERSION_ROOM} bytes beyond the value's length.
+ * Writes the value between `start` and `end` to `out` at `at`, as text that Postgres reads for the type under any
+ * `DateStyle`. Empty values and spaces alone become null. A datetime without an offset stays without one: Postgres
+ * reads it in the session's `TimeZone`. `out` must have {@link CONVERSION_ROOM} bytes more than the value's length.
  * @returns where the text ends, {@link NULL} or {@link MISFIT}
  */
 export function convert(

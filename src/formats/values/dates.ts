@@ -2,20 +2,20 @@ import { dateForm, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS, HAS_T, HAS_T
 
 const LENGTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether the calendar has that day (years 1 to 9999). */
+/** Whether the day exists in the calendar (years 1 to 9999). */
 export function isDay(year: number, month: number, day: number): boolean {
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > (LENGTHS[month - 1] as number)) return false;
   return month !== 2 || day < 29 || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0));
 }
 
-/** The full year of two digits: 70 to 99 are the last century's (as in Postgres and POSIX). */
+/** The year that two digits stand for: 70 to 99 are in the 1900s (as in Postgres and POSIX). */
 export function fullYear(twoDigits: number): number {
   return twoDigits < 70 ? 2000 + twoDigits : 1900 + twoDigits;
 }
 
-/** The traits (`HAS_…`) of the value that {@link dateForms} was last called with. */
+/** The traits (`HAS_…`) of the value last given to {@link dateForms}. */
 export let dateTraits = 0;
-/** The three numbers of the date it read, in their order, and where the date ends. */
+/** The three numbers of that date, in their order, and the offset at which the date ends. */
 export let dateFirst = 0;
 export let dateSecond = 0;
 export let dateThird = 0;
@@ -34,10 +34,10 @@ function twoDigits(bytes: Uint8Array, at: number, end: number): number {
   return high < 0 || low < 0 ? -1 : high * 10 + low;
 }
 
-/** Minutes since midnight that {@link timeTraits} read, in UTC where there is an offset. */
+/** Minutes since midnight of the time that {@link timeTraits} read, in UTC if it has an offset. */
 let minutesOfDay = 0;
 
-/** Whether an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`) stands exactly from `at` to `end`. */
+/** Whether the bytes from `at` to `end` are exactly an offset (`Z`, `±hh`, `±hhmm`, `±hh:mm`). */
 function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   const sign = bytes[at] as number;
   if (sign === 90 || sign === 122) return at + 1 === end;
@@ -51,11 +51,13 @@ function isOffset(bytes: Uint8Array, at: number, end: number): boolean {
   return true;
 }
 
-/** Digits of a fraction of a second that Postgres keeps, and how many may stand there, zeros all that follow. */
+/**
+ * The number of fraction digits of a second that Postgres keeps; further digits must be zeros, up to the second limit.
+ */
 const FRACTION_DIGITS = 6;
 const LONGEST_FRACTION = 60;
 
-/** Where the digits of a fraction from `at` on end; -1 when there are none, or more than can be kept. */
+/** Where the fraction's digits from `at` on end; -1 when there are none, or more than can be kept. */
 function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
   let index = at;
   for (let next = digit(bytes, index, end); next >= 0; next = digit(bytes, index, end)) {
@@ -65,7 +67,7 @@ function fractionEnd(bytes: Uint8Array, at: number, end: number): number {
   return index > at && index - at <= LONGEST_FRACTION ? index : -1;
 }
 
-/** What `hh:mm[:ss[.f]][offset]` from `at` to `end` shows (`HAS_…`), or 0 when it is no time. */
+/** Reads `hh:mm[:ss[.f]][offset]` from `at` to `end` and returns its traits (`HAS_…`), or 0 if it is not a time. */
 function timeTraits(bytes: Uint8Array, at: number, end: number): number {
   const hours = twoDigits(bytes, at, end);
   const minutes = bytes[at + 2] === 58 ? twoDigits(bytes, at + 3, end) : -1;
@@ -89,10 +91,10 @@ function timeTraits(bytes: Uint8Array, at: number, end: number): number {
   return index < end && isOffset(bytes, index, end) ? traits | HAS_OFFSET : 0;
 }
 
-/** Digits of the number that {@link numberAt} read. */
+/** Number of digits that {@link numberAt} read. */
 let digits = 0;
 
-/** The number of up to four digits at `at`; sets {@link digits} to how many they are, 0 for none or more than four. */
+/** Reads the number of up to four digits at `at`; sets {@link digits} to their count, 0 for none or more than four. */
 function numberAt(bytes: Uint8Array, at: number, end: number): number {
   let value = 0;
   digits = 0;
@@ -109,16 +111,16 @@ function numberAt(bytes: Uint8Array, at: number, end: number): number {
 const FIRST_YEAR = 1;
 const LAST_YEAR = 9999;
 
-/** Whether a timestamp of the first or last year, of that many minutes since its day's midnight in UTC, lies beyond it. */
+/** Whether a timestamp, that many minutes after its day's midnight in UTC, lies before year 1 or after year 9999. */
 function isBeyond(year: number, first: number, second: number, minutes: number): boolean {
   if (year === FIRST_YEAR) return first === 1 && second === 1 && minutes < 0;
   return first * second === 12 * 31 && minutes >= 24 * 60;
 }
 
 /**
- * The date forms of the trimmed value between `start` and `end`, with or without a time; 0 when it is no date.
- * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first. A timestamp that its offset
- * moves out of the years 1 to 9999 is none, nor is one that is finer than a microsecond.
+ * Returns the date forms of the trimmed value between `start` and `end`, with or without a time; 0 if it is not a date.
+ * Every reading that the calendar allows is a form: `01/02/2020` is day first and month first. A timestamp has none if
+ * its offset moves it out of the years 1 to 9999, or if it is finer than a microsecond.
  */
 export function dateForms(bytes: Uint8Array, start: number, end: number): number {
   dateTraits = 0;

@@ -1,9 +1,9 @@
 /**
- * Every way in which a value can be written is one bit. A value has the bits of all ways that read it; a column keeps
- * the bits that all its values share, so that each further row can only narrow what the column may be.
+ * A form is a way to write values; each is one bit. A value has the bits of all forms in which it can be read; a column
+ * keeps the bits that all its values share, so each further row can only narrow the column's type.
  */
 
-/** Whole number within 64 bits. */
+/** An integer within 64 bits. */
 export const INTEGER = 1 << 0;
 /** `1234.56` */
 export const POINT = 1 << 1;
@@ -14,7 +14,7 @@ export const DOT_GROUPS = 1 << 3;
 /** `1,234.56` */
 export const COMMA_GROUPS = 1 << 4;
 export const DECIMALS = POINT | COMMA | DOT_GROUPS | COMMA_GROUPS;
-/** The forms of decimals by the sign that parts their fraction: those of one reading give a value the same meaning. */
+/** The decimal forms by their decimal separator: all forms of one separator give a value the same meaning. */
 export const DECIMAL_POINT = POINT | COMMA_GROUPS;
 export const DECIMAL_COMMA = COMMA | DOT_GROUPS;
 
@@ -31,9 +31,14 @@ export const WORDS = TRUE_FALSE | YES_NO | SIM_NAO | VERDADEIRO_FALSO;
 export const LETTERS = T_F | Y_N | S_N | V_F;
 export const BOOLEANS = WORDS | LETTERS | ONE_ZERO;
 
-/** First of 15 date bits: three orders (ymd; dmy and mdy with four and two year digits) by separator `-`, `/`, `.`. */
+/**
+ * First of 15 date bits: each of three orders (ymd; dmy and mdy with four and two year digits) with each separator `-`,
+ * `/`, `.`.
+ */
 const FIRST_DATE = 14;
-/** Bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and separator (0 `-`, 1 `/`, 2 `.`). */
+/**
+ * The bit of an order (0 ymd, 1 dmy, 2 mdy, 3 dmy two digits, 4 mdy two digits) and a separator (0 `-`, 1 `/`, 2 `.`).
+ */
 export function dateForm(order: number, separator: number): number {
   return 1 << (FIRST_DATE + order * 3 + separator);
 }
@@ -42,31 +47,31 @@ export const YMD = 7 << FIRST_DATE;
 export const DMY = (7 << (FIRST_DATE + 3)) | (7 << (FIRST_DATE + 9));
 export const MDY = (7 << (FIRST_DATE + 6)) | (7 << (FIRST_DATE + 12));
 
-/** Every form: what a column may be before its first value. */
+/** All forms: those of a column before its first value. */
 export const ANY = INTEGER | DECIMALS | BOOLEANS | DATES;
 
-/** Not a form: the value is nothing but spaces. */
+/** Not a form: the value consists of spaces. */
 export const BLANK = 1 << 30;
 
-/** Traits: what a value has beside its forms. */
+/** Traits: properties of a value besides its forms. */
 export const HAS_TIME = 1;
 export const HAS_TRUE = 2;
 export const HAS_FALSE = 4;
 export const HAS_OFFSET = 8;
 /** Spaces that Postgres does not skip (no-break space and the like). */
 export const HAS_WIDE_SPACE = 16;
-/** Seconds and their fraction, for the format's name. */
+/** The value has seconds, or a fraction of a second; used in the format's name. */
 export const HAS_SECONDS = 32;
 export const HAS_FRACTION = 64;
-/** A time after `T`, or with an offset after a space: fine for us, not for Postgres after every date order. */
+/** A time after `T`, or with an offset after a space: Postgres does not read it after every order of the date. */
 export const HAS_T = 128;
-/** A day of year 1 or 9999, which a time zone may move beyond the years that there are. */
+/** A day of year 1 or 9999, which a time zone may move out of the supported years. */
 export const HAS_EDGE = 256;
 
 const DATE_NAMES = ['yyyy-mm-dd', 'd-m-yyyy', 'm-d-yyyy', 'd-m-yy', 'm-d-yy'];
 const SEPARATORS = ['-', '/', '.'];
 
-/** Names of the formats by their bit, as evidence shows them, in order of preference. */
+/** Names of the formats by their bit, as `evidence` reports them, in order of preference. */
 const NAMES: [number, string][] = [
   [INTEGER, 'integer'],
   [POINT, '1234.56'],
@@ -87,12 +92,11 @@ const NAMES: [number, string][] = [
   ),
 ];
 
-/** The name of the first form of the set. */
 export function formName(forms: number): string {
   return NAMES.find(([bit]) => (forms & bit) !== 0)?.[1] ?? 'text';
 }
 
-/** The form that a format's name begins with (a datetime's name has its time after the date's); 0 for text. */
+/** The form that a format's name begins with (a datetime's name has the time after the date); 0 for text. */
 export function formOf(format: string): number {
   const date = format.split(' ')[0];
   return NAMES.find(([, name]) => name === date)?.[0] ?? 0;

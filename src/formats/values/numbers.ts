@@ -2,7 +2,7 @@ import { COMMA, COMMA_GROUPS, DECIMALS, DOT_GROUPS, INTEGER, ONE_ZERO, POINT } f
 
 const POINT_SIGN = 46;
 const COMMA_SIGN = 44;
-/** Digits and exponent that Postgres's NUMERIC surely holds; what is longer is text. */
+/** The number of digits, and the exponent, that Postgres's NUMERIC is sure to hold; a longer value is text. */
 const MAX_LENGTH = 1000;
 const MAX_INT64 = [...'9223372036854775807'].map((digit) => digit.charCodeAt(0));
 
@@ -10,7 +10,7 @@ function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 48 && byte <= 57;
 }
 
-/** Whether the digits from `from` to `end` (no leading zero) are within 64 bits. */
+/** Whether the digits from `from` to `end` (without leading zero) fit in 64 bits. */
 function fits64(bytes: Uint8Array, from: number, end: number, negative: boolean): boolean {
   const length = end - from;
   if (length !== 19) return length < 19;
@@ -22,14 +22,14 @@ function fits64(bytes: Uint8Array, from: number, end: number, negative: boolean)
   return true;
 }
 
-/** Where the digits that start at `at` end. */
+/** Where the run of digits that starts at `at` ends. */
 function digitsEnd(bytes: Uint8Array, at: number, end: number): number {
   let index = at;
   while (index < end && isDigit(bytes[index])) index++;
   return index;
 }
 
-/** Whether `e[+-]digits` stands exactly from `at` to `end`, of a size that NUMERIC holds. */
+/** Whether the bytes from `at` to `end` are exactly `e[+-]digits`, of a size that NUMERIC holds. */
 function isExponent(bytes: Uint8Array, at: number, end: number): boolean {
   if (((bytes[at] as number) | 32) !== 101) return false;
   let index = at + 1;
@@ -37,7 +37,7 @@ function isExponent(bytes: Uint8Array, at: number, end: number): boolean {
   return index < end && end - index <= 3 && digitsEnd(bytes, index, end) === end;
 }
 
-/** Groups of three after the first separator; then, perhaps, the other separator and decimals. */
+/** Reads groups of three digits after the first separator, then optionally the other separator and decimals. */
 function groupedForms(bytes: Uint8Array, at: number, end: number, separator: number): number {
   let index = at;
   while (index < end && bytes[index] === separator) {
@@ -51,8 +51,8 @@ function groupedForms(bytes: Uint8Array, at: number, end: number, separator: num
 }
 
 /**
- * The number forms of the trimmed value between `start` and `end`; 0 when it is no number.
- * A leading zero before another digit is no number: codes (CEP, CPF) keep their zeros.
+ * Returns the number forms of the trimmed value between `start` and `end`; 0 if it is not a number. A leading zero
+ * before another digit makes it a code (CEP, CPF), which keeps its zeros, not a number.
  */
 export function numberForms(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > MAX_LENGTH) return 0;

@@ -6,7 +6,7 @@ const POINT_SIGN = 46;
 const COMMA_SIGN = 44;
 
 /**
- * Copies a number without plus sign and leading zeros: whoever asks for a number means `007` as 7; inference alone keeps
+ * Copies a number without plus sign and leading zeros: a conversion to a number reads `007` as 7; only inference keeps
  * the zeros of codes.
  */
 function copyNumber(out: Uint8Array, at: number, bytes: Uint8Array, from: number, to: number): number {
@@ -16,13 +16,13 @@ function copyNumber(out: Uint8Array, at: number, bytes: Uint8Array, from: number
   if (sign === 43 || sign === 45) index++;
   if (sign === 45) out[next++] = 45;
   while (bytes[index] === 48 && index + 1 < to && isDigit(bytes[index + 1])) index++;
-  // A second sign would be taken for the first when there was a plus.
+  // After a plus, a second sign would be read as the number's sign.
   if (bytes[index] === 43 || bytes[index] === 45) return MISFIT;
   while (index < to) out[next++] = bytes[index++] as number;
   return next;
 }
 
-/** Writes a decimal of one form as a point decimal without groups, or answers `MISFIT`. */
+/** Writes a decimal of one form with a decimal point and without groups, or returns `MISFIT`. */
 export function writeDecimal(
   out: Uint8Array,
   at: number,
@@ -43,7 +43,7 @@ export function writeDecimal(
   return next;
 }
 
-/** Writes a whole number, also where it is written as a decimal (`5.00`, `1.234` grouped), or answers `MISFIT`. */
+/** Writes an integer, also one in the form of a decimal (`5.00`, `1.234` grouped), or returns `MISFIT`. */
 export function writeInteger(
   out: Uint8Array,
   at: number,

@@ -7,9 +7,9 @@ const COLON = 58;
 const POINT_SIGN = 46;
 
 /**
- * Writes a date or timestamp as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or answers `MISFIT`.
- * Year first says itself what it is; day and month first have to be the column's reading. A timestamp without an offset
- * is one of the zone.
+ * Writes a date or timestamp as ISO 8601 for Postgres (`yyyy-mm-dd[ hh:mm:ss[.ffffff][±hh[:mm]]]`), or returns
+ * `MISFIT`. A date with the year first is unambiguous; otherwise the order of day and month must be the column's. A
+ * timestamp without an offset is in the session's zone.
  */
 export function writeTimestamp(
   out: Uint8Array,
@@ -35,7 +35,9 @@ export function writeTimestamp(
   return isEdge && zone !== null && isBeyond(out, at, zone) ? MISFIT : end;
 }
 
-/** Whether the timestamp `yyyy-mm-dd hh:mm:ss` at `at`, in the local time of the zone, is of no year from 1 to 9999 in UTC. */
+/**
+ * Whether the timestamp `yyyy-mm-dd hh:mm:ss` at `at`, in the zone's local time, is out of the years 1 to 9999 in UTC.
+ */
 function isBeyond(out: Uint8Array, at: number, { first, last }: ZoneEdges): boolean {
   const number = (from: number, count: number) => {
     let value = 0;
@@ -47,7 +49,7 @@ function isBeyond(out: Uint8Array, at: number, { first, last }: ZoneEdges): bool
   return number(0, 4) === 1 ? day === 101 && seconds < first : day === 1231 && seconds >= last;
 }
 
-/** Whether the year that ends the date has two digits: `24`, not `0024`. */
+/** Whether the year at the end of the date has two digits: `24`, not `0024`. */
 function isShort(bytes: Uint8Array): boolean {
   const before = (bytes[dateEnd - 3] as number) - 48;
   return before < 0 || before > 9;
@@ -70,7 +72,7 @@ function writeDay(out: Uint8Array, at: number, year: number, month: number, day:
   return writeDigits(out, next, day, 2);
 }
 
-/** Whether nothing but zeros and signs follows the date: no time, or midnight without an offset. */
+/** Whether only zeros and signs follow the date: no time, or midnight without an offset. */
 function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
   for (let index = at + 1; index < to; index++) {
     const byte = bytes[index] as number;
@@ -79,7 +81,7 @@ function isMidnight(bytes: Uint8Array, at: number, to: number): boolean {
   return true;
 }
 
-/** Copies the time that `dateForms` has found right; a date alone is its midnight, and zeros beyond microseconds go. */
+/** Copies the time that `dateForms` accepted; a date alone gets midnight, and zeros beyond microseconds are dropped. */
 function writeTime(out: Uint8Array, at: number, bytes: Uint8Array, timeAt: number, to: number): number {
   let next = at;
   if (timeAt === to) {
