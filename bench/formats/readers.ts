@@ -7,7 +7,7 @@ import { Unzip, UnzipInflate } from 'fflate';
 import Papa from 'papaparse';
 import readExcelFile from 'read-excel-file/node';
 import { newFields, scan } from '../../src/formats/csv/records.ts';
-import { convertOld } from '../../src/formats/workbook/old.ts';
+import { convertBiff } from '../../src/formats/workbook/biff.ts';
 import { openWorkbook } from '../../src/formats/workbook/parts.ts';
 import { beginSheet, convertRows } from '../../src/formats/workbook/sheet.ts';
 import { CUT, OPEN, XmlReader } from '../../src/formats/xml.ts';
@@ -95,7 +95,7 @@ async function excelFile(path: string): Promise<number> {
 
 async function ownXls(path: string, size: number): Promise<number> {
   let rows = -1;
-  await convertOld({
+  await convertBiff({
     size,
     read: zipAt(path).read,
     async write(text) {

@@ -1,20 +1,20 @@
 /**
- * Reads XML as bytes, token by token, without making strings or a tree of it: a sheet is tens of megabytes of it. Names
- * count with their namespace, whatever their prefix. There are no entities but XML's own five: a document type
- * declaration ends the reading.
+ * Reads XML as bytes, token by token, without making strings or a tree of it, as sheets have tens of megabytes. Names
+ * are compared by namespace, whatever their prefix. Only XML's own five entities are known: a document type declaration
+ * ends the reading.
  */
 
-/** What a token is; {@link CUT} when the bytes end before it does. */
+/** The kinds of tokens; {@link CUT} when the bytes end within one. */
 export const CUT = 0;
 export const OPEN = 1;
 export const CLOSE = 2;
 /** An element without content: `<c/>`. */
 export const EMPTY = 3;
 export const TEXT = 4;
-/** Text in which nothing is to be decoded. */
+/** Text without references to decode. */
 export const CDATA = 5;
 
-/** The bytes are not the XML that a workbook is made of. */
+/** The bytes are not XML as it occurs in workbooks. */
 export class XmlUnreadable extends Error {}
 
 const LT = 60;
@@ -32,17 +32,17 @@ const M = 109;
 /** Markup compatibility (ECMA-376 part 3): the same content for programs that know an extension, and for the others. */
 const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
 
-/** Office declares some forty. */
+/** Office declares about forty. */
 const MAX_SCOPES = 256;
 
-/** What prefixes mean at a place in a part: plain data. */
+/** The namespaces of prefixes at a place in a part: plain data. */
 export interface Namespaces {
   /** The namespace of the part's root element, to which the part's own elements belong; null before the root. */
   own: string | null;
   bound: { prefix: string; uri: string }[];
 }
 
-/** A prefix, from the element on that declares it. */
+/** The declaration of a prefix, valid within the element that has it. */
 interface Scope {
   prefix: string;
   uri: string;
@@ -52,15 +52,15 @@ interface Scope {
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9;
 
-/** A reader that stands before the token that `next` answers. */
+/** Reads the tokens of a part; `next` moves to the next one. */
 export class XmlReader {
   readonly bytes: Uint8Array;
   /** Where the next token begins. */
   at: number;
-  /** The present token: a text, or the inside of a tag after its name. */
+  /** The current token: a text, or a tag's content after its name. */
   start = 0;
   end = 0;
-  /** Where the value stands that {@link attribute} found. */
+  /** Where the value found by {@link attribute} stands. */
   valueStart = 0;
   valueEnd = 0;
   #attributeStart = 0;
@@ -76,8 +76,8 @@ export class XmlReader {
   readonly #passedOver: string;
 
   /**
-   * @param from where to begin, and what prefixes mean there, if that is not the part's beginning; `alternative` is the
-   *   one that is read of what a part says twice
+   * @param from where to begin, and the namespaces there, if it is not the part's beginning; `alternative` is which of
+   *   a part's alternative contents is read
    */
   constructor(
     bytes: Uint8Array,
@@ -92,12 +92,12 @@ export class XmlReader {
     this.#findDefault();
   }
 
-  /** What prefixes mean at the present tag. */
+  /** The namespaces of prefixes at the current tag. */
   get names(): Namespaces {
     return { own: this.#own, bound: this.#scopes.map(({ prefix, uri }) => ({ prefix, uri })) };
   }
 
-  /** Goes to the next token. Comments, processing instructions and the other alternative are passed over. */
+  /** Moves to the next token. Comments, processing instructions and the other alternative contents are skipped. */
   next(): number {
     for (;;) {
       const token = this.#any();
@@ -131,12 +131,12 @@ export class XmlReader {
     }
   }
 
-  /** Whether the present tag is one of the part's own namespace with this name. */
+  /** Whether the current tag is in the part's own namespace and has this name. */
   is(name: string): boolean {
     return this.#isOwn && this.#isNamed(this.#nameStart, this.#nameEnd, name);
   }
 
-  /** Finds an attribute of the present tag: then `valueStart` and `valueEnd` say where its value stands. */
+  /** Finds an attribute of the current tag; `valueStart` and `valueEnd` then delimit its value. */
   attribute(name: string): boolean {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       if (this.#isNamed(this.#attributeStart, this.#attributeEnd, name)) return true;
@@ -144,12 +144,12 @@ export class XmlReader {
     return false;
   }
 
-  /** The value of an attribute of the present tag, decoded; undefined when it has none of that name. */
+  /** The decoded value of an attribute of the current tag; undefined if it has no such attribute. */
   value(name: string): string | undefined {
     return this.attribute(name) ? decodeText(this.bytes, this.valueStart, this.valueEnd) : undefined;
   }
 
-  /** The value of an attribute whose namespace ends in `namespace`: what comes before differs between editions. */
+  /** The value of an attribute whose namespace ends in `namespace`; the beginning differs between editions. */
   valueOf(namespace: string, name: string): string | undefined {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       const [prefix, local] = this.#attributeName().split(':');
@@ -164,7 +164,9 @@ export class XmlReader {
     return decoder.decode(this.bytes.subarray(this.#attributeStart, this.#attributeEnd));
   }
 
-  /** Reads the attribute at a place of the present tag, and answers where the next one may be; -1 when there is none. */
+  /**
+   * Reads the attribute at an offset of the current tag, and returns where to look for the next; -1 if there is none.
+   */
   #nextAttribute(from: number): number {
     const { bytes, end } = this;
     let at = from;
@@ -189,18 +191,18 @@ export class XmlReader {
     return true;
   }
 
-  /** The namespace of the present tag. */
+  /** The namespace of the current tag. */
   #namespace(): string {
     const end = Math.max(this.#prefixStart, this.#nameStart - 1);
     return this.#meaning(decoder.decode(this.bytes.subarray(this.#prefixStart, end)));
   }
 
-  /** The namespace that a prefix stands for. One that nothing declares stands for itself. */
+  /** The namespace of a prefix. An undeclared prefix stands for itself. */
   #meaning(prefix: string): string {
     return this.#scopes.findLast((scope) => scope.prefix === prefix)?.uri ?? prefix;
   }
 
-  /** Takes in what the present tag declares. */
+  /** Adds the namespaces that the current tag declares. */
   #declare(): void {
     const depth = this.#depth + 1;
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
@@ -213,7 +215,7 @@ export class XmlReader {
     this.#findDefault();
   }
 
-  /** Ends what elements declared that are closed. */
+  /** Removes the namespaces that closed elements declared. */
   #undeclare(): void {
     while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > this.#depth) this.#scopes.pop();
     this.#findDefault();
@@ -223,7 +225,7 @@ export class XmlReader {
     this.#defaultIsOwn = this.#meaning('') === this.#own;
   }
 
-  /** Whether the present tag belongs to the part's own namespace, which its first one names. */
+  /** Whether the current tag is in the part's own namespace, which the first tag names. */
   #findOwn(): void {
     if (this.#own === null) {
       this.#own = this.#namespace();
@@ -306,7 +308,7 @@ export class XmlReader {
   }
 }
 
-/** Where a mark of ASCII stands from `from` on, or -1. */
+/** The offset of a mark of ASCII characters from `from` on, or -1. */
 export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
   const first = mark.charCodeAt(0);
   for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
@@ -320,7 +322,7 @@ export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
 const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
 const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The text between two places, its references decoded. */
+/** The text between two offsets, its references decoded. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
   const text = decoder.decode(bytes.subarray(start, end));
   if (!text.includes('&')) return text;
@@ -331,7 +333,7 @@ export function decodeText(bytes: Uint8Array, start: number, end: number): strin
   });
 }
 
-/** Whether there is an `&` between two places, so that a text needs decoding. */
+/** Whether there is an `&` between two offsets, so that the text needs decoding. */
 export function hasReference(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === 38) return true;
   return false;

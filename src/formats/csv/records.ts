@@ -59,7 +59,7 @@ export function newFields(): Fields {
 
 /** Where a scan ended. */
 export interface ScanEnd {
-  /** Index after the last whole record. */
+  /** Index after the last complete record. */
   end: number;
   /** Line that starts there. */
   line: number;

@@ -6,7 +6,7 @@ export const TEXTUAL = 3;
 export const ISO_DATE = 4;
 export const ERROR = 5;
 
-/** The kind that an attribute `t` says: `n`, `s`, `b`, `str`, `inlineStr`, `d`, `e`. */
+/** The value type of an attribute `t`: `n`, `s`, `b`, `str`, `inlineStr`, `d`, `e`. */
 export function typeOf(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   if (length > 1) return TEXTUAL;
@@ -24,7 +24,7 @@ export function typeOf(bytes: Uint8Array, start: number, end: number): number {
   }
 }
 
-/** Up to 15 digits, perhaps with a point among them: shown as it is stored. */
+/** Whether a number is displayed as it is stored: up to 15 digits, perhaps with a point among them. */
 export function isPlainNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = bytes[start] === 45 ? start + 1 : start;
   const from = at;
@@ -39,7 +39,7 @@ export function isPlainNumber(bytes: Uint8Array, start: number, end: number): bo
   return points < 2 && bytes[end - 1] !== 46 && (bytes[from] !== 48 || end - from === 1 || bytes[from + 1] === 46);
 }
 
-/** `2024-01-31T00:00:00.000Z` as the other dates are written; null for what is no date or time. */
+/** Writes `2024-01-31T00:00:00.000Z` like the other dates; null for a text that is not a date or time. */
 export function isoText(text: string, isDay: boolean): string | null {
   const found = /^(?:(\d{4}-\d\d-\d\d)T?)?(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\d*Z?$/.exec(text.trim());
   const [, day, time] = found ?? [];

@@ -1,27 +1,31 @@
-import type { Shown } from './number-format.ts';
+import type { NumberFormat } from './number-format.ts';
 import { spanText, timestampText, timeText } from './timestamps.ts';
 
-/** A number as the person sees it: dates, times and codes by their format; null where Excel shows nothing but `####`. */
-export function shownText(text: string, shown: Shown, epoch1904: boolean): string | null {
-  if (shown.kind === 'number') return numberText(text);
+/**
+ * Formats a number as Excel displays it: dates, times and codes by their format; null where Excel displays only `####`.
+ */
+export function formatNumber(text: string, format: NumberFormat, epoch1904: boolean): string | null {
+  if (format.kind === 'number') return numberText(text);
   const value = Number(text);
   if (!Number.isFinite(value)) return null;
-  switch (shown.kind) {
+  switch (format.kind) {
     case 'date':
     case 'datetime':
-      return timestampText(value, shown.kind, epoch1904);
+      return timestampText(value, format.kind, epoch1904);
     case 'time':
       return timeText(value);
     case 'span':
       return spanText(value);
     case 'code':
-      return Number.isSafeInteger(Math.round(value)) ? codeText(value, shown.pattern, shown.digits) : numberText(text);
+      return Number.isSafeInteger(Math.round(value))
+        ? codeText(value, format.pattern, format.digits)
+        : numberText(text);
   }
 }
 
 /**
- * A number as a workbook stores it, as Excel shows it: 15 significant digits, which leaves out what binary fractions
- * add (0.1 + 0.2 is stored as 0.30000000000000004). Whole numbers keep all digits that other programs wrote.
+ * Formats a stored number as Excel displays it: with 15 significant digits, which drops the rounding of binary
+ * fractions (0.1 + 0.2 is stored as 0.30000000000000004). Integers keep all digits that other programs wrote.
  */
 export function numberText(text: string): string | null {
   const trimmed = text.trim();
@@ -31,7 +35,7 @@ export function numberText(text: string): string | null {
   return String(Number(value.toPrecision(15)));
 }
 
-/** Digits into a pattern whose `#` stand for one each, zeros in front; more digits go where the first one does. */
+/** Fills digits into a pattern, one for each `#`, zeros in front; surplus digits go where the first one does. */
 function codeText(value: number, pattern: string, digits: number): string {
   const all = Math.round(Math.abs(value)).toFixed(0).padStart(digits, '0');
   let at = all.length - digits;
@@ -41,7 +45,7 @@ function codeText(value: number, pattern: string, digits: number): string {
   return `${value < 0 ? '-' : ''}${text.slice(0, first)}${all.slice(0, all.length - digits)}${text.slice(first)}`;
 }
 
-/** The column's number, from 0, that a reference such as `AB12` begins with, and -1 for none; read from bytes. */
+/** The column number, from 0, of a reference such as `AB12`; -1 if it begins with no column. */
 export function columnAt(bytes: Uint8Array, start: number, end: number): number {
   let column = 0;
   for (let at = start; at < end; at++) {
@@ -52,7 +56,7 @@ export function columnAt(bytes: Uint8Array, start: number, end: number): number 
   return column - 1;
 }
 
-/** A whole number of digits alone, or -1. */
+/** Parses digits as an integer; -1 for anything else. */
 export function integerAt(bytes: Uint8Array, start: number, end: number): number {
   if (start >= end || end - start > 10) return -1;
   let number = 0;
@@ -64,7 +68,7 @@ export function integerAt(bytes: Uint8Array, start: number, end: number): number
   return number;
 }
 
-/** `_x000D_` stands for a character that XML cannot hold. NUL, which no text can, is left out. */
+/** Decodes `_x000D_`, which stands for a character that XML cannot hold, and drops NUL, which text cannot hold. */
 export function unescapeText(text: string): string {
   if (!text.includes('_x')) return text;
   return text

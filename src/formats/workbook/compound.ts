@@ -1,10 +1,10 @@
 import type { ReadRange } from '../zip/directory.ts';
 import { WorkbookTooLarge } from './limits.ts';
 
-/** The bytes are no OLE container, or one that was cut off or damaged. */
+/** The bytes are not an OLE container, or one that is cut off or damaged. */
 export class CompoundDamaged extends Error {}
 
-/** Bytes that lie in pieces of a file, read as if they lay one after another. */
+/** Bytes that lie in pieces of a file and are read as one sequence. */
 export interface ByteStream {
   size: number;
   read: ReadRange;
@@ -13,14 +13,14 @@ export interface ByteStream {
 const HEADER_BYTES = 512;
 const ENTRY_BYTES = 128;
 const MINI_BYTES = 64;
-/** The largest number of a sector; those above mean something else. */
+/** The largest sector number; larger values have a special meaning. */
 const MAX_SECTOR = 0xfffffffa;
 const NO_ENTRY = 0xffffffff;
 const STREAM = 2;
 const MAX_ENTRIES = 100_000;
 
 /**
- * The streams of an OLE container (MS-CFB) that lie at its root, by their names in lower case.
+ * Opens an OLE container (MS-CFB) and returns the streams at its root, by their names in lower case.
  * @throws CompoundDamaged
  */
 export async function openCompound(from: ReadRange, size: number): Promise<Map<string, ByteStream>> {
@@ -57,7 +57,10 @@ export async function openCompound(from: ReadRange, size: number): Promise<Map<s
   return found;
 }
 
-/** The next sector of each, from all sectors that hold that table: the header lists the first, chained sectors the others. */
+/**
+ * Reads the table of each sector's next sector. The header lists the first sectors of the table, chained sectors the
+ * others.
+ */
 async function readFat(read: ReadRange, header: DataView, sectorBytes: number, size: number): Promise<Uint32Array> {
   const places: number[] = [];
   for (let at = 76; at < HEADER_BYTES; at += 4) places.push(header.getUint32(at, true));
@@ -76,7 +79,7 @@ async function readFat(read: ReadRange, header: DataView, sectorBytes: number, s
   return fat;
 }
 
-/** @throws CompoundDamaged for a chain without end */
+/** @throws CompoundDamaged for an endless chain */
 function chain(fat: Uint32Array, first: number, most: number): number[] {
   const sectors: number[] = [];
   for (let sector = first; sector < MAX_SECTOR; sector = fat[sector] ?? NO_ENTRY) {
@@ -85,7 +88,7 @@ function chain(fat: Uint32Array, first: number, most: number): number[] {
   return sectors;
 }
 
-/** Where the entries of one folder stand, which are a tree. */
+/** The offsets of the entries of one folder, which form a tree. */
 function siblings(entries: DataView, first: number): number[] {
   const places = new Set<number>();
   const open = [first];
@@ -105,7 +108,7 @@ function nameAt(entries: DataView, at: number): string {
   return name.toLowerCase();
 }
 
-/** A stream of pieces of one size, of which neighbours are read at once. */
+/** A stream of pieces of one size; adjacent pieces are read at once. */
 function streamIn(read: ReadRange, places: number[], pieceBytes: number, length: number): ByteStream {
   const size = Math.min(length, places.length * pieceBytes);
   return {
@@ -130,14 +133,14 @@ function streamIn(read: ReadRange, places: number[], pieceBytes: number, length:
 
 const WINDOW_BYTES = 2 * 1024 * 1024;
 
-/** Reads a file in large pieces, of which the last few are kept: sectors lie nearly in order, and each is small. */
+/** Reads a file in large windows and keeps the last few: sectors are small and lie nearly in order. */
 function windowed(read: ReadRange, size: number): ReadRange {
   const windows = new Map<number, Uint8Array>();
   let loads = 0;
   const windowOf = async (index: number): Promise<Uint8Array> => {
     const known = windows.get(index);
     if (known) return known;
-    // A file whose pieces lie anywhere was made to be slow.
+    // Only a file made to be slow has its pieces so scattered.
     if (++loads > 64 + 8 * Math.ceil(size / WINDOW_BYTES)) throw new WorkbookTooLarge();
     const bytes = await read(index * WINDOW_BYTES, Math.min(WINDOW_BYTES, size - index * WINDOW_BYTES));
     const [oldest] = windows.keys();

@@ -3,10 +3,10 @@ import type { Merge } from './merges.ts';
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
-/** Rows that are looked at. */
+/** Number of rows searched for headers. */
 const MAX_ROWS = 100;
 
-/** Spreads merged headers (see `spreadHeaders`) in the text of a sheet's beginning, as the row writer wrote it. */
+/** Spreads merged headers (see `spreadHeaders`) in the first rows of a sheet's text. */
 export function withHeaders(text: Uint8Array, merges: Merge[], first: number): Uint8Array {
   if (!merges.some(({ left, right }) => right > left)) return text;
   const { rows, end } = readRows(decoder.decode(text));
@@ -24,7 +24,7 @@ export function withHeaders(text: Uint8Array, merges: Merge[], first: number): U
 
 const quoted = (cell: string): string => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
 
-/** The first rows' fields without their quotes, and where the rows end. */
+/** Splits the first rows into fields without their quotes, and returns where the rows end. */
 export function readRows(text: string, limit = MAX_ROWS): { rows: string[][]; end: number } {
   const ends = endsOf(text, limit);
   const rows = ends.map((end, index) => {
@@ -37,7 +37,7 @@ export function readRows(text: string, limit = MAX_ROWS): { rows: string[][]; en
   return { rows, end: ends.at(-1) ?? 0 };
 }
 
-/** Where each of the first rows ends, line feed included: those within quotes end none. */
+/** The offset after each of the first rows, line feed included. A line feed within quotes does not end a row. */
 function endsOf(text: string, limit: number): number[] {
   const ends: number[] = [];
   let inQuotes = false;

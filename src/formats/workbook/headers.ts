@@ -1,15 +1,16 @@
 import { MAX_HEADER_ROW, type Merge } from './merges.ts';
 
-/** Levels that a header has, columns that a table has and characters that a column's name has: no more are spread. */
+/** The largest number of header levels and columns, and the longest name, that are spread. */
 const MAX_LEVELS = 10;
 const MAX_WIDTH = 1000;
 const MAX_NAME = 255;
 
 /**
- * Makes one header of what is shown as one: where a header's cells span columns, over further headers, each column gets
- * the words of all levels (`2024 Jan`); over nothing, each further column gets a number (`Endereço 2`).
+ * Gives every column under a merged header a name. A header cell that spans columns above further header cells is
+ * repeated, so that each column gets the words of all levels (`2024 Jan`); without further header cells the columns are
+ * numbered (`Endereço 2`).
  * @param rows the sheet's first rows, each the texts of its fields; changed in place
- * @param first the sheet's column, from 0, that the rows begin with
+ * @param first the sheet's column, from 0, at which the rows begin
  * @returns whether anything was changed
  */
 export function spreadHeaders(rows: string[][], merges: Merge[], first: number): boolean {
@@ -37,7 +38,10 @@ export function spreadHeaders(rows: string[][], merges: Merge[], first: number):
   return header.length > 0;
 }
 
-/** Writes a merged cell's text into all its columns; numbered where it is the only header and the rows are not merged so too. */
+/**
+ * Writes a merged cell's text into all its columns; with numbers if it is the only header and the rows below use the
+ * columns.
+ */
 function spread(cells: string[], row: number, across: Merge[], numbered: string[][] | null): void {
   for (const { left, right } of across.filter((merge) => merge.top === row && merge.left >= 0)) {
     const text = cells[left] ?? '';

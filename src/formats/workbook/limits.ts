@@ -1,26 +1,29 @@
 /**
- * What a workbook may cost, so that a few kilobytes made to harm take no more than a few kilobytes that were honestly
- * filled: everything that is worked through or written is counted, and bounded by the file's size times a constant.
+ * Bounds the cost of a workbook, so that a small file made to harm costs no more than an ordinary one: everything that
+ * is processed or written is counted and may be at most a constant times the file's size.
  */
 
-/** Excel has no more rows, and no more columns. */
+/** Excel's own limits. */
 export const MAX_ROWS = 1_048_576;
 export const MAX_COLUMNS = 16_384;
 
-/** Honest XML shrinks to a tenth or, full of empty cells, to a fiftieth; what is small may be what it likes. */
+/**
+ * Ordinary XML shrinks to a tenth or, if most cells are empty, to a fiftieth. The ratio does not matter for small
+ * sizes.
+ */
 const MAX_RATIO = 200;
 const FREE_XML_BYTES = 50 * 1024 * 1024;
 const FREE_TEXT_BYTES = 16 * 1024 * 1024;
-/** Of all workbooks of a job together, and of the XML of one. */
+/** Limit of the text of all workbooks of a job together, and of the XML of one workbook. */
 export const MAX_BYTES = 1024 * 1024 * 1024;
-/** What looking into a sheet counts as, however small it is. */
+/** The least number of bytes that reading a sheet counts as. */
 export const SHEET_BYTES = 256 * 1024;
 
-/** The workbook is larger than any honest one. */
+/** The workbook is larger than the limits. */
 export class WorkbookTooLarge extends Error {}
 
-/** XML that may be unpacked of a workbook of `size` bytes. */
+/** How much XML a workbook of `size` bytes may unpack to. */
 export const mostXml = (size: number): number => Math.min(MAX_BYTES, Math.max(FREE_XML_BYTES, size * MAX_RATIO));
 
-/** Text that may be made of it. */
+/** How much text a workbook of `size` bytes may be converted to. */
 export const mostText = (size: number): number => Math.min(MAX_BYTES, FREE_TEXT_BYTES + size * MAX_RATIO);

@@ -2,10 +2,10 @@ import { MAX_COLUMNS, WorkbookTooLarge } from './limits.ts';
 import { cellKey, type Fill, type Merges } from './merges.ts';
 import type { RowWriter } from './row-writer.ts';
 
-/** Text of merged cells that go on below, at most. */
+/** The most text of merged cells that is kept for the rows below. */
 const MAX_FILL_LENGTH = 1024 * 1024;
 
-/** A row begins left of the column that was taken for the first: the sheet is to be converted again, from there. */
+/** A row begins left of the assumed first column: the sheet has to be converted again from that column. */
 export class BeginsFurtherLeft extends Error {
   readonly column: number;
 
@@ -15,13 +15,17 @@ export class BeginsFurtherLeft extends Error {
   }
 }
 
-/** Writes a sheet's rows cell by cell, and repeats merged cells in the rows below that have values of their own. */
+/**
+ * Writes a sheet's rows cell by cell. A merged cell is repeated in the rows below, if they have values of their own.
+ */
 export class MergedRows {
   readonly #writer: RowWriter;
   readonly #down: Merges['down'];
   readonly #first: number;
   #fills: Fill[];
-  /** The next of them in the present row, those that the row adds, and where the present cell's field begins. */
+  /**
+   * Of the current row: the next fill to write, the fills that the row adds, and where the current cell's field begins.
+   */
   #next = 0;
   #added: Fill[] = [];
   #cellMark = -1;
@@ -34,7 +38,7 @@ export class MergedRows {
     this.#fills = fills;
   }
 
-  /** What is still to be repeated below. */
+  /** The merged cells still to be repeated below. */
   get fills(): Fill[] {
     return this.#fills;
   }
@@ -46,7 +50,7 @@ export class MergedRows {
     this.#added = [];
   }
 
-  /** Goes to a column, from 0, to write its value. False when the row is past it. @throws BeginsFurtherLeft */
+  /** Moves to a column, from 0, to write its value. False if the row is already past it. @throws BeginsFurtherLeft */
   goTo(column: number): boolean {
     if (column < this.#first) throw new BeginsFurtherLeft(column);
     if (this.#fills.length > 0) this.#fill(column);
@@ -55,7 +59,7 @@ export class MergedRows {
     return there;
   }
 
-  /** Ends a cell, with a value or without: one with a value is kept for the rows below that it is merged with. */
+  /** Ends a cell. Its value, if any, is kept for the rows below that the cell is merged with. */
   endCell(column: number): void {
     const mark = this.#cellMark;
     this.#cellMark = -1;
@@ -65,7 +69,7 @@ export class MergedRows {
     this.#added.push({ column, until, text: new TextDecoder().decode(this.#writer.since(mark)) });
   }
 
-  /** Ends the row. One of nothing but what is merged into it from above is none. */
+  /** Ends the row. Merged cells are not repeated in a row that has no value of its own. */
   end(): void {
     const isEmpty = this.#writer.isEmpty;
     if (!isEmpty) this.#fill(MAX_COLUMNS);

@@ -2,7 +2,7 @@ import { CUT, EMPTY, indexOf, type Namespaces, OPEN, XmlReader } from '../xml.ts
 import { columnAt } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 
-/** Cells that are shown as one: rows from 1, columns from 0, both ends included. */
+/** A merged cell: rows from 1, columns from 0, both ends included. */
 export interface Merge {
   top: number;
   bottom: number;
@@ -10,28 +10,28 @@ export interface Merge {
   right: number;
 }
 
-/** What of a sheet's merged cells is of use. */
+/** The merged cells that the conversion uses. */
 export interface Merges {
-  /** Those that begin among the first rows, where headers are. */
+  /** Those that begin in the first rows, where headers are. */
   headers: Merge[];
-  /** The last row down to which a cell is repeated, by {@link cellKey}. */
+  /** The last row in which a cell is repeated, by the cell's {@link cellKey}. */
   down: Map<number, number>;
 }
 
-/** What of a merged cell is still to be repeated: the field as it is written, in each row up to the last. */
+/** A merged cell to be repeated: the text of its field, and the last row in which it is written. */
 export interface Fill {
   column: number;
   until: number;
   text: string;
 }
 
-/** Headers stand among the first rows. */
+/** Only the first rows are searched for headers. */
 export const MAX_HEADER_ROW = 60;
 
 /** A cell's row from 1 and column from 0 as one number. */
 export const cellKey = (row: number, column: number): number => row * MAX_COLUMNS + column;
 
-/** The merged cells of a sheet, read from its XML's end, behind the rows. */
+/** Reads the merged cells of a sheet from the end of its XML, after the rows. */
 export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
   const merges: Merge[] = [];
   const at = lastRowsEnd(tail);
@@ -45,8 +45,8 @@ export function readMerges(tail: Uint8Array, names: Namespaces): Merges {
 }
 
 /**
- * Sorts out what merged cells are of use. Where some overlap, Excel calls the file damaged and repairs it by dropping
- * them all: so do we.
+ * Selects the merged cells that the conversion uses: none if some overlap, because Excel calls such a file damaged and
+ * drops all of them.
  */
 export function usefulMerges(all: Merge[]): Merges {
   const merges = all
@@ -62,7 +62,10 @@ export function usefulMerges(all: Merge[]): Merges {
   };
 }
 
-/** Whether cells overlap, of merges by their tops: among the first rows in any cell, below in the cells that are repeated. */
+/**
+ * Whether merged cells, sorted by their tops, overlap: in the first rows anywhere, below only in the column that is
+ * repeated.
+ */
 function overlap(merges: Merge[]): boolean {
   if (merges.length < 2) return false;
   const first = new Uint8Array(MAX_HEADER_ROW * MAX_COLUMNS);
@@ -79,7 +82,7 @@ function overlap(merges: Merge[]): boolean {
   return false;
 }
 
-/** Behind `</sheetData>`, whatever its prefix, or `<sheetData/>`. */
+/** The offset after `</sheetData>`, whatever its prefix, or `<sheetData/>`. */
 function lastRowsEnd(tail: Uint8Array): number {
   const mark = 'sheetData';
   let last = -1;

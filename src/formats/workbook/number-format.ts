@@ -1,23 +1,22 @@
-/** How a number is shown, as far as it makes it something else than a number. */
-export type Shown =
-  /** As a number. */
+/** How a cell's format displays a number, reduced to what makes it something else than a number. */
+export type NumberFormat =
   | { kind: 'number' }
   | { kind: 'date' }
   | { kind: 'datetime' }
   /** A time of day, or a span of more than a day. */
   | { kind: 'time' }
   | { kind: 'span' }
-  /** A code with leading zeros: `00000-000`, `#` standing for each digit. */
+  /** A code with leading zeros: `00000-000`, with `#` for each digit. */
   | { kind: 'code'; pattern: string; digits: number };
 
-export const NUMBER: Shown = { kind: 'number' };
-const DATE: Shown = { kind: 'date' };
-const DATETIME: Shown = { kind: 'datetime' };
-const TIME: Shown = { kind: 'time' };
-const SPAN: Shown = { kind: 'span' };
+export const NUMBER: NumberFormat = { kind: 'number' };
+const DATE: NumberFormat = { kind: 'date' };
+const DATETIME: NumberFormat = { kind: 'datetime' };
+const TIME: NumberFormat = { kind: 'time' };
+const SPAN: NumberFormat = { kind: 'span' };
 
-/** Formats that every workbook has without saying so (ECMA-376 part 1, 18.8.30), those of East Asia included. */
-export function builtinFormat(id: number): Shown {
+/** Formats that every workbook has without defining them (ECMA-376 part 1, 18.8.30), those of East Asia included. */
+export function builtinFormat(id: number): NumberFormat {
   if ((id >= 14 && id <= 17) || (id >= 27 && id <= 31) || (id >= 50 && id <= 58) || id === 36) return DATE;
   if ((id >= 18 && id <= 21) || (id >= 32 && id <= 35)) return TIME;
   if (id === 22) return DATETIME;
@@ -25,11 +24,11 @@ export function builtinFormat(id: number): Shown {
   return id === 46 ? SPAN : NUMBER;
 }
 
-/** A code with more digits than a number has is none. */
+/** A format with more digits than a number has is not a code. */
 const MAX_DIGITS = 30;
 
-/** What a format that the workbook defines makes of a positive number. */
-export function customFormat(code: string): Shown {
+/** Parses a format that the workbook defines, as it applies to positive numbers. */
+export function customFormat(code: string): NumberFormat {
   const section = firstSection(code);
   const letters = section.toLowerCase();
   if (/\[(?:h+|m+|s+)\]/.test(letters)) return SPAN;
@@ -54,7 +53,7 @@ export function customFormat(code: string): Shown {
 
 const isMonthAlone = (plain: string): boolean => /m/.test(plain) && !/[hs]/.test(plain);
 
-/** The part before the first `;` that is no literal, without its literals' quotes and backslashes. */
+/** The part before the first `;` outside literals, without the literals' quotes and backslashes. */
 function firstSection(code: string): string {
   let section = '';
   for (let at = 0; at < code.length; at++) {
@@ -63,7 +62,7 @@ function firstSection(code: string): string {
     if (sign === '"') {
       const end = code.indexOf('"', at + 1);
       if (end < 0) break;
-      // A literal is shown and means nothing: what is left is a blank, unless a code's separator.
+      // A literal has no meaning: it becomes blanks, except for a code's separators.
       section += code.slice(at + 1, end).replace(/[^\-./ ()]/g, ' ');
       at = end;
     } else if (sign === '\\' || sign === '!') section += (code[++at] ?? '').replace(/[^\-./ ()]/g, ' ');

@@ -2,18 +2,18 @@ import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from '../xml.ts';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
 import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { mostXml, WorkbookTooLarge } from './limits.ts';
-import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
+import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
 import type { Texts } from './texts.ts';
 
-/** A workbook without its sheets' rows. */
+/** The data of a workbook besides its sheets' rows. */
 export interface Workbook {
   /** Serial numbers of days count from 1904, as in old workbooks of macOS. */
   epoch1904: boolean;
-  /** How cells of each style show numbers. */
-  formats: Shown[];
+  /** The number format of each cell style. */
+  formats: NumberFormat[];
   strings: Texts;
-  /** The worksheets in their order, those that are hidden last. */
+  /** The worksheets in their order, hidden ones last. */
   sheets: Sheet[];
 }
 
@@ -23,7 +23,7 @@ export interface Sheet {
   entry: ZipEntry;
 }
 
-/** Workbook, relations and styles: kilobytes, in honest files. */
+/** Workbook, relations and styles take kilobytes in ordinary files. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -117,10 +117,10 @@ function readWorkbook(bytes: Uint8Array): { epoch1904: boolean; sheets: SheetEnt
   return { epoch1904, sheets: sheets.sort((a, b) => Number(a.hidden) - Number(b.hidden)) };
 }
 
-/** How each style of cells (`cellXfs`) shows numbers. */
-function readFormats(bytes: Uint8Array | undefined): Shown[] {
-  const custom = new Map<number, Shown>();
-  const formats: Shown[] = [];
+/** Reads the number format of each cell style (`cellXfs`). */
+function readFormats(bytes: Uint8Array | undefined): NumberFormat[] {
+  const custom = new Map<number, NumberFormat>();
+  const formats: NumberFormat[] = [];
   let inCells = false;
   eachTag(bytes, (reader, isOpen) => {
     if (reader.is('numFmt'))
@@ -135,7 +135,7 @@ function readFormats(bytes: Uint8Array | undefined): Shown[] {
   return formats;
 }
 
-/** @throws XmlUnreadable when the part does not end where its last tag does */
+/** @throws XmlUnreadable when the part does not end with its last tag */
 function eachTag(bytes: Uint8Array | undefined, onTag: (reader: XmlReader, isOpen: boolean) => void): void {
   if (!bytes) return;
   const reader = new XmlReader(bytes);

@@ -4,16 +4,16 @@ const COMMA = 44;
 const QUOTE = 34;
 const LINE_FEED = 10;
 const ROOM = 64;
-/** One row's text is at most this long. */
+/** The longest text of one row. */
 const MAX_ROW_BYTES = 8 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
 /**
- * Writes rows of a sheet as lines of CSV, one line a row, so that a line's number is the row's: texts always in quotes,
- * numbers, dates and booleans never, which tells them apart. Rows without a value are empty lines; the others have as
- * many fields as the widest before them.
- * @throws WorkbookTooLarge for a row of more than some megabytes
+ * Writes rows of a sheet as CSV, one line a row, so that a line's number is the row's. Quotes tell texts from numbers,
+ * dates and booleans: texts always have them, the others never. Rows without a value are empty lines; the others have
+ * at least as many fields as the widest row before them.
+ * @throws WorkbookTooLarge for a row above {@link MAX_ROW_BYTES}
  */
 export class RowWriter {
   /** Rows written, empty ones included. */
@@ -33,7 +33,7 @@ export class RowWriter {
     this.filled = from.filled;
   }
 
-  /** Takes the rows that have ended. One that was begun goes on. */
+  /** Takes the completed rows out of the buffer. The current row stays. */
   take(): Uint8Array {
     const ended = this.#out.slice(0, this.#rowStart);
     this.#out.copyWithin(0, this.#rowStart, this.#at);
@@ -42,12 +42,12 @@ export class RowWriter {
     return ended;
   }
 
-  /** Bytes of rows that have ended. */
+  /** Bytes of completed rows. */
   get ended(): number {
     return this.#rowStart;
   }
 
-  /** Begins a row, from 1; those in between are empty. */
+  /** Begins a row, from 1; the rows skipped are empty. */
   begin(row: number): void {
     this.#rowStart = this.#at;
     for (this.#reserve(row - this.row); this.row < row - 1; this.row++) this.#out[this.#at++] = LINE_FEED;
@@ -55,31 +55,31 @@ export class RowWriter {
     this.#field = 0;
   }
 
-  /** Drops the row that was begun, and all of it. */
+  /** Removes the current row and resets the row number. */
   undo(toRow: number, mark: number): void {
     this.row = toRow;
     this.#at = mark;
     this.#rowStart = mark;
   }
 
-  /** Whether the row that was begun has no value yet. */
+  /** Whether the current row has no value yet. */
   get isEmpty(): boolean {
     return this.#at === this.#rowStart;
   }
 
-  /** A place to come back to with `undo`. */
+  /** The current position, for `undo` and `since`. */
   get mark(): number {
     return this.#at;
   }
 
-  /** Goes to the field of a column, from 0. False when the row is past it. */
+  /** Moves to a field, from 0. False if the row is already past it. */
   goTo(field: number): boolean {
     this.#reserve(field - this.#field + ROOM);
     for (; this.#field < field; this.#field++) this.#out[this.#at++] = COMMA;
     return this.#field === field;
   }
 
-  /** A value without quotes. */
+  /** Writes a value without quotes. */
   bare(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start + ROOM);
     for (let index = start; index < end; index++) this.#out[this.#at++] = bytes[index] as number;
@@ -90,7 +90,7 @@ export class RowWriter {
     this.bare(bytes, 0, bytes.length);
   }
 
-  /** A value in quotes. */
+  /** Writes a value in quotes. */
   quoted(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve((end - start) * 2 + ROOM);
     const out = this.#out;
@@ -110,12 +110,11 @@ export class RowWriter {
     this.quoted(bytes, 0, bytes.length);
   }
 
-  /** The bytes from a mark of this row on. */
+  /** The bytes written since a mark of this row. */
   since(mark: number): Uint8Array {
     return this.#out.slice(mark, this.#at);
   }
 
-  /** Ends the row. */
   end(): void {
     if (!this.isEmpty) {
       this.filled++;

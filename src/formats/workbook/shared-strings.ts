@@ -3,7 +3,7 @@ import { unescapeText } from './cells.ts';
 import { WorkbookTooLarge } from './limits.ts';
 import { Texts } from './texts.ts';
 
-/** One text, markup included, is at most this long. */
+/** The longest text, markup included. */
 const MAX_ITEM_BYTES = 4 * 1024 * 1024;
 const UNDERSCORE = 95;
 
@@ -13,7 +13,7 @@ export class SharedStrings {
   #names: Namespaces | null = null;
   #rest: Uint8Array = new Uint8Array();
 
-  /** Takes in the next bytes of the part. @throws WorkbookTooLarge, XmlUnreadable */
+  /** Reads the next bytes of the part. @throws WorkbookTooLarge, XmlUnreadable */
   feed(piece: Uint8Array): void {
     const bytes = new Uint8Array(this.#rest.length + piece.length);
     bytes.set(this.#rest);
@@ -33,7 +33,7 @@ export class SharedStrings {
     if (this.#rest.length > MAX_ITEM_BYTES) throw new WorkbookTooLarge();
   }
 
-  /** Reads one text up to its end: its runs together, without how it is pronounced. False when the bytes end before. */
+  /** Reads one text to its end: all its runs, without its pronunciation. False when the bytes end before. */
   #item(reader: XmlReader): boolean {
     let pronunciation = 0;
     let isText = false;
@@ -60,7 +60,7 @@ export class SharedStrings {
   }
 }
 
-/** `_x000D_` and the like. */
+/** Whether the text has an escape such as `_x000D_`. */
 function hasEscape(bytes: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === UNDERSCORE && bytes[at + 1] === 120) return true;
   return false;

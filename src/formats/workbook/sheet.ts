@@ -12,7 +12,7 @@ import {
   XmlUnreadable,
 } from '../xml.ts';
 import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
-import { columnAt, integerAt, shownText, unescapeText } from './cells.ts';
+import { columnAt, formatNumber, integerAt, unescapeText } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import type { Fill, Merges } from './merges.ts';
@@ -20,30 +20,30 @@ import { NUMBER } from './number-format.ts';
 import type { Workbook } from './parts.ts';
 import { RowWriter } from './row-writer.ts';
 
-/** Where the conversion of a sheet stands: plain data. */
+/** The progress of a sheet's conversion: plain data. */
 export interface SheetState {
-  /** Bytes of the sheet's XML that are converted. */
+  /** Bytes of the sheet's XML that have been converted. */
   offset: number;
-  /** What prefixes mean between `<sheetData>` and its end; null before. */
+  /** The namespaces of prefixes between `<sheetData>` and its end; null before. */
   names: Namespaces | null;
   done: boolean;
-  /** Rows written, empty ones included: the number of the last row. */
+  /** Rows written, empty ones included; also the number of the last row. */
   row: number;
-  /** The sheet's first column with a value as far as is known, from 0, and fields of the widest row. */
+  /** The sheet's first column with a value as far as is known, from 0, and the number of fields of the widest row. */
   first: number;
   width: number;
-  /** Rows with a value. */
+  /** Number of rows with a value. */
   filled: number;
-  /** Merged cells that go on below, by column. */
+  /** Merged cells to be repeated in the rows below, by column. */
   fills: Fill[];
 }
 
-/** A row's XML is at most this long. */
+/** The longest XML of a row. */
 export const MAX_ROW_BYTES = 16 * 1024 * 1024;
-/** Text that is held in memory, about, before it is handed on. */
+/** About how much text is held in memory before it is passed on. */
 export const TEXT_BYTES = 4 * 1024 * 1024;
 
-/** The state before a sheet's first byte. @param first column, from 0, that the sheet begins with */
+/** The state before a sheet's first byte. @param first the sheet's first column, from 0 */
 export const beginSheet = (first: number): SheetState => ({
   offset: 0,
   names: null,
@@ -55,7 +55,7 @@ export const beginSheet = (first: number): SheetState => ({
   fills: [],
 });
 
-/** What prefixes mean where a sheet's rows begin. */
+/** The namespaces of prefixes where a sheet's rows begin. */
 export function namesIn(head: Uint8Array): Namespaces {
   const reader = new XmlReader(head);
   for (let token = reader.next(); token !== CUT; token = reader.next()) if (reader.is('sheetData')) break;
@@ -65,8 +65,8 @@ export function namesIn(head: Uint8Array): Namespaces {
 type Opened = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
 
 /**
- * Converts whole rows at the beginning of a block, which holds the sheet's XML from `state.offset` on: all of them, or so
- * many that their text fills some megabytes. The state moves on; it does not when the block holds no whole row.
+ * Converts the complete rows of a block, which holds the sheet's XML from `state.offset` on: all of them, or until
+ * their text fills {@link TEXT_BYTES}. Without a complete row the state stays the same.
  * @returns the rows as {@link RowWriter} writes them
  * @throws XmlUnreadable, WorkbookTooLarge, {@link BeginsFurtherLeft}
  */
@@ -105,7 +105,7 @@ class RowConverter {
       if (!state.names) {
         if (token === OPEN && reader.is('sheetData')) state.names = reader.names;
         else if (token === EMPTY && reader.is('sheetData')) state.done = true;
-        // What comes before the rows is read as a whole, for what it declares.
+        // Everything before the rows is read as a whole, for its namespaces.
         else continue;
       } else if (token === CLOSE && reader.is('sheetData')) state.done = true;
       else if ((token === OPEN || token === EMPTY) && reader.is('row')) {
@@ -185,7 +185,7 @@ class RowConverter {
     return true;
   }
 
-  /** The text of an inline string; null when the block ends before. */
+  /** Reads the text of an inline string; null when the block ends before. */
   #inline(): string | null {
     const reader = this.#reader;
     let text = '';
@@ -230,21 +230,21 @@ class RowConverter {
       case ISO_DATE:
         this.#isoDate(column, decodeText(bytes, start, end), style);
         break;
-      // An error shows what is wrong, and is no value.
+      // An error such as #N/A is not a value.
     }
   }
 
   #number(column: number, style: number, start: number, end: number): void {
     const { bytes } = this.#reader;
-    const shown = this.#workbook.formats[style] ?? NUMBER;
-    if (shown.kind === 'number' && isPlainNumber(bytes, start, end)) {
+    const format = this.#workbook.formats[style] ?? NUMBER;
+    if (format.kind === 'number' && isPlainNumber(bytes, start, end)) {
       if (this.#rows.goTo(column)) this.#writer.bare(bytes, start, end);
       return;
     }
-    const text = shownText(decodeText(bytes, start, end), shown, this.#workbook.epoch1904);
+    const text = formatNumber(decodeText(bytes, start, end), format, this.#workbook.epoch1904);
     if (text === null || !this.#rows.goTo(column)) return;
-    // A code is a text that happens to be kept as a number.
-    if (shown.kind === 'code' || shown.kind === 'span') this.#writer.quotedText(text);
+    // A code is text, although it is stored as a number.
+    if (format.kind === 'code' || format.kind === 'span') this.#writer.quotedText(text);
     else this.#writer.bareText(text);
   }
 

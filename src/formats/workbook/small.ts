@@ -11,7 +11,7 @@ export interface SmallSheet {
 }
 
 /**
- * Every sheet of a workbook that is small, in memory, as the person sees it.
+ * Reads every sheet of a small workbook in memory, with values as Excel displays them.
  * @param limit bytes of all sheets unpacked, and of all their text
  * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
  */

@@ -1,20 +1,19 @@
 import { WorkbookTooLarge } from './limits.ts';
 
-/** Texts that a workbook's cells share are held in memory, all of them: more than this would not fit beside the rest. */
+/** Limit of the texts that a workbook's cells share: all of them are held in memory. */
 const MAX_BYTES = 48 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Texts that cells refer to by number, as UTF-8. */
+/** Texts that cells refer to by number, in UTF-8. */
 export class Texts {
-  /** Every text, one after another. */
+  /** All texts, one after another. */
   bytes: Uint8Array = new Uint8Array(64 * 1024);
-  /** Where each begins; one more says where the last ends. */
+  /** The offset of each text; one more offset ends the last text. */
   #offsets = new Uint32Array(1024);
   #count = 0;
   #at = 0;
 
-  /** Number of texts. */
   get count(): number {
     return this.#count;
   }
@@ -27,7 +26,7 @@ export class Texts {
     return this.#offsets[index + 1] as number;
   }
 
-  /** Adds to the text that is not ended yet. @throws WorkbookTooLarge */
+  /** Adds to the current text. @throws WorkbookTooLarge */
   append(bytes: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
     for (let index = start; index < end; index++) this.bytes[this.#at++] = bytes[index] as number;
@@ -38,7 +37,6 @@ export class Texts {
     this.append(bytes, 0, bytes.length);
   }
 
-  /** Ends a text. */
   endText(): void {
     this.#count++;
     if (this.#count + 1 > this.#offsets.length) {
@@ -50,7 +48,7 @@ export class Texts {
     if (this.#at + this.#count * 4 > MAX_BYTES) throw new WorkbookTooLarge();
   }
 
-  /** Drops what was added to a text that is not ended. */
+  /** Drops the current text. */
   undo(): void {
     this.#at = this.#offsets[this.#count] as number;
   }

@@ -1,9 +1,9 @@
 /**
- * The table of contents of a zip file (PKWARE's APPNOTE 6.3), read from its end with ranged reads. Not a streaming
- * reader: headers inside the file may leave sizes out, and name entries that the file no longer has.
+ * Reads the central directory of a zip file (PKWARE's APPNOTE 6.3) from the file's end, with ranged reads. A streaming
+ * reader would not do: local headers may omit sizes, and may belong to entries that were deleted.
  */
 
-/** An entry of a zip file. Everything in it is what the file claims. */
+/** An entry of a zip file, as the file claims it. */
 export interface ZipEntry {
   /** The whole path, with `/` between its parts. */
   name: string;
@@ -14,16 +14,16 @@ export interface ZipEntry {
   compressed: number;
   size: number;
   crc: number;
-  /** Where its own header stands, after which its data follow. */
+  /** The offset of its local header, which precedes its data. */
   header: number;
 }
 
 /** Reads `length` bytes from `offset` on; fewer where the file ends. */
 export type ReadRange = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** The bytes are no zip file, or one that was cut off or damaged. */
+/** The bytes are not a zip file, or one that is cut off or damaged. */
 export class ZipDamaged extends Error {}
-/** The table of contents is larger than any honest one. */
+/** The directory is larger than that of any ordinary file. */
 export class ZipTooLarge extends Error {}
 
 const END_SIGNATURE = 0x06054b50;
@@ -36,13 +36,13 @@ const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04034b50;
 const LOCAL_BYTES = 30;
-/** A number that does not fit stands in the entry's extra field. */
+/** This value means that the number stands in the entry's extra field. */
 const IN_EXTRA = 0xffffffff;
 const EXTRA_64 = 0x0001;
 const MAX_DIRECTORY_BYTES = 8 * 1024 * 1024;
 
 /**
- * The entries of a zip file in the order of its directory.
+ * Reads the entries of a zip file, in the order of its directory.
  * @throws ZipDamaged, ZipTooLarge
  */
 export async function readDirectory(read: ReadRange, size: number): Promise<ZipEntry[]> {
@@ -67,7 +67,7 @@ export async function readDirectory(read: ReadRange, size: number): Promise<ZipE
 }
 
 /**
- * Where an entry's data begin.
+ * Finds where an entry's data begin.
  * @throws ZipDamaged
  */
 export async function dataOffset(read: ReadRange, entry: ZipEntry): Promise<number> {
@@ -78,7 +78,7 @@ export async function dataOffset(read: ReadRange, entry: ZipEntry): Promise<numb
   return entry.header + LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
 }
 
-/** The record at the file's end, behind which a comment may stand; larger files have another one before it. */
+/** Finds the end record, which a comment may follow; in larger files another record precedes it. */
 async function findDirectory(
   read: ReadRange,
   size: number,
@@ -127,7 +127,7 @@ function entryAt(view: DataView, at: number, name: Uint8Array, extra: Uint8Array
   };
 }
 
-/** Replaces the numbers that stand in the extra field: there are only those, in this order. */
+/** Replaces the numbers that stand in the extra field, which holds only those, in this order. */
 function extended(extra: Uint8Array, numbers: [number, number, number]): [number, number, number] {
   const view = viewOf(extra);
   for (let at = 0; at + 4 <= extra.length; ) {
@@ -145,7 +145,7 @@ function extended(extra: Uint8Array, numbers: [number, number, number]): [number
   return numbers;
 }
 
-/** @throws ZipDamaged for what no real file has */
+/** @throws ZipDamaged for numbers beyond 2^53 */
 function number64(view: DataView, at: number): number {
   const number = Number(view.getBigUint64(at, true));
   if (!Number.isSafeInteger(number)) throw new ZipDamaged();
@@ -155,7 +155,7 @@ function number64(view: DataView, at: number): number {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 const latin = new TextDecoder('latin1');
 
-/** Names are UTF-8 nearly always, flagged or not. */
+/** Names are nearly always UTF-8, whether flagged or not. */
 function nameOf(bytes: Uint8Array): string {
   let name: string;
   try {

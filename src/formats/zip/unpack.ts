@@ -2,27 +2,27 @@ import { pipeline, Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { dataOffset, type ReadRange, ZipDamaged, type ZipEntry } from './directory.ts';
 
-/** Where a zip file's bytes come from. */
+/** The source of a zip file's bytes. */
 export interface ZipSource {
   read: ReadRange;
   /** A stream of `length` bytes from `offset` on. */
   stream(offset: number, length: number): ReadableStream<Uint8Array>;
 }
 
-/** A zip file that lies in memory. */
+/** A zip file in memory. */
 export const zipOf = (bytes: Uint8Array): ZipSource => ({
   read: async (offset, length) => bytes.subarray(offset, offset + length),
   stream: (offset, length) => new Blob([bytes.slice(offset, offset + length)]).stream() as ReadableStream<Uint8Array>,
 });
 
 const STORED = 0;
-/** Unpacked bytes that are handed on at a time. `DecompressionStream` gives 4 KB, and takes three times as long. */
+/** Bytes of unpacked data passed on at a time. `DecompressionStream` passes on 4 KB, and takes three times as long. */
 const PIECE_BYTES = 256 * 1024;
 
 /**
- * Hands the unpacked bytes of an entry to `take`, piece by piece, and holds the entry to the size and checksum that the
- * archive claims.
- * @throws ZipDamaged when they differ, as soon as they do
+ * Passes the unpacked bytes of an entry to `take`, piece by piece, and checks them against the size and checksum that
+ * the archive claims.
+ * @throws ZipDamaged as soon as they differ
  */
 export async function unpack(
   zip: ZipSource,
@@ -41,7 +41,7 @@ export async function unpack(
   if (size !== entry.size || crc >>> 0 !== entry.crc) throw new ZipDamaged();
 }
 
-/** An entry that is small, as a whole. @throws ZipDamaged, also when it is larger than `limit` */
+/** Unpacks a small entry as a whole. @throws ZipDamaged, also when it is larger than `limit` */
 export async function unpackWhole(zip: ZipSource, entry: ZipEntry, limit: number): Promise<Uint8Array> {
   if (entry.size > limit) throw new ZipDamaged();
   const whole = new Uint8Array(entry.size);
@@ -53,10 +53,10 @@ export async function unpackWhole(zip: ZipSource, entry: ZipEntry, limit: number
   return whole;
 }
 
-/** What is wrong with the packed bytes is damage; what goes wrong on the way to them is not. */
+/** An error in the packed bytes means damage; an error while reading them does not. */
 async function* inflated(packed: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
-  // Its callback hears of no failure that the loop does not hear of, too.
+  // The callback gets no error that the loop does not get as well.
   pipeline(Readable.from(packed, { objectMode: false }), inflate, () => {});
   try {
     yield* inflate;

@@ -17,7 +17,7 @@ import {
 } from './problems.ts';
 import { fileName, filesOf, type StoredFile, segmentsOf } from './receive.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
-import { beginConversion, type ConversionState, continueConversion, convertOldWorkbook } from './workbook.ts';
+import { beginConversion, type ConversionState, continueConversion, convertBiffWorkbook } from './workbook.ts';
 
 /** Bytes in R2, and the name that people know them by. */
 interface Stored {
@@ -118,7 +118,7 @@ async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (extension === '.zip') return { items: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
   const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'old') return convertOld(ctx, jobId, stored);
+  if (content === 'biff') return convertBiffFile(ctx, jobId, stored);
   if (content === 'text' && extension === '.xls') return { items: [text], bytes: 0 };
   throw new JobProblem(workbookUnreadable(name));
 }
@@ -169,9 +169,9 @@ async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & 
   return { items: [sheetText(item.name, conversion.text)], bytes: budget };
 }
 
-async function convertOld(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage> {
+async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage> {
   const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
-  await convertOldWorkbook(stored.name, {
+  await convertBiffWorkbook(stored.name, {
     size: stored.size_bytes,
     read: readerOf(ctx, stored),
     write: (text) => writer.write(text),

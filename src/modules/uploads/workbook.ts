@@ -1,9 +1,9 @@
+import { type BiffFile, BiffWorkbookDamaged, convertBiff } from '../../formats/workbook/biff.ts';
+import { WorkbookEncrypted } from '../../formats/workbook/biff-book.ts';
 import { withHeaders } from '../../formats/workbook/first-rows.ts';
 import { mostText, mostXml, SHEET_BYTES, WorkbookTooLarge } from '../../formats/workbook/limits.ts';
 import { BeginsFurtherLeft } from '../../formats/workbook/merged-rows.ts';
 import { type Merges, readMerges } from '../../formats/workbook/merges.ts';
-import { convertOld, type OldFile, OldWorkbookDamaged } from '../../formats/workbook/old.ts';
-import { WorkbookEncrypted } from '../../formats/workbook/old-book.ts';
 import { openWorkbook, type Workbook } from '../../formats/workbook/parts.ts';
 import { beginSheet, convertRows, MAX_ROW_BYTES, namesIn, type SheetState } from '../../formats/workbook/sheet.ts';
 import { type Namespaces, XmlUnreadable } from '../../formats/xml.ts';
@@ -181,14 +181,14 @@ function problemOf(error: unknown, file: string): unknown {
  * Converts a workbook of Excel 2 to 2003.
  * @throws JobProblem when it is encrypted, damaged, too large, or has no rows
  */
-export async function convertOldWorkbook(name: string, file: OldFile): Promise<void> {
+export async function convertBiffWorkbook(name: string, file: BiffFile): Promise<void> {
   let hasRows: boolean;
   try {
-    hasRows = await convertOld(file);
+    hasRows = await convertBiff(file);
   } catch (error) {
     if (error instanceof WorkbookEncrypted) throw new problems.JobProblem(problems.workbookEncrypted(name));
     if (error instanceof WorkbookTooLarge) throw new problems.JobProblem(problems.oldWorkbookTooLarge(name));
-    throw error instanceof OldWorkbookDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
+    throw error instanceof BiffWorkbookDamaged ? new problems.JobProblem(problems.workbookUnreadable(name)) : error;
   }
   if (!hasRows) throw new problems.JobProblem(problems.workbookEmpty(name));
 }

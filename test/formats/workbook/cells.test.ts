@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { numberText, shownText, unescapeText } from '../../../src/formats/workbook/cells.ts';
+import { formatNumber, numberText, unescapeText } from '../../../src/formats/workbook/cells.ts';
 import { builtinFormat, customFormat } from '../../../src/formats/workbook/number-format.ts';
 
 describe('a number format', () => {
@@ -87,8 +87,8 @@ describe('a number that is shown as', () => {
     ['000', 12345, '12345', '12345'],
     ['000', -7, '-007', '-007'],
   ])('%s: %d is %s, and from 1904 on %s', (code, value, from1900, from1904) => {
-    expect(shownText(String(value), customFormat(code), false)).toBe(from1900);
-    expect(shownText(String(value), customFormat(code), true)).toBe(from1904);
+    expect(formatNumber(String(value), customFormat(code), false)).toBe(from1900);
+    expect(formatNumber(String(value), customFormat(code), true)).toBe(from1904);
   });
 });
 

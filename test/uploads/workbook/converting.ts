@@ -1,7 +1,7 @@
 import { zipOf } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
 import { readSegments } from '../../../src/modules/uploads/segments.ts';
-import { beginConversion, continueConversion, convertOldWorkbook } from '../../../src/modules/uploads/workbook.ts';
+import { beginConversion, continueConversion, convertBiffWorkbook } from '../../../src/modules/uploads/workbook.ts';
 
 /** Objects of R2, kept in memory, and the bytes that were put there. */
 function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
@@ -37,7 +37,7 @@ export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes:
 /** The text that a workbook of Excel 2 to 2003 becomes. */
 export async function oldText(book: Uint8Array, onPut: (bytes: number) => void = () => {}): Promise<string> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  await convertOldWorkbook('livro.xls', {
+  await convertBiffWorkbook('livro.xls', {
     size: book.length,
     read: zipOf(book).read,
     write: async (text) => {

@@ -1,54 +1,58 @@
 import type { ReadRange } from '../zip/directory.ts';
+import { type BiffBook, openBiffBook, WorkbookEncrypted } from './biff-book.ts';
+import { type BiffCell, BiffCells } from './biff-cells.ts';
+import { BLOCK_BYTES, eachRecord, RecordsDamaged } from './biff-records.ts';
 import { type ByteStream, CompoundDamaged, openCompound } from './compound.ts';
 import { isContainer } from './content.ts';
 import { withHeaders } from './first-rows.ts';
 import { MAX_COLUMNS, mostText, WorkbookTooLarge } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import { cellKey, usefulMerges } from './merges.ts';
-import { type OldBook, openOldBook, WorkbookEncrypted } from './old-book.ts';
-import { type OldCell, OldCells } from './old-cells.ts';
-import { BLOCK_BYTES, eachRecord, RecordsDamaged } from './records.ts';
 import { RowWriter } from './row-writer.ts';
 import { TEXT_BYTES } from './sheet.ts';
 
-/** Cells are in their order in all that Excel writes; others are put into it in memory, up to this size. */
+/** Excel writes cells in order. Cells in another order are sorted in memory, in workbooks up to this size. */
 const MAX_UNSORTED_BYTES = 4 * 1024 * 1024;
-/** How often a workbook's bytes are read: for what is before the sheets, and twice a sheet. Sheets may not overlap. */
+/**
+ * How often a workbook's bytes may be read: once for the data before the sheets, and twice for each sheet, as sheets do
+ * not overlap.
+ */
 const MAX_PASSES = 4;
-/** So many more may be read of small ones, of which each sheet is a whole block. */
+/** How many more bytes may be read of small workbooks, where each read is at least a whole block. */
 const FREE_BYTES = 16 * 1024 * 1024;
 
-/** A workbook's file, and where the text goes that is made of it. */
-export interface OldFile {
+/** A workbook's file, and the output of its text. */
+export interface BiffFile {
   size: number;
   read: ReadRange;
   write(text: Uint8Array): Promise<void>;
 }
 
-/** The bytes are no old workbook, or one that was cut off or damaged. */
-export class OldWorkbookDamaged extends Error {}
+/** The bytes are not a BIFF workbook, or one that is cut off or damaged. */
+export class BiffWorkbookDamaged extends Error {}
 
 /**
- * Converts the first sheet with rows of a workbook of Excel 2 to 2003 (BIFF), as the row writer writes it.
+ * Converts the first sheet with rows of a workbook of Excel 2 to 2003 (BIFF) to text, in the format of {@link
+ * RowWriter}.
  * @returns false when no sheet has rows
- * @throws WorkbookEncrypted, WorkbookTooLarge, {@link OldWorkbookDamaged}
+ * @throws WorkbookEncrypted, WorkbookTooLarge, {@link BiffWorkbookDamaged}
  */
-export async function convertOld(file: OldFile): Promise<boolean> {
+export async function convertBiff(file: BiffFile): Promise<boolean> {
   try {
     const stream = await streamOf(file);
-    const book = await openOldBook(stream);
-    const conversion = new OldConversion(file, stream, book);
+    const book = await openBiffBook(stream);
+    const conversion = new BiffConversion(file, stream, book);
     for (const offset of book.sheets) if (await conversion.convert(offset)) return true;
     return false;
   } catch (error) {
-    // A record that is shorter than what it should hold is a range error.
+    // Reading past the end of a record that is too short throws a range error.
     const isDamaged = [CompoundDamaged, RecordsDamaged, RangeError].some((kind) => error instanceof kind);
-    throw isDamaged ? new OldWorkbookDamaged() : error;
+    throw isDamaged ? new BiffWorkbookDamaged() : error;
   }
 }
 
-/** Workbooks lie in a container; before Excel 5 they were files by themselves. */
-async function streamOf({ read, size }: OldFile): Promise<ByteStream> {
+/** Since Excel 5 a workbook lies in a container; older ones are plain files. */
+async function streamOf({ read, size }: BiffFile): Promise<ByteStream> {
   if (!isContainer(await read(0, 8))) return { read, size };
   const streams = await openCompound(read, size);
   if (streams.has('encryptedpackage')) throw new WorkbookEncrypted();
@@ -57,45 +61,45 @@ async function streamOf({ read, size }: OldFile): Promise<ByteStream> {
   return stream;
 }
 
-/** What is known of a sheet before it is converted. */
+/** The results of reading a sheet once before it is converted. */
 interface Survey {
-  cells: OldCells;
-  /** Its first column with a value; -1 without. */
+  cells: BiffCells;
+  /** The first column with a value; -1 if there is none. */
   first: number;
   isSorted: boolean;
 }
 
-class OldConversion {
-  readonly #file: OldFile;
+class BiffConversion {
+  readonly #file: BiffFile;
   readonly #stream: ByteStream;
-  readonly #book: OldBook;
+  readonly #book: BiffBook;
   #read: number;
-  #written = 0;
+  #textBytes = 0;
 
-  constructor(file: OldFile, stream: ByteStream, book: OldBook) {
+  constructor(file: BiffFile, stream: ByteStream, book: BiffBook) {
     this.#file = file;
     this.#stream = stream;
     this.#book = book;
     this.#read = book.read;
   }
 
-  /** Converts the sheet that begins at an offset; false when it has no rows. */
+  /** Converts the sheet at an offset; false when it has no rows. */
   async convert(offset: number): Promise<boolean> {
     const survey = await this.#survey(offset);
     if (survey.first < 0) return false;
     const merges = usefulMerges(survey.cells.merges);
     const writer = new RowWriter({ row: 0, width: 0, filled: 0 });
-    const rows = new OldRows(this.#book, writer, new MergedRows(writer, merges, survey.first));
+    const rows = new BiffRows(this.#book, writer, new MergedRows(writer, merges, survey.first));
     let isFirst = true;
     const flush = async () => {
       const text = isFirst ? withHeaders(writer.take(), merges.headers, survey.first) : writer.take();
       isFirst = false;
-      this.#written += text.length;
-      if (this.#written > mostText(this.#file.size)) throw new WorkbookTooLarge();
+      this.#textBytes += text.length;
+      if (this.#textBytes > mostText(this.#file.size)) throw new WorkbookTooLarge();
       await this.#file.write(text);
     };
     if (survey.isSorted) {
-      const cells = new OldCells(this.#book, (cell) => rows.write(cell));
+      const cells = new BiffCells(this.#book, (cell) => rows.write(cell));
       for (let at = offset; !cells.ended; await flush())
         at += await this.#pass(cells, at, () => writer.ended >= TEXT_BYTES);
     } else {
@@ -113,7 +117,7 @@ class OldConversion {
     let first = MAX_COLUMNS;
     let last = 0;
     let isSorted = true;
-    const cells = new OldCells(this.#book, ({ row, column }) => {
+    const cells = new BiffCells(this.#book, ({ row, column }) => {
       if (column < first) first = column;
       const key = cellKey(row, column);
       if (key <= last) isSorted = false;
@@ -123,17 +127,19 @@ class OldConversion {
     return { cells, first: last === 0 ? -1 : first, isSorted };
   }
 
-  /** The cells of a sheet in their order; of those in the same place the last. */
-  async #sorted(offset: number): Promise<OldCell[]> {
+  /** The cells of a sheet in order; of several in the same place the last. */
+  async #sorted(offset: number): Promise<BiffCell[]> {
     if (this.#stream.size > MAX_UNSORTED_BYTES) throw new WorkbookTooLarge();
-    const all = new Map<number, OldCell>();
-    const cells = new OldCells(this.#book, (cell) => all.set(cellKey(cell.row, cell.column), cell));
+    const all = new Map<number, BiffCell>();
+    const cells = new BiffCells(this.#book, (cell) => all.set(cellKey(cell.row, cell.column), cell));
     await this.#pass(cells, offset, () => false);
     return [...all].sort(([a], [b]) => a - b).map(([, cell]) => cell);
   }
 
-  /** Reads a sheet's records from an offset on, to its end or until there is enough, and answers their bytes. */
-  async #pass(cells: OldCells, offset: number, isEnough: () => boolean): Promise<number> {
+  /**
+   * Reads a sheet's records from an offset on, to its end or until `isEnough`, and returns the number of bytes read.
+   */
+  async #pass(cells: BiffCells, offset: number, isEnough: () => boolean): Promise<number> {
     const read = await eachRecord(this.#stream, offset, (kind, content) => {
       cells.take(kind, content);
       return cells.ended || isEnough();
@@ -144,20 +150,20 @@ class OldConversion {
   }
 }
 
-/** Writes cells in their order. */
-class OldRows {
-  readonly #book: OldBook;
+/** Writes cells that come in order. */
+class BiffRows {
+  readonly #book: BiffBook;
   readonly #writer: RowWriter;
   readonly #rows: MergedRows;
   #row = 0;
 
-  constructor(book: OldBook, writer: RowWriter, rows: MergedRows) {
+  constructor(book: BiffBook, writer: RowWriter, rows: MergedRows) {
     this.#book = book;
     this.#writer = writer;
     this.#rows = rows;
   }
 
-  write({ row, column, value, isText }: OldCell): void {
+  write({ row, column, value, isText }: BiffCell): void {
     if (row !== this.#row) {
       this.end();
       this.#rows.begin(row);

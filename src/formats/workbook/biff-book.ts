@@ -1,8 +1,8 @@
+import * as record from './biff-records.ts';
+import { RecordsDamaged } from './biff-records.ts';
+import { BiffTexts, charactersAt, decoderOfPage } from './biff-texts.ts';
 import type { ByteStream } from './compound.ts';
-import { builtinFormat, customFormat, NUMBER, type Shown } from './number-format.ts';
-import { charactersAt, decoderOfPage, OldTexts } from './old-texts.ts';
-import * as record from './records.ts';
-import { RecordsDamaged } from './records.ts';
+import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import type { Texts } from './texts.ts';
 
 /** The workbook cannot be read without its password. */
@@ -11,26 +11,25 @@ export class WorkbookEncrypted extends Error {}
 /** The format's editions: Excel 2, 3, 4, 5 (and 95), 97 to 2003. */
 export type Edition = 2 | 3 | 4 | 5 | 8;
 
-/** An old workbook without its sheets' rows. */
-export interface OldBook {
+/** The data of a BIFF workbook that precedes its sheets. */
+export interface BiffBook {
   edition: Edition;
   epoch1904: boolean;
-  /** How cells of each style show numbers; before Excel 3 of each format. */
-  formats: Shown[];
+  /** The number format of each cell style; before Excel 3 of each format number. */
+  formats: NumberFormat[];
   texts: Texts;
-  /** Decodes texts that are not of Excel 97 or later. */
+  /** Decodes texts of editions before Excel 97. */
   decoder: TextDecoder;
-  /** Where the worksheets begin, in their order, those that are hidden last. */
+  /** The offsets of the worksheets in their order, hidden ones last. */
   sheets: number[];
-  /** Bytes that were read. */
   read: number;
 }
 
 const WORKBOOK = 5;
 const WORKSHEET = 0;
 
-/** Reads what comes before the sheets of an old workbook. @throws WorkbookEncrypted, RecordsDamaged, RangeError */
-export async function openOldBook(stream: ByteStream): Promise<OldBook> {
+/** Reads a BIFF workbook up to its sheets. @throws WorkbookEncrypted, RecordsDamaged, RangeError */
+export async function openBiffBook(stream: ByteStream): Promise<BiffBook> {
   const reader = new BookReader();
   const read = await record.eachRecord(stream, 0, (kind, content, offset) => reader.take(kind, content, offset));
   return { ...reader.book(), read };
@@ -41,15 +40,15 @@ class BookReader {
   #isSheet = false;
   #epoch1904 = false;
   #decoder = decoderOfPage(0);
-  readonly #texts = new OldTexts();
+  readonly #texts = new BiffTexts();
   #before = 0;
-  /** Whether a sheet is hidden, by its offset. */
+  /** Whether a sheet is hidden, by the sheet's offset. */
   readonly #sheets = new Map<number, boolean>();
-  /** Format codes by number, and each style's number. */
+  /** Format codes by number, and the format number of each style. */
   readonly #codes = new Map<number, string>();
   readonly #styles: number[] = [];
 
-  /** Takes in a record; true after the last. */
+  /** Reads a record; returns true after the last. */
   take(kind: number, content: DataView, offset: number): boolean {
     if (offset === 0) this.#begin(kind, content);
     if (kind !== record.CONTINUE) this.#before = kind;
@@ -90,7 +89,7 @@ class BookReader {
     if (!record.isBeginning(kind)) throw new RecordsDamaged();
     const editions: Record<number, Edition> = { 9: 2, 521: 3, 1033: 4 };
     this.#edition = editions[kind] ?? (content.getUint16(0, true) === 0x600 ? 8 : 5);
-    // The oldest are a single sheet.
+    // The oldest editions consist of a single sheet.
     this.#isSheet = content.getUint16(2, true) !== WORKBOOK;
   }
 
@@ -112,7 +111,7 @@ class BookReader {
     this.#sheets.set(content.getUint32(0, true), (content.getUint8(4) & 3) !== 0);
   }
 
-  book(): Omit<OldBook, 'read'> {
+  book(): Omit<BiffBook, 'read'> {
     const sheets = [...this.#sheets].sort(([, a], [, b]) => Number(a) - Number(b)).map(([offset]) => offset);
     return {
       edition: this.#edition,
@@ -124,21 +123,22 @@ class BookReader {
     };
   }
 
-  #formats(): Shown[] {
+  #formats(): NumberFormat[] {
     const known = new Map([...this.#codes].map(([number, code]) => [number, customFormat(code)]));
-    const shown = (number: number) =>
+    const formatOf = (number: number) =>
       known.get(number) ?? (this.#edition < 5 ? oldestFormat(number) : builtinFormat(number));
-    return this.#edition === 2 ? Array.from({ length: 64 }, (_, number) => shown(number)) : this.#styles.map(shown);
+    return this.#edition === 2
+      ? Array.from({ length: 64 }, (_, number) => formatOf(number))
+      : this.#styles.map(formatOf);
   }
 }
 
-/** Formats that workbooks before Excel 5 have without saying so. */
-function oldestFormat(number: number): Shown {
+/** Formats that workbooks before Excel 5 have without defining them. */
+function oldestFormat(number: number): NumberFormat {
   if (number >= 12 && number <= 15) return { kind: 'date' };
   if (number >= 16 && number <= 19) return { kind: 'time' };
   return number === 20 ? { kind: 'datetime' } : NUMBER;
 }
 
-/** The bytes of a record's content. */
 export const bytesOf = (content: DataView): Uint8Array =>
   new Uint8Array(content.buffer, content.byteOffset, content.byteLength);

@@ -1,6 +1,6 @@
 import { Texts } from './texts.ts';
 
-/** Encodings by Windows' numbers; what Excel wrote without one is Western. */
+/** Encodings by Windows' code page numbers; without one, Excel wrote Western text. */
 const ENCODINGS: Record<number, string> = {
   866: 'ibm866',
   874: 'windows-874',
@@ -15,7 +15,7 @@ const ENCODINGS: Record<number, string> = {
   65001: 'utf-8',
 };
 
-/** Decodes the texts of workbooks before Excel 97 by their code page. */
+/** The decoder for a code page, for texts of workbooks before Excel 97. */
 export function decoderOfPage(page: number): TextDecoder {
   const label = ENCODINGS[page] ?? (page >= 1250 && page <= 1258 ? `windows-${page}` : 'windows-1252');
   return new TextDecoder(label);
@@ -25,7 +25,7 @@ const WIDE = 1;
 const PHONETIC = 4;
 const RICH = 8;
 
-/** Characters of one byte (the lower half of UTF-16) or two, as Excel 97 and later keep them. */
+/** Reads characters of one byte (the lower half of UTF-16) or two, as Excel 97 and later store them. */
 export function charactersAt(view: DataView, at: number, count: number, wide: boolean): string {
   let text = '';
   for (let from = 0; from < count; from += 4096) {
@@ -38,65 +38,65 @@ export function charactersAt(view: DataView, at: number, count: number, wide: bo
   return text;
 }
 
-/** NUL, which no text holds, and halves of characters go. */
+/** Removes NUL, which text cannot hold, and replaces unpaired surrogates. */
 export const cleaned = (text: string): string => text.replaceAll('\0', '').toWellFormed();
 
 /**
- * Reads the texts that cells share (MS-XLS 2.4.265) record by record: a text may go on in the next one, which then says
- * anew how wide its characters are. Formatting and pronunciation behind a text are passed over.
+ * Reads the shared texts (MS-XLS 2.4.265) record by record. A text may continue in the next record, which then states
+ * again how wide its characters are. Formatting and pronunciation after a text are skipped.
  */
-export class OldTexts {
+export class BiffTexts {
   readonly texts = new Texts();
-  /** Of the text that goes on: characters and other bytes still to come, and what is there. */
+  /** Of the text that continues: characters and bytes of formatting still to come, and the characters read so far. */
   #characters = 0;
-  #others = 0;
+  #formatBytes = 0;
   #wide = false;
-  #begun = '';
+  #partial = '';
   #isOpen = false;
 
-  /** Takes in the content of the record, or of one that continues it. @throws WorkbookTooLarge, RangeError */
+  /** Reads the record's content, or that of a record that continues it. @throws WorkbookTooLarge, RangeError */
   feed(record: Uint8Array, isFirst: boolean): void {
     const view = new DataView(record.buffer, record.byteOffset, record.byteLength);
-    // Two numbers of texts come first.
+    // The record begins with two counts of texts.
     let at = isFirst ? 8 : 0;
     if (this.#characters > 0 && at < record.length) this.#wide = (view.getUint8(at++) & WIDE) !== 0;
     while (at < record.length) {
       if (!this.#isOpen) at = this.#open(view, at);
       const width = this.#wide ? 2 : 1;
       const count = Math.min(this.#characters, Math.floor((record.length - at) / width));
-      this.#begun += charactersAt(view, at, count, this.#wide);
+      this.#partial += charactersAt(view, at, count, this.#wide);
       this.#characters -= count;
       at += count * width;
       if (this.#characters > 0) return;
-      const passed = Math.min(this.#others, record.length - at);
-      this.#others -= passed;
+      const passed = Math.min(this.#formatBytes, record.length - at);
+      this.#formatBytes -= passed;
       at += passed;
-      if (this.#others === 0) this.#close();
+      if (this.#formatBytes === 0) this.#close();
     }
   }
 
-  /** Reads what comes before a text's characters. */
+  /** Reads the header of a text and returns where its characters begin. */
   #open(view: DataView, from: number): number {
     let at = from + 3;
     const flags = view.getUint8(from + 2);
     this.#characters = view.getUint16(from, true);
     this.#wide = (flags & WIDE) !== 0;
-    this.#others = 0;
+    this.#formatBytes = 0;
     if ((flags & RICH) !== 0) {
-      this.#others += view.getUint16(at, true) * 4;
+      this.#formatBytes += view.getUint16(at, true) * 4;
       at += 2;
     }
     if ((flags & PHONETIC) !== 0) {
-      this.#others += view.getUint32(at, true);
+      this.#formatBytes += view.getUint32(at, true);
       at += 4;
     }
     this.#isOpen = true;
-    this.#begun = '';
+    this.#partial = '';
     return at;
   }
 
   #close(): void {
-    this.texts.appendText(cleaned(this.#begun));
+    this.texts.appendText(cleaned(this.#partial));
     this.texts.endText();
     this.#isOpen = false;
   }

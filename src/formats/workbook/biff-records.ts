@@ -34,18 +34,18 @@ const BEGINNINGS = [0x009, 0x209, 0x409, 0x809];
 
 export const isBeginning = (kind: number): boolean => BEGINNINGS.includes(kind);
 
-/** The records are cut off, or none. */
+/** The bytes are cut off, or are not records. */
 export class RecordsDamaged extends Error {}
 
-/** Bytes that are read at a time. */
+/** Bytes read at a time. */
 export const BLOCK_BYTES = 256 * 1024;
 
-/** A record's content: `offset` is where the record stands in the stream. True ends the reading. */
+/** Receives a record's content; `offset` is the record's place in the stream. Returning true ends the reading. */
 export type OnRecord = (kind: number, content: DataView, offset: number) => boolean;
 
 /**
- * Calls `onRecord` for one record after another, from `offset` to where it ends the reading.
- * @returns bytes that were read
+ * Calls `onRecord` for each record from `offset` on, until it ends the reading.
+ * @returns the number of bytes read
  * @throws RecordsDamaged when the stream ends before
  */
 export async function eachRecord(stream: ByteStream, offset: number, onRecord: OnRecord): Promise<number> {

@@ -1,39 +1,38 @@
-import { shownText } from './cells.ts';
+import { type BiffBook, bytesOf } from './biff-book.ts';
+import * as record from './biff-records.ts';
+import { RecordsDamaged } from './biff-records.ts';
+import { charactersAt, cleaned } from './biff-texts.ts';
+import { formatNumber } from './cells.ts';
 import type { Merge } from './merges.ts';
-import { NUMBER, type Shown } from './number-format.ts';
-import { bytesOf, type OldBook } from './old-book.ts';
-import { charactersAt, cleaned } from './old-texts.ts';
-import * as record from './records.ts';
-import { RecordsDamaged } from './records.ts';
+import { NUMBER, type NumberFormat } from './number-format.ts';
 
-/** A cell with a value: its row from 1, its column from 0, and the value as it is written. */
-export interface OldCell {
+/** A cell with a value: its row from 1, its column from 0. */
+export interface BiffCell {
   row: number;
   column: number;
-  /** A number is a shared text's. */
+  /** A number is the index of a shared text. */
   value: string | number;
   isText: boolean;
 }
 
 const SCRATCH = new DataView(new ArrayBuffer(8));
 
-/** Reads an old workbook's sheet record by record, and hands on each cell with a value. */
-export class OldCells {
-  /** The sheet has ended. */
+/** Reads the records of a BIFF workbook's sheet and passes on each cell with a value. */
+export class BiffCells {
   ended = false;
   readonly merges: Merge[] = [];
-  readonly #book: OldBook;
-  readonly #onCell: (cell: OldCell) => void;
+  readonly #book: BiffBook;
+  readonly #onCell: (cell: BiffCell) => void;
   #depth = 0;
-  /** The cell of a formula whose text comes in a record of its own. */
+  /** The cell of a formula whose text follows in a record of its own. */
   #awaiting: { row: number; column: number } | null = null;
 
-  constructor(book: OldBook, onCell: (cell: OldCell) => void) {
+  constructor(book: BiffBook, onCell: (cell: BiffCell) => void) {
     this.#book = book;
     this.#onCell = onCell;
   }
 
-  /** Takes in a record; sheets of charts may lie within. @throws RecordsDamaged, RangeError */
+  /** Reads a record; the sheets of charts may be nested in it. @throws RecordsDamaged, RangeError */
   take(kind: number, content: DataView): void {
     if (record.isBeginning(kind)) this.#depth++;
     else if (this.#depth === 0) throw new RecordsDamaged();
@@ -42,7 +41,7 @@ export class OldCells {
   }
 
   #take(kind: number, content: DataView): void {
-    // Where the value stands: the oldest records have three bytes about its looks before it, the others two.
+    // The value follows the cell's style: three bytes in the oldest records, two in the others.
     const isOldest = kind < record.FORMULA || (kind === record.FORMULA && this.#book.edition < 5);
     const at = isOldest ? 7 : 6;
     switch (kind) {
@@ -69,7 +68,7 @@ export class OldCells {
         break;
       case record.BOOLEAN_2:
       case record.BOOLEAN:
-        // Else it is an error, which shows what is wrong, and is no value.
+        // Otherwise it is an error such as #N/A, which is not a value.
         if (content.getUint8(at + 1) === 0) this.#bare(placeOf(content), content.getUint8(at) === 0 ? 'false' : 'true');
         break;
       case record.FORMULA:
@@ -98,22 +97,22 @@ export class OldCells {
 
   #number(content: DataView, at: number, value: number): void {
     const { edition, formats } = this.#book;
-    const looks = edition === 2 ? content.getUint8(5) & 63 : content.getUint8(4) & 63;
-    this.#shown(placeOf(content), value, formats[at === 7 ? looks : content.getUint16(4, true)]);
+    const style = edition === 2 ? content.getUint8(5) & 63 : content.getUint8(4) & 63;
+    this.#formatted(placeOf(content), value, formats[at === 7 ? style : content.getUint16(4, true)]);
   }
 
   #numbers(content: DataView): void {
     const { row, column } = placeOf(content);
     for (let at = 4, index = 0; at + 6 <= content.byteLength - 2; at += 6, index++) {
       const format = this.#book.formats[content.getUint16(at, true)];
-      this.#shown({ row, column: column + index }, shortNumber(content.getUint32(at + 2, true)), format);
+      this.#formatted({ row, column: column + index }, shortNumber(content.getUint32(at + 2, true)), format);
     }
   }
 
-  #shown(place: { row: number; column: number }, value: number, format: Shown = NUMBER): void {
-    const text = shownText(String(value), format, this.#book.epoch1904);
+  #formatted(place: { row: number; column: number }, value: number, format: NumberFormat = NUMBER): void {
+    const text = formatNumber(String(value), format, this.#book.epoch1904);
     if (text === null) return;
-    // A code is a text that happens to be kept as a number.
+    // A code is text, although it is stored as a number.
     if (format.kind === 'code' || format.kind === 'span') this.#text(place, text);
     else this.#bare(place, text);
   }
@@ -159,7 +158,7 @@ const placeOf = (content: DataView): { row: number; column: number } => ({
   column: content.getUint16(2, true),
 });
 
-/** A whole number of 30 bits, or the first 30 bits of any; perhaps a hundred times what is meant. */
+/** Decodes an integer of 30 bits, or the upper 30 bits of a double; a flag says that it is multiplied by 100. */
 function shortNumber(bits: number): number {
   let value = bits >> 2;
   if ((bits & 2) === 0) {
