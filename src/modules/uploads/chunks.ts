@@ -2,7 +2,7 @@ import type { CompanyContext } from '../../context.ts';
 import type { PostgresError } from '../../tenant-sql/client.ts';
 import { literal, quoted } from '../../tenant-sql/identifiers.ts';
 import { blockBytes, readBlock } from './blocks.ts';
-import { type LoadPlan, nextChunk, type Position, planLoad, shown, type ZoneEdges } from './inference/index.ts';
+import { cutValue, type LoadPlan, nextChunk, type Position, planLoad, type ZoneEdges } from './inference/index.ts';
 import type { ConfirmedColumn, ConfirmedSchema, Reading, WorkedJob } from './job.ts';
 import { JobProblem, rowRefused } from './problems.ts';
 
@@ -116,7 +116,7 @@ export function wordRefusal({ plan, from }: Chunk, error: PostgresError): JobPro
   const where = {
     line: from.line + Number(line ?? 1) - 1,
     ...(column !== undefined && { column }),
-    ...(value !== undefined && { value: shown(value) }),
+    ...(value !== undefined && { value: cutValue(value) }),
   };
   return new JobProblem(rowRefused(plan.file.fileName, where));
 }

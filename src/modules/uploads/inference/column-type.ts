@@ -19,7 +19,7 @@ import type { ColumnState } from './columns.ts';
 import { asksYesOrNo } from './header.ts';
 import type { ColumnType } from './schema.ts';
 
-/** The type that the values of all files have in common: the first of the lattice that each of them allows. */
+/** The type of the values of all files: the first type of the lattice that every file's column allows. */
 export function typeOf(columns: ColumnState[], header: string): ColumnType {
   const filled = columns.filter(({ first }) => first !== null);
   const all = (forms: number) => filled.length > 0 && filled.every((column) => (column.forms & forms) !== 0);
@@ -30,7 +30,7 @@ export function typeOf(columns: ColumnState[], header: string): ColumnType {
   return filled.some(({ traits }) => (traits & HAS_TIME) !== 0) ? 'datetime' : 'date';
 }
 
-/** Single letters are booleans only where both of a pair occur. */
+/** Single letters are booleans only if both letters of a pair occur. */
 function areAnswers(columns: ColumnState[]): boolean {
   const lettered = columns.filter(({ forms }) => (forms & (WORDS | ONE_ZERO)) === 0);
   const complete = (pair: number) => {
@@ -44,7 +44,7 @@ function areAnswers(columns: ColumnState[]): boolean {
 const bitsOf = (forms: number): number[] =>
   Array.from({ length: 31 }, (_, bit) => 1 << bit).filter((bit) => (forms & bit) !== 0);
 
-/** For each file the one form by which it writes the values of a column of that type; 0 for text. */
+/** For each file, the form in which its values of a column of that type are read; 0 for text. */
 export function formsOf(type: ColumnType, columns: ColumnState[], delimiters: string[]): number[] {
   if (type === 'text') return columns.map(() => 0);
   if (type === 'integer') return columns.map(() => INTEGER);
@@ -56,48 +56,57 @@ export function formsOf(type: ColumnType, columns: ColumnState[], delimiters: st
   if (type === 'boolean')
     return columns
       .map(({ forms }) => forms & BOOLEANS)
-      .map(inCommon)
-      .map(lowest);
+      .map(narrowToShared)
+      .map(lowestForm);
   return dateForms(columns.map(({ forms }) => forms & DATES));
 }
 
 /**
- * For each file the one form of its decimals, of those that it leaves open. Whether point or comma parts the fraction the
- * files decide each for itself; one that does not (`1.234`) reads as the others do, if they agree. Else `1.234` alone is
- * a point decimal, and `1,234` grouped, but a decimal comma where semicolons part the fields.
+ * Chooses the form of each file's decimals among those that its values allow. A file whose values do not settle the
+ * decimal separator (`1.234`) follows the other files, if they agree. Otherwise `1.234` is a point decimal, and `1,234`
+ * is grouped, but a decimal comma in a file delimited by semicolons.
  */
 export function decimalForms(sets: number[], delimiters: string[]): number[] {
-  const read = agree(sets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
+  const read = narrowToAgreed(sets, [DECIMAL_POINT, DECIMAL_COMMA]).map((forms, file) => {
     const isComma = (forms & POINT) === 0 && delimiters[file] === ';';
-    return narrowed(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);
+    return narrowUnlessEmpty(forms, isComma || (forms & DECIMAL_POINT) === 0 ? DECIMAL_COMMA : DECIMAL_POINT);
   });
-  return read.map(inCommon).map(lowest);
+  return read.map(narrowToShared).map(lowestForm);
 }
 
-/** For each file the one form of its dates likewise: day first unless a value, or the files that decide it, says otherwise. */
+/**
+ * Chooses the form of each file's dates likewise: day first, unless its values, or the files that settle it, say
+ * otherwise.
+ */
 export function dateForms(sets: number[]): number[] {
-  return agree(sets, [DMY, MDY]).map(lowest);
+  return narrowToAgreed(sets, [DMY, MDY]).map(lowestForm);
 }
 
-/** Files that allow several readings take the one that the files with one reading have, if that is the same one. */
-function agree(sets: number[], readings: number[]): number[] {
+/**
+ * Narrows the files that allow several readings to the reading of the files that allow only one, if all of those have
+ * the same.
+ */
+function narrowToAgreed(sets: number[], readings: number[]): number[] {
   const readingsOf = (forms: number) => readings.filter((reading) => (forms & reading) !== 0);
   const decided = new Set(sets.map(readingsOf).flatMap((found) => (found.length === 1 ? found : [])));
   const [agreed] = decided;
   if (agreed === undefined || decided.size > 1) return sets;
-  return sets.map((forms) => narrowed(forms, agreed));
+  return sets.map((forms) => narrowUnlessEmpty(forms, agreed));
 }
 
-/** What all files that share any of it have in common: `12,5` of one is written as `1.234,5` of another. */
-function inCommon(forms: number, _file: number, sets: number[]): number {
+/**
+ * Narrows a file's forms to those shared with every file that has one of them: `12,5` is then read in the form of
+ * `1.234,5`.
+ */
+function narrowToShared(forms: number, _file: number, sets: number[]): number {
   const kin = sets.filter((others) => (others & forms) !== 0);
-  return narrowed(
+  return narrowUnlessEmpty(
     forms,
     kin.reduce((common, others) => common & others, forms),
   );
 }
 
-const narrowed = (forms: number, by: number): number => forms & by || forms;
+const narrowUnlessEmpty = (forms: number, by: number): number => forms & by || forms;
 
-/** The first form in the order of preference. */
-const lowest = (forms: number): number => forms & -forms;
+/** The file's first form in the order of preference. */
+const lowestForm = (forms: number): number => forms & -forms;

@@ -11,40 +11,40 @@ import {
   MDY,
 } from '../../../formats/values/forms.ts';
 
-/** A value of a record that is kept: its field, text (cut when very long), forms and `HAS_…`. */
+/** A value of a kept record: its field, text (cut when very long), forms and traits (`HAS_…`). */
 export type KeptCell = [field: number, text: string, forms: number, traits: number];
 
-/** A value that decided something, and the line its record starts on. */
-export interface Witness {
+/** A value that settled something about its column, and the line on which its record starts. */
+export interface DecidingValue {
   value: string;
   line: number;
 }
 
-/** What is known of one column after any number of rows: plain data of bounded size. */
+/** Statistics of one column after any number of rows: plain data of bounded size. */
 export interface ColumnState {
-  /** Forms that all values share. */
+  /** The forms that all values share. */
   forms: number;
-  /** What was seen in any of them (`HAS_…`). */
+  /** The traits (`HAS_…`) of any of the values. */
   traits: number;
-  /** Rows without a value: empty ones, and those of spaces alone (which a text column keeps as values). */
+  /** Rows without a value: those that are empty, and those of spaces alone (which a text column keeps as values). */
   nulls: number;
   blanks: number;
   /** Some distinct values. */
   sample: string[];
-  /** How a text column reads if it is retyped: see {@link Hints}. */
+  /** How a text column is read if its type is changed: see {@link Hints}. */
   decimals: number;
   dates: number;
-  /** First value; last one that narrowed the forms; first that is no integer, has a time, leaves only text. */
-  first: Witness | null;
-  narrowed: Witness | null;
-  notInteger: Witness | null;
-  withTime: Witness | null;
-  notTyped: Witness | null;
+  /** The first value; the last that narrowed the forms; the first that is no integer, has a time, leaves only text. */
+  first: DecidingValue | null;
+  narrowed: DecidingValue | null;
+  notInteger: DecidingValue | null;
+  withTime: DecidingValue | null;
+  notTyped: DecidingValue | null;
 }
 
 /**
- * How the numbers and dates among a column's values read: forms of decimals that they share, and the orders of day and
- * month ({@link DMY}, {@link MDY}) in which their dates can be read. All of `DECIMALS` and `DATES` where none says it.
+ * How the numbers and dates among a column's values are read: the decimal forms that they share, and the orders of day
+ * and month ({@link DMY}, {@link MDY}) that they allow. All of `DECIMALS` and `DATES` as long as no value narrows them.
  */
 export interface Hints {
   decimals: number;
@@ -69,12 +69,12 @@ export function newColumn(): ColumnState {
   };
 }
 
-/** Takes in a value whose forms or `HAS_…` tell something new. `witness` is asked for only when it is kept. */
-export function narrow(column: ColumnState, forms: number, traits: number, witness: () => Witness): void {
+/** Adds a value whose forms or traits may narrow the column. `decidingValue` is called only if the value is kept. */
+export function narrow(column: ColumnState, forms: number, traits: number, decidingValue: () => DecidingValue): void {
   const before = column.forms;
   const after = before & forms;
-  let seen: Witness | null = null;
-  const value = () => (seen ??= witness());
+  let seen: DecidingValue | null = null;
+  const value = () => (seen ??= decidingValue());
   if ((traits & HAS_TIME) !== 0 && column.withTime === null) column.withTime = value();
   column.traits |= traits;
   column.first ??= value();
@@ -89,14 +89,14 @@ export function narrow(column: ColumnState, forms: number, traits: number, witne
   if ((before & INTEGER) !== 0 && (after & INTEGER) === 0) column.notInteger = value();
 }
 
-/** Takes in how a value of a text column would read as a number or date. A value of another kind says nothing. */
+/** Adds how a value of a text column would be read as a number or date. Other values change nothing. */
 export function hint(hints: Hints, forms: number): void {
   if ((hints.decimals & forms) !== 0) hints.decimals &= forms;
   const orders = ordersOf(forms);
   if ((hints.dates & orders) !== 0) hints.dates &= orders;
 }
 
-/** Whether values of a text column were numbers or dates, and another may still decide how they read. */
+/** Whether some values of a text column were numbers or dates, and further ones may still settle how they are read. */
 export function isOpen({ decimals, dates }: Hints): boolean {
   return (
     dates === (DMY | MDY) ||
@@ -104,18 +104,17 @@ export function isOpen({ decimals, dates }: Hints): boolean {
   );
 }
 
-/** How the values of a column read if it is retyped: while it is typed, as all of them are written. */
+/** How the values of a column are read if its type is changed; a typed column is read by its forms. */
 export function hintsOf({ forms, decimals, dates }: ColumnState): Hints {
   if (forms === 0 || forms === ANY) return { decimals, dates };
   return { decimals: forms & DECIMALS || DECIMALS, dates: ordersOf(forms) || DATES };
 }
 
-/** The orders of day and month that are among the forms, whatever the separators and the digits of the year. */
+/** The orders of day and month among the forms, whatever their separators and digits of the year. */
 function ordersOf(forms: number): number {
   return ((forms & DMY) === 0 ? 0 : DMY) | ((forms & MDY) === 0 ? 0 : MDY);
 }
 
-/** Takes in a kept value. */
 export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell, line: number, samples: number): void {
   if (forms === BLANK) {
     column.blanks++;
@@ -126,7 +125,7 @@ export function foldCell(column: ColumnState, [, text, forms, traits]: KeptCell,
   if (column.sample.length < samples && !column.sample.includes(text)) column.sample.push(text);
 }
 
-/** The column of rows of `a` followed by rows of `b`. */
+/** Merges the columns of two runs of rows, of which `a` comes first. */
 export function mergeColumns(a: ColumnState, b: ColumnState, samples: number): ColumnState {
   const forms = a.forms & b.forms;
   const conflict = forms === 0 && a.forms !== 0 && b.forms !== 0 ? (b.narrowed ?? b.first) : null;

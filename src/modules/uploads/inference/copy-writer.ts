@@ -6,29 +6,28 @@ import { isBlank } from '../../../formats/values/classify.ts';
 import { CONVERSION_ROOM, type Conversion, MISFIT, NULL, type ZoneEdges } from '../../../formats/values/conversion.ts';
 import { convert } from '../../../formats/values/convert.ts';
 import { POINT } from '../../../formats/values/forms.ts';
-import { InferenceError, shown } from './errors.ts';
+import { cutValue, InferenceError } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 import { conversionTo } from './values.ts';
 
-/** A column as it is written for COPY. */
 export interface WrittenColumn {
   name: string;
   type: ColumnType;
   nullable: boolean;
-  /** The file's field. */
+  /** The index of its field in the file. */
   field: number;
   formats: ColumnFormats;
-  /** The value's bytes need no conversion and no quotes. */
+  /** The value's bytes need neither conversion nor escaping. */
   asIs: boolean;
 }
 
-/** The file, and the session's time zone where it is not UTC. */
-interface Around {
+/** The file, and the session's time zone; null for UTC. */
+interface LoadSource {
   file: FileReading;
   zone: ZoneEdges | null;
 }
 
-/** Writes the records of a file as rows for COPY: their bytes are copied where nothing changes. */
+/** Writes the records of a file as rows for COPY. Values that need no conversion are copied as bytes. */
 export class CopyWriter {
   rows = 0;
   readonly #file: FileReading;
@@ -36,15 +35,18 @@ export class CopyWriter {
   readonly #bytes: Uint8Array;
   readonly #fields: Fields;
   readonly #decode: Decode;
-  /** Quotes that stand doubled inside quotes, -1 where they are escaped otherwise. */
+  /** The quote character that is doubled within quotes; -1 if quotes are escaped otherwise. */
   readonly #doubled: number;
   readonly #is1252: boolean;
   readonly #conversions: (Conversion | null)[];
-  /** Those of a workbook's numbers, which have a point however the texts beside them are written; else the same. */
-  readonly #ofNumbers: (Conversion | null)[];
+  /**
+   * The conversions of unquoted values: in a workbook's sheet these are numbers with a decimal point, whatever the
+   * texts use.
+   */
+  readonly #bareConversions: (Conversion | null)[];
   readonly #out: CopyText;
 
-  constructor({ file, zone }: Around, columns: WrittenColumn[], bytes: Uint8Array, fields: Fields) {
+  constructor({ file, zone }: LoadSource, columns: WrittenColumn[], bytes: Uint8Array, fields: Fields) {
     this.#file = file;
     this.#columns = columns;
     this.#bytes = bytes;
@@ -56,19 +58,18 @@ export class CopyWriter {
     this.#conversions = columns.map(({ type, formats }) =>
       type === 'text' ? null : conversionTo(type, formats, zone),
     );
-    this.#ofNumbers =
+    this.#bareConversions =
       file.dialect.sheet === true
         ? this.#conversions.map((conversion) => conversion && { ...conversion, decimal: POINT })
         : this.#conversions;
     this.#out = new CopyText(bytes.length + (bytes.length >> 2) + 1024);
   }
 
-  /** What was written so far. */
   data(): Uint8Array {
     return this.#out.data();
   }
 
-  /** Writes the record that the fields hold; nothing when none has a value. */
+  /** Writes the current record, unless it has no value at all. */
   write(line: number): void {
     if (!this.#hasValue()) return;
     const { starts, ends, count } = this.#fields;
@@ -76,7 +77,7 @@ export class CopyWriter {
       const column = this.#columns[index] as WrittenColumn;
       const { field } = column;
       const isBare = this.#fields.kinds[field] === BARE;
-      const conversion = (isBare ? this.#ofNumbers : this.#conversions)[index] as Conversion | null;
+      const conversion = (isBare ? this.#bareConversions : this.#conversions)[index] as Conversion | null;
       const start = starts[field] as number;
       const end = ends[field] as number;
       if (index > 0) this.#out.endValue();
@@ -96,7 +97,7 @@ export class CopyWriter {
 
   #convert(column: WrittenColumn, conversion: Conversion, start: number, end: number, line: number): void {
     const out = this.#out;
-    // Letters of Windows-1252 take up to three bytes in UTF-8.
+    // A letter of Windows-1252 takes up to three bytes in UTF-8.
     out.reserve((end - start) * 3 + CONVERSION_ROOM);
     const length = convert(out.bytes, out.length, this.#bytes, start, end, conversion, this.#decode);
     if (length === NULL) this.#null(column, line);
@@ -128,11 +129,11 @@ function doesNotFit(file: FileReading, column: WrittenColumn, line: number, valu
   const message =
     value === ''
       ? `A coluna ${column.name} não aceita valores vazios, mas a linha ${line} de ${file.fileName} não tem valor.`
-      : `O valor "${shown(value)}" da coluna ${column.name}, na linha ${line} de ${file.fileName}, não é do tipo ${column.type}.`;
+      : `O valor "${cutValue(value)}" da coluna ${column.name}, na linha ${line} de ${file.fileName}, não é do tipo ${column.type}.`;
   return new InferenceError('VALUE_DOES_NOT_FIT', message, {
     file: file.fileName,
     line,
     column: column.name,
-    value: shown(value),
+    value: cutValue(value),
   });
 }

@@ -2,7 +2,7 @@ import { MAX_FIELDS, TooManyFields } from '../../../formats/csv/records.ts';
 import { shorten } from '../../../kernel/text.ts';
 import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 
-/** What can be wrong with a file's content. */
+/** The ways in which a file's content can be wrong. */
 export type InferenceErrorCode =
   | 'NO_ROWS'
   | 'NUL_BYTE'
@@ -16,24 +16,22 @@ export type InferenceErrorCode =
   | 'COLUMN_MISSING'
   | 'VALUE_DOES_NOT_FIT';
 
-/** Where it is wrong. */
-export interface Whereabouts {
-  /** The file's name. */
+/** Where a file's content is wrong. */
+export interface ErrorLocation {
   file?: string;
-  /** 1-based line on which the record starts. */
+  /** The 1-based line on which the record starts. */
   line?: number;
-  /** The column's name. */
   column?: string;
-  /** The value as written, cut to 200 characters. */
+  /** The value as it stands in the file, cut to 200 characters. */
   value?: string;
 }
 
-/** A file that cannot become a table. `message` is the Portuguese sentence that the upload job shows. */
+/** A file that cannot become a table. `message` is the Portuguese sentence in the upload job's answer. */
 export class InferenceError extends Error {
   readonly code: InferenceErrorCode;
-  readonly where: Whereabouts;
+  readonly where: ErrorLocation;
 
-  constructor(code: InferenceErrorCode, message: string, where: Whereabouts = {}) {
+  constructor(code: InferenceErrorCode, message: string, where: ErrorLocation = {}) {
     super(message);
     this.name = 'InferenceError';
     this.code = code;
@@ -41,18 +39,18 @@ export class InferenceError extends Error {
   }
 }
 
-/** A value short enough to be shown in an error. */
-export function shown(value: string): string {
+/** Cuts a value for an error's details. */
+export function cutValue(value: string): string {
   return shorten(value, 200);
 }
 
-/** The error of a file that would make a wider table than there can be. */
+/** The error of a file with more columns than a table may have. */
 export function tooManyColumns(file: string, width: number): InferenceError {
   const message = `O arquivo ${file} tem ${width} colunas; o máximo é ${MAX_COLUMNS}.`;
   return new InferenceError('TOO_MANY_COLUMNS', message, { file, line: 1 });
 }
 
-/** The error of bytes that are no text in the encoding that the file claims. */
+/** The error of bytes that are not text in the file's encoding. */
 export function unreadable(line: number, encoding: string): InferenceError {
   const message = `O arquivo não pôde ser lido como texto ${encoding}: há bytes inválidos a partir da linha ${line}.`;
   return new InferenceError('UNREADABLE_BYTES', message, { line });
@@ -73,15 +71,15 @@ export function recordTooLarge(line: number): InferenceError {
   return new InferenceError('RECORD_TOO_LARGE', message, { line });
 }
 
-/** What scanning a file threw, worded. */
+/** Turns an error of the scanner into an {@link InferenceError}. */
 export function wordScanError(error: unknown): unknown {
   if (!(error instanceof TooManyFields)) return error;
   const { line } = error;
   return new InferenceError('TOO_MANY_FIELDS', `A linha ${line} tem mais de ${MAX_FIELDS} campos.`, { line });
 }
 
-/** The error of a row with more fields than its table has columns; `value` is the first that has none. */
+/** The error of a row with more fields than its table has columns; `value` is the first surplus one. */
 export function tooManyValues(line: number, width: number, count: number, value: string): InferenceError {
   const message = `A linha ${line} tem ${count} campos, mas a tabela tem ${width} colunas.`;
-  return new InferenceError('TOO_MANY_FIELDS', message, { line, value: shown(value) });
+  return new InferenceError('TOO_MANY_FIELDS', message, { line, value: cutValue(value) });
 }

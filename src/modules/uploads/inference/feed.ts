@@ -28,7 +28,7 @@ import { QuotesBroken, RecordFold } from './rows.ts';
 import { linesBefore } from './skipped.ts';
 import { type InferenceState, MAX_RECORD_BYTES, MAX_WIDTH } from './state.ts';
 
-/** The state before a text's first block. @param hint its name, and whether it was made of a workbook's sheet */
+/** The state before a text's first block. `sheet`: the text was converted from a workbook's sheet. */
 export function beginInference({ fileName, sheet = false }: { fileName: string; sheet?: boolean }): InferenceState {
   return {
     fileName,
@@ -67,12 +67,12 @@ export function beginInference({ fileName, sheet = false }: { fileName: string; 
 }
 
 /**
- * Takes in the bytes of the file from `state.offset` on, as far as they are whole records, and returns the state to go
- * on with: the next block begins at its `offset` and has at least `wants` bytes unless the file ends. Up to three times
- * in a file's life the answer may be a fresh start (`offset` 0): bytes showed that it is not UTF-8 as it had seemed, or
- * that its quotes are none, or that it cannot be read without them after all.
- * @param isLast the block reaches the end of the file.
- * @throws InferenceError naming file and line.
+ * Reads the complete records of the next block, which begins at `state.offset`, and returns the new state. The next
+ * block begins at its `offset` and has at least `wants` bytes unless the file ends before. The new state may start over
+ * (`offset` 0), at most three times a file: when bytes show that the file is not UTF-8 after all, that its quotes are
+ * ordinary characters, or that it cannot be read without quotes.
+ * @param isLast the block reaches the end of the file
+ * @throws InferenceError with file and line
  */
 export function feed(state: InferenceState, block: Uint8Array, isLast: boolean): InferenceState {
   try {
@@ -108,7 +108,7 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
     const { dialect, layout, records, bodyLine, bodyStart, quoting } = state.sheet
       ? sniffSheet(head, whole, decode)
       : sniff(head, whole, decode, state.quoting);
-    // Of a header alone nobody can tell.
+    // A header alone does not tell the layout.
     if (records < 2 && !whole && state.wants < MAX_RECORD_BYTES) return atLeast(state, state.wants * 4);
     if (layout.width > MAX_WIDTH) throw tooManyColumns(state.fileName, layout.width);
     state.dialect = dialect;
@@ -134,8 +134,8 @@ function take(state: InferenceState, block: Uint8Array, isLast: boolean): Infere
 }
 
 /**
- * How else to read the file when its quotes cannot be read by the rules, or it cannot be read without quotes. A record
- * that has too many fields without them decides for quotes, whatever else is wrong with them.
+ * Decides whether to read the file again because its quotes break the rules (then without quotes), or because it cannot
+ * be read without quotes. A record that has too many fields without quotes settles that they quote.
  */
 function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
   if (state.quoting === 'quoted' || state.dialect === null) return null;
@@ -148,7 +148,7 @@ function otherQuoting(state: InferenceState, error: unknown): Quoting | null {
 const isError = (error: unknown, code: InferenceError['code']): boolean =>
   error instanceof InferenceError && error.code === code;
 
-/** The state before the file's first block, with what is certain of it. */
+/** The state before the file's first block, with an encoding that is already certain. */
 function startOver(state: InferenceState, quoting: Quoting): InferenceState {
   const again = { ...beginInference(state), quoting };
   return state.encoding === 'windows-1252' ? { ...again, encoding: state.encoding, encodingCertain: true } : again;
@@ -159,7 +159,7 @@ function atLeast(state: InferenceState, bytes: number): InferenceState {
   return state;
 }
 
-/** Refuses bytes that are no text; answers a fresh start where the bytes contradict UTF-8 after letters of it were read. */
+/** Refuses bytes that are not text. Starts over when bytes contradict UTF-8 after others were decoded as UTF-8. */
 function checkBytes(state: InferenceState, bytes: Uint8Array, isLast: boolean): InferenceState | null {
   const nul = bytes.indexOf(0);
   if (nul >= 0) throw nulByte(state.line + countLineEnds(bytes, nul));
@@ -186,7 +186,7 @@ function checkControls(state: InferenceState, bytes: Uint8Array): void {
   state.undefinedBytes ||= hasUndefined1252(bytes);
 }
 
-/** Folds the block's whole records into the state; answers how many bytes they are. */
+/** Adds the block's complete records to the state and returns their number of bytes. */
 function takeRecords(
   state: InferenceState,
   bytes: Uint8Array,

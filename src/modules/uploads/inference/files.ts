@@ -7,19 +7,18 @@ import { columnNames } from './names.ts';
 import { takeTrailing } from './rows.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
-/** A file whose header is decided. */
 export interface DecidedFile extends HeaderDecision {
   state: InferenceState;
-  /** Columns that are one: without those that only trailing delimiters make. */
+  /** The number of columns, without those that come from trailing delimiters alone. */
   width: number;
   names: string[];
-  /** The body's first record when it is a row. */
-  rowOne: KeptRow | null;
+  /** The body's first record, if it is a row and not a header. */
+  firstDataRow: KeptRow | null;
 }
 
 /**
- * The files of one job with their headers decided, in order.
- * @param known names of the columns of the table that they go into, where it exists
+ * Decides the header of each file of a job, in order.
+ * @param known column names of the existing table that the files go into; empty for a new table
  * @throws InferenceError `NO_ROWS`
  */
 export function decideFiles(states: InferenceState[], known: string[]): DecidedFile[] {
@@ -36,7 +35,7 @@ function decideFile(state: InferenceState, known: string[]): DecidedFile {
   return file.header === null ? (headerOfTable(state, known) ?? file) : file;
 }
 
-/** A first record of nothing but names of the table's columns is their header, whatever the values below look like. */
+/** A first record that consists of names of the table's columns is the header, whatever the values below look like. */
 function headerOfTable(state: InferenceState, known: string[]): DecidedFile | undefined {
   const header = headerCells(state);
   const named = header.filter((cell) => cell !== '');
@@ -49,23 +48,26 @@ function decided(state: InferenceState, decision: HeaderDecision): DecidedFile {
   const width = usedWidth(state, header);
   if (width > MAX_COLUMNS) throw tooManyColumns(state.fileName, width);
   const cells = Array.from({ length: width }, (_, index) => header?.[index] ?? '');
-  const rowOne = header === null || above ? state.firstRow : null;
-  return { ...decision, state, width, names: columnNames(cells), rowOne };
+  const firstDataRow = header === null || above ? state.firstRow : null;
+  return { ...decision, state, width, names: columnNames(cells), firstDataRow };
 }
 
-/** Of the records held back at the end, those below a blank line, or below the last that is a row, are footnotes. */
+/**
+ * Decides which of the trailing sparse records are footnotes: those below a blank line, or after the last that is a
+ * row.
+ */
 function settleTrailing(state: InferenceState): void {
   const { trailing } = state;
   const apart = trailing.findIndex((row) => row.blankBefore);
   const lastRow = trailing.findLastIndex((row) => !isFootnote(state, row));
   const rows = apart < 0 ? lastRow + 1 : Math.min(apart, lastRow + 1);
-  // A header over nothing but such records is the header of rows.
+  // Under a header without other rows, sparse records are the rows.
   takeTrailing(state, state.rows === 0 && rows === 0 ? trailing.length : rows);
 }
 
 /**
- * A last record with a single value is a note, unless it is as wide as a row and may be one: its value stands where no
- * note does, or is a key of the first column with all else empty, or the table has such rows elsewhere too.
+ * Whether a trailing record with a single value is a note. It is not if it is as wide as a row and its value stands in
+ * another column than the first, or fits the first column as a key, or the table has such rows elsewhere.
  */
 function isFootnote(state: InferenceState, row: KeptRow): boolean {
   if (row.width < state.width) return true;
@@ -77,8 +79,8 @@ function isFootnote(state: InferenceState, row: KeptRow): boolean {
 }
 
 /**
- * What one file cannot tell the others may: a first record that says what another file's header says is a header too;
- * a file of one record beside files without headers is a row.
+ * Decides headers that a file alone does not settle: a first record equal to another file's header is a header; a file
+ * of one record is a row if other files have no header.
  */
 function matchHeaders(files: DecidedFile[]): DecidedFile[] {
   if (files.length === 1) return files;
@@ -99,7 +101,7 @@ function sortedNames({ names }: DecidedFile): string {
   return [...names].sort().join('\n');
 }
 
-/** For each column of the first file its field in another. */
+/** For each column of the first file, the index of its field in another file. */
 export function fieldsIn(file: DecidedFile, first: DecidedFile): number[] {
   const differ = (column: string) =>
     new InferenceError(
@@ -117,9 +119,9 @@ export function fieldsIn(file: DecidedFile, first: DecidedFile): number[] {
   });
 }
 
-/** Rows of the file, the first record included when it is one. */
+/** Number of rows of the file, including the first record if it is a row. */
 export function rowsOf(file: DecidedFile): number {
-  return file.state.rows + (file.rowOne === null ? 0 : 1);
+  return file.state.rows + (file.firstDataRow === null ? 0 : 1);
 }
 
 function noRows(file: string): InferenceError {

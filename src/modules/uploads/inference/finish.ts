@@ -1,7 +1,7 @@
 import { formName, HAS_EDGE, HAS_FRACTION, HAS_OFFSET, HAS_SECONDS } from '../../../formats/values/forms.ts';
 import { cut } from '../../../kernel/text.ts';
 import { dateForms, decimalForms, formsOf, typeOf } from './column-type.ts';
-import { type ColumnState, foldCell, hintsOf, mergeColumns, newColumn, type Witness } from './columns.ts';
+import { type ColumnState, type DecidingValue, foldCell, hintsOf, mergeColumns, newColumn } from './columns.ts';
 import { type DecidedFile, decideFiles, fieldsIn, rowsOf } from './files.ts';
 import { matchTable, namesOf, type TableColumn } from './into-table.ts';
 import { tableName } from './names.ts';
@@ -11,14 +11,15 @@ import { skippedLines } from './skipped.ts';
 import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
 import { sampleValue } from './values.ts';
 
-/** A column's friendly name has at most so many UTF-16 units. */
+/** The longest friendly name of a column, in UTF-16 units. */
 const MAX_DISPLAY_NAME = 255;
 
 /**
- * The schema of the table that the files of one job make together, and how to read them. Every state must be `done`.
- * @param into the columns of the table that the files go into, where it exists: they are the schema's then
- * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming the file whose columns are others,
- *   and where the table exists `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
+ * Decides the schema of the table that the files of one job form together, and how to read each file. Every state must
+ * be `done`.
+ * @param into the columns of the existing table that the files go into; they become the schema's columns
+ * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
+ *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
 export function finish(states: InferenceState[], into?: TableColumn[]): Inference {
   const files = decideFiles(states, into ? namesOf(into) : []);
@@ -55,11 +56,11 @@ export function finish(states: InferenceState[], into?: TableColumn[]): Inferenc
 interface DecidedColumn {
   column: InferredColumn;
   found: FoundColumn;
-  /** How each file writes it. */
+  /** How each file's values of the column are read. */
   formats: ColumnFormats[];
 }
 
-/** The column at that place of the first file: its type over all files, its forms file by file. */
+/** Decides a column of the first file: one type for all files, and a form for each file. */
 function decideColumn(files: DecidedFile[], places: number[][], index: number): DecidedColumn {
   const [first] = files as [DecidedFile];
   const states = files.map((file, number) => columnOf(file, (places[number] as number[])[index] as number));
@@ -91,7 +92,10 @@ function decideColumn(files: DecidedFile[], places: number[][], index: number): 
   };
 }
 
-/** How each file's values read, by the form that was decided; as numbers and dates that they are not, by their hints. */
+/**
+ * How each file's values are read: by the decided form, or by the hints if the column's type is changed to number or
+ * date.
+ */
 function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], delimiters: string[]): ColumnFormats[] {
   const hints = states.map(hintsOf);
   const isTimestamp = type === 'date' || type === 'datetime';
@@ -111,29 +115,28 @@ function formatsOf(type: ColumnType, forms: number[], states: ColumnState[], del
   }));
 }
 
-/** The column over all rows of the file, the first record included when it is one. */
+/** The column over all rows of the file, including the first record if it is a row. */
 function columnOf(file: DecidedFile, place: number): ColumnState {
   const rest = file.state.columns[place] as ColumnState;
-  if (file.rowOne === null) return rest;
+  if (file.firstDataRow === null) return rest;
   const { samples } = boundsOf(file.state.width);
   const first = newColumn();
-  const cell = file.rowOne.cells.find(([field]) => field === place);
+  const cell = file.firstDataRow.cells.find(([field]) => field === place);
   if (cell === undefined) first.nulls++;
-  else foldCell(first, cell, file.rowOne.line, samples);
+  else foldCell(first, cell, file.firstDataRow.line, samples);
   return mergeColumns(first, rest, samples);
 }
 
-/** The format's name; of files that differ, each one's. */
+/** The format's name; several names if the files differ. */
 function formatOf(type: ColumnType, forms: number[], traits: number): string {
   const seconds = (traits & HAS_SECONDS) === 0 ? '' : (traits & HAS_FRACTION) === 0 ? ':ss' : ':ss.f';
   const time = type === 'datetime' ? ` hh:mm${seconds}${(traits & HAS_OFFSET) === 0 ? '' : '±hh:mm'}` : '';
   return [...new Set(forms.map((form) => `${formName(form)}${time}`))].join(' | ');
 }
 
-/** The first value that forced the wider type. */
-function counterExample(type: ColumnType, columns: ColumnState[], header: string): Witness | null {
-  const firstOf = (witness: 'notInteger' | 'withTime') =>
-    columns.find((column) => column[witness] !== null)?.[witness] ?? null;
+function counterExample(type: ColumnType, columns: ColumnState[], header: string): DecidingValue | null {
+  const firstOf = (decidingValue: 'notInteger' | 'withTime') =>
+    columns.find((column) => column[decidingValue] !== null)?.[decidingValue] ?? null;
   if (type === 'decimal') return firstOf('notInteger');
   if (type === 'datetime') return firstOf('withTime');
   if (type !== 'text') return null;
@@ -149,7 +152,7 @@ function sampleRows(
   formats: ColumnFormats[][],
 ): Record<string, RowValue>[] {
   const rows = files.flatMap((file, number) => {
-    const first = file.rowOne === null ? [] : [cellsByField(file.rowOne)];
+    const first = file.firstDataRow === null ? [] : [cellsByField(file.firstDataRow)];
     return [...first, ...file.state.sampleRows].map((row) => ({
       cells: (places[number] as number[]).map((place) => row[place] ?? ''),
       formats: formats[number] as ColumnFormats[],

@@ -14,25 +14,25 @@ import type { ColumnState } from './columns.ts';
 import { columnName } from './names.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
-/** What the body's first record is. */
+/** Whether a file has a header, and which. */
 export interface HeaderDecision {
-  /** Header cells by field, or null: the first record is a row. */
+  /** The header cells by field; null when the first record is a row. */
   header: string[] | null;
   /** The header is the record above the body, which has no cell for the first column. */
   above: boolean;
 }
 
 /**
- * Whether the first record names the columns. It does, unless every cell reads as the column under it does and one of
- * those columns is not text, or it has an empty or repeated cell that nothing explains. What explains one: a typed
- * column under a cell that does not read as its values (no row would look like that), an empty first cell alone (row
- * names), and empty cells at the end over nothing.
+ * Decides whether the first record is a header. It is one, unless all its cells read like the columns below and some
+ * column is not text, or unless it has an empty or repeated cell without an explanation. Explanations are: a cell that
+ * does not read like its typed column (no row would look like that), a single empty cell at the beginning (row names),
+ * and empty cells at the end above empty columns.
  */
 export function decideHeader(state: InferenceState): HeaderDecision {
   const first = state.firstRow as KeptRow;
   const fit = fitBelow(state, first);
   if (state.above !== null) {
-    // A title above a header of two columns looks just like the header of an R table with one.
+    // A title above a header of two columns looks like the header of an R table with one column.
     const title = fit === 'unlike' || (state.width === 2 && fit === 'text');
     if (!title) return { header: ['', ...cellsOf(state.above, state.width - 1)], above: true };
   }
@@ -43,7 +43,6 @@ export function decideHeader(state: InferenceState): HeaderDecision {
   return { header, above: false };
 }
 
-/** The cells of the body's first record as header cells. */
 export function headerCells(state: InferenceState): string[] {
   return cellsOf(state.firstRow as KeptRow, state.width);
 }
@@ -54,7 +53,10 @@ function cellsOf(row: KeptRow, width: number): string[] {
   return cells;
 }
 
-/** How the record reads against the columns below: `unlike` some typed column, `alike` all of them, or all are text. */
+/**
+ * Compares the record with the columns below: `unlike` if it differs from some typed column, `alike` if from none,
+ * `text` if no column is typed.
+ */
 function fitBelow(state: InferenceState, row: KeptRow): 'unlike' | 'alike' | 'text' {
   let typed = false;
   for (const [field, text, forms, traits] of row.cells) {
@@ -77,7 +79,7 @@ function hasUnexplainedCell(state: InferenceState, header: string[]): boolean {
   return named.includes('') || new Set(named).size < named.length;
 }
 
-/** Columns up to the last that has a header cell or any value: what only trailing delimiters make is no column. */
+/** Number of columns up to the last with a header cell or a value; further ones come from trailing delimiters. */
 export function usedWidth(state: InferenceState, header: string[] | null): number {
   let width = state.width;
   while (width > 1 && (header?.[width - 1] ?? '') === '' && isEmptyColumn(state, width - 1)) width--;
@@ -90,8 +92,8 @@ function isEmptyColumn(state: InferenceState, index: number): boolean {
 }
 
 /**
- * The forms by which a column is typed: those of the first type of the lattice that all its values share, 0 for text.
- * Single letters need both of a pair; `1` and `0` a header that asks a question.
+ * The forms that type a column: those of the first type of the lattice that all its values share, 0 for text. Single
+ * letters need both of a pair; `1` and `0` need a header that asks a question.
  */
 export function typedForms(column: ColumnState, header: string): number {
   const { forms, traits } = column;
@@ -105,7 +107,7 @@ export function typedForms(column: ColumnState, header: string): number {
   return forms & DATES & ~BOOLEANS;
 }
 
-/** Whether `1` and `0` under the header are an answer. */
+/** Whether the header asks a question, which `1` and `0` answer. */
 export function asksYesOrNo(header: string): boolean {
   return /^(?:(?:is|has|tem)_.*|ativo|active|enabled|deleted)$/.test(columnName(header));
 }

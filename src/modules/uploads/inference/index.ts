@@ -20,7 +20,7 @@
  * All failures are `InferenceError` (code, Portuguese message, where: file, line, column, value).
  */
 export type { ZoneEdges } from '../../../formats/values/conversion.ts';
-export { InferenceError, type InferenceErrorCode, shown, type Whereabouts } from './errors.ts';
+export { cutValue, type ErrorLocation, InferenceError, type InferenceErrorCode } from './errors.ts';
 export { beginInference, feed } from './feed.ts';
 export { finish } from './finish.ts';
 export type { TableColumn } from './into-table.ts';

@@ -2,7 +2,6 @@ import { InferenceError } from './errors.ts';
 import { columnName } from './names.ts';
 import type { ColumnType, InferredColumn } from './schema.ts';
 
-/** A column of the existing table that files go into. */
 export interface TableColumn {
   name: string;
   display_name: string;
@@ -10,14 +9,14 @@ export interface TableColumn {
   nullable: boolean;
 }
 
-/** Names under which a header may mean a column of the table: its name, and what its friendly name would be called. */
+/** Names by which a header may refer to a column of the table: its name, and its friendly name as a column name. */
 export function namesOf(table: TableColumn[]): string[] {
   return table.flatMap(({ name, display_name }) => [name, columnName(display_name)]).filter((name) => name !== '');
 }
 
 /**
- * The table's columns, each with the column of the files that it is filled from, and the files' columns that the table
- * has none for. The name decides; where no header says it, the friendly name does.
+ * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name
+ * goes before its friendly name.
  * @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(

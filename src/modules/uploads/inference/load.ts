@@ -8,51 +8,50 @@ import { CopyWriter, type WrittenColumn } from './copy-writer.ts';
 import { unreadable } from './errors.ts';
 import type { ColumnFormats, ColumnType, FileReading, Position } from './schema.ts';
 
-/** A column of the table to load. */
 export interface LoadColumn {
   name: string;
   type: ColumnType;
   nullable: boolean;
-  /** Index of the inferred column it is filled from. */
+  /** Index of the inferred column that fills it. */
   source: number;
-  /** The type that was inferred for it, and whether any of its rows is null. */
+  /** The inferred type, and whether any row is null. */
   inferredType: ColumnType;
   hasNulls: boolean;
 }
 
 /** How one file is loaded: plain data. */
 export interface LoadPlan {
-  /** `raw`: stretches of the file go to COPY as they are; `convert`: values are converted and written anew. */
+  /** `raw`: the file's bytes go to COPY unchanged; `convert`: each value is converted. */
   mode: 'raw' | 'convert';
-  /** Names of the table's columns in the order in which COPY gets them. */
+  /** Names of the table's columns in COPY's order. */
   copyColumns: string[];
-  /** Inside of `WITH (…)` after the column list, identifiers and literals quoted. */
+  /** The options inside of `WITH (…)` after the column list, quoted. */
   copyOptions: string;
-  /** Value of `DateStyle` that the session must have. */
+  /** The `DateStyle` that the session must have. */
   dateStyle: 'ISO, DMY' | 'ISO, MDY';
-  /** Where the first row starts, and the byte after the last. */
+  /** Where the first row starts, and the offset after the last. */
   start: Position;
   end: number;
   columns: LoadColumn[];
   file: FileReading;
-  /** The session's time zone, where it is not UTC. */
+  /** The session's time zone; null for UTC. */
   zone: ZoneEdges | null;
 }
 
-/** A stretch of whole records as COPY takes it. */
+/** Complete records, as input of COPY. */
 export interface LoadChunk {
   data: Uint8Array;
-  /** Rows in it. */
+  /** Number of rows in `data`. */
   rows: number;
   /** Where the next chunk starts. */
   position: Position;
-  /** Nothing was taken because the block holds no whole record: come again from the same position with this much. */
+  /** The size of the next block; more than 1 if this block held no complete record and nothing was taken. */
   wants: number;
 }
 
 /**
- * How to load a file into a table with these columns.
- * @param zone the session's time zone, where it is not UTC
+ * Plans how to load a file into a table with these columns.
+ * @param zone the session's time zone; null for UTC
  */
 export function planLoad(file: FileReading, columns: LoadColumn[], zone: ZoneEdges | null = null): LoadPlan {
   const style = dateStyle(file, columns);
@@ -84,7 +83,7 @@ function formatsOf(file: FileReading, column: LoadColumn): ColumnFormats {
   return file.formats[column.source] as ColumnFormats;
 }
 
-/** Types that hold every value of another as Postgres reads it. */
+/** For each type, the types whose values Postgres reads as values of that type. */
 const HOLDS: Record<ColumnType, ColumnType[]> = {
   text: ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'],
   integer: ['integer'],
@@ -99,14 +98,14 @@ function goesRaw(file: FileReading, column: LoadColumn, zone: ZoneEdges | null):
   return column.type === 'text' || isReadAsIs(file, column, zone);
 }
 
-/** Postgres reads the values as we do. It knows more years than there are here. */
+/** Whether Postgres reads the values as inference did. Postgres accepts more years than a managed table. */
 function isReadAsIs(file: FileReading, { type, inferredType, source }: LoadColumn, zone: ZoneEdges | null): boolean {
   const { asIs, edge } = file.formats[source] as ColumnFormats;
   const mayLeave = type === 'datetime' && zone !== null && edge === true;
   return asIs && !mayLeave && HOLDS[type].includes(inferredType);
 }
 
-/** The `DateStyle` under which Postgres reads all the date columns; null when they need different ones. */
+/** The `DateStyle` under which Postgres reads all date columns; null if they need different ones. */
 function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyle'] | null {
   let forms = 0;
   for (const column of columns) {
@@ -119,9 +118,9 @@ function dateStyle(file: FileReading, columns: LoadColumn[]): LoadPlan['dateStyl
 let shared: Fields | null = null;
 
 /**
- * The rows that start in `block`, which holds the file's bytes from `position` on, as far as they are whole.
+ * Converts the complete rows that start in `block`, which holds the file's bytes from `position` on.
  * @param isLast the block reaches the end of the file
- * @throws InferenceError `VALUE_DOES_NOT_FIT` naming file, line, column and value
+ * @throws InferenceError `VALUE_DOES_NOT_FIT` with file, line, column and value
  */
 export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array, isLast: boolean): LoadChunk {
   const { file } = plan;
@@ -140,14 +139,14 @@ export function nextChunk(plan: LoadPlan, position: Position, block: Uint8Array,
   });
   return {
     data: writer?.data() ?? working.subarray(0, end),
-    // Sent as they are, all records are rows: a file with blank lines is not plain.
+    // In raw mode every record is a row, because a file with blank lines is not `plain`.
     rows: writer?.rows ?? records,
     position: { offset: position.offset + encodedLength(working, end, file.encoding), line },
     wants: end === 0 && !whole ? block.length * 2 : 1,
   };
 }
 
-/** The columns as the writer needs them. Dates that do not begin with the year are converted: all columns share one order. */
+/** Dates that do not begin with the year are converted, because all columns of a session share one order. */
 function columnsToWrite(plan: LoadPlan): WrittenColumn[] {
   return plan.columns.map((column) => {
     const formats = formatsOf(plan.file, column);

@@ -1,12 +1,12 @@
 import { cut } from '../../../kernel/text.ts';
 
-/** Names that a column cannot have: the row's id, and what Postgres calls its own columns. */
+/** Names that a column cannot have: the row's id, and the names of Postgres's system columns. */
 const RESERVED = new Set(['id', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
 
-/** Longest identifier that Postgres keeps, in bytes; the names here are ASCII. */
+/** The longest identifier of Postgres in bytes; the names here are ASCII. */
 const LONGEST = 63;
 
-/** Letters that Unicode does not take apart into a base letter and an accent. */
+/** Letters that Unicode does not decompose into a base letter and an accent. */
 const LIGATURES: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -22,7 +22,10 @@ const LIGATURES: Record<string, string> = {
   ı: 'i',
 };
 
-/** A text as lower snake case without accents, `_` before a leading digit; empty when it has no Latin letter or digit. */
+/**
+ * Converts a text to snake case without accents, with `_` before a leading digit; empty if it has no Latin letter or
+ * digit.
+ */
 export function snakeCase(text: string): string {
   const plain = cut(text, 500)
     .replace(/[ßæÆœŒøØłŁđĐı]/g, (letter) => LIGATURES[letter] ?? letter)
@@ -38,13 +41,13 @@ export function snakeCase(text: string): string {
   return named.slice(0, LONGEST).replace(/_+$/, '');
 }
 
-/** The column name that a header cell asks for, before repetitions are told apart; empty for an empty one. */
+/** The column name for a header cell, before repeated names are numbered; empty for an empty cell. */
 export function columnName(header: string): string {
   const name = snakeCase(header);
   return RESERVED.has(name) ? `source_${name}` : name;
 }
 
-/** Database names for header cells, in order: unique, never reserved; `column_N` (from 1) where a cell gives none. */
+/** Column names for header cells, in order: unique, never reserved; `column_N` (from 1) for a cell without a name. */
 export function columnNames(headers: string[]): string[] {
   const taken = new Set<string>();
   return headers.map((header, index) => {
@@ -59,7 +62,10 @@ export function columnNames(headers: string[]): string[] {
   });
 }
 
-/** A table name made of a file's name (without folders and extensions); `uploaded_table` when it has no Latin letter or digit. */
+/**
+ * The table name for a file's name (without folders and extensions); `uploaded_table` if it has no Latin letter or
+ * digit.
+ */
 export function tableName(fileName: string): string {
   const base = fileName.replace(/^.*[/\\]/, '').replace(/(?:\.(?:csv|tsv|txt|xlsx?|zip))+$/i, '');
   return snakeCase(base) || 'uploaded_table';

@@ -21,25 +21,25 @@ import type { ColumnFormats, ColumnType, FileReading } from './schema.ts';
 const READ_BY_POSTGRES = INTEGER | TRUE_FALSE | YES_NO | T_F | Y_N | ONE_ZERO | DATES;
 
 /**
- * Whether Postgres's own input functions read every value of a file's column as we do by its form (given a `DateStyle` for days and
- * months, and FORCE_NULL for empty values): ASCII spaces around a value are skipped there too, a value of spaces alone
- * is an error there and null here.
+ * Whether Postgres's input functions read every value of a file's column as inference read it by its form, given a
+ * `DateStyle` for the order of day and month, and FORCE_NULL for empty values. Postgres, too, skips ASCII spaces around
+ * a value; a value of spaces alone is an error in Postgres and null here.
  */
 export function isReadByPostgres(type: ColumnType, form: number, column: ColumnState): boolean {
   if (type === 'text') return true;
   if (column.blanks > 0 || (column.traits & HAS_WIDE_SPACE) !== 0) return false;
   if (type === 'datetime' && (form & YMD) === 0 && (column.traits & HAS_T) !== 0) return false;
-  // Whole numbers among decimals, and decimals without groups, are what they are by any such form.
+  // Integers among decimals, and decimals without groups, mean the same in every form that allows them.
   if (type === 'decimal') return (column.forms & (INTEGER | ((form & DECIMAL_POINT) === 0 ? 0 : POINT))) !== 0;
   return (form & READ_BY_POSTGRES) !== 0;
 }
 
-/** What the loader has to know of a file whose header is decided. */
+/** The data of a file with a decided header that the loader needs. */
 export function readingOf(file: DecidedFile, fields: number[], formats: ColumnFormats[]): FileReading {
-  const { state, rowOne } = file;
+  const { state, firstDataRow } = file;
   const first = state.firstRow as NonNullable<typeof state.firstRow>;
   const start =
-    rowOne !== null
+    firstDataRow !== null
       ? { offset: first.start, line: first.line }
       : (state.secondRow ?? { offset: first.end, line: first.line });
   return {
@@ -47,20 +47,23 @@ export function readingOf(file: DecidedFile, fields: number[], formats: ColumnFo
     encoding: state.encoding as Encoding,
     dialect: state.dialect as FileReading['dialect'],
     start,
-    end: Math.max(state.end, start.offset, rowOne !== null ? first.end : 0),
+    end: Math.max(state.end, start.offset, firstDataRow !== null ? first.end : 0),
     width: state.width,
     fields,
     formats,
-    rows: state.rows + (rowOne === null ? 0 : 1),
+    rows: state.rows + (firstDataRow === null ? 0 : 1),
     plain: isPlain(file),
   };
 }
 
-/** Postgres splits into the same records only what is regular, in an encoding it knows, with one kind of line end. */
-function isPlain({ state, rowOne, width }: DecidedFile): boolean {
+/**
+ * Postgres splits a file into the same records only if it is regular, in an encoding that Postgres knows, with one kind
+ * of line end.
+ */
+function isPlain({ state, firstDataRow, width }: DecidedFile): boolean {
   const { lineEnds, encoding } = state;
   const oneKind = lineEnds === 0 || lineEnds === EOL_LF || lineEnds === EOL_CRLF || lineEnds === EOL_CR;
   const known = encoding === 'utf-8' || (encoding === 'windows-1252' && !state.undefinedBytes);
-  const firstRegular = rowOne === null || (rowOne.width === state.width && !state.blankBeforeSecond);
+  const firstRegular = firstDataRow === null || (firstDataRow.width === state.width && !state.blankBeforeSecond);
   return known && oneKind && firstRegular && !state.irregular && width === state.width;
 }

@@ -12,16 +12,19 @@ import { tooManyValues } from './errors.ts';
 import { lineText } from './skipped.ts';
 import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
 
-/** One for all scans: they do not overlap, and it is large. */
+/** Used by all scans, because it is large and scans do not overlap. */
 let shared: Fields | null = null;
 
-/** Distinct values are looked for in every row up to this one, later in every 61st. */
+/** Every row up to this one is sampled for distinct values, later every 61st. */
 const SAMPLED_ROWS = 1000;
 
-/** A file that was read by its quotes shows that they are none. */
+/** A file that was read with quotes shows that its quotes are ordinary characters. */
 export class QuotesBroken extends Error {}
 
-/** Takes the records of one block into a file's state: what each is (title, header, row, note), and what its values show. */
+/**
+ * Adds the records of one block to a file's state: whether each is title, header, row or note, and the statistics of
+ * its values.
+ */
 export class RecordFold {
   readonly fields: Fields;
   readonly #state: InferenceState;
@@ -46,7 +49,7 @@ export class RecordFold {
     this.#base = state.offset;
   }
 
-  /** Takes the record that `fields` holds, between `start` and `end` of the block. */
+  /** Adds the record in `fields`, between `start` and `end` of the block. */
   take(start: number, end: number, line: number): void {
     const state = this.#state;
     const { fields } = this;
@@ -70,7 +73,7 @@ export class RecordFold {
     state.blank = false;
   }
 
-  /** Text over several lines is what quotes are for: a record of it settles that the file has them. */
+  /** A quoted value over several lines settles that the file's quotes quote, unless each line is a row by itself. */
   #checkQuotes(start: number, end: number): void {
     const { width } = this.#state;
     const areRows = () => width > 1 && widthOfLines(this.#bytes, start, end, this.#dialect.delimiter) === width;
@@ -106,7 +109,7 @@ export class RecordFold {
     state.end = this.#offset(end);
   }
 
-  /** The hot loop: every value of every row passes here. */
+  /** The hot loop: it handles every value of every row. */
   #fold(line: number): void {
     const bytes = this.#bytes;
     const { starts, ends, kinds, count } = this.fields;
@@ -146,7 +149,7 @@ export class RecordFold {
     if (!column.sample.includes(text)) column.sample.push(text);
   }
 
-  /** Fields with more than spaces in them. */
+  /** Number of fields that hold more than spaces. */
   #countValues(): number {
     const { starts, ends, count } = this.fields;
     let filled = 0;
@@ -169,7 +172,7 @@ export class RecordFold {
     this.#state.irregular = true;
   }
 
-  /** The field's text; of a very long one more of its beginning than is kept of any. */
+  /** The field's text. A very long text is cut to one character more than any use of it keeps. */
   #text(index: number): string {
     const { starts, ends, kinds } = this.fields;
     const start = starts[index] as number;
@@ -196,7 +199,7 @@ export class RecordFold {
     return { line, start: this.#offset(start), end: this.#offset(end), width: count, cells, text: '', blankBefore };
   }
 
-  /** The place in the file of a place in the block. UTF-16 is measured on from the last place asked for. */
+  /** The offset in the file of an offset in the block. UTF-16 is measured from the last offset asked for. */
   #offset(place: number): number {
     if (!this.#utf16) return this.#base + place;
     if (place < this.#measured) {
@@ -210,7 +213,7 @@ export class RecordFold {
   }
 }
 
-/** A fraction that was a number in a workbook is a point decimal: `1.234` is not grouped. */
+/** An unquoted fraction of a workbook's sheet is a point decimal: `1.234` is not grouped. */
 function inSheet(forms: number): number {
   return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 && forms !== BLANK ? forms & POINT : forms;
 }
@@ -230,7 +233,7 @@ function addSample(state: InferenceState, textOf: (index: number) => string): vo
   state.sampleRows.push(row);
 }
 
-/** The first `count` of the records held back as footnotes are rows after all. */
+/** Turns the first `count` of the trailing sparse records into rows. */
 export function takeTrailing(state: InferenceState, count: number): void {
   const bounds = boundsOf(state.width);
   for (const row of state.trailing.splice(0, count)) {

@@ -1,17 +1,17 @@
 import type { Delimiter, Dialect } from '../../../formats/csv/dialect.ts';
 import type { Encoding } from '../../../formats/text/decode.ts';
 
-/** The six column types of a managed table (document 3). */
 export type ColumnType = 'text' | 'integer' | 'decimal' | 'boolean' | 'date' | 'datetime';
 
-/** A value as a row's JSON shows it (numbers only where a double holds them exactly, else strings). */
+/** A value as a row's JSON holds it (numbers only where a double is exact, else strings). */
 export type RowValue = string | number | boolean | null;
 
-/** Why a column got its type. */
 export interface ColumnEvidence {
-  /** How the values are written, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; of files that differ, each. */
+  /**
+   * How the values are written, e.g. `integer`, `1.234,56`, `d/m/yyyy`, `sim/não`, `text`; of files that differ, each.
+   */
   format: string;
-  /** Rows in which the column is null. */
+  /** Number of rows in which the column is null. */
   nulls: number;
   /** A few distinct values as they stand in the file (bounded in number and length). */
   distinct_sample: string[];
@@ -19,33 +19,36 @@ export interface ColumnEvidence {
   counter_example: { value: string; line: number } | null;
 }
 
-/** A column as inferred from every row of every file. */
+/** A column inferred from every row of every file. */
 export interface InferredColumn {
   /** Database name: `^[a-z_][a-z0-9_]*$`, at most 63 characters, unique, not reserved. */
   name: string;
-  /** The header cell as written, or the name where there is none. */
+  /** The header cell as it stands in the file, or the name if there is none. */
   display_name: string;
   type: ColumnType;
-  /** True, so that a later file with a gap fits: `evidence.nulls` tells of this one, and confirm may tighten it. */
+  /**
+   * Always true, so that a later file with a gap fits. `evidence.nulls` counts this file's nulls; confirm may set it to
+   * false.
+   */
   nullable: boolean;
   /** 0-based position in the first file's records; null for a column of an existing table that the files lack. */
   source_index: number | null;
   evidence: ColumnEvidence;
 }
 
-/** What `inferred_schema` of an upload job holds. */
+/** The `inferred_schema` of an upload job. */
 export interface InferredSchema {
   suggested_table_name: string;
   columns: InferredColumn[];
   /** The first rows (up to 20, fewer when they are very large), typed, keyed by column name. */
   sample_rows: Record<string, RowValue>[];
-  /** Exact number of rows of all files. */
+  /** The exact number of rows of all files. */
   total_row_count_estimate: number;
-  /** Columns of the files that the existing table has none for; only where there is an existing table. */
+  /** Columns of the files that the existing table does not have; absent for a new table. */
   ignored_columns?: InferredColumn[];
   /**
-   * How the first file is written. `quote` is null where quotes are characters like any other. `skipped_lines` counts
-   * the lines of its preamble and footnotes; `skipped` are the first of them.
+   * The dialect of the first file. `quote` is null where quotes are ordinary characters. `skipped_lines` counts the
+   * lines of its preamble and footnotes; `skipped` holds the first of them.
    */
   dialect: {
     encoding: Encoding;
@@ -57,7 +60,7 @@ export interface InferredSchema {
   };
 }
 
-/** A line that is no row; its text is cut where it is long. */
+/** A line that is not a row; a long text is cut. */
 export interface SkippedLine {
   line: number;
   text: string;
@@ -67,21 +70,21 @@ export interface SkippedLine {
 export interface Position {
   /** Bytes from the start of the file. */
   offset: number;
-  /** 1-based line that starts there. */
+  /** The 1-based line that starts there. */
   line: number;
 }
 
-/** How the values of a column of one file read as numbers and as dates. */
+/** How a file's values of a column are read as numbers and as dates. */
 export interface ColumnFormats {
   decimal: string;
   date: string;
   /** Postgres reads the column's values, as they stand in the file, as the inferred type. */
   asIs: boolean;
-  /** A day of year 1 or 9999 is among them: in a time zone it may lie beyond the years that there are. */
+  /** Some value has a day of year 1 or 9999, which a time zone may move out of the supported years. */
   edge?: true;
 }
 
-/** What the loader has to know of one file: plain data, stored with the job. */
+/** The data of one file that the loader needs: plain data, stored with the job. */
 export interface FileReading {
   fileName: string;
   encoding: Encoding;
@@ -90,25 +93,25 @@ export interface FileReading {
   start: Position;
   /** Where the last row's record ends; footnotes follow it. */
   end: number;
-  /** Fields of a full record. */
+  /** Number of fields of a full record. */
   width: number;
-  /** For each inferred column its 0-based field in this file. */
+  /** For each inferred column, the 0-based index of its field in this file. */
   fields: number[];
-  /** For each inferred column how its values read in this file, also where it is retyped. */
+  /** For each inferred column, how its values are read in this file, also if its type is changed. */
   formats: ColumnFormats[];
   rows: number;
-  /** Postgres splits the bytes between `start` and `end` into the same records and values as we do. */
+  /** Postgres splits the bytes between `start` and `end` into the same records and values. */
   plain: boolean;
 }
 
-/** What the loader has to know of a column of the files, by its position in the first one. */
+/** The data of a column that the loader needs, by its position in the first file. */
 export interface FoundColumn {
   type: ColumnType;
   /** Some row has no value. */
   nullable: boolean;
 }
 
-/** What inference found: the schema that people see and what the loader reads by. */
+/** The result of inference: the schema for people, and the data for the loader. */
 export interface Inference {
   schema: InferredSchema;
   files: FileReading[];

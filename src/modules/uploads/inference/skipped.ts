@@ -3,27 +3,27 @@ import { shorten } from '../../../kernel/text.ts';
 import type { DecidedFile } from './files.ts';
 import type { SkippedLine } from './schema.ts';
 
-/** So many skipped lines are shown, each cut to so many characters. */
+/** How many skipped lines the answer holds, and how many characters of each. */
 const SHOWN_LINES = 20;
 const SHOWN_LENGTH = 200;
 
-/** The lines that stand before byte `end`, as far as they may be shown: one of them may yet turn out to be the header. */
+/** The lines before byte `end` that the answer may hold. One of them may still turn out to be the header. */
 export function linesBefore(bytes: Uint8Array, end: number, decode: Decode): SkippedLine[] {
   const text = decode(bytes, 0, end);
   const lines = text.split(/\r\n|\n|\r/, SHOWN_LINES + 2);
-  // Behind the last line end stands the body.
+  // The body follows the last line end.
   if (lines.length < SHOWN_LINES + 2) lines.pop();
   return lines.map((line, index) => ({ line: index + 1, text: shorten(line, SHOWN_LENGTH) }));
 }
 
-/** A record that may be a note, as it is shown. */
+/** The text of a record that may be a note. */
 export function lineText(bytes: Uint8Array, start: number, end: number, decode: Decode): string {
   let stop = end;
   while (stop > start && (bytes[stop - 1] === 10 || bytes[stop - 1] === 13)) stop--;
   return shorten(decode(bytes, start, stop), SHOWN_LENGTH);
 }
 
-/** How many lines of the file are preamble or footnotes, and the first of them. */
+/** Counts the lines of the file's preamble and footnotes, and returns the first of them. */
 export function skippedLines({ state, above }: DecidedFile): { count: number; lines: SkippedLine[] } {
   const header = above ? state.above?.line : undefined;
   const notes = state.trailing.map(({ line, text }) => ({ line, text }));

@@ -4,36 +4,34 @@ import type { Encoding } from '../../../formats/text/decode.ts';
 import type { ColumnState, KeptCell } from './columns.ts';
 import type { Position, SkippedLine } from './schema.ts';
 
-/** A record that is kept until more of the file tells what it is: header, first row, or footnote. */
+/** A record that is kept until more of the file shows whether it is header, row or footnote. */
 export interface KeptRow {
   line: number;
-  /** Byte offsets of the record in the file. */
   start: number;
   end: number;
-  /** Fields of the record. */
+  /** Number of fields of the record. */
   width: number;
-  /** Its fields that are not empty. */
+  /** The fields that are not empty. */
   cells: KeptCell[];
-  /** As it stands in the file, cut, where it may be a note; else empty. */
+  /** The record's text as it stands in the file, cut, if it may be a note; else empty. */
   text: string;
-  /** Lines without any value stand before it. */
+  /** Blank lines precede the record. */
   blankBefore: boolean;
 }
 
-/** What is known of a file after some of its blocks: plain data that survives JSON, about 1 MB at the very most. */
+/** The state of inference after some blocks of a file: plain data that survives JSON, at most about 1 MB. */
 export interface InferenceState {
   fileName: string;
-  /** Bytes from the start of the file up to which whole records are taken in: the next block begins here. */
+  /** Bytes of the file whose complete records have been read: the next block begins here. */
   offset: number;
-  /** 1-based line that starts there. */
+  /** The 1-based line that starts there. */
   line: number;
-  /** The next block should have at least this many bytes, unless the file ends before. */
+  /** The least number of bytes of the next block, unless the file ends before. */
   wants: number;
-  /** The whole file is taken in. */
   done: boolean;
 
   encoding: Encoding | null;
-  /** The encoding is certain: a byte order mark or an earlier contradiction says so. */
+  /** A byte order mark, or bytes that contradict UTF-8, settled the encoding. */
   encodingCertain: boolean;
   /** Letters beyond ASCII were read in this encoding. */
   beyondAscii: boolean;
@@ -41,49 +39,49 @@ export interface InferenceState {
   undefinedBytes: boolean;
   dialect: Dialect | null;
   quoting: Quoting;
-  /** The text was made of a workbook's sheet. */
+  /** The text was converted from a workbook's sheet. */
   sheet: boolean;
-  /** Fields of a full record. */
+  /** Number of fields of a full record. */
   width: number;
-  /** Records of the preamble still to be passed. */
+  /** Number of preamble records not yet read. */
   preambleLeft: number;
   rowNames: boolean;
-  /** Lines of the preamble, and the first of them. */
+  /** Number of lines of the preamble, and the first of them. */
   skippedLines: number;
   skipped: SkippedLine[];
 
-  /** The preamble's last record, where it may be an R style header. */
+  /** The preamble's last record, if it may be the header of an R table. */
   above: KeptRow | null;
   /** The body's first record: header or row. */
   firstRow: KeptRow | null;
-  /** Where the record after it starts. */
+  /** Where the next record starts. */
   secondRow: Position | null;
-  /** Rows after the first record, footnotes not counted. */
+  /** Number of rows after the first record, without footnotes. */
   rows: number;
-  /** Where the last of them ends. */
+  /** Where the last row ends. */
   end: number;
   columns: ColumnState[];
-  /** First rows as written, and their length together. */
+  /** The first rows as they stand in the file, and the sum of their lengths. */
   sampleRows: string[][];
   sampleSize: number;
-  /** Records with a single value at the (present) end: footnotes, unless rows follow. */
+  /** Records with a single value at the current end: footnotes, unless rows follow. */
   trailing: KeptRow[];
-  /** Rows with a single value that turned out not to be footnotes. */
+  /** Number of rows with a single value that turned out not to be footnotes. */
   sparseRows: number;
-  /** More records in a row with a single value than footnotes can be. */
+  /** There were more consecutive records with a single value than footnotes can be. */
   manySparse: boolean;
 
-  /** A blank line was just passed. */
+  /** The previous line was blank. */
   blank: boolean;
   /** Blank lines stand between the body's first record and the next. */
   blankBeforeSecond: boolean;
-  /** Something that Postgres's CSV reader would take otherwise. */
+  /** Postgres's CSV reader would read some record differently. */
   irregular: boolean;
-  /** Line ends seen (EOL_… of records.ts). */
+  /** The kinds of line ends so far (EOL_… of records.ts). */
   lineEnds: number;
 }
 
-/** Bounds on what the state keeps, so that a thousand columns of long values stay small. */
+/** Limits of what the state keeps, so that a thousand columns of long values stay small. */
 export interface Bounds {
   /** Distinct values per column, and characters of each. */
   samples: number;
@@ -92,7 +90,6 @@ export interface Bounds {
   cellLength: number;
 }
 
-/** The bounds for a table of that many columns. */
 export function boundsOf(width: number): Bounds {
   return width <= 100
     ? { samples: 10, sampleLength: 100, cellLength: 2000 }
@@ -102,7 +99,10 @@ export function boundsOf(width: number): Bounds {
 /** Characters of all sample rows together. */
 export const SAMPLE_SIZE = 256 * 1024;
 export const SAMPLE_ROWS = 20;
-/** A record is at most this long. */
+/** The longest record. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
-/** A record may have so many fields more than a table has columns: some exports end all lines with empty ones. */
+/**
+ * The largest number of fields of a record. It exceeds a table's columns because some exports end all lines with empty
+ * fields.
+ */
 export const MAX_WIDTH = 2000;

@@ -5,7 +5,6 @@ import { formOf } from '../../../formats/values/forms.ts';
 import { toJsonValue } from '../../../tenant-sql/values.ts';
 import type { ColumnFormats, ColumnType, RowValue } from './schema.ts';
 
-/** The conversion to a type by the formats of a column. */
 export function conversionTo(
   type: Conversion['type'],
   formats: Pick<ColumnFormats, 'decimal' | 'date'>,
@@ -17,7 +16,10 @@ export function conversionTo(
 const encoder = new TextEncoder();
 const ascii = new TextDecoder();
 
-/** The value, of which the end may be cut off, as a row's JSON shows it; null also where it does not fit. A datetime without an offset is UTC here. */
+/**
+ * Converts a value, whose end may be cut off, as a row's JSON holds it; null also if it does not fit. A datetime
+ * without an offset is UTC here.
+ */
 export function sampleValue(
   value: string,
   type: ColumnType,
@@ -27,7 +29,7 @@ export function sampleValue(
   const bytes = encoder.encode(value);
   const out = new Uint8Array(bytes.length + CONVERSION_ROOM);
   const end = convert(out, 0, bytes, 0, bytes.length, conversionTo(type, formats), decoderOf('utf-8'));
-  // What is too long to be shown whole is no value of its type any more.
+  // A value that was cut no longer fits its type.
   if (end < 0) return end === MISFIT && value.endsWith('…') ? value : null;
   const text = ascii.decode(out.subarray(0, end));
   return toJsonValue(type, type === 'boolean' ? text === 'true' : text);
