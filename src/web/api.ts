@@ -1,11 +1,11 @@
 import { TEXTS } from './texts.ts';
 
-/** Why a call failed. `message` can be shown to the person at the page. */
+/** An error of a call. `message` may be displayed to the person. */
 export class ApiProblem extends Error {
-  /** HTTP status; 0 when no answer came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   readonly code: string;
-  /** Seconds to wait before another try, when the server says so. */
+  /** Seconds to wait before the next try, if the server says so. */
   readonly retryAfter: number | null;
 
   constructor(status: number, code: string, message: string, retryAfter: number | null = null) {
@@ -24,7 +24,7 @@ interface Call {
 }
 
 /**
- * Calls the API that served this page. With a body it is a POST.
+ * Calls the API of the page's own origin: with a body by POST, else by GET.
  * @throws ApiProblem; the signal's reason when aborted
  */
 export async function call<T>(path: string, { body, token, signal }: Call = {}): Promise<T> {
@@ -42,7 +42,7 @@ export async function call<T>(path: string, { body, token, signal }: Call = {}):
   throw problemOf(response, answer);
 }
 
-/** Which words fit what went wrong; the server's own where they are about what the person did. */
+/** Chooses the words for a failure. The server's own are used if they concern the person's input. */
 function problemOf({ status, headers }: Response, answer: unknown): ApiProblem {
   const { error_code, error, message } = (answer ?? {}) as Record<string, unknown>;
   const code = String(error_code ?? error ?? 'UNKNOWN');

@@ -6,10 +6,10 @@ import { build, type Metafile } from 'esbuild';
 const SOURCE = import.meta.dirname;
 const PROJECT = join(SOURCE, '..', '..');
 
-/** Where wrangler.toml takes the pages from. */
+/** The folder that wrangler.toml names as the pages' assets. */
 const OUTPUT = join(PROJECT, 'dist', 'web');
 
-/** Each page, and the chunks that it is sure to need before it can show anything. */
+/** Each page, and the chunks that it always needs. */
 const PAGES = {
   view: { preload: ['src/web/charts/draw.ts'] },
   portal: { preload: [] },
@@ -17,8 +17,8 @@ const PAGES = {
 } satisfies Record<string, { preload: string[] }>;
 
 /**
- * The names of assets change with their content. A day, not for ever: headers stand on a 404 as well, and what is missing
- * for a moment while a version is rolled out must not stay so.
+ * An asset's name changes with its content. It is cached for a day only, because the headers also apply to a 404: an
+ * asset that is missing while a version is rolled out must not stay missing.
  */
 const HEADERS = `/assets/*
   Cache-Control: public, max-age=86400
@@ -26,9 +26,9 @@ const HEADERS = `/assets/*
 `;
 
 /**
- * Builds the pages for the browser into `dist/web`: scripts and styles with content-hashed names under `assets/`, and the
- * pages that name them under `pages/`. Builds of the same sources may run at once: files are written under names that tell
- * their content, and only then are old ones removed.
+ * Builds the pages for the browser into `dist/web`: scripts and styles with content-hashed names under `assets/`, and
+ * the pages that refer to them under `pages/`. Builds of the same sources may run at once: new files have names of
+ * their own, and old ones are removed only afterwards.
  */
 export async function buildPages(): Promise<void> {
   const { outputFiles, metafile } = await build({
@@ -64,7 +64,7 @@ export async function buildPages(): Promise<void> {
   await write(files);
 }
 
-/** The links to a page's own script, its styles, and what it will ask for next. */
+/** The links to a page's script and styles, and to the chunks that it will request next. */
 function headOf(page: keyof typeof PAGES, { outputs }: Metafile): string {
   const made = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = made(`src/web/${page}/main.ts`) ?? [];

@@ -22,10 +22,9 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 let ids = 0;
 
-/** An id that no other element of the page has. */
 export const uniqueId = (prefix: string): string => `${prefix}-${++ids}`;
 
-/** Calls `work` once nothing has been asked for `milliseconds`. */
+/** Returns a function that calls `work` once it has not been called for that many milliseconds. */
 export function debounced(milliseconds: number, work: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return () => {

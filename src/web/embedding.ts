@@ -1,12 +1,12 @@
 import type { ParameterValues } from './values.ts';
 
-/** How an embedded page and the page around it talk: see "Embed a dashboard" in the README. */
+/** The messages between an embedded page and the page around it: see "Embed a dashboard" in the README. */
 const HEIGHT = 'data-console:height';
 const PARAMETERS = 'data-console:parameters';
 
 /**
- * Tells the page around this one how high this one is, now and whenever that changes. Heights are no secret: whoever may
- * show this page may know them.
+ * Sends this page's height to the page around it, now and on every change. Anyone who may show this page may know its
+ * height, so the message names no origin.
  */
 export function tellHeight(): void {
   if (parent === window) return;
@@ -21,8 +21,8 @@ export function tellHeight(): void {
 }
 
 /**
- * Takes values of filters from the page around this one, and from no other. The browser shows this page only within
- * origins that `frame-ancestors` allows; where the token names origins, the sender must also be one of them.
+ * Receives values of filters from the parent page only. The browser shows this page only within origins that
+ * `frame-ancestors` allows; if the token names origins, the sender's must be one of them.
  * @param allowedOrigins empty for any
  */
 export function takeParameters(allowedOrigins: readonly string[], take: (parameters: ParameterValues) => void): void {

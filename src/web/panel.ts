@@ -2,7 +2,9 @@ import type { ApiProblem } from './api.ts';
 import { h } from './dom.ts';
 import { TEXTS } from './texts.ts';
 
-/** Says what went wrong, with a way to try again where that can help. It tries by itself when the server says when. */
+/**
+ * A message about a failure, with a button to try again if that can help. It tries by itself if the server says when.
+ */
 export function problemPanel(problem: ApiProblem | undefined, retry: () => void): HTMLElement {
   const status = problem?.status ?? 500;
   const canRetry = status === 0 || status === 429 || status >= 500;
@@ -16,11 +18,11 @@ export function problemPanel(problem: ApiProblem | undefined, retry: () => void)
   return panel;
 }
 
-/** A page with nothing to show but a few words. */
+/** A page that consists of a message. */
 export const messagePage = (title: string, ...content: (Node | string)[]): HTMLElement =>
   h('main', { class: 'message' }, h('div', { class: 'card' }, h('h1', {}, title), ...content));
 
-/** What stands on a page until there is something to show. */
+/** The content of a page until its data arrives. */
 export const loadingPage = (): HTMLElement =>
   h(
     'main',

@@ -3,19 +3,19 @@ import { ApiProblem, call } from './api.ts';
 import { TEXTS } from './texts.ts';
 import type { ParameterValues } from './values.ts';
 
-/** What a page shows, or who must sign in first. */
+/** The content of a page, or who must sign in first. */
 export type Opened =
   | { kind: 'subject'; subject: SharedItemView; options: EmbedOptions }
   | { kind: 'sign_in'; companySlug: string };
 
-/** Where a page has its data from. All may throw `ApiProblem`. */
+/** Where a page gets its data from. All methods may throw `ApiProblem`. */
 export interface Source {
   open(): Promise<Opened>;
   options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
   execute(parameters: ParameterValues, signal: AbortSignal): Promise<ViewResult[]>;
 }
 
-/** The API below a token's address: `info` is the name of the route that tells what it opens. */
+/** The API below a token's address; `info` is the name of the route that describes the shared item. */
 function tokenSource(base: string, info: 'info' | 'resolve'): Source {
   return {
     async open() {
@@ -33,14 +33,14 @@ function tokenSource(base: string, info: 'info' | 'resolve'): Source {
 export const embeddedDashboard = (token: string): Source => tokenSource(`/api/embed/d/${token}`, 'info');
 export const embeddedVisualization = (token: string): Source => ({
   ...tokenSource(`/api/embed/v/${token}`, 'info'),
-  // A visualization alone has parameters, whose values nobody lists.
+  // A single visualization has parameters without lists of values.
   options: async () => {
     throw new ApiProblem(404, 'NOT_FOUND', TEXTS.noOptions);
   },
 });
 export const publicShare = (token: string): Source => tokenSource(`/api/v1/public/shares/${token}`, 'resolve');
 
-/** The source behind the path of a page: `/embed/d/{token}`, `/embed/v/{token}` or `/p/{token}`. */
+/** The source for the path of a page: `/embed/d/{token}`, `/embed/v/{token}` or `/p/{token}`. */
 export function sourceOfPath(path: string): Source | undefined {
   const [, kind, token] = /^\/(embed\/d|embed\/v|p)\/([^/]+)$/.exec(path) ?? [];
   if (token === undefined) return undefined;
@@ -50,7 +50,7 @@ export function sourceOfPath(path: string): Source | undefined {
 export const optionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
-/** A dashboard answers `results`, a visualization alone `result`. */
+/** A dashboard answers `results`, a single visualization `result`. */
 export function resultsOf(answer: { results: ViewResult[] } | { result: ViewResult }): ViewResult[] {
   return 'results' in answer ? answer.results : [answer.result];
 }

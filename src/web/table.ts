@@ -8,7 +8,7 @@ const ROWS_AT_ONCE = 100;
 
 type Order = { column: number; descending: boolean } | undefined;
 
-/** A result as a table that sorts by the column whose head is pressed, a hundred rows at a time. */
+/** A result as a table, a hundred rows at a time. Pressing a column's head sorts by it. */
 export function tableOf(data: Data, caption: string, style?: NumberStyle): HTMLElement {
   const texts = data.columns.map((column, at) =>
     cellTextOf(
@@ -67,7 +67,9 @@ function rowOf(row: ViewCell[], columns: ViewColumn[], texts: ((cell: ViewCell) 
   );
 }
 
-/** Numbers by value, all else as text of the viewer's language; what is empty comes last either way. */
+/**
+ * Compares numbers by value and all else as text in the viewer's language; empty cells come last in either direction.
+ */
 const comparing =
   ({ column, descending }: NonNullable<Order>) =>
   (first: ViewCell[], second: ViewCell[]): number => {

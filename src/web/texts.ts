@@ -1,4 +1,4 @@
-/** What the pages say. */
+/** The texts of the pages. */
 export const TEXTS = {
   loading: 'Loading …',
   retry: 'Try again',

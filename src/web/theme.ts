@@ -1,4 +1,4 @@
-/** Light and dark: what the viewer's system says, unless the address of the page says `?theme=light` or `dark`. */
+/** The colour scheme follows the viewer's system, unless the page's address says `?theme=light` or `dark`. */
 
 const asked = new URLSearchParams(location.search).get('theme');
 if (asked === 'light' || asked === 'dark') document.documentElement.dataset.theme = asked;

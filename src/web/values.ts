@@ -1,16 +1,16 @@
 import type { ViewFilter } from '../kernel/viewing.ts';
 
-/** Values of filters by their slug, as the API takes them. */
+/** Values of filters by slug, in the API's format. */
 export type ParameterValues = Record<string, unknown>;
 
-/** Whether a value is none: absent, null, `""`, `[]` or a range without ends. */
+/** Whether a value is empty: absent, null, `""`, `[]` or a range without ends. */
 export function isNone(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === 'object' && Object.values(value).every(isNone);
 }
 
-/** What every filter starts with: its default, or what the address says. */
+/** The initial value of every filter: from the address, else its default. */
 export function initialValues(filters: readonly ViewFilter[], query: URLSearchParams): ParameterValues {
   const startOf = (filter: ViewFilter) => {
     const said = fromQuery(filter, query);
@@ -19,7 +19,7 @@ export function initialValues(filters: readonly ViewFilter[], query: URLSearchPa
   return Object.fromEntries(filters.map((filter) => [filter.slug, startOf(filter)]));
 }
 
-/** What the address says about a filter; undefined when it says nothing. */
+/** A filter's value in the address; undefined if it has none. */
 function fromQuery({ slug, kind }: ViewFilter, query: URLSearchParams): unknown {
   if (kind === 'date_range') {
     const [from, to] = [query.get(`${slug}.from`), query.get(`${slug}.to`)];
@@ -34,7 +34,7 @@ export function rangeOf(from: string | null, to: string | null): unknown {
   return isNone(range) ? null : range;
 }
 
-/** The values that differ from their defaults, for the address of the page. An empty one stands for none at all. */
+/** The values that differ from their defaults, for the page's address. An empty one stands for no value. */
 export function toQuery(filters: readonly ViewFilter[], values: ParameterValues): URLSearchParams {
   const query = new URLSearchParams();
   for (const { slug, kind, default: standing } of filters) {
@@ -53,7 +53,9 @@ export function toQuery(filters: readonly ViewFilter[], values: ParameterValues)
 const same = (a: unknown, b: unknown): boolean =>
   isNone(a) || isNone(b) ? isNone(a) && isNone(b) : JSON.stringify(a) === JSON.stringify(b);
 
-/** The parameters of a request. A default that was taken away is sent as null; what never had a value is left out. */
+/**
+ * The parameters of a request. A default that the viewer removed is sent as null; a filter without a value is left out.
+ */
 export function toParameters(filters: readonly ViewFilter[], values: ParameterValues): ParameterValues {
   return Object.fromEntries(
     filters.flatMap(({ slug, default: standing }) => {
@@ -64,6 +66,6 @@ export function toParameters(filters: readonly ViewFilter[], values: ParameterVa
   );
 }
 
-/** Filters that must have a value and have none. One with a default falls back to it. */
+/** The required filters without a value or default. */
 export const unmet = (filters: readonly ViewFilter[], values: ParameterValues): ViewFilter[] =>
   filters.filter(({ slug, required, default: standing }) => required && isNone(standing) && isNone(values[slug]));

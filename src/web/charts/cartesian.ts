@@ -6,15 +6,15 @@ import { faded, palette, pointShape, seriesColour } from './palette.ts';
 import { MAX_SERIES, type Plot } from './plot.ts';
 import { type Tick, timestampTicks } from './timestamps.ts';
 
-/** Points closer than this many are drawn as dots too. */
+/** Lines of fewer points than this also have dots. */
 const DOTTED_POINTS = 60;
-/** What a timestamp takes along an axis, in pixels. */
+/** The width of a timestamp along an axis, in pixels. */
 const TICK_WIDTH = 90;
-/** What a character takes, and how many of them a name below a bar may have. */
+/** The width of a character in pixels, and the longest name below a bar in characters. */
 const CHARACTER_WIDTH = 8.5;
 const MOST_CHARACTERS = 18;
 
-/** Lines, areas and bars. Where x is time, lines and areas stand on an axis of time. */
+/** Lines, areas and bars. If x is time, lines and areas have an axis of time. */
 export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): ChartConfiguration {
   const stacked = options.stacked === true;
   const horizontal = type === 'bar' && options.horizontal === true;
@@ -56,7 +56,7 @@ export function cartesian(plot: Plot, { type, options }: ViewChart['chart']): Ch
   };
 }
 
-/** Names along an axis. Long ones are cut, to leave room for what they name: the tooltip has them whole. */
+/** Names along an axis. Long names are cut to leave room for the chart; the tooltip has the whole name. */
 const names = (beside: boolean) => ({
   ticks: {
     color: palette().text,
@@ -79,18 +79,18 @@ function lineStyle(index: number, area: boolean, stacked: boolean, points: numbe
     backgroundColor: area ? faded(colour, 0.25) : colour,
     fill: area && (stacked && index > 0 ? '-1' : 'origin'),
     borderWidth: 2,
-    // Dots at the ends stand out of the area of the chart.
+    // Dots at the ends reach out of the chart's area.
     clip: 8,
     pointRadius: points <= DOTTED_POINTS ? 3 : 0,
     pointHoverRadius: 5,
     pointBackgroundColor: colour,
     pointStyle: pointShape(index),
-    // A series need not have a value wherever another has one.
+    // A series may lack values where another has some.
     spanGaps: true,
   };
 }
 
-/** Points at their timestamps, in order, and the axis that they stand on; undefined where x is no time. */
+/** The points in order of time, and their axis; undefined if x is not time. */
 function timelineOf({ timestamps, labels }: Plot) {
   if (!timestamps) return undefined;
   const order = timestamps

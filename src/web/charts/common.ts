@@ -1,11 +1,10 @@
 import { type NumberStyle, numberText } from './format.ts';
 import { palette } from './palette.ts';
 
-/** The title that a chart's options give an axis. */
 export const titleOf = (option: unknown): string | undefined =>
   typeof option === 'string' && option !== '' ? option : undefined;
 
-/** What all charts have in common. Nothing moves: data is there at once. */
+/** Options that all charts share. There are no animations. */
 export function common(style: NumberStyle, legend: boolean, position: 'top' | 'right' = 'top') {
   const { text } = palette();
   return {
@@ -41,7 +40,7 @@ export function common(style: NumberStyle, legend: boolean, position: 'top' | 'r
   } as const;
 }
 
-/** An axis with the numbers of a style, or with whatever stands along it. */
+/** An axis, its numbers in a style if there is one. */
 export function axis(title?: string, style?: NumberStyle) {
   const { text, grid } = palette();
   return {
@@ -57,6 +56,6 @@ export function axis(title?: string, style?: NumberStyle) {
   };
 }
 
-/** Ticks need no more digits than they have. */
+/** Tick labels have no more digits than their values. */
 const shortened = (style: NumberStyle): NumberStyle =>
   style.format === 'currency' ? { ...style, decimals: style.decimals ?? 0 } : { ...style, decimals: undefined };

@@ -34,14 +34,14 @@ type ChartTerms = ViewChart['chart'];
 
 /** A drawn chart. */
 export interface Drawing {
-  /** What a screen reader says of it. */
+  /** The description for screen readers. */
   summary: string;
-  /** What is not drawn; empty when all is. */
+  /** Names what was left out; empty if nothing was. */
   note: string;
   end(): void;
 }
 
-/** Draws a chart on a canvas, or returns undefined when the result does not fit it. */
+/** Draws a chart on a canvas; returns undefined if the result does not fit the chart. */
 export function draw(canvas: HTMLCanvasElement, data: Data, chart: ChartTerms): Drawing | undefined {
   const made = configurationOf(data, chart);
   if (!made) return undefined;

@@ -1,7 +1,7 @@
 import type { ViewCell, ViewColumn } from '../../kernel/viewing.ts';
 import { TEXTS } from '../texts.ts';
 
-/** How numbers of a visualization are written: members of its `chart.options`. */
+/** The format of a visualization's numbers: fields of its `chart.options`. */
 export interface NumberStyle {
   format?: 'number' | 'percent' | 'currency';
   /** ISO 4217, for `currency`. */
@@ -11,7 +11,7 @@ export interface NumberStyle {
   suffix?: string;
 }
 
-/** Reads the number style out of free options; what does not fit is left out. */
+/** Reads the number style from a chart's options; invalid values are left out. */
 export function numberStyleOf(options: Record<string, unknown>): NumberStyle {
   const { format, currency, decimals, prefix, suffix } = options;
   const known = typeof currency === 'string' && /^[A-Z]{3}$/.test(currency);
@@ -24,7 +24,7 @@ export function numberStyleOf(options: Record<string, unknown>): NumberStyle {
   };
 }
 
-/** Two decimals are enough for large numbers, four digits for small ones; integers keep all they have. */
+/** Large numbers get two decimals, small ones four digits; integers keep all digits. */
 const STANDARD_DIGITS: Record<'number' | 'percent' | 'currency', Intl.NumberFormatOptions> = {
   number: { maximumFractionDigits: 2, maximumSignificantDigits: 4, roundingPriority: 'morePrecision' },
   percent: { maximumFractionDigits: 1 },
@@ -33,7 +33,7 @@ const STANDARD_DIGITS: Record<'number' | 'percent' | 'currency', Intl.NumberForm
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** A number in the viewer's own notation. Digits that a double would round may come as text. */
+/** Formats a number in the viewer's locale. A number that a double would round may come as text. */
 export function numberText(value: number | string, style: NumberStyle = {}, grouping = true): string {
   const { format = 'number', currency, decimals, prefix = '', suffix = '' } = style;
   const key = `${format} ${currency} ${decimals} ${grouping}`;
@@ -63,12 +63,12 @@ const MONTH = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'shor
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 const TIMESTAMP = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** Writes the cells of one column, as it should be read. */
+/** Formats a cell of one column. */
 export type CellText = (cell: ViewCell) => string;
 
 /**
- * How the cells of a column are written. Moments are in UTC, as the data has them; where all of them are midnights, they
- * are days. Years and ids are not grouped by thousands.
+ * Returns the format of a column's cells. Timestamps are in UTC, like the data; if all are midnights, only their days
+ * are written. Years and ids have no thousands separators.
  */
 export function cellTextOf({ name, type }: ViewColumn, cells: readonly ViewCell[], style?: NumberStyle): CellText {
   const filled = (text: (cell: NonNullable<ViewCell>) => string): CellText => {
@@ -90,7 +90,10 @@ export function cellTextOf({ name, type }: ViewColumn, cells: readonly ViewCell[
   }
 }
 
-/** How the cells of a column are written along an axis: like in a table, but first days of months or years as such. */
+/**
+ * The format of a column's cells along an axis: as in a table, but the first day of a month or year as the month or
+ * year.
+ */
 export function axisTextOf(column: ViewColumn, cells: readonly ViewCell[]): CellText {
   const timestamps = column.type === 'date' || column.type === 'datetime';
   const all = (pattern: RegExp) => timestamps && cells.every((cell) => cell === null || pattern.test(String(cell)));
@@ -108,14 +111,14 @@ function timestampText(cell: string, format: Intl.DateTimeFormat): string {
   return Number.isNaN(timestamp.getTime()) ? cell : format.format(timestamp);
 }
 
-/** Whether a cell is a number, or the digits of one that a double would round. */
+/** Whether a cell is a number, or a number as text because a double would round it. */
 export function isNumeric(cell: ViewCell): cell is number | string {
   return typeof cell === 'number' || (typeof cell === 'string' && /^-?\d+(\.\d+)?$/.test(cell));
 }
 
-/** A cell as a number to draw; null where it is none. */
+/** A cell as a number to draw; null if it is not a number. */
 export const toNumber = (cell: ViewCell | undefined): number | null =>
   cell !== undefined && isNumeric(cell) ? Number(cell) : null;
 
-/** A cell as the name of a point or a series. */
+/** A cell as the label of a point or a series. */
 export const labelText = (text: CellText, cell: ViewCell): string => text(cell) || TEXTS.empty;

@@ -1,10 +1,10 @@
-/** Colours that people with any colour vision tell apart, at least 3:1 against the card they stand on. */
+/** Colours that people with any colour vision can tell apart, with a contrast of at least 3:1 on a card. */
 const SERIES = {
   light: ['#2563eb', '#c2410c', '#0f766e', '#9333ea', '#be123c', '#4d7c0f', '#0e7490', '#a16207', '#475569', '#db2777'],
   dark: ['#60a5fa', '#fb923c', '#2dd4bf', '#c084fc', '#fb7185', '#a3e635', '#22d3ee', '#facc15', '#94a3b8', '#f472b6'],
 };
 
-/** Shapes of points tell series apart where colours do not. */
+/** Different shapes of points, for viewers who cannot tell the colours apart. */
 const POINTS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'crossRot'] as const;
 
 export interface Palette {
@@ -18,7 +18,7 @@ const COLOURS: Record<'light' | 'dark', Palette> = {
   dark: { text: '#a8b3c4', grid: '#2c3646', card: '#171e29' },
 };
 
-/** The scheme that the page is shown in: what the address says, else what the viewer's system says. */
+/** The colour scheme of the page: from the address, else from the viewer's system. */
 export function scheme(): 'light' | 'dark' {
   const { theme } = document.documentElement.dataset;
   if (theme === 'light' || theme === 'dark') return theme;

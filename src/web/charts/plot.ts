@@ -12,11 +12,11 @@ export interface Data {
 /** One line, set of bars or cloud of points. */
 export interface Series {
   label: string;
-  /** One for each label of the plot; null where there is none. */
+  /** One value for each label of the plot; null where the series has none. */
   values: (number | null)[];
 }
 
-/** What a chart of categories draws: line, bar, area, pie. */
+/** The data of a line, bar, area or pie chart. */
 export interface Plot {
   xLabel: string;
   labels: string[];
@@ -26,7 +26,7 @@ export interface Plot {
   style: NumberStyle;
 }
 
-/** What a scatter chart draws. */
+/** The data of a scatter chart. */
 export interface Clouds {
   xLabel: string;
   yLabel: string;
@@ -34,11 +34,11 @@ export interface Clouds {
   style: NumberStyle;
 }
 
-/** More series than anyone can tell apart: the rest is left out, and that is said. */
+/** The most series that are drawn, as nobody can tell more apart; the page says that the rest is left out. */
 export const MAX_SERIES = 20;
 export const MAX_SLICES = 10;
 
-/** Columns by what they are for; a chart that shows numbers alone needs no x. */
+/** The columns by their role; a chart of single numbers needs no x. */
 export interface Roles {
   x: number;
   y: number[];
@@ -48,9 +48,9 @@ export interface Roles {
 const isNumber = ({ type }: ViewColumn): boolean => type === 'integer' || type === 'decimal';
 
 /**
- * Which columns play which role: those that the chart names, else the first that is not a number for x and every other
- * number for y.
- * @returns undefined when the chart names a column that the result lacks, or there is nothing to draw
+ * Assigns roles to columns: those that the chart names, else the first column that is not a number to x and all other
+ * numbers to y.
+ * @returns undefined if the chart names a column that the result lacks, or there is nothing to draw
  */
 export function rolesOf({ columns }: Data, { x, y, series, type }: ViewChart['chart']): Roles | undefined {
   const index = (name: string | null) => columns.findIndex((column) => column.name === name);
@@ -68,7 +68,7 @@ export function rolesOf({ columns }: Data, { x, y, series, type }: ViewChart['ch
   return lacksX || yIndexes.length === 0 ? undefined : { x: xIndex, y: yIndexes, series: seriesIndex };
 }
 
-/** The plot of a chart of categories, or undefined when the result does not fit the chart. */
+/** The plot of a line, bar, area or pie chart; undefined if the result does not fit the chart. */
 export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined {
   const roles = rolesOf(data, chart);
   if (!roles) return undefined;
@@ -110,7 +110,7 @@ export function plotOf(data: Data, chart: ViewChart['chart']): Plot | undefined 
   };
 }
 
-/** The points of a scatter chart, or undefined when the result does not fit the chart. */
+/** The points of a scatter chart; undefined if the result does not fit the chart. */
 export function cloudsOf(data: Data, chart: ViewChart['chart']): Clouds | undefined {
   const roles = rolesOf(data, chart);
   if (!roles) return undefined;
@@ -130,7 +130,7 @@ export function cloudsOf(data: Data, chart: ViewChart['chart']): Clouds | undefi
   };
 }
 
-/** The rows of each series, one for each of its values and each y, in the order in which they come. */
+/** The rows of each series: one for each value of the series column and each y, in the order of the rows. */
 function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y: number, rows: ViewCell[][]][] {
   if (series === null) return y.map((at) => [columns[at]?.name ?? '', at, rows]);
   const text = cellTextOf(
@@ -146,7 +146,7 @@ function split({ columns, rows }: Data, { y, series }: Roles): [label: string, y
   );
 }
 
-/** The slices of a pie, largest first; all beyond the tenth are one. Nothing that is not above zero has a slice. */
+/** The slices of a pie, largest first; those beyond the tenth are merged. Values of zero and below have no slice. */
 export function slicesOf({ labels, series }: Plot): { label: string; value: number }[] {
   const slices = labels
     .map((label, at) => ({ label, value: series[0]?.values[at] ?? 0 }))

@@ -1,11 +1,11 @@
 import type { ViewCell, ViewColumn } from '../../kernel/viewing.ts';
 
-/** Time along an axis: where its ticks stand and what they say. All in UTC, as the data is. */
+/** Ticks along an axis of time, in UTC like the data. */
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** How far ticks may be apart, finest first: a number of hours, days or months. */
+/** The possible distances between ticks, finest first: a number of hours, days or months. */
 const STEPS: [unit: 'hour' | 'day' | 'month', size: number][] = [
   ...[1, 3, 6, 12].map((size): ['hour', number] => ['hour', size]),
   ...[1, 2, 7].map((size): ['day', number] => ['day', size]),
@@ -33,13 +33,13 @@ export function timestampsOf({ type }: ViewColumn, cells: readonly ViewCell[]): 
   return timestamps.some(Number.isNaN) || new Set(timestamps).size < 2 ? undefined : timestamps;
 }
 
-/** A tick: where it stands, in milliseconds, and what it says. */
+/** A tick: its position in milliseconds, and its label. */
 export interface Tick {
   value: number;
   label: string;
 }
 
-/** At most `most` ticks (at least 2) from one timestamp to a later one: at round hours, days, Mondays, months or years. */
+/** Chooses at most `most` ticks (at least 2) between two timestamps: at round hours, days, Mondays, months or years. */
 export function timestampTicks(from: number, to: number, most: number): Tick[] {
   const [unit, size] = STEPS.find(([name, n]) => (to - from) / (LENGTH[name] * n) < most) ?? (['month', 1200] as const);
   const format = TEXTS[unit === 'month' && size >= 12 ? 'year' : unit];
@@ -47,7 +47,7 @@ export function timestampTicks(from: number, to: number, most: number): Tick[] {
   for (let at = firstTick(from, unit, size); at <= to && ticks.length < most; at = nextTick(at, unit, size)) {
     ticks.push({ value: at, label: format.format(at) });
   }
-  // Less than two tell no scale: the ends do.
+  // A single tick shows no scale: both ends get one instead.
   return ticks.length < 2 ? [from, to].map((value) => ({ value, label: TEXTS.hour.format(value) })) : ticks;
 }
 

@@ -1,21 +1,21 @@
 import type { ViewPlace } from '../../kernel/viewing.ts';
 
-/** Columns of a dashboard, unless something stands further to the right. */
+/** The columns of a dashboard's grid, unless its layout is wider. */
 const COLUMNS = 12;
-/** Finer grids are drawn on this many columns. */
+/** A layout with more columns is scaled to this many. */
 const MAX_COLUMNS = 48;
 /** The highest card, in rows. */
 const MAX_HEIGHT = 40;
 
-/** Cards on a grid whose size is bounded, in the order in which one reads it. */
+/** Cards on a grid of bounded size, in reading order. */
 export interface Arrangement {
   columns: number;
   places: ViewPlace[];
 }
 
 /**
- * Places as a page can draw them, whatever an author wrote: none over another (the later one moves down), none wider or
- * higher than anyone can see, no rows that all are empty.
+ * Makes a layout drawable, whatever an author wrote: cards do not overlap (the later one moves down), none is wider or
+ * higher than a page allows, and empty rows are removed.
  */
 export function arrange(layout: readonly ViewPlace[]): Arrangement {
   const asked = Math.max(COLUMNS, ...layout.map(({ x, w }) => x + w));
@@ -46,7 +46,7 @@ function inTheWay(place: ViewPlace, others: readonly ViewPlace[]): ViewPlace | u
   );
 }
 
-/** The places, with all that stands below rows that nothing stands on moved up. */
+/** Removes the empty rows: the cards below them move up. */
 function withoutEmptyRows(places: readonly ViewPlace[]): ViewPlace[] {
   let bottom = 0;
   let empty = 0;

@@ -3,17 +3,16 @@ import { h } from '../dom.ts';
 import { arrange } from './arrange.ts';
 import { type Widget, widgetOf } from './widget.ts';
 
-/** The cards of a page, and how to reach them. */
 export interface Grid {
   element: HTMLElement;
-  /** Every card with the visualization that it shows. One visualization may stand in several places. */
+  /** Every card with its visualization. A visualization may stand in several places. */
   cards: { visualizationId: string; widget: Widget }[];
 }
 
 /**
- * Cards on a grid. On a narrow page they stand below each other, in the order in which one reads the wide one; what has
- * no place comes last, over the whole width.
- * @param bare leaves the names of cards out, where the page says them already
+ * Puts cards on a grid. On a narrow page they stand below each other, in the reading order of the wide page.
+ * Visualizations without a place come last, over the whole width.
+ * @param bare leaves out the names of cards, if the page names them already
  */
 export function gridOf(layout: readonly ViewPlace[], charts: readonly ViewChart[], bare: boolean): Grid {
   const byId = new Map(charts.map((chart) => [chart.visualization_id, chart]));

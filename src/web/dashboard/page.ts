@@ -8,21 +8,21 @@ import { TEXTS } from '../texts.ts';
 import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
 import { gridOf } from './grid.ts';
 
-/** A dashboard, or a visualization alone, with its filters. */
+/** The page of a dashboard, or of a single visualization, with its filters. */
 export interface SubjectPage {
   element: HTMLElement;
-  /** Sets values from outside; slugs that are no filters of the page are ignored. */
+  /** Sets values of filters from outside; slugs that are no filters of the page are ignored. */
   setParameters(parameters: ParameterValues): void;
-  /** Draws the charts again, in other colours. */
+  /** Draws the charts again in the other colour scheme. */
   repaint(): void;
-  /** Ends what is under way. */
+  /** Aborts the requests under way. */
   end(): void;
 }
 
 /**
- * Shows a subject and runs it.
- * @param query what the address says about filters
- * @param changed called with what the address should say from now on
+ * Makes the page and runs its queries.
+ * @param query the filters in the page's address
+ * @param changed called with the new filters for the address
  */
 export function subjectPage(
   subject: SharedItemView,

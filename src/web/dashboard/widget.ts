@@ -6,19 +6,19 @@ import { h, uniqueId } from '../dom.ts';
 import { tableOf } from '../table.ts';
 import { count, TEXTS } from '../texts.ts';
 
-/** A card that shows the result of one visualization. */
+/** The card of one visualization and its result. */
 export interface Widget {
   element: HTMLElement;
-  /** While results are on their way; what was shown stays, dimmed. */
+  /** Dims the card until a new result arrives. */
   wait(): void;
   show(result: ViewResult): void;
-  /** Says why there is nothing. */
+  /** Replaces the result by a message. */
   fail(message: string): void;
-  /** Draws again what it shows, in other colours. */
+  /** Draws the result again in the other colour scheme. */
   repaint(): void;
 }
 
-/** The card of a visualization. `bare` leaves its name out, where the page says it already. */
+/** Makes the card of a visualization. `bare` leaves out its name, if the page names it already. */
 export function widgetOf({ name, description, chart }: ViewChart, bare: boolean): Widget {
   let result: ViewResult | undefined;
   let drawing: Drawing | undefined;
@@ -105,7 +105,7 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
   };
 }
 
-/** The first row as large numbers, each with its column's name where there are several. */
+/** The numbers of the first row in large type, with their columns' names if there are several. */
 function numbersOf(data: Data, chart: ViewChart['chart']): HTMLElement {
   const { y } = rolesOf(data, chart) ?? { y: [] };
   const style = numberStyleOf(chart.options);

@@ -7,11 +7,11 @@ import type { Control } from './control.ts';
 import { dateRangeControl, inputControl } from './inputs.ts';
 import { pickerControl } from './picker.ts';
 
-/** The filters on top of a page. */
+/** The filters at the top of a page. */
 export interface FilterBar {
   element: HTMLElement;
   set(values: ParameterValues): void;
-  /** Marks the filters that must be filled first. */
+  /** Marks the required filters that have no value. */
   demand(values: ParameterValues): void;
 }
 

@@ -1,11 +1,11 @@
-/** A filter on the page. */
+/** The form control of a filter. */
 export interface Control {
   element: HTMLElement;
-  /** Shows a value that came from elsewhere: a reset, an address, the parent of an embedded page. */
+  /** Sets a value that comes from elsewhere: a reset, the address, or the page around an embedded one. */
   set(value: unknown): void;
-  /** Whether it must be filled before there is anything to see. */
+  /** Marks the control as required but empty. */
   demand(missing: boolean): void;
 }
 
-/** Tells the page that the viewer chose a value. */
+/** Called when the viewer chose a value. */
 export type Choose = (value: unknown) => void;

@@ -4,10 +4,10 @@ import { TEXTS } from '../texts.ts';
 import { rangeOf } from '../values.ts';
 import type { Choose, Control } from './control.ts';
 
-/** How long a viewer must pause before what is typed counts. */
+/** Typing is applied after this pause. */
 const TYPING_MS = 450;
 
-/** Text, number or date: one field. */
+/** A field for a text, number or date. */
 export function inputControl({ slug, label, kind, required }: ViewFilter, choose: Choose): Control {
   const id = uniqueId(slug);
   let chosen = '';
@@ -37,7 +37,7 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
   };
 }
 
-/** Two dates, either of which may be left out. */
+/** Two fields for dates, either of which may be empty. */
 export function dateRangeControl({ slug, label, required }: ViewFilter, choose: Choose): Control {
   const titleId = uniqueId(slug);
   const end = (name: string) =>
@@ -50,7 +50,7 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
   const from = end(TEXTS.from);
   const to = end(TEXTS.to);
   function take(): void {
-    // Neither end may pass the other: the browser marks the one that does.
+    // Neither end may pass the other; the browser marks the invalid one.
     from.max = to.value;
     to.min = from.value;
     if (from.checkValidity() && to.checkValidity()) choose(rangeOf(from.value, to.value));

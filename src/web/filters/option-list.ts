@@ -1,9 +1,9 @@
 import { h } from '../dom.ts';
 
-/** More options than this are not drawn: the viewer searches. */
+/** The most options that are drawn; the viewer searches for others. */
 const LIMIT = 100;
 
-/** The options of a picker. One of them is active: the one that Enter chooses. */
+/** The options of a picker. Enter chooses the active one. */
 export interface OptionList {
   element: HTMLElement;
   limit: number;
@@ -15,7 +15,7 @@ export interface OptionList {
   activeId(): string;
 }
 
-/** A list box with this id. `pick` is called with the value that was chosen. */
+/** Makes a list box with this id. `pick` is called with the chosen value. */
 export function optionList(id: string, label: string, several: boolean, pick: (value: string) => void): OptionList {
   const element = h('ul', { id, role: 'listbox', 'aria-label': label, 'aria-multiselectable': several && 'true' });
   let items: { value: string; item: HTMLLIElement }[] = [];

@@ -5,15 +5,15 @@ import { TEXTS } from '../texts.ts';
 import type { Choose, Control } from './control.ts';
 import { optionList } from './option-list.ts';
 
-/** How long a viewer must pause before options are asked for. */
+/** Options are requested after this pause in typing. */
 const TYPING_MS = 200;
 
-/** Asks for the options that contain a text. */
+/** Requests the options that contain a text. */
 export type AskOptions = (search: string, signal: AbortSignal) => Promise<ViewOptions>;
 
 /**
- * Chooses one or several of options that the server searches: a button that says what is chosen, and a panel with a
- * search field over a list box. Arrow keys move, Enter chooses, Escape closes.
+ * A control to choose one or several options that the server searches: a button with the chosen ones, and a panel with
+ * a search field above a list box. Arrow keys move, Enter chooses, Escape closes.
  */
 export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choose): Control {
   const { slug, label, required } = filter;
@@ -21,7 +21,7 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
   let chosen: string[] = [];
   const labels = new Map<string, string>();
   let asking = new AbortController();
-  /** Nobody knows the options: what is typed is the value. */
+  /** The server has no options: the text typed is the value. */
   let free = false;
 
   const [buttonId, labelId, listId] = [uniqueId(slug), uniqueId(slug), uniqueId(slug)];
@@ -117,7 +117,7 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
     }
   }
 
-  /** Values that come from elsewhere are shown by their labels, once those are known. */
+  /** Replaces values that come from elsewhere by their labels, once these are known. */
   async function learnLabels(): Promise<void> {
     const { options } = await ask('', new AbortController().signal).catch(() => ({ options: [] }));
     for (const option of options) labels.set(String(option.value), option.label);

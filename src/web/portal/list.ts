@@ -6,8 +6,8 @@ import type { Session } from './session.ts';
 import { type Listed, type ListPage, listContexts, listDashboards } from './source.ts';
 
 /**
- * The dashboards that are shared with a viewer, a page of them at a time. Where that is through several contexts, each says
- * through which: the same dashboard may show other rows in another.
+ * The list of the dashboards that are shared with a viewer, loaded in pages. If the viewer has several contexts, each
+ * entry names its own: the same dashboard may show other rows in another context.
  * @throws ApiProblem
  */
 export async function listPage(session: Session, companySlug: string): Promise<HTMLElement> {

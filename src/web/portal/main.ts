@@ -11,12 +11,12 @@ import { restoreSession, type Session } from './session.ts';
 import { signInPage } from './sign-in.ts';
 import { portalDashboard } from './source.ts';
 
-/** The page of `/portal/{company_slug}`: sign in with a mailed code, then choose among what is shared. */
+/** The page of `/portal/{company_slug}`: the viewer signs in with a mailed code, then chooses a shared dashboard. */
 const page = document.getElementById('page') as HTMLElement;
 const companySlug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
 let session: Session | undefined;
 let open: SubjectPage | undefined;
-/** Counts navigations: what was asked for before the last one is not shown any more. */
+/** Counts navigations: an answer that arrives after a further navigation is dropped. */
 let navigation = 0;
 
 function use(next: Session | undefined): void {
@@ -36,7 +36,7 @@ function askToSignIn(reason: string): void {
   );
 }
 
-/** Shows what the address says, or the sign-in where nobody has signed in. */
+/** Shows the page of the address, or the sign-in page without a session. */
 async function show(): Promise<void> {
   const own = ++navigation;
   open?.end();
@@ -73,7 +73,7 @@ async function dashboardOf(signedIn: Session, place: Place): Promise<HTMLElement
   return open.element;
 }
 
-/** The way back to the list, who is signed in, and the way out. */
+/** The header: a link to the list, the viewer's address, and a button to sign out. */
 function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
   const leave = async () => {
     await signedIn.signOut();

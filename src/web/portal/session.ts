@@ -1,23 +1,26 @@
 import { ApiProblem, call } from '../api.ts';
 
-/** Tokens of an outsider, as share-auth answers them. */
+/** An outsider's tokens, as share-auth answers them. */
 interface Tokens {
   access_token: string;
   refresh_token: string;
 }
 
-/** Calls the API in the name of whoever signed in. */
+/** A signed-in viewer's access to the API. */
 export interface Session {
   email: string;
-  /** Called when the server says that the session is over. */
+  /** Called when the server ends the session. */
   onEnded: () => void;
   /** @throws ApiProblem */
   call<T>(path: string, options?: { body?: unknown; signal?: AbortSignal }): Promise<T>;
-  /** Forgets the tokens, here and at the server. */
+  /** Deletes the tokens, here and on the server. */
   signOut(): Promise<void>;
 }
 
-/** Has a code mailed to an address. The answer is the same whoever it is. @throws ApiProblem */
+/**
+ * Requests that a code is mailed to an address. The answer does not tell whether the address is known. @throws
+ * ApiProblem
+ */
 export async function requestCode(companySlug: string, email: string): Promise<void> {
   await call('/api/v1/share-auth/request', { body: { company_slug: companySlug, email } });
 }
@@ -28,7 +31,7 @@ export async function signIn(companySlug: string, email: string, code: string): 
   return sessionOf(companySlug, email, await call<Tokens>('/api/v1/share-auth/verify', { body }));
 }
 
-/** The session that this tab had before it was loaded again. */
+/** Restores the session of this tab after a reload. */
 export function restoreSession(companySlug: string): Session | undefined {
   try {
     const { email, tokens } = JSON.parse(sessionStorage.getItem(keyOf(companySlug)) ?? '{}');
@@ -40,7 +43,7 @@ export function restoreSession(companySlug: string): Session | undefined {
 
 const keyOf = (companySlug: string): string => `portal:${companySlug}`;
 
-/** Tokens live in this tab alone and end with it. */
+/** Tokens are stored in this tab only and end with it. */
 function sessionOf(companySlug: string, email: string, first: Tokens): Session {
   let tokens = first;
   let refreshing: Promise<void> | undefined;
@@ -66,7 +69,7 @@ function sessionOf(companySlug: string, email: string, first: Tokens): Session {
         if (!(error instanceof ApiProblem) || error.status !== 401) throw error;
       }
       try {
-        // Calls that fail together ask for one new token.
+        // Calls that fail together request one new token.
         if (used === tokens.access_token) {
           refreshing ??= refresh().finally(() => {
             refreshing = undefined;

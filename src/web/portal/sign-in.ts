@@ -4,7 +4,7 @@ import { TEXTS } from '../texts.ts';
 import { requestCode, type Session, signIn } from './session.ts';
 
 /**
- * Asks for an e-mail address, then for the code that was sent there.
+ * The form that asks for an e-mail address, then for the code mailed to it.
  * @param reason why the viewer must sign in again; empty the first time
  */
 export function signInPage(companySlug: string, reason: string, done: (session: Session) => void): HTMLElement {
@@ -22,7 +22,7 @@ export function signInPage(companySlug: string, reason: string, done: (session: 
       h('p', {}, 'Dashboards that were shared with you open with a code that we send to your e-mail address.'),
       form,
     );
-    // The first time, the card is on the page only once this has returned.
+    // The first time, the card is added to the page only after this function returns.
     queueMicrotask(() => field.input.focus());
   }
 
@@ -84,7 +84,7 @@ function fieldOf(label: string, attributes: Parameters<typeof h>[1]) {
   return { input, element: h('div', { class: 'field' }, h('label', { for: id }, label), input) };
 }
 
-/** A form that says what went wrong below its fields, and cannot be sent twice at once. */
+/** A form that shows errors below its fields, and cannot be submitted twice at once. */
 function formOf(action: string, message: string, fields: HTMLElement[], submit: () => Promise<void>): HTMLFormElement {
   const alert = h('p', { class: 'error', role: 'alert' }, message);
   const button = h('button', { type: 'submit', class: 'primary' }, action);

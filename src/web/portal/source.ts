@@ -2,7 +2,7 @@ import type { SharedItemView, ViewOptions } from '../../kernel/viewing.ts';
 import { optionsPath, resultsOf, type Source } from '../source.ts';
 import type { Session } from './session.ts';
 
-/** A dashboard as the portal lists it: by the context that grants it. */
+/** A dashboard in the portal's list, with the context that grants it. */
 export interface Listed {
   id: string;
   name: string;
@@ -19,18 +19,18 @@ export interface ListPage<T> {
 const API = '/api/v1/share-portal';
 const PER_PAGE = 100;
 
-/** A page of the dashboards that are shared with whoever signed in. @throws ApiProblem */
+/** A page of the dashboards that are shared with the signed-in viewer. @throws ApiProblem */
 export function listDashboards(session: Session, companySlug: string, page: number): Promise<ListPage<Listed>> {
   const query = new URLSearchParams({ page: String(page), per_page: String(PER_PAGE) });
   return session.call(`${API}/${encodeURIComponent(companySlug)}/dashboards?${query}`);
 }
 
-/** The first of the contexts of which whoever signed in is a member: the dashboards of a context say which it is. @throws ApiProblem */
+/** The first page of the signed-in viewer's contexts; entries of dashboards refer to them. @throws ApiProblem */
 export function listContexts(session: Session, companySlug: string): Promise<ListPage<{ id: string; name: string }>> {
   return session.call(`${API}/${encodeURIComponent(companySlug)}/contexts?per_page=${PER_PAGE}`);
 }
 
-/** One of the dashboards, with what it takes to show it. */
+/** A dashboard of the portal as a source. */
 export function portalDashboard(session: Session, id: string, contextId: string): Source {
   const base = `${API}/dashboards/${encodeURIComponent(id)}`;
   const inContext = new URLSearchParams({ context_id: contextId });

@@ -40,7 +40,7 @@ async function open(source: Source): Promise<void> {
   }
 }
 
-/** A link to a share that only members of its context may see. */
+/** Asks to sign in to the portal, for a share that only members of its context may see. */
 function askToSignIn(companySlug: string): void {
   const portal = `/portal/${encodeURIComponent(companySlug)}`;
   page.replaceChildren(
