@@ -6,10 +6,10 @@ import { users } from '../db/schema/users.ts';
 import { MANAGED_POLICIES } from '../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../kernel/policy-document.ts';
 
-/** More than these are not told of anything. */
-const MOST = 50;
+/** The most administrators who are mailed. */
+const MAX_ADMINISTRATORS = 50;
 
-/** The addresses of a company's active owner and administrators, as `isAdministrator` of the kernel knows them. */
+/** Selects the e-mail addresses of a company's active owner and administrators, by the rule of `isAdministrator`. */
 export const selectAdministrators = (db: ControlDb, companyId: string) =>
   db
     .select({ email: users.email })
@@ -19,14 +19,20 @@ export const selectAdministrators = (db: ControlDb, companyId: string) =>
         eq(users.companyId, companyId),
         eq(users.isActive, true),
         isNull(users.deletedAt),
-        or(eq(users.isOwner, true), sql`${reached(ALLOWS_EVERYTHING)} and not ${reached(DENIES_SOMETHING)}`),
+        or(
+          eq(users.isOwner, true),
+          sql`${reachedByPolicy(ALLOWS_EVERYTHING)} and not ${reachedByPolicy(DENIES_SOMETHING)}`,
+        ),
       ),
     )
     .orderBy(sql`${users.isOwner} desc`, users.id)
-    .limit(MOST);
+    .limit(MAX_ADMINISTRATORS);
 
-/** What a policy may be like: the managed ones are known here, those of companies are looked into by the database. */
-interface Kind {
+/**
+ * A kind of policy: the ids of the managed policies of this kind, and a condition on the statements of a company's
+ * policies.
+ */
+interface PolicyKind {
   managedIds: string[];
   statement: SQL;
 }
@@ -35,10 +41,10 @@ const managedIds = (is: (document: PolicyDocument) => boolean): string[] =>
   MANAGED_POLICIES.filter(({ document }) => is(document)).map(({ id }) => id);
 
 const isEverything = (pattern: string): boolean => /^\*+$/.test(pattern);
-const everythingIn = (member: 'actions' | 'resources'): SQL =>
-  sql`exists (select 1 from json_each(statement.value, ${`$.${member}`}) where value <> '' and trim(value, '*') = '')`;
+const everythingIn = (field: 'actions' | 'resources'): SQL =>
+  sql`exists (select 1 from json_each(statement.value, ${`$.${field}`}) where value <> '' and trim(value, '*') = '')`;
 
-const ALLOWS_EVERYTHING: Kind = {
+const ALLOWS_EVERYTHING: PolicyKind = {
   managedIds: managedIds(({ statements }) =>
     statements.some(
       ({ effect, actions, resources }) =>
@@ -48,13 +54,13 @@ const ALLOWS_EVERYTHING: Kind = {
   statement: sql`statement.value ->> '$.effect' = 'Allow' and ${everythingIn('actions')} and ${everythingIn('resources')}`,
 };
 
-const DENIES_SOMETHING: Kind = {
+const DENIES_SOMETHING: PolicyKind = {
   managedIds: managedIds(({ statements }) => statements.some(({ effect }) => effect === 'Deny')),
   statement: sql`statement.value ->> '$.effect' = 'Deny'`,
 };
 
-/** Whether a policy of this kind reaches the user of the query around it, through any group. */
-const reached = ({ managedIds: ids, statement }: Kind): SQL => sql`exists (
+/** Whether a policy of this kind applies to the user of the surrounding query, through any group. */
+const reachedByPolicy = ({ managedIds: ids, statement }: PolicyKind): SQL => sql`exists (
   select 1 from ${groupBindings}
   inner join ${groups} on ${groups.id} = ${groupBindings.groupId} and ${groups.deletedAt} is null
   inner join ${groupPolicies} on ${groupPolicies.groupId} = ${groups.id}

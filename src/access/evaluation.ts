@@ -6,7 +6,7 @@ import type { PolicyDocument, PolicyStatement } from '../kernel/policy-document.
 import type { Matcher } from '../kernel/wildcard.ts';
 import { compile } from '../kernel/wildcard.ts';
 
-/** What a group gives its members. */
+/** The policies, permissions and privileges of a group, which apply to its members. */
 export interface GroupGrants {
   id: string;
   policies: readonly { id: string; document: PolicyDocument }[];
@@ -14,7 +14,7 @@ export interface GroupGrants {
   permissions: readonly LegacyPermission[];
 }
 
-/** All that access in a company comes from: the groups of a principal, or those about to be given. */
+/** A set of groups whose access is evaluated: a principal's groups, or those about to be granted. */
 export interface Grants {
   companyId: string;
   groups: readonly GroupGrants[];
@@ -25,7 +25,7 @@ export interface AccessSources extends Grants {
   isOwner: boolean;
 }
 
-/** Whether an action is allowed, and what decided it. Members that do not apply to the kind are null. */
+/** Whether an action is allowed, and what decided it. Fields that do not apply to the kind are null. */
 export interface Decision {
   allowed: boolean;
   decided_by: {
@@ -43,7 +43,7 @@ export interface Rule {
   decision: Decision;
 }
 
-/** All that is said about one action, in the order of the sources. */
+/** All rules on one action, in the order of the sources. */
 export interface ActionRules {
   deny: Rule[];
   allow: Rule[];
@@ -62,17 +62,17 @@ interface Source {
   decision: Decision;
 }
 
-/** A principal's access, ready to be asked. Made by `compileAccess`; its members are nobody else's business. */
+/** A principal's compiled access, made by `compileAccess`. Its fields are private to this module. */
 export interface Access {
   readonly isOwner: boolean;
   readonly statements: readonly Source[];
   readonly legacy: readonly { grant: LegacyGrant; decision: Decision }[];
   readonly index: Map<Action, Indexed>;
-  /** The action last asked about: a request asks one action of many resources. */
+  /** The action evaluated last: a request evaluates one action on many resources. */
   recent: Indexed | null;
 }
 
-/** Decisions remembered per action: more than one request asks, little enough for an access that lives long. */
+/** How many decisions are kept per action: more than a request needs, and few enough for an access that lives long. */
 const REMEMBERED = 1024;
 
 const because = (
@@ -89,8 +89,8 @@ const OWNER = because('owner');
 const NONE = because('none');
 
 /**
- * Gathers the sources of a principal's access. What they say about an action is looked up when it is first asked about.
- * Documents must have passed `validateDocument`.
+ * Compiles the sources of a principal's access. Rules on an action are collected when it is first evaluated. Documents
+ * must have passed `validateDocument`.
  */
 export function compileAccess(sources: AccessSources): Access {
   const statements: Source[] = [];
@@ -115,8 +115,8 @@ export function compileAccess(sources: AccessSources): Access {
 
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
- * legacy grant allows; else it is denied. `resource` is one ARN; for listing and creating the ARN that ends in `/*`, which
- * only patterns that reach every resource of the type fit. Of several statements the first in the sources is named.
+ * legacy grant allows; else it is denied. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,
+ * which only patterns for every resource of the type match. If several statements match, the decision names the first.
  */
 export function decide(access: Access, action: Action, resource: string): Decision {
   if (access.isOwner) return OWNER;
@@ -125,24 +125,27 @@ export function decide(access: Access, action: Action, resource: string): Decisi
   return rules.decided.get(resource) ?? resolve(rules, resource);
 }
 
-/** Everything the sources say about `action`, the owner's privilege aside. */
+/** All rules on `action`, without the owner's privilege. */
 export function rulesFor(access: Access, action: Action): ActionRules {
   return indexed(access, action);
 }
 
-/** Whether the decision on `action` may differ between resources: anything but `*` is said about it. */
+/** Whether the decision on `action` may differ between resources: some rule has another pattern than `*`. */
 export function dependsOnResource(access: Access, action: Action): boolean {
   if (access.isOwner) return false;
   const { deny, allow, legacy } = indexed(access, action);
   return [deny, allow, legacy].some((rules) => rules.some(({ resource }) => resource !== '*'));
 }
 
-/** Every catalogue action that is allowed on `*`, that is on all resources at once. */
+/** Every action that is allowed on `*`, that is on all resources at once. */
 export function allowedActions(access: Access): Action[] {
   return ALL_ACTIONS.filter((action) => decide(access, action, '*').allowed);
 }
 
-/** Whether this is an administrator: the owner, or one whom an Allow of `*` on `*` reaches and no Deny statement does. */
+/**
+ * Whether this is an administrator: the owner, or a principal with an Allow of `*` on `*` and without any Deny
+ * statement.
+ */
 export function isAdministrator(access: Access): boolean {
   if (access.isOwner) return true;
   const everything = (patterns: readonly string[]): boolean => patterns.some((pattern) => /^\*+$/.test(pattern));

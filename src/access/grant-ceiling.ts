@@ -4,7 +4,7 @@ import { mayOverlap } from '../kernel/wildcard.ts';
 import type { Access, ActionRules, Grants, Rule } from './evaluation.ts';
 import { compileAccess, isAdministrator, rulesFor } from './evaluation.ts';
 
-/** What a grant gives that its giver does not have: an action and a resource pattern. */
+/** An action and a resource pattern that a grant gives and its granter lacks. */
 export interface Excess {
   action: Action;
   resource: string;
@@ -12,21 +12,22 @@ export interface Excess {
 
 const NOTHING: ActionRules = { deny: [], allow: [], legacy: [] };
 
-/** Comparisons of patterns before giving up, some tens of milliseconds: two hostile sets of policies could ask for billions. */
+/** The most comparisons of patterns, some tens of milliseconds: two hostile sets of policies could need billions. */
 const COMPARISONS = 1_000_000;
 
 /**
- * Whether `granted` gives anyone access wider than `granter`'s own, and if so an example; null if not. Nobody may grant
+ * Checks whether `granted` is wider than `granter`'s own access; returns an example if so, else null. Nobody may grant
  * what they do not have; administrators may grant anything.
  *
- * Hand over all that would take effect, as one or more groups: for a new document the document, for joining a group
- * all of the group, for taking something away that holds a Deny (detaching, editing) what is left. `held` is what it takes
- * the place of: an edit may keep or narrow what its writer has not. A Deny that it drops is for the caller to check apart.
+ * `granted` holds everything that would take effect, as one or more groups: the document for a new document, the
+ * group for joining a group, the rest of the document or group when a Deny is removed (detaching, editing). `held` is
+ * what `granted` replaces: an edit may keep or narrow what its author lacks. The caller checks separately whether a
+ * Deny is dropped.
  *
- * Sound, not complete: what passes is never wider, but a grant may be refused that is not wider in truth. Every allowed
- * resource pattern must lie within a single pattern that the granter is allowed for the same action, by policy or legacy
- * grant, and must not touch a Deny of the granter, unless the grant carries a Deny at least as wide itself. Action patterns are
- * expanded over the catalogue. Where the two sets are too many patterns to compare, the answer is a refusal.
+ * The check is sound, not complete: it never accepts a wider grant, but may refuse one that is not. Every allowed
+ * resource pattern must lie within a single pattern that the granter is allowed for the same action, by policy or
+ * legacy grant, and must not overlap a Deny of the granter, unless the grant carries a Deny at least as wide itself.
+ * Action patterns are expanded over the catalogue. If the sets have too many patterns to compare, the grant is refused.
  */
 export function exceeds(granter: Access, granted: Grants, held?: Grants): Excess | null {
   if (isAdministrator(granter)) return null;
@@ -38,7 +39,7 @@ export function exceeds(granter: Access, granted: Grants, held?: Grants): Excess
     const own = rulesFor(granter, action);
     const had = before ? rulesFor(before, action) : NOTHING;
     for (const { resource } of [...given.allow, ...given.legacy]) {
-      // A pattern that fits as text is contained (see wildcard.ts).
+      // A pattern that matches another pattern as text contains it (see wildcard.ts).
       const contains = (rule: Rule): boolean => spend(budget) && rule.fits(resource);
       if (given.deny.some(contains) || had.allow.some(contains) || had.legacy.some(contains)) continue;
       if (!own.allow.some(contains) && !own.legacy.some(contains)) return { action, resource };
@@ -51,7 +52,7 @@ export function exceeds(granter: Access, granted: Grants, held?: Grants): Excess
   return null;
 }
 
-/** Counts one comparison; false once there were too many, which every caller takes for "not proven". */
+/** Counts one comparison; false once the budget is used up, which callers treat as "not proven". */
 function spend(budget: { left: number }): boolean {
   budget.left -= 1;
   return budget.left >= 0;

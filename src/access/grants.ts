@@ -5,8 +5,8 @@ import { grantExceeds } from './failures.ts';
 import { exceeds } from './grant-ceiling.ts';
 
 /**
- * Nobody gives what they lack.
- * @param held what `granted` takes the place of: what that gave already is not given anew
+ * Refuses a grant that is wider than the granter's own access.
+ * @param held what `granted` replaces; it is not granted anew
  */
 export function requireMayGrant(granter: Principal, granted: Grants, held?: Grants): void {
   const excess = exceeds(granter.access, granted, held);
@@ -15,8 +15,8 @@ export function requireMayGrant(granter: Principal, granted: Grants, held?: Gran
 }
 
 /**
- * The most that anyone can gain when the groups of `grants` no longer deny what they deny: exactly what the Deny
- * statements name. It does not depend on who the members are or what other groups give them.
+ * The most access that anyone can gain when the groups of `grants` no longer deny anything: the actions and resources
+ * of their Deny statements. It does not depend on the members and their other groups.
  */
 export function accessFreedByRemoving(grants: Grants): Grants {
   return {
@@ -34,9 +34,9 @@ export function accessFreedByRemoving(grants: Grants): Grants {
 }
 
 /**
- * Refuses a document that is wider than its writer's own access. In the place of `before` it may keep and narrow what that
- * allows, but neither widen it nor deny less, unless the writer may do all that this frees. Whether the policy is attached
- * does not matter: it may be at any moment.
+ * Refuses a document that is wider than its author's own access. If it replaces `before`, it may keep and narrow what
+ * `before` allows, but neither widen it nor deny less, unless the author may do all that becomes allowed. Whether the
+ * policy is attached does not matter: it may be at any time.
  */
 export function requireWritable(granter: Principal, document: PolicyDocument, before?: PolicyDocument): void {
   const policy = (statements: PolicyStatement[]): Grants => ({
@@ -51,6 +51,6 @@ export function requireWritable(granter: Principal, document: PolicyDocument, be
   requireMayGrant(granter, policy([...lifted(before), ...stillDenied]));
 }
 
-/** The Deny statements of a document as the Allow statements that lifting them amounts to. */
+/** A document's Deny statements as Allow statements: the access gained by removing them. */
 const lifted = ({ statements }: PolicyDocument): PolicyStatement[] =>
   statements.filter(({ effect }) => effect === 'Deny').map((statement) => ({ ...statement, effect: 'Allow' as const }));

@@ -5,10 +5,13 @@ import { permissions, policies } from '../db/schema/policies.ts';
 import { managedPolicyById } from '../kernel/managed-policies.ts';
 import type { AccessSources, GroupGrants } from './evaluation.ts';
 
-/** A value, or the subquery that finds it within the same batch. */
+/** A value, or a subquery for it in the same batch. */
 type Known = string | SQL<string>;
 
-/** Whose access is read. A service account's groups count in its own account only, a user's in all of them. */
+/**
+ * The principal whose access is read. A service account's groups count in its own account only, a user's in all
+ * accounts.
+ */
 export interface AccessOf {
   companyId: Known;
   principalType: 'user' | 'service_account';
@@ -16,7 +19,9 @@ export interface AccessOf {
   accountId?: Known;
 }
 
-/** The reads that a principal's access is compiled from. They go into the batch that authenticates the request. */
+/**
+ * The queries that a principal's access is compiled from. They are part of the batch that authenticates the request.
+ */
 export function accessReads(db: ControlDb, of: AccessOf) {
   const memberships = db
     .select({ id: groupBindings.groupId })
@@ -32,7 +37,7 @@ export function accessReads(db: ControlDb, of: AccessOf) {
   return grantReads(db, of.companyId, memberships);
 }
 
-/** The reads that tell what some groups give their members. `groupIds` are theirs, or the subquery that finds them. */
+/** The queries for the grants of some groups. `groupIds` are their ids, or a subquery for them. */
 export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] | SQLWrapper) {
   return [
     db
@@ -64,7 +69,7 @@ type Rows<Query> = Query extends PromiseLike<infer Found> ? Found : never;
 type Reads = ReturnType<typeof accessReads>;
 type Found = readonly [groups: Rows<Reads[0]>, policies: Rows<Reads[1]>, permissions: Rows<Reads[2]>];
 
-/** What the reads found, as the evaluator takes it. */
+/** Converts the queries' results for the evaluator. */
 export function accessSources(
   companyId: string,
   isOwner: boolean,

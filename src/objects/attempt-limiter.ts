@@ -1,11 +1,11 @@
 import { DurableObject } from 'cloudflare:workers';
 
-/** An attempt that is not settled within this time counts as failed, until it is. */
+/** An attempt that is not settled within this time counts as failed until it is settled. */
 const LEASE_MS = 15_000;
 
 const WINDOW = 'window';
 
-/** Failures since the first of them, which are forgotten together (ms). */
+/** The number of failures since the first one, and when that was (ms). A window's failures are forgotten together. */
 interface Window {
   failures: number;
   endsAt: number;
@@ -14,21 +14,22 @@ interface Window {
 export type Attempt = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 /**
- * One per thing that can be guessed (an email's password, a code): lets in only as many attempts as may still fail.
- * Attempts in flight count as failures until they are settled, so that guessing in parallel gains nothing; one that
- * would be over the limit only because of others in flight waits for them.
+ * Limits the attempts at one secret (an email's password, a code): as many may run as may still fail. Attempts in
+ * flight count as failures until they are settled, so that guessing in parallel gains nothing; an attempt that exceeds
+ * the limit only because of others in flight waits for them.
  *
- * Anybody may name things that do not exist, so nothing is stored before a failure, and nothing is left after its window.
+ * Callers may name secrets that do not exist, so nothing is stored before a failure, and nothing is left after its
+ * window.
  */
 export class AttemptLimiter extends DurableObject {
   readonly #inFlight = new Map<string, ReturnType<typeof setTimeout>>();
-  /** Counted as failed because nobody settled them in time. */
+  /** Attempts counted as failed because they were not settled in time. */
   readonly #overdue = new Set<string>();
   #waiting: (() => void)[] = [];
 
   /**
-   * Asks to try once. `limit` failures are allowed within `windowMs` of the first of them.
-   * @param attemptId the caller's: asked again, because an answer got lost, it is the same attempt
+   * Asks for permission to try once. `limit` failures are allowed within `windowMs` of the first of them.
+   * @param attemptId chosen by the caller, who repeats it after a lost answer: it is then the same attempt
    */
   async begin(attemptId: string, limit: number, windowMs: number): Promise<Attempt> {
     while (!this.#inFlight.has(attemptId)) {
@@ -42,7 +43,7 @@ export class AttemptLimiter extends DurableObject {
     return { allowed: true };
   }
 
-  /** Tells how an attempt that was let in ended. One that a restart forgot counts if it failed. */
+  /** Reports the result of an allowed attempt. An attempt that a restart forgot counts if it failed. */
   async settle(attemptId: string, failed: boolean, windowMs: number): Promise<void> {
     clearTimeout(this.#inFlight.get(attemptId));
     if (this.#inFlight.delete(attemptId)) {
@@ -55,7 +56,7 @@ export class AttemptLimiter extends DurableObject {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** The window is over: nothing of it is kept. */
+  /** Deletes the window after its end. */
   override async alarm(): Promise<void> {
     const { endsAt } = this.#window(Date.now());
     if (endsAt > Date.now()) await this.ctx.storage.setAlarm(endsAt + 1);

@@ -7,13 +7,12 @@ import { networkOf } from '../kernel/networks.ts';
 const WINDOW_MS = 1000;
 const MINUTE_MS = 60_000;
 
-/** Where the record of this minute's strangers is kept. */
+/** The storage key of this minute's record of requests without a company. */
 const STRANGERS = 'strangers';
 
-/** The name of the limiter of an address. */
 export const limiterOf = (ip: string | null): string => (ip === null ? 'unknown' : networkOf(ip));
 
-/** One per caller's address (an IPv6 one stands for its /64): counts its requests in windows of a second. */
+/** Counts the requests of one address (an IPv6 address stands for its /64) in windows of a second. */
 export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
   readonly #windows = new FixedWindows(WINDOW_MS);
 
@@ -22,7 +21,9 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
     return this.#windows.take('ip', limit, Date.now());
   }
 
-  /** Counts a request that belongs to no company. The first of a minute stands for all of them in the audit trail. */
+  /**
+   * Counts a request that belongs to no company. The first one of a minute represents all of them in the audit trail.
+   */
   async countStranger(record: AuditRecord): Promise<void> {
     const { storage } = this.ctx;
     const first = await storage.get<AuditRecord>(STRANGERS);
@@ -31,17 +32,17 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
     await storage.setAlarm(Date.now() + MINUTE_MS);
   }
 
-  /** The minute is over: its record goes where all go. */
+  /** Sends the record of the minute that ended to the audit queue. */
   override async alarm(): Promise<void> {
     const { storage } = this.ctx;
-    const told = await storage.get<AuditRecord>(STRANGERS);
-    if (!told) return;
-    await this.env.AUDIT.send(told);
-    const { count, ...record } = (await storage.get<AuditRecord>(STRANGERS)) ?? told;
-    if (count === told.count) return storage.deleteAll();
-    // Others came while it was sent: they are the first of the next minute.
+    const sent = await storage.get<AuditRecord>(STRANGERS);
+    if (!sent) return;
+    await this.env.AUDIT.send(sent);
+    const { count, ...record } = (await storage.get<AuditRecord>(STRANGERS)) ?? sent;
+    if (count === sent.count) return storage.deleteAll();
+    // Requests that were counted during the sending belong to the next minute.
     const now = Date.now();
-    await storage.put(STRANGERS, { ...record, id: newId(now), occurredAt: now, count: count - told.count });
+    await storage.put(STRANGERS, { ...record, id: newId(now), occurredAt: now, count: count - sent.count });
     await storage.setAlarm(now + MINUTE_MS);
   }
 }

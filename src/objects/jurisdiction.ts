@@ -8,8 +8,8 @@ type Objects = Record<
 const known = new WeakMap<Objects, Objects>();
 
 /**
- * The bindings, with Durable Objects whose data does not leave a jurisdiction; as they are where there is none. An object of
- * the same name outside it is another object.
+ * Limits the Durable Objects of the bindings to a jurisdiction, which their data does not leave; without a jurisdiction
+ * the bindings are unchanged. An object of the same name outside it is another object.
  */
 export function withinJurisdiction<B extends Objects>(bindings: B, jurisdiction: Jurisdiction | undefined): B {
   if (jurisdiction === undefined) return bindings;

@@ -4,14 +4,14 @@ import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 
 const WINDOW_MS = 60_000;
 
-/** How much longer a nonce is remembered than its request could be let in: clocks differ, and answers get lost. */
+/** How much longer than its request is acceptable a nonce is remembered: clocks differ, and answers get lost. */
 const MARGIN_MS = 15 * 60_000;
 
-/** A request that has proved who sent it and asks to be let in. */
+/** A request whose sender is proved and that asks to be admitted. */
 export interface Admission {
-  /** Who is asking: a user's or service account's id. */
+  /** The id of the user or service account. */
   principalId: string;
-  /** The request's own id: asked again about the same request, the gate knows its nonce to be this one's. */
+  /** The request's own id. If the same request asks again, its nonce is recognized as its own. */
   requestId: string;
   /** Requests per minute for the whole organization and for this principal. */
   limits: { organization: number; principal: number };
@@ -26,9 +26,9 @@ export type Verdict =
 type Nonce = NonNullable<Admission['nonce']>;
 
 /**
- * One per organization: answers replay and both rate limits in a single call. Counters live in memory; nonces are
- * kept in storage, because one forgotten by an eviction would let a request be replayed. Nothing in `admit` waits, so no
- * other request comes in between; the answer leaves only when the nonce is on disk.
+ * Checks an organization's requests for replay and against both rate limits in a single call. Counters are in memory;
+ * nonces are in storage, because one forgotten by an eviction would let a request be replayed. `admit` does not await
+ * anything, so no other request comes in between; the answer leaves only when the nonce is on disk.
  */
 export class OrganizationGate extends DurableObject {
   readonly #organization = new FixedWindows(WINDOW_MS);
@@ -51,9 +51,9 @@ export class OrganizationGate extends DurableObject {
   }
 
   /**
-   * Replay comes before the limits. A request that a limit refuses is not let in, so it uses up neither the other limit
-   * nor its nonce: what the storage holds is bounded by what the limits let in. A date is good for as long as its nonce is
-   * remembered at the most, so what is past is refused here, whenever it was looked at before.
+   * Checks for replay before the limits. A request that one limit refuses uses up neither the other limit nor its
+   * nonce, so the limits bound the number of stored nonces. A date is acceptable at most as long as its nonce is
+   * remembered, so a date in the past is refused here, whenever it was checked before.
    */
   admit({ principalId, requestId, limits, nonce }: Admission): Verdict {
     const now = clock.now();
@@ -71,7 +71,7 @@ export class OrganizationGate extends DurableObject {
     };
   }
 
-  /** Forgets the nonces whose requests were too old to be accepted a good while ago. */
+  /** Deletes nonces some time after their requests became too old to be accepted. */
   override async alarm(): Promise<void> {
     const { storage } = this.ctx;
     storage.sql.exec('DELETE FROM nonces WHERE expires_at <= ?', clock.now());
@@ -80,7 +80,7 @@ export class OrganizationGate extends DurableObject {
     if (next !== null) await storage.setAlarm(Math.max(next, clock.now() + WINDOW_MS));
   }
 
-  /** The request that the nonce came with; undefined where it is new. */
+  /** The request that used the nonce; undefined if it is new. */
   #usedBy({ accessKey, value }: Nonce): string | null | undefined {
     const found = this.ctx.storage.sql.exec<{ request_id: string | null }>(
       'SELECT request_id FROM nonces WHERE access_key = ? AND nonce = ?',

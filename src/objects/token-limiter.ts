@@ -3,7 +3,7 @@ import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 
 const WINDOW_MS = 60_000;
 
-/** One per token of a share or an embed, and per outsider: counts its requests in windows of a minute. */
+/** Counts the requests of one token of a share or an embed, or of one outsider, in windows of a minute. */
 export class TokenLimiter extends DurableObject {
   readonly #windows = new FixedWindows(WINDOW_MS);
 

@@ -1,14 +1,17 @@
 import { DurableObject } from 'cloudflare:workers';
 
 /**
- * How many executions run at once for all viewers of a company, and for one viewer. Each takes up to four of the forty
- * connections of the company's reader: the rest is for the company itself, whatever viewers do.
+ * How many executions run at once for all viewers of a company, and for one viewer. Each uses up to four of the forty
+ * connections of the company's reader; the rest stays free for the company itself.
  */
 const AT_ONCE = { company: 6, viewer: 3 };
-/** How long one waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the queue. */
+/**
+ * How long a viewer waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the
+ * queue.
+ */
 const MAX_WAIT_MS = 8_000;
 const MAX_WAITING = { company: 500, viewer: 250 };
-/** A slot that is never released ends by itself, after longer than an execution may take. */
+/** A slot that is not released ends after this time, which is longer than any execution. */
 const MAX_SLOT_MS = 45_000;
 
 interface Slot {
@@ -21,14 +24,14 @@ interface Waiting extends Slot {
 }
 
 /**
- * One per company: gives viewers of what it shared slots at its database, in the order they came. It is kept in memory:
- * slots that an eviction forgets end after `MAX_SLOT_MS`.
+ * Gives a company's viewers slots at its database, in the order they came. Slots are in memory: those that an eviction
+ * forgets end after `MAX_SLOT_MS`.
  */
 export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: Waiting[] = [];
 
-  /** Waits for a slot. @returns whether one came in time; `leave` releases it */
+  /** Waits for a slot. @returns whether it came in time; `leave` releases it */
   async enter(slot: Slot): Promise<boolean> {
     const ofViewer = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
     if (this.#waiting.length >= MAX_WAITING.company || ofViewer >= MAX_WAITING.viewer) return false;
