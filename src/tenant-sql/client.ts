@@ -8,51 +8,50 @@ import { beginStatement, type TenantTx, type TransactionOptions } from './transa
 export { isPostgresError, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
 
-/** How the driver reaches PostgreSQL. */
 export interface TenantSqlOptions {
   /**
    * WebSocket proxy for all hosts, e.g. `ws://127.0.0.1:5433/v2` (`NEON_WS_PROXY`). Without it every Neon host is
    * reached at its own `wss://{host}/v2`.
    */
   wsProxy?: string;
-  /** Milliseconds to connect until the database counts as unavailable; 15,000 by default. */
+  /** Milliseconds to connect before the database counts as unavailable; 15,000 by default. */
   connectTimeoutMs?: number;
-  /** Milliseconds beyond a statement's own limit until a silent connection is dropped; 5,000 by default. */
+  /** Milliseconds beyond a statement's own limit before a silent connection is dropped; 5,000 by default. */
   graceMs?: number;
 }
 
 /** A company's database: at most one connection, opened by the first statement. */
 export interface TenantSql extends TenantTx {
   /**
-   * Runs `work` in a transaction and returns what it returns; whatever `work` throws rolls back and is thrown on.
-   * Everything on this connection meanwhile belongs to it: one connection has one transaction at a time.
+   * Runs `work` in a transaction and returns its result; an error of `work` rolls back and is rethrown. Until it ends,
+   * all statements of this connection belong to the transaction.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Runs a statement that no transaction may hold (VACUUM), with a limit of its own. */
+  /** Runs a statement that must not be in a transaction (VACUUM), with a limit of its own. */
   executeAlone(text: string, milliseconds: number): Promise<void>;
-  /** The driver's client, connected. */
+  /** Returns the driver's client, connected. */
   connect(): Promise<Client>;
-  /** Ends the connection at once, whatever it is sending. Nothing more can be run on it. */
+  /** Ends the connection at once, even in the middle of a message. It cannot be used afterwards. */
   drop(): void;
-  /** Closed or dropped. */
+  /** Whether the connection was closed or dropped. */
   readonly closed: boolean;
   /** Ends the connection, if there is one; never throws. */
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 15_000;
-/** What the network may take beyond PostgreSQL's limit for a statement. */
+/** The time that the network may take beyond PostgreSQL's limit for a statement. */
 const GRACE_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 /**
- * Opens the database behind `connectionString` for one request; the first statement connects. Statements fail with
+ * Opens the database at `connectionString` for one request; the first statement connects. Statements fail with
  * `databaseUnavailable` when the database cannot be reached, does not answer in time, or the connection is lost; with
- * `resultUnknown` when it was lost after a change was sent to be committed; with a `PostgresError` when PostgreSQL
- * refuses the statement.
+ * `resultUnknown` when the connection was lost after a change was sent to be committed; with a `PostgresError` when
+ * PostgreSQL refuses the statement.
  *
- * Every statement has a time limit in PostgreSQL (outside of transactions the login's, see `limits.ts`), and one with
- * some grace here.
+ * PostgreSQL limits the time of every statement (outside of transactions by the login's setting, see `limits.ts`);
+ * the client limits it too, with some grace.
  */
 export function openTenantSql(connectionString: string, options: TenantSqlOptions = {}): TenantSql {
   return new NeonTenantSql(connectionString, options);
@@ -65,7 +64,7 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
-  /** PostgreSQL's limit for the present statement. Milliseconds. */
+  /** PostgreSQL's limit for the current statement. Milliseconds. */
   #limit: number = LIMITS.statementMs;
 
   constructor(connectionString: string, options: TenantSqlOptions) {
@@ -146,7 +145,7 @@ class NeonTenantSql implements TenantSql {
     this.#closed = true;
     const socket = this.#client && socketOf(this.#client);
     this.#client = undefined;
-    // What is still on its way is not even parsed.
+    // Data that still arrives is not parsed.
     socket?.removeAllListeners('data');
     socket?.destroy();
   }
@@ -156,13 +155,13 @@ class NeonTenantSql implements TenantSql {
     const client = this.#client;
     this.#client = undefined;
     if (client === undefined) return;
-    // The driver joins writes in a timer, which would write to a socket that it has closed meanwhile.
+    // The driver merges writes in a timer, which could write to the closed socket.
     client.neonConfig.coalesceWrites = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise((resolve) => {
       timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
     });
-    // A connection that is already broken never reports its end.
+    // A broken connection never reports its end.
     await Promise.race([client.end().catch(() => undefined), timeout]);
     clearTimeout(timer);
   }
@@ -183,7 +182,7 @@ class NeonTenantSql implements TenantSql {
     try {
       await this.#run('ROLLBACK');
     } catch {
-      // The connection is of no more use; ending it rolls back as well.
+      // The connection is unusable; ending it rolls back as well.
       await this.close();
     }
   }
@@ -203,7 +202,7 @@ class NeonTenantSql implements TenantSql {
   }
 }
 
-/** Runs what PostgreSQL may have committed although its answer is lost. */
+/** Runs a statement that PostgreSQL may have committed even if its answer is lost. */
 async function committing<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -1,18 +1,17 @@
-/** The types a column of a managed table can have, in the words of the API. */
+/** The types of a managed table's columns, in the API's words. */
 export const COLUMN_TYPES = ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'] as const;
 
 export type ColumnType = (typeof COLUMN_TYPES)[number];
 
-/** A column of a managed table, as the API shows it and the catalogue keeps it. `id` is no column: every table has it. */
+/** A column of a managed table, as in the API and the catalogue. The `id` that every table has is not among them. */
 export interface Column {
   name: string;
-  /** The friendly name. */
   display_name: string;
   type: ColumnType;
   nullable: boolean;
 }
 
-/** What Postgres calls each type. */
+/** Postgres's name of each type. */
 export const POSTGRES_TYPES: Record<ColumnType, string> = {
   text: 'text',
   integer: 'bigint',

@@ -1,16 +1,16 @@
 import { type Column, type ColumnType, POSTGRES_TYPES } from './columns.ts';
 import { qualified, quoted } from './identifiers.ts';
 
-/** How a column's values become another type, as SQL over the column's quoted name. */
+/** Converts a column's values to another type, as SQL over the column's quoted name. */
 interface Conversion {
-  /** True for values that keep all they say. It never raises, whatever the value. */
+  /** SQL that is true for values that convert without loss. It never raises, whatever the value. */
   fits(column: string): string;
   using(column: string): string;
 }
 
 const always = (using: (column: string) => string): Conversion => ({ fits: () => 'true', using });
 
-/** From text: of this shape (a regular expression), and a value that Postgres accepts. Spaces around it do not count. */
+/** From text: the value matches a regular expression and Postgres accepts it. Spaces around it are ignored. */
 const fromText = (type: ColumnType, shape: string): Conversion => ({
   fits: (c) => `(btrim(${c}) ~ '${shape}' AND pg_input_is_valid(btrim(${c}), '${POSTGRES_TYPES[type]}'))`,
   using: (c) => `btrim(${c})::${POSTGRES_TYPES[type]}`,
@@ -20,16 +20,16 @@ const zeroOrOne: Conversion = { fits: (c) => `${c} IN (0, 1)`, using: (c) => `${
 
 const utc = (column: string): string => `(${column} AT TIME ZONE 'UTC')`;
 
-/** 007 is a code and not the number 7: leading zeros are digits that would be lost. */
+/** 007 is a code, not the number 7: the conversion would lose its leading zeros. */
 const NUMBER_START = '^[+-]?(?!0[0-9])';
 const DAY = '[0-9]{4}-[0-9]{2}-[0-9]{2}';
-/** Postgres also takes 24:00 and second 60, which are other times written so; rows and files do not. */
+/** Postgres also accepts 24:00 and second 60, which mean another time; rows and files do not. */
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6}0*)?)?';
 const DATETIME = `^${DAY}([Tt ]${TIME}([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?)?$`;
 
 const textToDatetime = fromText('datetime', DATETIME);
 
-/** Pairs that are not here convert only where every value is null. */
+/** Other pairs convert only if every value is null. */
 const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = {
   'text integer': fromText('integer', `${NUMBER_START}[0-9]+$`),
   'text decimal': fromText('decimal', `${NUMBER_START}([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,6})?$`),
@@ -39,7 +39,7 @@ const CONVERSIONS: Partial<Record<`${ColumnType} ${ColumnType}`, Conversion>> = 
   },
   'text date': fromText('date', `^${DAY}$`),
   'text datetime': {
-    // An offset can move a datetime out of the years that the API can write.
+    // An offset can move a datetime out of the years that the API supports.
     fits: (c) => `CASE WHEN ${textToDatetime.fits(c)} THEN
       extract(year FROM ${utc(textToDatetime.using(c))}) BETWEEN 1 AND 9999 ELSE false END`,
     using: textToDatetime.using,
@@ -69,14 +69,14 @@ const NONE = (to: ColumnType): Conversion => ({ fits: () => 'false', using: () =
 
 const conversionOf = (from: ColumnType, to: ColumnType): Conversion => CONVERSIONS[`${from} ${to}`] ?? NONE(to);
 
-/** A query for one value, as text `value` of at most 100 characters, that `to` cannot hold without loss. */
+/** A query for one value that `to` cannot hold without loss, as text `value` of at most 100 characters. */
 export function selectMisfit(table: string, from: Column, to: ColumnType): string {
   const column = quoted(from.name);
   return `SELECT left(${column}::text, 100) AS value FROM ${qualified('public', table)}
     WHERE ${column} IS NOT NULL AND NOT (${conversionOf(from.type, to).fits(column)}) LIMIT 1`;
 }
 
-/** A query that finds a row where the column is null. */
+/** A query for a row in which the column is null. */
 export function selectNull(table: string, column: string): string {
   return `SELECT FROM ${qualified('public', table)} WHERE ${quoted(column)} IS NULL LIMIT 1`;
 }

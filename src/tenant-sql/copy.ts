@@ -4,16 +4,16 @@ import type { TenantTx } from './client.ts';
 import { databaseUnavailable } from './failures.ts';
 import { isConnectionProblem } from './postgres-error.ts';
 
-/** Bytes of one CopyData message: driver and proxies hand on a message as a whole, so smaller ones are there sooner. */
+/** Bytes of one CopyData message. Driver and proxies forward a message as a whole, so smaller ones arrive sooner. */
 const MESSAGE_BYTES = 256 * 1024;
 
 /**
- * Runs one `COPY … FROM STDIN` with `data` as its whole input, of whatever format the statement names.
- * The driver sends without backpressure, so `data` sits in memory until Postgres took it: a few megabytes a call.
+ * Runs one `COPY … FROM STDIN` with `data` as its whole input, in the format that the statement names. The driver sends
+ * without backpressure, so `data` stays in memory until Postgres has received it: pass a few megabytes a call.
  *
- * @param text the statement; others may stand around it, since it goes through the simple protocol
- * @param milliseconds what the statement gives itself
- * @param onSent called when all data is on its way: from here on Postgres is busy and we are not
+ * @param text the statement; further statements may surround it, since it uses the simple protocol
+ * @param milliseconds the statement's own time limit
+ * @param onSent called when all data has been sent: from here on only Postgres works
  * @returns rows copied
  * @throws PostgresError with `where` naming Postgres's line and column; `tenant_sql.unavailable` for a lost connection
  */
@@ -31,7 +31,7 @@ export async function copyIn(
   }, milliseconds);
 }
 
-/** What the driver calls while it runs a statement; it knows `submit` and the handlers from node-postgres. */
+/** The callbacks of the driver while it runs the statement; `submit` and the handlers are node-postgres's interface. */
 class CopyIn implements Submittable {
   readonly rows: Promise<number>;
   readonly #client: Client;
@@ -59,7 +59,7 @@ class CopyIn implements Submittable {
 
   handleCopyInResponse(connection: CopyConnection): void {
     const socket = this.#client.neonConfig;
-    // Joining writes, good for many small ones, would copy all that was written before with each of these.
+    // Merging writes would copy all previous data with each write.
     socket.coalesceWrites = false;
     for (let at = 0; at < this.#data.length; at += MESSAGE_BYTES) {
       const piece = this.#data.subarray(at, at + MESSAGE_BYTES);
@@ -83,13 +83,13 @@ class CopyIn implements Submittable {
     this.#fail(isConnectionProblem(error) ? databaseUnavailable().because(error) : error);
   }
 
-  // Results of statements before the COPY are of no interest.
+  // Results of statements before the COPY are ignored.
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleEmptyQuery(): void {}
 }
 
-/** The part of the driver's connection that speaks COPY. */
+/** The methods of the driver's connection for COPY. */
 interface CopyConnection extends Connection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;

@@ -2,19 +2,19 @@ import { type Column, POSTGRES_TYPES } from './columns.ts';
 import { literal, qualified, quoted, type TenantSchema } from './identifiers.ts';
 
 /**
- * Name of a table's primary key. Indexes share one namespace with tables, so Postgres's own choice (`<table>_pkey`) would
- * take a name that a person may want; a person's names hold no `$`.
+ * The name of a table's primary key. Indexes share a namespace with tables, so Postgres's default (`<table>_pkey`)
+ * could take a name that a user wants; users' names contain no `$`.
  */
 const primaryKeyName = (tableId: string): string => `pk$${tableId}`;
 
-/** `"name" bigint NOT NULL`: a column in CREATE TABLE and ADD COLUMN. */
+/** The definition of a column in CREATE TABLE and ADD COLUMN: `"name" bigint NOT NULL`. */
 export function columnDefinition({ name, type, nullable }: Column): string {
   return `${quoted(name)} ${POSTGRES_TYPES[type]}${nullable ? '' : ' NOT NULL'}`;
 }
 
 /**
- * A table with its row id and columns. `uuidv7()` makes ids that sort by insertion, also within one statement.
- * @param primaryKey false for a table to be loaded first: building the key afterwards is faster (`addPrimaryKey`)
+ * Creates a table with its row id and columns. `uuidv7()` makes ids that sort by insertion, also within one statement.
+ * @param primaryKey false for a table that is loaded first: it is faster to build the key afterwards (`addPrimaryKey`)
  */
 export function createTable(
   table: { schema: TenantSchema; name: string; id: string },
@@ -26,14 +26,14 @@ export function createTable(
   return `CREATE TABLE ${qualified(table.schema, table.name)} (${members.join(', ')})`;
 }
 
-/** The primary key of a table that was made without one. */
+/** Adds the primary key to a table that was created without one. */
 export function addPrimaryKey(table: { schema: TenantSchema; name: string; id: string }): string {
   return `ALTER TABLE ${qualified(table.schema, table.name)} ADD CONSTRAINT ${quoted(primaryKeyName(table.id))} PRIMARY KEY ("id")`;
 }
 
 /**
- * Takes a table of schema `public` out of sight: it stands in `trash` under its id. Two statements for one simple query.
- * Ids start with a digit (until 2055), so no table of a person can be in the way in between.
+ * Moves a table of schema `public` to `trash`, named by its id. Two statements for one simple query. Ids start with a
+ * digit (until 2055), so no user's table can have that name in between.
  */
 export function moveToTrash(table: { name: string; id: string }): [string, string] {
   return [
@@ -42,19 +42,18 @@ export function moveToTrash(table: { name: string; id: string }): [string, strin
   ];
 }
 
-/** Counts the rows of a table while it is loaded in `console`. */
+/** The sequence that counts the rows of a table while it is loaded in `console`. */
 const rowCounter = (tableId: string): string => qualified('console', `${tableId}_rows`);
 
 /**
- * Lets the rows of a table that is loaded in `console` under its id take their ids from a counter, within a UUID of
- * version 7 that is drawn once (RFC 9562, section 6.2). COPY inserts rows one by one where a default is volatile, and
- * many at a time where it is `nextval`: that is nearly twice as fast. And a counter keeps the order of the rows
- * whatever the server's clock does.
+ * Makes the rows of a table in `console` take their ids from a counter, within one UUID of version 7 (RFC 9562, section
+ * 6.2). COPY inserts rows one by one if a default is volatile, but many at a time if it is `nextval`, which is nearly
+ * twice as fast. A counter also keeps the order of the rows whatever the server's clock does.
  */
 export function countRowIds(tableId: string): string[] {
   const table = qualified('console', tableId);
   const counter = rowCounter(tableId);
-  // 24 of the 36 characters are drawn; from 2^44 on a number has the other 12 as hexadecimal digits.
+  // A UUID gives the first 24 of the 36 characters; the counter starts at 2^44, so it gives 12 hexadecimal digits.
   return [
     `CREATE SEQUENCE ${counter} START 17592186044416 CACHE 1000 OWNED BY ${table}."id"`,
     `DO $$ BEGIN
@@ -66,14 +65,16 @@ export function countRowIds(tableId: string): string[] {
   ];
 }
 
-/** Ends `countRowIds`: every row draws its own id. COPY then inserts one by one and tells exactly which row it fails at. */
+/**
+ * Reverts `countRowIds`: every row gets a new UUID. COPY then inserts one by one and reports exactly which row fails.
+ */
 export function drawRowIds(tableId: string): string {
   return `ALTER TABLE ${qualified('console', tableId)} ALTER COLUMN "id" SET DEFAULT uuidv7()`;
 }
 
 /**
- * Brings a table that was loaded in `console` under its id to schema `public` under its name: its rows' ids are drawn
- * as everywhere from here on. Statements to be run one after the other; see `moveToTrash` about names.
+ * Moves a table that was loaded in `console` to schema `public` under its name, and reverts `countRowIds`. The
+ * statements are to be run one after the other; see `moveToTrash` about names.
  */
 export function moveIntoPlace(table: { name: string; id: string }): string[] {
   return [
@@ -84,37 +85,35 @@ export function moveIntoPlace(table: { name: string; id: string }): string[] {
   ];
 }
 
-/** Drops a deleted table for good. */
+/** Drops a deleted table permanently. */
 export function dropFromTrash(tableId: string): string {
   return `DROP TABLE IF EXISTS ${qualified('trash', tableId)}`;
 }
 
-/** Renames a table of schema `public`. */
 export function renameTable(name: string, newName: string): string {
   return `ALTER TABLE ${qualified('public', name)} RENAME TO ${quoted(newName)}`;
 }
 
-/** Empties a table of schema `public` and keeps its columns and indexes. */
+/** Empties a table of schema `public`. */
 export function truncateTable(name: string): string {
   return `TRUNCATE ${qualified('public', name)}`;
 }
 
-/** Holds a table of schema `public` against writes until the transaction ends; reads go on. */
+/** Locks a table of schema `public` against writes until the transaction ends; reads continue. */
 export function lockAgainstWrites(table: string): string {
   return `LOCK TABLE ${qualified('public', table)} IN SHARE ROW EXCLUSIVE MODE`;
 }
 
-/** Several actions in one pass over the table, e.g. `DROP COLUMN "a"`. */
+/** Runs several actions, such as `DROP COLUMN "a"`, in one pass over the table. */
 export function alterColumns(table: string, actions: string[]): string {
   return `ALTER TABLE ${qualified('public', table)} ${actions.join(', ')}`;
 }
 
-/** Renames a column of a table in schema `public`. */
 export function renameColumn(table: string, name: string, newName: string): string {
   return `ALTER TABLE ${qualified('public', table)} RENAME COLUMN ${quoted(name)} TO ${quoted(newName)}`;
 }
 
-/** Adds columns to a table of schema `public`; they are null in the rows there are. */
+/** Adds columns to a table of schema `public`; existing rows get null. */
 export function addColumns(table: string, columns: Column[]): string {
   return alterColumns(
     table,

@@ -1,6 +1,6 @@
 import { Client, types } from '@neondatabase/serverless';
 
-/** A client of the driver that is not connected yet. @param wsProxy see `TenantSqlOptions` */
+/** Makes a client of the driver, not connected yet. @param wsProxy see `TenantSqlOptions` */
 export function newClient(connectionString: string, wsProxy: string | undefined): Client {
   const client = new Client({
     connectionString,
@@ -11,14 +11,14 @@ export function newClient(connectionString: string, wsProxy: string | undefined)
     client.neonConfig.useSecureWebSocket = proxy.protocol === 'wss:';
     client.neonConfig.wsProxy = `${proxy.host}${proxy.pathname}`;
   }
-  // A loss between two statements: the next statement reports it.
+  // If the connection is lost between two statements, the next statement reports it.
   client.on('error', () => undefined);
   return client;
 }
 
 type DataListener = (chunk: { length: number }) => void;
 
-/** The socket under a connection, which the driver's own types leave out. */
+/** The socket of a connection, which the driver's types omit. */
 export interface Socket {
   on(event: 'data', listener: DataListener): void;
   removeListener(event: 'data', listener: DataListener): void;
@@ -29,7 +29,7 @@ export interface Socket {
 export const socketOf = (client: Client): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream;
 
-/** The part of the driver's connection that speaks the extended protocol, which takes one statement at a time. */
+/** The methods of the driver's connection for the extended protocol, which takes one statement at a time. */
 export interface ExtendedProtocol {
   parse(message: { text: string }): void;
   bind(message: { values: (string | null)[] }): void;
@@ -40,7 +40,7 @@ export interface ExtendedProtocol {
 
 const asText = (value: string): string => value;
 const asBoolean = (value: string): boolean => value === 't';
-/** text[], varchar[], uuid[], bigint[], numeric[]: each element as its text. */
+/** text[], varchar[], uuid[], bigint[], numeric[]: each element stays text. */
 const TEXT_ARRAYS = new Set([1009, 1015, 2951, 1016, 1231]);
 const TEXT_ARRAY = 1009;
 
@@ -55,7 +55,7 @@ const PARSERS: Record<number, (value: string) => unknown> = {
   3802: JSON.parse,
 };
 
-/** The parser of a type by its oid, which keeps what `TenantTx` promises. */
+/** The parser for a type's oid, so that values have the types that `TenantTx` documents. */
 function parserOf(oid: number): (value: string) => unknown {
   if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
   return PARSERS[oid] ?? asText;

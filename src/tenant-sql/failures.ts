@@ -12,8 +12,8 @@ export const databaseUnavailable = defineFailure('tenant_sql.unavailable', {
 });
 
 /**
- * The connection was lost when a change was on its way to be committed: nobody knows whether it was. No `retryAfter`,
- * because trying again may do it twice.
+ * The connection was lost while a change was being committed: it may or may not have been. There is no `retryAfter`,
+ * because a retry may repeat the change.
  */
 export const resultUnknown = defineFailure('tenant_sql.result_unknown', {
   kind: 'unavailable',
@@ -32,7 +32,9 @@ export const resultUnknown = defineFailure('tenant_sql.result_unknown', {
   },
 });
 
-/** What a route that uses the company's Postgres can answer: even one that reads may migrate it first. */
+/**
+ * The failures of every route that uses the company's Postgres: even a route that reads may have to migrate it first.
+ */
 export const tenantSqlFailures = [databaseUnavailable, resultUnknown];
 
 /** Another call is still provisioning the database. */
@@ -57,21 +59,19 @@ export const provisioningFailed = defineFailure('tenant_sql.provisioning_failed'
 
 const QUERY_ERROR = { sharing: 'DB_QUERY_ERROR' } as const;
 
-/** The query is wrong, or asks for something that the reader may not see. */
+/** The query is wrong, or refers to something that the reader may not see. */
 export const queryFailed = defineFailure('user_sql.failed', {
   kind: 'invalid',
   detail: { message: 'The query failed.' },
   says: QUERY_ERROR,
 });
 
-/** The query uses something that user SQL may not use. */
 export const queryRefused = defineFailure('user_sql.refused', {
   kind: 'invalid',
   detail: { message: 'The query is not allowed.' },
   says: QUERY_ERROR,
 });
 
-/** The query ran, waited or sent for longer than it may. */
 export const queryTimedOut = defineFailure('user_sql.timeout', {
   kind: 'invalid',
   detail: { message: 'The query took too long.' },
@@ -85,10 +85,10 @@ export const resultTooLarge = defineFailure('user_sql.too_large', {
   says: QUERY_ERROR,
 });
 
-/** What a route whose answer is the result of user SQL can answer, besides `tenantSqlFailures`. */
+/** The failures of routes that answer with the result of user SQL, besides `tenantSqlFailures`. */
 export const userSqlFailures = [queryFailed, queryRefused, queryTimedOut, resultTooLarge];
 
-/** What the database says about a failed query, for its author alone: it may name what outsiders must not learn. */
+/** The database's message about a failed query, for its author only: it may name what outsiders must not learn. */
 export function databaseMessage(failure: Failure): string | undefined {
   const isOfQuery = userSqlFailures.some((type) => type.matches(failure));
   return isOfQuery && failure.cause instanceof Error ? failure.cause.message : undefined;

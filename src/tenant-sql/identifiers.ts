@@ -1,10 +1,9 @@
-/** Names of managed tables and of their columns. */
 export const IDENTIFIER_PATTERN = /^[a-z_][a-z0-9_]*$/;
 
-/** Postgres cuts longer names silently; they are ASCII, so characters are bytes. */
+/** Postgres silently cuts longer names. Names are ASCII, so characters are bytes. */
 export const MAX_IDENTIFIER_LENGTH = 63;
 
-/** Column names that every table has already: the row id and Postgres's system columns. */
+/** Column names that every table already has: the row id and Postgres's system columns. */
 export const RESERVED_COLUMN_NAMES: ReadonlySet<string> = new Set([
   'id',
   'ctid',
@@ -16,24 +15,24 @@ export const RESERVED_COLUMN_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Schemas of a company's database: `console` is the service's own, `public` holds the tables under their display names,
- * `trash` the deleted ones under their ids.
+ * The schemas of a company's database: `console` for internal tables, `public` for managed tables by their display
+ * names, `trash` for deleted ones by their ids.
  */
 export type TenantSchema = 'console' | 'public' | 'trash';
 
-/** An identifier as it may stand in SQL, whatever characters or keywords it is made of. The only place that quotes. */
+/** Quotes an identifier for SQL, whatever its characters or keywords. No other code quotes identifiers. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A table with its schema as it may stand in SQL. */
+/** Quotes a table's name with its schema. */
 export function qualified(schema: TenantSchema, table: string): string {
   return `${quoted(schema)}.${quoted(table)}`;
 }
 
 /**
- * A text as it may stand in SQL, for statements that take no bound values. Never for text of other people where those
- * are to be had.
+ * Quotes a text for SQL, for statements that take no bound values. Never use it for users' text where values can be
+ * bound.
  */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

@@ -3,10 +3,10 @@ import { OWN_LIMITS } from './limits.ts';
 import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
 import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
 
-/** One step of a company's schema. Once released it never changes; what comes later is a further version. */
+/** One step of a company's schema. A released step never changes; changes are further versions. */
 interface TenantMigration {
   version: number;
-  /** SQL texts, each of any number of statements, run in order. */
+  /** SQL texts, each of one or more statements, run in order. */
   sql: string[];
 }
 
@@ -15,10 +15,10 @@ const MIGRATIONS: TenantMigration[] = [
   { version: 2, sql: [OWN_LIMITS] },
 ];
 
-/** The version that this release works with. */
+/** The schema version of this release. */
 export const TENANT_SCHEMA_VERSION = MIGRATIONS.length;
 
-/** Any constant: who holds this lock in a database migrates it. */
+/** An arbitrary number: the holder of this lock migrates the database. */
 const LOCK = 728_346_190;
 
 const GROUND = `
@@ -31,12 +31,12 @@ const GROUND = `
 `;
 
 /**
- * Brings a company's database to `TENANT_SCHEMA_VERSION`, in one transaction; does nothing where that is done.
- * Safe when called at once from several sides. The reader's default SELECT is taken from the service's own tables.
+ * Migrates a company's database to `TENANT_SCHEMA_VERSION`, in one transaction, if needed. Concurrent calls are safe.
+ * Revokes the reader's default SELECT on the service's own tables.
  *
  * @param sql the owner's connection
  * @param reader name of the reader's role, see `tenantNames`
- * @returns the version the database is at now (a newer release may have brought it further)
+ * @returns the database's version after the call (a newer release may have migrated it further)
  */
 export async function migrate(sql: TenantSql, reader: string): Promise<number> {
   return await sql.transaction(

@@ -15,31 +15,31 @@ export interface NeonConfig {
   apiUrl: string;
   /** `NEON_API_KEY`, sent as bearer token. */
   apiKey: string;
-  /** `NEON_ORG_ID`: which organization's projects; a key that belongs to an organization says so itself. */
+  /** `NEON_ORG_ID`: the organization that owns the projects; not needed with a key of an organization. */
   organization?: string | undefined;
   /** `NEON_REGION`, e.g. `aws-us-east-1`; Neon's choice when left out. */
   region?: string | undefined;
-  /** How far back a project can be restored, in seconds; Neon's choice when left out. */
+  /** How far back a project can be restored, in seconds; Neon's default when left out. */
   historySeconds?: number | undefined;
-  /** Between which sizes a project's compute is scaled, in units of Neon's; Neon's choice when left out. */
+  /** The least and greatest size of a project's compute, in Neon's units; Neon's default when left out. */
   computeUnits?: { min: number; max: number } | undefined;
 }
 
 /** The calls of the management API that provisioning makes. Every call gives up at `deadline` (Unix milliseconds). */
 export interface NeonApi {
-  /** Id of the project of exactly that name, the oldest if there are several; null if there is none. */
+  /** Finds the project of exactly that name, the oldest of several; null if there is none. */
   findProject(name: string, deadline: number): Promise<string | null>;
-  /** Makes a project with one database and the role that owns it; answers its id while it is still being set up. */
+  /** Creates a project with one database and the role that owns it; returns its id while it is still being set up. */
   createProject(wanted: { name: string; database: string; role: string }, deadline: number): Promise<string>;
-  /** Returns once the project has no operation left that is under way. */
+  /** Waits until no operation of the project is unfinished. */
   waitUntilReady(projectId: string, deadline: number): Promise<void>;
-  /** Connection string of the role, straight to the database without a pooler in between. */
+  /** The role's connection string for a direct connection, without a pooler. */
   connectionString(projectId: string, database: string, role: string, deadline: number): Promise<string>;
 }
 
-/** The management API did not do what was asked. */
+/** A call of the management API failed. */
 export class NeonProblem extends Error {
-  /** True when the request may have been carried out although no proper answer came. */
+  /** Whether the request may have been carried out although no proper answer came. */
   readonly unclear: boolean;
 
   constructor(message: string, unclear: boolean, cause?: unknown) {
@@ -54,12 +54,11 @@ const PG_VERSION = 18;
 const ATTEMPT_TIMEOUT_MS = 30_000;
 const POLL_MS = 500;
 const MAX_BACKOFF_MS = 4_000;
-/** Answers after which Neon lets any request be sent again: locked, too many requests, unavailable. */
+/** Statuses after which Neon allows any request to be repeated: locked, too many requests, unavailable. */
 const REPEATABLE = new Set([423, 429, 503]);
 const UNFINISHED: Operation['status'][] = ['scheduling', 'running', 'cancelling'];
 const PAGE = 400;
 
-/** A client of the management API of `config`. */
 export function neonApi(config: NeonConfig): NeonApi {
   const client = createClient(createConfig({ baseUrl: config.apiUrl, auth: () => config.apiKey }));
   return {
@@ -68,7 +67,7 @@ export function neonApi(config: NeonConfig): NeonApi {
       for (let cursor: string | undefined; ; ) {
         const query = { search: name, limit: PAGE, cursor, org_id: config.organization };
         const page = await call('list projects', deadline, (signal) => listProjects({ client, query, signal }));
-        // Neon answers an incomplete list when it is slow; what is not listed may exist all the same.
+        // Neon answers an incomplete list when it is slow; a project that is not listed may exist all the same.
         if ((page.unavailable_project_ids ?? []).length > 0) throw new NeonProblem('list projects: incomplete', false);
         found.push(...page.projects.filter((project) => project.name === name));
         cursor = page.pagination?.cursor;
@@ -125,7 +124,7 @@ interface Answer<T> {
   response?: Response;
 }
 
-/** Sends a request, again as long as Neon asks for it and time is left. */
+/** Sends a request, and repeats it while Neon allows it and time is left. */
 async function call<T>(what: string, deadline: number, send: (signal: AbortSignal) => Promise<Answer<T>>): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
     const left = deadline - Date.now();
@@ -141,7 +140,7 @@ async function call<T>(what: string, deadline: number, send: (signal: AbortSigna
   }
 }
 
-/** Milliseconds to wait: what the server asks for, else growing by twos with jitter. */
+/** The delay before the next attempt in milliseconds: the server's, else exponential with jitter. */
 function retryDelay(retryAfter: string | null, attempt: number): number {
   const asked = retryAfter === null ? Number.NaN : Number(retryAfter) * 1000;
   if (Number.isFinite(asked) && asked >= 0) return asked;

@@ -1,4 +1,6 @@
-/** What PostgreSQL says about a statement it refuses (https://www.postgresql.org/docs/current/protocol-error-fields.html). */
+/**
+ * PostgreSQL's report on a statement it refuses (https://www.postgresql.org/docs/current/protocol-error-fields.html).
+ */
 export interface PostgresError extends Error {
   /** SQLSTATE, e.g. `23505`. */
   code: string;
@@ -15,20 +17,20 @@ export interface PostgresError extends Error {
   constraint?: string;
 }
 
-/** True for an error that PostgreSQL itself reported. */
+/** Whether PostgreSQL itself reported the error. */
 export function isPostgresError(error: unknown): error is PostgresError {
   if (!(error instanceof Error)) return false;
   const { code, severity } = error as Partial<PostgresError>;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && typeof severity === 'string';
 }
 
-/** Connection exceptions; PostgreSQL ends the session on every other problem of a connection, hence FATAL. */
+/** Connection exceptions. On all other connection problems PostgreSQL ends the session, hence FATAL. */
 const CONNECTION_EXCEPTION = /^08/;
 
 /**
- * True when a failed statement says nothing about itself: the database was out of reach, or the session was refused or
- * ended. What is neither PostgreSQL's report nor a fault of the program came from the socket; the WebSocket of some
- * runtimes reports by an event.
+ * Whether a failed statement says nothing about the statement itself: the database was out of reach, or the session was
+ * refused or ended. An error that is neither PostgreSQL's nor a bug came from the socket; in some runtimes a WebSocket
+ * reports it by an event.
  */
 export function isConnectionProblem(error: unknown): boolean {
   if (isPostgresError(error)) {
@@ -38,6 +40,6 @@ export function isConnectionProblem(error: unknown): boolean {
   return !(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError);
 }
 
-/** Whether the driver refused to send a statement at all, because the connection was gone already. */
+/** Whether the driver did not send the statement, because the connection was already gone. */
 export const wasNeverSent = (error: unknown): boolean =>
   error instanceof Error && error.message.endsWith('is not queryable');

@@ -5,7 +5,7 @@ import { migrate } from './migrations.ts';
 import { type NeonApi, NeonProblem } from './neon.ts';
 import { readerSetup, type TenantNames, tenantNames, withLogin } from './roles.ts';
 
-/** A company's provisioned Postgres. */
+/** The connection data of a company's Postgres. */
 export interface TenantConnection {
   /** Id of the project at Neon. */
   projectId: string;
@@ -18,22 +18,22 @@ export interface TenantConnection {
 }
 
 /**
- * What the control database records of the provisioning of one company; one object per call of `provision`.
- * Every method is atomic.
+ * The control database's record of one company's provisioning; one object per call of `provision`. Every method is
+ * atomic.
  */
 export interface ProvisioningRecord {
-  /** What was finished before, or null. */
+  /** The connection of an earlier provisioning, or null. */
   finished(): Promise<TenantConnection | null>;
-  /** Takes the company's lease for that long, unless another call holds one that has not run out. */
+  /** Acquires the company's lease for that long, unless another call holds one that has not expired. */
   acquireLease(milliseconds: number): Promise<boolean>;
   /**
-   * Keeps `candidate` as the reader's password unless one is kept already, and returns the one kept: however many
-   * calls crash or overtake each other, they all set the same password.
+   * Stores `candidate` as the reader's password unless one is stored already, and returns the stored one: calls that
+   * crash or run at the same time all set the same password.
    */
   keepReaderPassword(candidate: string): Promise<string>;
-  /** Stores the connection if this call still holds the lease; false if it does not. */
+  /** Stores the connection if this call still holds the lease; otherwise returns false. */
   finish(connection: TenantConnection): Promise<boolean>;
-  /** Gives the lease back, if this call still holds it. */
+  /** Releases the lease, if this call still holds it. */
   releaseLease(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface ProvisioningOptions {
   companyId: string;
   neon: NeonApi;
   sql: TenantSqlOptions;
-  /** Milliseconds after which a call gives up its work, or waiting for another's; 90,000 by default. */
+  /** Milliseconds after which a call stops working, or waiting for another's work; 90,000 by default. */
   timeoutMs?: number;
 }
 
@@ -49,16 +49,15 @@ const TIMEOUT_MS = 90_000;
 /** The lease outlasts the call that holds it. */
 const LEASE_MARGIN_MS = 30_000;
 const POLL_MS = 250;
-/** How often we look for a project whose creation was not answered: Neon may still be creating it. */
+/** How often to look for a project after an unanswered creation: Neon may still be creating it. */
 const FIND_ATTEMPTS = 3;
 const FIND_PAUSE_MS = 1_000;
 
 /**
- * Provisions a company's Postgres, once: the first call creates it, calls at the same time wait for that, later ones get
- * what is recorded. Neon's API has no idempotency key; so the project's name is made from the company's id, one call at
- * a time works (it holds the lease), and it looks for the project before it creates one and after any answer that leaves
- * it unclear whether one was created.
- * A call that fails leaves what it made to the next one.
+ * Provisions a company's Postgres once: the first call creates it, concurrent calls wait for that, later ones get the
+ * recorded connection. Neon's API has no idempotency key. Therefore the project's name is made from the company's id,
+ * only the holder of a lease works, and it looks for the project before it creates one, and after any answer that
+ * leaves open whether one was created. The next call continues with what a failed call created.
  */
 export async function provision(record: ProvisioningRecord, options: ProvisioningOptions): Promise<TenantConnection> {
   const timeout = options.timeoutMs ?? TIMEOUT_MS;
@@ -73,14 +72,14 @@ export async function provision(record: ProvisioningRecord, options: Provisionin
 
   let keepLease = false;
   try {
-    // The lease may have come free because the work was finished in the meantime.
+    // The lease may be free because another call has finished the work.
     const finished = await record.finished();
     if (finished !== null) return finished;
     const connection = await build(record, options, deadline);
     if (await record.finish(connection)) return connection;
     throw provisioningPending();
   } catch (error) {
-    // An unanswered creation may still come true; until the lease runs out nobody makes a second one.
+    // Neon may still carry out an unanswered creation. Until the lease expires nobody creates a second project.
     keepLease = error instanceof UnclearCreation;
     throw error instanceof NeonProblem || isPostgresError(error) ? provisioningFailed().because(error) : error;
   } finally {
@@ -113,7 +112,7 @@ async function build(
   }
 }
 
-/** A creation without a proper answer, and no project found since. */
+/** A creation without a proper answer; the project was not found since. */
 class UnclearCreation extends NeonProblem {}
 
 async function findOrCreate(neon: NeonApi, names: TenantNames, deadline: number): Promise<string> {

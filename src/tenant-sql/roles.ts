@@ -1,8 +1,8 @@
 import { ID_PATTERN } from '../kernel/ids.ts';
 
 /**
- * Names in a company's Postgres. They carry the company's id because roles belong to a whole server,
- * which companies may share (they do where a local server stands in for Neon).
+ * Names in a company's Postgres. They contain the company's id because roles belong to a whole server, which companies
+ * may share, as they do on a local server.
  */
 export interface TenantNames {
   /** Name of the project at Neon. */
@@ -10,11 +10,11 @@ export interface TenantNames {
   database: string;
   /** The login of the service itself; owns the database and everything in it. */
   owner: string;
-  /** The login that user SQL runs under; may read tables of schema `public` and nothing else. */
+  /** The login that user SQL runs under; may read tables of schema `public` only. */
   reader: string;
 }
 
-/** The names for the company of that id, a 24-digit hexadecimal id. */
+/** The names for a company's id of 24 hexadecimal digits. */
 export function tenantNames(companyId: string): TenantNames {
   if (!ID_PATTERN.test(companyId)) throw new Error('not a company id');
   return {
@@ -25,7 +25,7 @@ export function tenantNames(companyId: string): TenantNames {
   };
 }
 
-/** Limits that hold for every session of the reader unless a transaction sets tighter ones. */
+/** Limits for every session of the reader, unless a transaction sets tighter ones. */
 const READER_SETTINGS = [
   'default_transaction_read_only = on',
   "statement_timeout = '15s'",
@@ -35,15 +35,15 @@ const READER_SETTINGS = [
 ];
 
 /**
- * SQL (several statements, to be run as the owner) that makes the reader with that password, or brings an existing one
- * to the same state. The grants are the wall, since a session can lift its own settings:
+ * SQL (several statements, to be run as the owner) that creates the reader with that password, or brings an existing
+ * one to the same state. The grants are what confines the reader, since a session can change its own settings:
  *
- * - CONNECT and TEMPORARY are taken from PUBLIC, so logins of other databases on the server stay out;
- * - the reader has USAGE on schema `public` alone, so nothing in `console` and `trash` has a name for it;
- * - it gets SELECT on every table the owner makes from now on, also on one that is loaded in `console` first and then
- *   moved to `public`; the service's own tables are taken back by `migrate`.
+ * - CONNECT and TEMPORARY are revoked from PUBLIC, so that logins of other databases on the server cannot connect;
+ * - the reader has USAGE on schema `public` only, so it can name nothing in `console` and `trash`;
+ * - it gets SELECT on every table that the owner creates later, also on one that is loaded in `console` first and then
+ * moved to `public`; `migrate` revokes it on the service's own tables.
  *
- * Functions for large objects belong to the server's superuser, so no owner can take them from PUBLIC; PostgreSQL
+ * Functions for large objects belong to the server's superuser, so no owner can revoke them from PUBLIC; PostgreSQL
  * refuses them in the read-only transactions that user SQL runs in.
  */
 export function readerSetup({ database, owner, reader }: TenantNames, password: string): string {
@@ -66,7 +66,6 @@ export function readerSetup({ database, owner, reader }: TenantNames, password: 
   `;
 }
 
-/** The same database under another login. */
 export function withLogin(connectionString: string, user: string, password: string): string {
   const url = new URL(connectionString);
   url.username = encodeURIComponent(user);

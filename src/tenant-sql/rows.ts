@@ -7,16 +7,16 @@ export interface Statement {
   values: unknown[];
 }
 
-/** How rows are ordered: by a column, or by insertion when there is none. */
+/** The order of rows: by a column, or by insertion if there is none. */
 export interface RowOrder {
   column: string;
   descending: boolean;
 }
 
 /**
- * Inserts rows in their order. They travel as one JSON value, so that rows which leave columns out cost nothing for them.
- * @param columns those that any of the rows names; others become null
- * @param rows per row, the texts by the column's position in `columns` (see `toPostgresText`); what is left out is null
+ * Inserts rows in their order. They are sent as one JSON value, so that columns which a row leaves out take no space.
+ * @param columns those that any of the rows has; others become null
+ * @param rows per row, the texts by the column's position in `columns` (see `toPostgresText`); a text left out is null
  */
 export function insertRows(table: string, columns: Column[], rows: Record<number, string>[]): Statement {
   const target = qualified('public', table);
@@ -35,7 +35,7 @@ export function insertRows(table: string, columns: Column[], rows: Record<number
   };
 }
 
-/** Changes one row and gives it back as `selectedColumns` names it. */
+/** Changes one row and returns it with the columns of `selectedColumns`. */
 export function updateRow(
   table: string,
   columns: Column[],
@@ -51,28 +51,29 @@ export function updateRow(
   };
 }
 
-/** Deletes one row. */
 export function deleteRow(table: string, rowId: string): Statement {
   return { text: `DELETE FROM ${qualified('public', table)} WHERE "id" = $1::uuid`, values: [rowId] };
 }
 
 /**
- * The select list of whole rows: `id`, then `c0`, `c1`, … by position, because a column may bear a name that an object of
- * JavaScript treats specially (`__proto__`).
+ * The select list of whole rows: `id`, then `c0`, `c1`, … by position, because a column may have a name that
+ * JavaScript's objects treat specially (`__proto__`).
  */
 function selectedColumns(columns: Column[]): string {
   return ['"id"', ...columns.map(({ name }, index) => `${quoted(name)} AS c${index}`)].join(', ');
 }
 
-/** Which rows a page holds, counted from the nearer end. */
+/** The rows of a page, counted from the nearer end of the table. */
 export interface Window {
   limit: number;
   offset: number;
-  /** Counted from the end: rows come in reverse. */
+  /** Whether they are counted from the end, in reverse order. */
   fromEnd: boolean;
 }
 
-/** The window of rows `offset` to `offset + limit` among `total`, so that deep pages near the end cost no more than the first. */
+/**
+ * The window of rows `offset` to `offset + limit` among `total`. Pages near the end cost no more than the first ones.
+ */
 export function nearerWindow(total: number, offset: number, limit: number): Window {
   const after = total - offset - limit;
   if (offset <= after || offset >= total) return { limit, offset, fromEnd: false };
@@ -80,8 +81,8 @@ export function nearerWindow(total: number, offset: number, limit: number): Wind
 }
 
 /**
- * A page of rows. Every result row carries `bytes` (what the page's values take as text, a string of digits) and one row
- * of the table, whose members are null when the page is empty or larger than `maxBytes`.
+ * Selects a page of rows. Every result row has `bytes` (the length of the page's values as text, a string of digits)
+ * and one row of the table, whose columns are null if the page is empty or larger than `maxBytes`.
  */
 export function selectRows(
   table: string,
@@ -90,8 +91,8 @@ export function selectRows(
   window: Window,
   maxBytes: number,
 ): Statement {
-  // Which rows they are is found first, by what the order needs alone: along the index, or in a sort that holds no whole rows.
-  // Qualified, because a person's column may be called `c0` too.
+  // The ids are selected first, with the columns of the order only: along the index, or in a sort that holds no whole
+  // rows. Names are qualified, because a user's column may be called `c0` too.
   const inner = orderBy(order, window.fromEnd, (name) => `source.${quoted(name)}`);
   const outer = orderBy(order, false, (name) =>
     name === 'id' ? 'page."id"' : `page.c${columns.findIndex((column) => column.name === name)}`,
@@ -111,7 +112,9 @@ export function selectRows(
   };
 }
 
-/** Nulls stand last in both directions; ties break by id, which is insertion order. `write` says a column in SQL. */
+/**
+ * Nulls come last in both directions; ties are ordered by id, which is insertion order. `write` names a column in SQL.
+ */
 function orderBy(order: RowOrder | null, reversed: boolean, write: (column: string) => string): string {
   const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
   if (!order || order.column === 'id') return `${write('id')} ${direction(order?.descending ?? false)}`;
@@ -119,7 +122,7 @@ function orderBy(order: RowOrder | null, reversed: boolean, write: (column: stri
   return `${write(order.column)} ${direction(order.descending)} NULLS ${nulls}, ${write('id')} ${direction(false)}`;
 }
 
-/** What a row takes as text: read from the header of long texts, without fetching them. */
+/** The length of a row as text, read from the header of long texts without fetching them. */
 function rowBytes(columns: Column[]): string {
   const sizes = columns.flatMap(({ type }, index) => {
     if (type === 'text') return [`coalesce(octet_length(c${index}), 0)`];

@@ -2,18 +2,21 @@ import type { Client } from '@neondatabase/serverless';
 import { LIMITS } from './limits.ts';
 
 /**
- * Statements of one connection. `bigint`, `numeric`, dates and times come back as PostgreSQL's own text, without any
- * loss; `json` and `jsonb` as values; `boolean`, `smallint`, `integer`, `real`, `double precision` as such; arrays of
- * text, uuid, bigint and numeric as arrays of strings; everything else as text.
+ * Runs statements on one connection. `bigint`, `numeric`, dates and times are returned as PostgreSQL's text, without
+ * any loss; `json` and `jsonb` as values; `boolean`, `smallint`, `integer`, `real`, `double precision` as such; arrays
+ * of text, uuid, bigint and numeric as arrays of strings; everything else as text.
  */
 export interface TenantTx {
-  /** Rows of the statement (of the last one, if `text` holds several, which it may only without `values`). */
+  /**
+   * Returns the rows of the statement, or of the last one if `text` holds several, which is possible only without
+   * `values`.
+   */
   query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
-  /** Number of rows that the statement affected. */
+  /** Returns the number of rows that the statement affected. */
   execute(text: string, values?: unknown[]): Promise<number>;
   /**
-   * Runs work on the driver's connected client, for COPY and the like. When it is not done within `milliseconds` and
-   * some grace, the connection is dropped and the database counts as unavailable: a dead socket gives no sign.
+   * Runs `work` on the driver's connected client, for COPY and the like. If it exceeds `milliseconds` and some grace,
+   * the connection is dropped and the database counts as unavailable, because a dead socket gives no sign.
    */
   bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T>;
 }
@@ -29,7 +32,6 @@ export interface TransactionOptions {
   isolation?: 'repeatable read' | 'serializable';
 }
 
-/** `BEGIN` and its settings in one message. */
 export function beginStatement(options: TransactionOptions): string {
   const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
   return [

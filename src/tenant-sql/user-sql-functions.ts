@@ -1,8 +1,8 @@
 /**
- * What user SQL may call: functions of their arguments and of nothing else. Left out is what reaches beyond
- * the statement (into sessions, settings, files, locks, large objects, SQL given as text) or knows of what the reader may
- * not see (names of tables, roles, schemas; who holds which privilege; anything of the system's own). PostgreSQL lets
- * everybody call all of them, and no owner can take them away.
+ * The functions that user SQL may call: those that depend on their arguments only. Excluded are functions that reach
+ * beyond the statement (into sessions, settings, files, locks, large objects, SQL given as text) or reveal what the
+ * reader may not see (names of tables, roles, schemas; privileges; other system data). PostgreSQL lets everyone call
+ * all of them, and no owner can revoke that.
  */
 export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
   `
@@ -67,8 +67,9 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Types that may be named: values. Left out are those that turn a number or a name into another name by looking it up
- * where the reader may not look (`regclass`, `aclitem` and kin), and the rows of the system's own tables, which hold some.
+ * The types that user SQL may name: types of plain values. Excluded are those that look a number or a name up where the
+ * reader may not look (`regclass`, `aclitem` and the like), and the row types of the system's tables, which contain
+ * such types.
  */
 export const ALLOWED_TYPES: ReadonlySet<string> = new Set(
   `
@@ -85,7 +86,7 @@ export const ALLOWED_TYPES: ReadonlySet<string> = new Set(
     ?.flatMap((name) => [name, `_${name}`]),
 );
 
-/** What `current_setting` may be asked for. */
+/** The settings that user SQL may read with `current_setting`. */
 export const ALLOWED_SETTINGS: ReadonlySet<string> = new Set([
   'datestyle',
   'intervalstyle',

@@ -2,20 +2,20 @@ import { type SqlToken, sqlTokens } from '../kernel/sql-lexer.ts';
 import { arrayLiteral } from '../kernel/sql-template.ts';
 import { ALLOWED_FUNCTIONS, ALLOWED_SETTINGS, ALLOWED_TYPES } from './user-sql-functions.ts';
 
-/** The names in a statement that are not known to be harmless, by where they stand. */
+/** The names in a statement that may be harmful, by their position. */
 export interface NamesToCheck {
-  /** Before a bracket: functions, if there are any of that name; else aliases, tables, syntax. */
+  /** Names before a bracket: functions, if any has that name; else aliases, tables, syntax. */
   called: string[];
-  /** Behind a point, where PostgreSQL also takes a function's name: `(row).pg_typeof`. */
+  /** Names after a point, where PostgreSQL also accepts a function's name: `(row).pg_typeof`. */
   fields: string[];
-  /** Any name: types, if the system has any of that name. */
+  /** All names: types, if the system has a type of that name. */
   named: string[];
 }
 
 /**
- * Reads what a statement names. PostgreSQL itself then says which of the names mean anything (`CHECK_NAMES`), so that
- * what a new version adds is refused until somebody has looked at it.
- * @returns a name that is refused in any case, as it is spelt; else the names to check
+ * Collects the names in a statement. PostgreSQL then checks which of them exist (`CHECK_NAMES`), so that functions and
+ * types of a new version are refused until somebody allows them.
+ * @returns a name that is always refused, as it is spelt; else the names to check
  */
 export function namesOf(sql: string): { refused: string } | NamesToCheck {
   const tokens = sqlTokens(sql).filter(({ kind }) => kind !== 'space' && kind !== 'comment');
@@ -28,7 +28,7 @@ export function namesOf(sql: string): { refused: string } | NamesToCheck {
   };
   for (const [index, token] of tokens.entries()) {
     const spelling = textAt(index);
-    // Spelt with escapes, a name is not to be told apart from others.
+    // A name spelt with escapes cannot be compared with others.
     if (token.kind === 'unicode_identifier') return { refused: spelling };
     const name = identifier(token, spelling);
     if (name === undefined) continue;
@@ -43,11 +43,11 @@ export function namesOf(sql: string): { refused: string } | NamesToCheck {
 }
 
 /**
- * Fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the system's own:
- * SQL has no plainer way. Its values are made by `valuesOf`.
+ * Fails with `invalid input syntax for type integer: "name"` for a name that is a function, or a type of the system's
+ * own: SQL has no simpler way to fail. `valuesOf` makes its values.
  *
- * A function can be called as a field of the rows it takes: one that takes any type, or any row (`any`,
- * `anyelement`, `anynonarray`, `anycompatible`, `anycompatiblenonarray`, `record`).
+ * A function can be called as a field of the rows it takes, if it takes any type or any row (`any`, `anyelement`,
+ * `anynonarray`, `anycompatible`, `anycompatiblenonarray`, `record`).
  */
 export const CHECK_NAMES = `SELECT min(name::text)::integer FROM (
     SELECT proname FROM pg_catalog.pg_proc WHERE proname = ANY ($1::name[])
@@ -59,11 +59,11 @@ export const CHECK_NAMES = `SELECT min(name::text)::integer FROM (
       WHERE typname = ANY ($3::name[]) AND typnamespace = 'pg_catalog'::pg_catalog.regnamespace
   ) AS refused (name)`;
 
-/** What `CHECK_NAMES` is bound to. */
+/** The bound values of `CHECK_NAMES`. */
 export const valuesOf = ({ called, fields, named }: NamesToCheck): string[] =>
   [called, fields, named].map((names) => arrayLiteral(names));
 
-/** The name that `CHECK_NAMES` failed for. */
+/** The name that made `CHECK_NAMES` fail. */
 export const refusedBy = (error: Error): string => /"(.*)"/s.exec(error.message)?.[1] ?? 'a name';
 
 function asksForAllowedSetting(argument: string, next: string): boolean {
@@ -71,7 +71,7 @@ function asksForAllowedSetting(argument: string, next: string): boolean {
   return setting !== undefined && ALLOWED_SETTINGS.has(setting.toLowerCase()) && next === ')';
 }
 
-/** A name as PostgreSQL reads it: lower-case unless it is quoted. */
+/** A name as PostgreSQL reads it: in lower case unless it is quoted. */
 function identifier({ kind }: SqlToken, spelling: string): string | undefined {
   if (kind === 'word') return spelling.toLowerCase();
   return kind === 'quoted_identifier' ? spelling.slice(1, -1).replaceAll('""', '"') : undefined;

@@ -3,23 +3,23 @@ import { CHECK_NAMES, type NamesToCheck, valuesOf } from './user-sql-guard.ts';
 
 export type StepName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'fetch' | 'roll_back';
 
-/** The messages that run one statement of user SQL: each with its text and bound values. */
+/** The messages that run one statement of user SQL, each with its text and bound values. */
 export type Steps = readonly (readonly [StepName, string, (string | null)[]])[];
 
-/** What planning, running and sending may take together, beyond the statement's own time. */
+/** The time that planning, running and sending may take together beyond the statement's own limit. */
 export const GRACE_MS = 2_000;
 
 const CURSOR = 'user_sql';
 
-/** A cursor is planned for its first tenth unless told that all of it is wanted. */
+/** PostgreSQL plans a cursor for its first tenth of the rows, unless this setting says that all are wanted. */
 const SETTINGS = `SELECT set_config('statement_timeout', $1, true), set_config('transaction_timeout', $2, true),
   set_config('cursor_tuple_fraction', '1', true), set_config('lock_timeout', '2s', true),
   set_config('search_path', 'public', true), set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true)`;
 
-/** Relations that initdb made have lower numbers than any that came later. */
+/** Relations created by initdb have lower numbers than all later ones. */
 const FIRST_OWN_RELATION = 16384;
 
-/** A cursor's locks tell which relations the statement reads, through views too: the system's own are refused. */
+/** A cursor's locks show which relations the statement reads, also through views. System relations are refused. */
 const CHECK_TABLES = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
   WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_OWN_RELATION}`;
 
@@ -31,7 +31,7 @@ export function stepsOf(
   return [
     // An earlier statement of this connection may have failed inside its transaction.
     ['roll_back', 'ROLLBACK', []],
-    // In a transaction of its own: it reads the catalog itself.
+    // This check reads the catalog, so it has a transaction of its own.
     ['begin', 'BEGIN READ ONLY', []],
     ['check_names', CHECK_NAMES, valuesOf(names)],
     ['roll_back', 'ROLLBACK', []],

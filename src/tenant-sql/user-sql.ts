@@ -10,35 +10,34 @@ import { namesOf, refusedBy } from './user-sql-guard.ts';
 import { GRACE_MS, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
-/** A column of a result. What is none of the types of managed tables is given as PostgreSQL's text. */
+/** A column of a result. Values of types that managed tables do not have are PostgreSQL's text. */
 export interface ResultColumn {
   name: string;
   type: ColumnType;
 }
 
-/** A value of a result, as the API's row JSON has it. */
+/** A value of a result, as in the API's JSON. */
 export type Cell = string | number | boolean | null;
 
 export interface UserSqlResult {
   columns: ResultColumn[];
   rows: Cell[][];
-  /** Rows are left out, because a limit was passed. */
+  /** Whether rows were left out because of a limit. */
   truncated: boolean;
 }
 
-/** Bytes that several statements share: each takes what it receives. */
+/** A number of bytes that several statements share; each takes the bytes it receives. */
 export interface ByteBudget {
   left: number;
 }
 
 /** Limits of one statement. */
 export interface UserSqlLimits {
-  /** Rows returned; 0 returns the columns alone, without running anything. */
+  /** The most rows returned; 0 returns the columns without running anything. */
   rows: number;
-  /** Bytes received from PostgreSQL. */
+  /** The most bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
-  /** Shared with other statements. */
   budget?: ByteBudget;
 }
 
@@ -46,10 +45,11 @@ export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 *
 
 /**
  * Runs user SQL, which users of the company write: one SELECT with bound values, through a cursor, in a read-only
- * transaction of the reader's own login. All messages are sent at once; after the first error PostgreSQL skips the rest.
- * Failures tell nothing of the statement: `databaseMessage` has what its author may know.
+ * transaction of the reader's login. All messages are sent at once; after the first error PostgreSQL skips the rest.
+ * Failures reveal nothing about the statement: `databaseMessage` has the message for its author.
  *
- * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was passed
+ * @param sql opened with the read-only login and used for nothing else; it is `closed` afterwards when a limit was
+ * exceeded
  */
 export async function runUserSql(
   sql: TenantSql,
@@ -66,7 +66,7 @@ export async function runUserSql(
 
 const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
 
-/** The run of one statement, as the driver calls it while it is the connection's active query. */
+/** Runs one statement; the driver calls it while it is the connection's active query. */
 class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
   readonly #steps: Steps;

@@ -2,7 +2,7 @@ import { sameDecimal } from '../kernel/decimals.ts';
 import { ExactNumber } from '../kernel/exact-json.ts';
 import type { ColumnType } from './columns.ts';
 
-/** What a value of each type must look like in JSON, for those who sent another. */
+/** The JSON form of each type's values, for messages about wrong ones. */
 export const EXPECTATIONS: Record<ColumnType, string> = {
   text: 'must be a string of Unicode text without NUL characters',
   integer:
@@ -14,8 +14,9 @@ export const EXPECTATIONS: Record<ColumnType, string> = {
 };
 
 /**
- * A JSON value as the text that Postgres reads for a column of `type`. Not for null, which is null in every type.
- * @returns undefined when the value does not fit exactly; `EXPECTATIONS[type]` says what would
+ * Converts a JSON value to the text that Postgres reads for a column of `type`. Not for null, which is null in every
+ * type.
+ * @returns undefined if the value does not fit exactly; `EXPECTATIONS[type]` describes valid ones
  */
 export function toPostgresText(type: ColumnType, value: unknown): string | undefined {
   return ENCODERS[type](value);
@@ -47,7 +48,7 @@ function integerText(value: unknown): string | undefined {
 const MAX_WHOLE_DIGITS = 131_072;
 const MAX_FRACTION_DIGITS = 16_383;
 
-/** A JSON number that a double does not hold comes as an `ExactNumber`: of all others the double's digits are theirs. */
+/** A JSON number that a double cannot hold comes as an `ExactNumber`; for all others the double's digits are exact. */
 function decimalText(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value !== 'string' || value.length > MAX_WHOLE_DIGITS + MAX_FRACTION_DIGITS + 2) return undefined;
@@ -56,7 +57,7 @@ function decimalText(value: unknown): string | undefined {
   const [, whole = '', fraction = '', exponentText = '0'] = parts;
   if (whole === '' && fraction === '') return undefined;
   const exponent = Number(exponentText);
-  // Written without an exponent, how many digits stand before and after the point?
+  // The digits before and after the point of the number without its exponent.
   const fits = whole.length + exponent <= MAX_WHOLE_DIGITS && fraction.length - exponent <= MAX_FRACTION_DIGITS;
   return fits ? value : undefined;
 }
@@ -77,7 +78,10 @@ function isCalendarDay(year: number, month: number, day: number): boolean {
   return day <= days;
 }
 
-/** An ISO 8601 date and time, UTC without an offset, as `yyyy-mm-dd hh:mm:ss.ffffff+00`. A date alone is its midnight. */
+/**
+ * Converts an ISO 8601 date and time (UTC if it has no offset) to `yyyy-mm-dd hh:mm:ss.ffffff+00`. A date alone means
+ * midnight.
+ */
 function datetimeText(text: string): string | undefined {
   const parts = DATETIME.exec(text);
   if (!parts) return undefined;
@@ -94,7 +98,7 @@ function datetimeText(text: string): string | undefined {
 
 type Numbers = [number, number, number, number, number, number];
 
-/** `Date.UTC` reads the years 0 to 99 as 1900 to 1999; this does not. */
+/** Makes a date from UTC numbers. `Date.UTC` would read the years 0 to 99 as 1900 to 1999. */
 function utcDate(...[year, month, day, hour, minute, second]: Numbers): Date {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -103,9 +107,9 @@ function utcDate(...[year, month, day, hour, minute, second]: Numbers): Date {
 }
 
 /**
- * A value of Postgres as JSON: integers and decimals are numbers where a double holds them exactly, else strings with all
- * their digits, so that no client rounds a value and writes it back; datetimes are ISO 8601 UTC.
- * @param value as the client of `tenant-sql` gives it: strings, booleans, null
+ * Converts a value of Postgres to JSON. Integers and decimals become numbers if a double holds them exactly, else
+ * strings with all digits, so that no client rounds a value and writes it back; datetimes become ISO 8601 UTC.
+ * @param value as the client of `tenant-sql` returns it: string, boolean, null
  */
 export function toJsonValue(type: ColumnType, value: string | boolean | null): string | number | boolean | null {
   if (typeof value !== 'string') return value;
@@ -123,7 +127,7 @@ export function toJsonValue(type: ColumnType, value: string | boolean | null): s
 
 function decimalJson(text: string): number | string {
   const double = Number(text);
-  // Up to 15 digits survive a double whatever they are; longer ones are compared digit by digit.
+  // A double holds any 15 digits exactly; longer numbers are compared digit by digit.
   if (text.length <= 15 && Number.isFinite(double)) return double;
   return Number.isFinite(double) && sameDecimal(text, String(double)) ? double : text;
 }
@@ -132,8 +136,8 @@ const POSTGRES_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:([+-])(\d{2})(?::(\d{2}))?(?::(\d{2}))?)?$/;
 
 /**
- * A timestamptz as Postgres writes it, in whatever time zone the session has, as ISO 8601 UTC: milliseconds like
- * `Date.toISOString`, microseconds where there are any.
+ * Converts Postgres's text of a timestamptz, in any session time zone, to ISO 8601 UTC: with milliseconds like
+ * `Date.toISOString`, or with microseconds if there are any.
  */
 export function datetimeJson(text: string): string {
   const parts = POSTGRES_TIMESTAMP.exec(text);

@@ -1,7 +1,7 @@
 /**
- * The catalogue of managed tables. `display_name` is the physical name in schema `public`; `row_count` is exact, changed in
- * the transaction that changes the rows; `schema_version` counts changes of name and columns, so that a writer notices that
- * what it validated against is no longer so.
+ * The catalogue of managed tables. `display_name` is the table's name in schema `public`; `row_count` is exact, changed
+ * in the transaction that changes the rows; `schema_version` counts changes of name and columns, so that a write
+ * detects that the schema changed after its validation.
  */
 export const MANAGED_TABLES = `
 CREATE TABLE console.managed_tables (

@@ -1,8 +1,7 @@
 /**
- * Upload jobs with the place where their work stands. `step` counts every change of a job's work, so that whoever changed
- * it last is told from one who only believes so: work is written with `WHERE step = …`. Documents are `json`, not
- * `jsonb`: nobody searches in them, and their members keep their order. A confirmed job holds its table's
- * name against other jobs until it ends.
+ * Upload jobs with their checkpoints. `step` counts every change of a job's checkpoint; writes have `WHERE step = …`,
+ * so that only one of several workers proceeds. Documents are `json`, not `jsonb`: no query searches in them, and their
+ * fields keep their order. A confirmed job reserves its table's name until it ends.
  */
 export const UPLOAD_JOBS = `
 CREATE TABLE console.upload_jobs (
