@@ -39,8 +39,8 @@ import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.cons
 import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
-import { authenticateOperator } from './modules/organizations/operator.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
+import { authenticateOperator } from './modules/organizations/service.ts';
 import { pageEndpoints } from './modules/pages/routes.sharing.ts';
 import { passwordResetEndpoints } from './modules/password-reset/routes.console.ts';
 import { policyEndpoints } from './modules/policies/routes.console.ts';

@@ -70,7 +70,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SESSIONS, 'endSessionsOf', 'isLiveOf(owner, now)'],
     [SESSIONS, 'touchSession', 'lt(sessions.lastUsedAt, before)'],
     [SESSIONS, 'endSessionsOfInactive', 'isNull(sessions.endedAt)'],
-    [`${MODULES}/sign-in/reset-store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],
+    [`${MODULES}/users/store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],
     [`${MODULES}/users/store.ts`, 'recordVerified', 'eq(users.isVerified, false)'],
   ),
   ...all(

@@ -1,5 +1,6 @@
 import type { Context, UserContext } from '../../context.ts';
 import { type ConstraintFailures, commit, type Statement } from '../../db/client.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -7,7 +8,6 @@ import { selectCompany } from '../companies/service.ts';
 import { consoleLink, invitationMail, type MailRequest, prepareInvitationMail } from '../mails/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { emailTaken, prepareInvitedUser, selectUserByEmail, statusOf, type User } from '../users/service.ts';
-import { invalidInvitation } from './failures.ts';
 import {
   acceptStatements,
   deleteExpired,
@@ -17,6 +17,13 @@ import {
   setDigest,
   updateInvited,
 } from './store.ts';
+
+/** The same for every token that does not work, so that nobody learns more by guessing. */
+export const invalidInvitation = defineFailure('invitation.invalid_token', {
+  kind: 'invalid',
+  detail: { message: 'The invitation is unknown, used or expired.' },
+  says: { console: { status: 400, code: 'INVALID_INVITATION_TOKEN' } },
+});
 
 const DAYS = 7;
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,10 +1,42 @@
-import type { Context } from '../../context.ts';
+import { selectAdministrators } from '../../access/administrators.ts';
+import type { Context, UserContext } from '../../context.ts';
+import type { NoticeEvent } from '../../db/schema/mails.ts';
+import { selectCompany } from '../companies/service.ts';
+import { selectUserByEmail } from '../users/service.ts';
+import { type MailRequest, prepareMails } from './requests.ts';
+import { noticeMail } from './texts.ts';
 
-export { mailNotice, prepareNotices, prepareNoticesToAdministrators } from './notices.ts';
 export * from './requests.ts';
 export * from './texts.ts';
 
 /** The address of a page of the console that takes a one-time token. */
 export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-password', token: string): string {
   return `${ctx.config.CONSOLE_URL.replace(/\/+$/, '')}/${page}?token=${encodeURIComponent(token)}`;
+}
+
+/** Tells users of the company what the caller changed: commit `statements` with the change, then call `send`. */
+export function prepareNotices(ctx: UserContext, event: NoticeEvent, emails: string[]) {
+  const { companyId, email: by } = ctx.actor;
+  const notice = { event, by, at: ctx.now() };
+  const requests = emails.map((email) => ({ kind: 'notice' as const, companyId, email, notice }));
+  return prepareMails(ctx, requests, mailNotice);
+}
+
+/** The same for the owner and the administrators. */
+export async function prepareNoticesToAdministrators(ctx: UserContext, event: NoticeEvent) {
+  const administrators = await selectAdministrators(ctx.db, ctx.actor.companyId);
+  return prepareNotices(
+    ctx,
+    event,
+    administrators.map(({ email }) => email),
+  );
+}
+
+export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
+  const [[user], [company]] = await ctx.db.batch([
+    selectUserByEmail(ctx.db, companyId, email),
+    selectCompany(ctx.db, companyId),
+  ]);
+  if (!user || !company || !notice) return;
+  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: company.name, notice }));
 }

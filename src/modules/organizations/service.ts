@@ -1,7 +1,9 @@
-import type { Context } from '../../context.ts';
+import { unknownRoute } from '../../access/failures.ts';
+import type { AuthenticateOperator, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
+import { sameSecret } from '../../platform/secrets.ts';
 import { prepareAccount } from '../accounts/service.ts';
 import { type Company, companyExists, companySlugTaken, insertCompany } from '../companies/service.ts';
 import { prepareBinding, prepareGlobalGroup } from '../groups/service.ts';
@@ -75,3 +77,17 @@ export async function createOrganization(
     secretKey: key.secretKey,
   };
 }
+
+export const wrongOperatorToken = defineFailure('operator.wrong_token', {
+  kind: 'unauthenticated',
+  detail: { message: 'This needs the platform operator’s token.' },
+  says: { organization: 'Unauthorized' },
+});
+
+/** Checks the operator's token. Without one configured the operator's routes do not exist. */
+export const authenticateOperator: AuthenticateOperator = async (ctx, request) => {
+  const expected = ctx.config.PLATFORM_ADMIN_TOKEN;
+  if (expected === undefined) throw unknownRoute();
+  const sent = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
+  if (sent === undefined || !(await sameSecret(sent, expected))) throw wrongOperatorToken();
+};

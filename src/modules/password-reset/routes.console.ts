@@ -4,8 +4,7 @@ import { endpoint } from '../../http/surfaces/console.ts';
 import { email } from '../../kernel/fields.ts';
 import { ssoRequired } from '../sign-in/service.ts';
 import { newPassword } from '../users/fields.ts';
-import { invalidResetToken } from './failures.ts';
-import { confirmReset, requestReset } from './service.ts';
+import { confirmReset, invalidResetToken, requestReset } from './service.ts';
 
 const requestInput = z
   .object({ email, company_slug: z.string().min(1).max(63).optional() })

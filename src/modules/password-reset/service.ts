@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
+import { defineFailure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -8,8 +9,14 @@ import { consoleLink, type MailRequest, passwordResetMail, requestMail } from '.
 import { prepareSecurityMail, requireSsoOptional } from '../sign-in/service.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
 import { selectUserByEmail } from '../users/service.ts';
-import { invalidResetToken } from './failures.ts';
 import { deleteExpired, insertReset, resetStatements, selectActiveAccounts, selectOpenReset } from './store.ts';
+
+/** The same for a wrong, used or expired token, and for one of an inactive user. */
+export const invalidResetToken = defineFailure('password_reset.invalid_token', {
+  kind: 'invalid',
+  detail: { message: 'The link is unknown, used or expired.' },
+  says: { console: { status: 400, code: 'INVALID_RESET_TOKEN' } },
+});
 
 const MINUTES = 60;
 /** Accounts of one email that get a mail. */

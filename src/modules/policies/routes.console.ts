@@ -9,6 +9,8 @@ import { description } from '../../kernel/fields.ts';
 import { POLICY_LIMITS } from '../../kernel/policy-document.ts';
 import { serviceAccountNotFound } from '../service-accounts/failures.ts';
 import { userNotFound } from '../users/failures.ts';
+import { explainOwnAccess, simulate } from './explanation.ts';
+import { policyInUse, policyLimitExceeded, policyNameTaken, policyNotFound, policyNotModifiable } from './failures.ts';
 import {
   changePolicy,
   clonePolicy,
@@ -18,9 +20,7 @@ import {
   getPolicy,
   listPolicies,
   locatePolicy,
-} from './administration.ts';
-import { explainOwnAccess, simulate } from './explanation.ts';
-import { policyInUse, policyLimitExceeded, policyNameTaken, policyNotFound, policyNotModifiable } from './failures.ts';
+} from './service.ts';
 import { policyDocumentInput, policyView, reachingPolicyView, viewPolicy, viewReachingPolicy } from './views.ts';
 
 /** It becomes part of an ARN, where `*` would read as a pattern. */

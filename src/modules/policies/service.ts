@@ -1,2 +1,121 @@
+import { requireWritable } from '../../access/grants.ts';
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { isSmallEnough, type PolicyDocument } from '../../kernel/policy-document.ts';
+import { policyInUse, policyNameTaken, policyNotFound, policyNotModifiable, policyTooLarge } from './failures.ts';
+import { isSystemName, ownPolicy, type Policy, SYSTEM_POLICIES, systemPolicy } from './policy.ts';
+import {
+  countAttachments,
+  deletePolicy as deleteRecord,
+  insertPolicy,
+  type PolicyChanges,
+  type PolicyRecord,
+  readOwnPolicies,
+  selectPolicy,
+  updatePolicy,
+} from './policy-store.ts';
+
 export { policyNotFound } from './failures.ts';
 export { selectPolicy } from './policy-store.ts';
+
+const NAME_IS_UNIQUE = { 'policies.name': policyNameTaken };
+
+/** A page of the managed policies and then the company's own, oldest first. */
+export async function listPolicies(
+  ctx: PrincipalContext,
+  { page, perPage }: { page: number; perPage: number },
+): Promise<{ total: number; records: Policy[] }> {
+  const start = (page - 1) * perPage;
+  const managed = SYSTEM_POLICIES.slice(start, start + perPage);
+  const own = await readOwnPolicies(
+    ctx.db,
+    ctx.actor.companyId,
+    Math.max(0, start - SYSTEM_POLICIES.length),
+    perPage - managed.length,
+  );
+  return { total: SYSTEM_POLICIES.length + own.total, records: [...managed, ...own.records.map(ownPolicy)] };
+}
+
+/** A managed policy, or one of the company. */
+export async function getPolicy(ctx: PrincipalContext, id: string): Promise<Policy> {
+  return systemPolicy(id) ?? ownPolicy(await ownRecord(ctx, id));
+}
+
+/** The ARN on which access to a policy is checked: its name is part of it. */
+export const locatePolicy = async (ctx: PrincipalContext, id: string) => {
+  const { companyId } = ctx.actor;
+  const [record] = systemPolicy(id) ? [] : await selectPolicy(ctx.db, companyId, id);
+  const policy = record ? ownPolicy(record) : systemPolicy(id);
+  return policy?.arn ?? resourceArn('policies:get', companyId);
+};
+
+/** Where making a policy is checked, whatever it is made of: on all policies. */
+export const everyPolicy = async (ctx: PrincipalContext) => resourceArn('policies:create', ctx.actor.companyId);
+
+/**
+ * Makes a policy of the company's own, attached to nothing.
+ * @param input its document has passed `validateDocument`
+ */
+export async function createPolicy(
+  ctx: PrincipalContext,
+  input: { name: string; description: string; document: PolicyDocument },
+): Promise<Policy> {
+  requireWritable(ctx.actor, input.document);
+  if (!isSmallEnough(input.document)) throw policyTooLarge();
+  if (isSystemName(input.name)) throw policyNameTaken();
+  const now = ctx.now();
+  const record = { ...input, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
+  await commit(ctx.db, { inserted: insertPolicy(ctx.db, record) }, NAME_IS_UNIQUE);
+  return ownPolicy(record);
+}
+
+/** Copies a policy, managed ones included, into a new one of the company's own. */
+export async function clonePolicy(
+  ctx: PrincipalContext,
+  id: string,
+  input: { name: string; description?: string },
+): Promise<Policy> {
+  const { document, description } = await getPolicy(ctx, id);
+  return createPolicy(ctx, { name: input.name, description: input.description ?? description, document });
+}
+
+/** Changes what is sent, wherever the policy is attached. */
+export async function changePolicy(ctx: PrincipalContext, id: string, changes: PolicyChanges): Promise<Policy> {
+  if (systemPolicy(id)) throw policyNotModifiable();
+  if (changes.name !== undefined && isSystemName(changes.name)) throw policyNameTaken();
+  if (changes.document && !isSmallEnough(changes.document)) throw policyTooLarge();
+  return retryOnConcurrentChange(async () => {
+    const { document: before } = await ownRecord(ctx, id);
+    if (changes.document) requireWritable(ctx.actor, changes.document, before);
+    const set = { ...changes, updatedAt: ctx.now() };
+    const { updated } = await commit(
+      ctx.db,
+      { updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set) },
+      NAME_IS_UNIQUE,
+    );
+    return updated[0] && ownPolicy(updated[0]);
+  });
+}
+
+/** Deletes a policy of the company's own that is attached to no group. */
+export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<void> {
+  const { companyId } = ctx.actor;
+  if (systemPolicy(id)) throw policyNotModifiable();
+  const {
+    deleted,
+    counted: [attached],
+  } = await commit(ctx.db, {
+    deleted: deleteRecord(ctx.db, companyId, id),
+    counted: countAttachments(ctx.db, companyId, id),
+  });
+  if (deleted.length > 0) return;
+  throw attached && attached.groups > 0 ? policyInUse(attached.groups) : policyNotFound();
+}
+
+async function ownRecord(ctx: PrincipalContext, id: string): Promise<PolicyRecord> {
+  const [record] = await selectPolicy(ctx.db, ctx.actor.companyId, id);
+  if (!record) throw policyNotFound();
+  return record;
+}

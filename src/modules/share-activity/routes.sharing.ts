@@ -4,7 +4,6 @@ import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/sharing.ts';
 import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../../kernel/share-event.ts';
-import { shareEventNotFound } from './failures.ts';
 import {
   type Analytics,
   type EventFilter,
@@ -13,6 +12,7 @@ import {
   type Interval,
   listShareEvents,
   shareAnalytics,
+  shareEventNotFound,
 } from './service.ts';
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));

@@ -3,10 +3,9 @@ import type { Context, UserContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
 import type { Page } from '../../db/page.ts';
 import { shareEvents } from '../../db/schema/audit/share-activity.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { defineFailure, invalid } from '../../kernel/failure.ts';
 import { type ShareEvent, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import { archiveOld } from '../audit/service.ts';
-import { shareEventNotFound, tooManyIntervals } from './failures.ts';
 import {
   type Counts,
   type EventFilter,
@@ -21,6 +20,16 @@ import {
 
 export { countView, type NewShareEvent, recordShareEvent } from './record.ts';
 export type { EventFilter };
+
+export const shareEventNotFound = defineFailure('share_event.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such event.' },
+  says: { sharing: 'NOT_FOUND' },
+});
+
+/** @param limit how many intervals an answer holds */
+export const tooManyIntervals = (limit: number) =>
+  invalid([{ field: 'interval', message: `is too short for this time: at most ${limit} intervals are answered` }]);
 
 /** Stores events in one statement; those that are there already are left as they are. */
 export async function keepShareEvents(database: D1Database, events: readonly ShareEvent[]): Promise<void> {

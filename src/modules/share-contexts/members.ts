@@ -6,9 +6,8 @@ import { ID_PATTERN } from '../../kernel/ids.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
-import { recordContextEvent } from './events.ts';
 import { memberExists, memberNotFound, tooManyMembers } from './failures.ts';
-import { getContext } from './service.ts';
+import { getContext, recordContextEvent } from './service.ts';
 import {
   deleteMember,
   insertMember,

@@ -6,8 +6,8 @@ import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { policyProblems } from '../../kernel/sharing-terms.ts';
 import { slugFrom } from '../../kernel/text.ts';
 import type { Versions } from '../dashboards/service.ts';
+import { type NewShareEvent, recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
-import { recordContextEvent } from './events.ts';
 import { shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { requireEither, requireSharing, typesNotShared } from './permission.ts';
 import {
@@ -137,4 +137,21 @@ async function validateGrants(ctx: UserContext, grants: readonly Grant[]): Promi
   }
   if (problems.length > 0) throw invalid(problems);
   return items.flatMap((item) => (item.type === 'dashboard' ? [item.dashboard] : []));
+}
+
+/** Records an event of a context. Its target is what the context shows, as far as that is of one type. */
+export function recordContextEvent(
+  ctx: UserContext,
+  type: NewShareEvent['type'],
+  context: Pick<ShareContext, 'id' | 'name' | 'grants'>,
+  details: Record<string, unknown> = {},
+): void {
+  const [first, ...others] = context.grants;
+  const uniform = first && others.every(({ target_type }) => target_type === first.target_type);
+  recordShareEvent(ctx, {
+    type,
+    shareContextId: context.id,
+    ...(uniform && { target: { type: first.target_type, id: others.length === 0 ? first.target_id : null } }),
+    details: { name: context.name, ...details },
+  });
 }

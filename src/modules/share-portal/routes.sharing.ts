@@ -7,10 +7,10 @@ import { companyNotFound } from '../companies/failures.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { executionFailures, optionFailures } from '../viewing/failures.ts';
 import { optionsQuery, optionsView, resultsView, sharedItemView, viewSharedItem } from '../viewing/service.ts';
-import { invalidContextId } from './failures.ts';
 import {
   contextDashboards,
   executeInPortal,
+  invalidContextId,
   ownContexts,
   ownDashboards,
   type PortalDashboard,

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { Failure } from '../../kernel/failure.ts';
+import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import { companyNotFound } from '../companies/service.ts';
@@ -14,7 +14,6 @@ import {
   type SharedItem,
   sharedDashboard,
 } from '../viewing/service.ts';
-import { invalidContextId } from './failures.ts';
 import {
   dashboardOfSlug,
   type PortalActor,
@@ -24,6 +23,13 @@ import {
   selectGrant,
   selectOwnContext,
 } from './store.ts';
+
+/** Missing, malformed, of another company or of a context the caller is not in: the answer does not tell which. */
+export const invalidContextId = defineFailure('share_context.invalid_id', {
+  kind: 'malformed',
+  detail: { message: 'Name a context of yours with `context_id`.', field: 'context_id' },
+  says: { sharing: 'INVALID_CONTEXT_ID' },
+});
 
 export type { PortalActor, PortalEntry };
 

@@ -5,9 +5,16 @@ import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { shareContextNotFound } from '../share-contexts/failures.ts';
 import { candidatesView } from '../viewing/service.ts';
-import { embedCandidates, filterCandidates } from './candidates.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
-import { changeShare, createShare, listDashboardShares, listShares, revokeShare } from './service.ts';
+import {
+  changeShare,
+  createShare,
+  embedCandidates,
+  filterCandidates,
+  listDashboardShares,
+  listShares,
+  revokeShare,
+} from './service.ts';
 import { newShare, shareChanges, shareView, viewShare } from './views.ts';
 
 const decided = {

@@ -5,12 +5,13 @@ import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
-import { type FilterPolicy, policyProblems } from '../../kernel/sharing-terms.ts';
+import { isChoice } from '../../kernel/parameters.ts';
+import { type FilterPolicy, type Input, policyProblems } from '../../kernel/sharing-terms.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { getDashboard } from '../dashboards/service.ts';
 import { recordShareEvent, viewsOf } from '../share-activity/service.ts';
 import { readContext, shareContextNotFound } from '../share-contexts/service.ts';
-import { inputsOf, loadSharedItem, requireSharingOf, type SharedItem } from '../viewing/service.ts';
+import { inputsOf, loadSharedItem, optionsSource, requireSharingOf, type SharedItem } from '../viewing/service.ts';
 import { shareNotFound, shareRevoked } from './failures.ts';
 import { type DashboardShare, insertShare, readShare, readShares, updateShare, updateToRevoked } from './store.ts';
 
@@ -181,4 +182,18 @@ function recordEvent(
     shareContextId: share.shareContextId,
     details: { name: share.name, ...details },
   });
+}
+
+/** The filters that a policy may be about. */
+export const filterCandidates = (ctx: UserContext, dashboardId: string) =>
+  candidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
+
+/** The filters and parameters that an embed may fix or allow. */
+export const embedCandidates = (ctx: UserContext, dashboardId: string) => candidates(ctx, dashboardId, () => true);
+
+async function candidates(ctx: UserContext, dashboardId: string, fits: (input: Input) => boolean) {
+  const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
+  return inputsOf(item)
+    .filter(fits)
+    .map(({ slug, label, kind }) => ({ slug, label, kind, options_source: optionsSource(item, slug) }));
 }

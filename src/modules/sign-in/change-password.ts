@@ -4,10 +4,9 @@ import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
 import { endSessionsOf } from '../sessions/queries.ts';
 import { requireUnlikePerson } from '../users/fields.ts';
-import { setPassword } from '../users/service.ts';
+import { endResets, setPassword } from '../users/service.ts';
 import { wrongCredentials } from './failures.ts';
 import { withPassword } from './reauthentication.ts';
-import { endResets } from './reset-store.ts';
 import { prepareSecurityMail } from './security-mails.ts';
 
 /** Changes the caller's password. Their other sessions end, and links to reset the password stop working. */

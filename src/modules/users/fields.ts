@@ -33,3 +33,11 @@ export function requireUnlikePerson(password: string, { email, name, company }: 
   const message = 'is made of your name, your email or your company; choose another';
   throw invalid([{ field, message }]);
 }
+
+const address = z.string().trim().pipe(z.email().max(254));
+
+/**
+ * The email that an identity provider claims, as users have it, or null when it is none. It is judged before its case is
+ * changed: some letters that no address has, like the Kelvin sign, turn into others' by that.
+ */
+export const claimedEmail = (claim: unknown): string | null => address.safeParse(claim).data?.toLowerCase() ?? null;

@@ -2,9 +2,10 @@ import type { Context, PrincipalContext } from '../../context.ts';
 import { userNotFound } from './failures.ts';
 import { insertUser, selectGroupIds, selectUser, type User, type UserWithGroups } from './store.ts';
 
-export { claimedEmail } from './claimed-email.ts';
 export { emailTaken, userNotFound } from './failures.ts';
+export { claimedEmail } from './fields.ts';
 export {
+  endResets,
   endSignInsUnderWay,
   recordSignIn,
   recordVerified,

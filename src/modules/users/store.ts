@@ -2,6 +2,7 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
+import { passwordResets } from '../../db/schema/sign-in.ts';
 import { accountUserCounts, accountUsers, userCounts, users } from '../../db/schema/users.ts';
 import { byId, exists, livingById } from '../../db/statements.ts';
 
@@ -63,6 +64,13 @@ export const setPassword = (db: ControlDb, user: User, passwordHash: string, now
     .update(users)
     .set({ passwordHash, updatedAt: now, sessionEpoch: sql`${users.sessionEpoch} + 1` })
     .where(and(livingById(users, user.companyId, user.id), eq(users.passwordHash, user.passwordHash as string)));
+
+/** Ends the links to reset a user's password. */
+export const endResets = (db: ControlDb, { companyId, id }: { companyId: string; id: string }, now: number) =>
+  db
+    .update(passwordResets)
+    .set({ usedAt: now })
+    .where(and(eq(passwordResets.companyId, companyId), eq(passwordResets.userId, id), isNull(passwordResets.usedAt)));
 
 /** Records that the user reads mail at their address. */
 export const recordVerified = (db: ControlDb, user: User, now: number) =>

@@ -1,7 +1,10 @@
 /** What viewers of a dashboard or visualization may see and do, whichever way it was shared. */
 
+import type { Context } from '../../context.ts';
+import type { FrameAncestors } from '../../kernel/viewing.ts';
+import { originNotAllowed } from './failures.ts';
+
 export { executeFor, optionsFor } from './execution.ts';
-export { framesFor, requireOrigin } from './origins.ts';
 export {
   dashboardReads,
   inputsOf,
@@ -27,3 +30,14 @@ export {
   resultView,
   sharedItemView,
 } from './views.ts';
+
+/** Allows requests from the pages that a token names, or from any when it names none. */
+export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
+  if (allowed.length === 0) return;
+  const { fromOwnPage, origin } = ctx.caller();
+  if (fromOwnPage || allowed.includes(origin ?? '')) return;
+  throw originNotAllowed();
+}
+
+/** Who may show a page in a frame: the origins allowed, or anybody when none is named. */
+export const framesFor = (allowed: readonly string[]): FrameAncestors => (allowed.length > 0 ? allowed : 'anywhere');
