@@ -65,8 +65,8 @@ const kindsOf = (of: AccessSources): string[] => {
   return EVERY_QUESTION.map(({ action, resource }) => decide(compiled, action, resource).decided_by.kind);
 };
 
-describe('properties', () => {
-  test('the compiled evaluator decides as the rule read aloud does, asked once or twice', () => {
+describe('a decision', () => {
+  test('is that of the rule read word by word, asked once or twice', () => {
     fc.assert(
       fc.property(sources, fc.boolean(), (of, isOwner) => {
         const asked = { ...of, isOwner };
@@ -79,7 +79,7 @@ describe('properties', () => {
     );
   });
 
-  test('a Deny that fits always wins', () => {
+  test('is a refusal wherever a Deny fits', () => {
     fc.assert(
       fc.property(sources, denyStatement, fc.boolean(), (of, added, first) => {
         const alone = kindsOf(withStatement({ ...of, groups: [] }, added, true));
@@ -90,7 +90,7 @@ describe('properties', () => {
     );
   });
 
-  test('adding a Deny never gives, adding an Allow or a legacy grant never takes', () => {
+  test('gains nothing from another Deny, and loses nothing to another Allow or legacy grant', () => {
     fc.assert(
       fc.property(
         sources,
@@ -115,7 +115,7 @@ describe('properties', () => {
     );
   });
 
-  test('the order of groups, policies and statements does not matter', () => {
+  test('does not depend on the order of groups, policies and statements', () => {
     fc.assert(
       fc.property(sources, (of) => {
         const reversed = of.groups.toReversed().map((g) => ({
@@ -130,7 +130,7 @@ describe('properties', () => {
     );
   });
 
-  test('the allowed actions are those decided on *', () => {
+  test('allows on * the actions that are listed as allowed', () => {
     fc.assert(
       fc.property(sources, (of) => {
         const listed = allowedActions(compileAccess(of));

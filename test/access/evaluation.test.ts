@@ -39,65 +39,71 @@ const group = (
 const access = (...groups: GroupGrants[]) => compileAccess({ companyId: COMPANY, isOwner: false, groups });
 const USERS = `arn:svc:users::${COMPANY}:user/`;
 
-describe('a decision names what made it', () => {
+describe('a decision', () => {
   const table: [string, AccessSources['groups'], Action, string, string][] = [
-    ['nothing', [], 'users:list', '*', 'none - - -'],
-    ['an allow', [group('g', { p: [allow('users:list', '*', 's')] })], 'users:list', '*', 'allow p s g'],
-    ['an allow without sid', [group('g', { p: [allow('users:*')] })], 'users:get', `${USERS}1`, 'allow p - g'],
-    ['another action', [group('g', { p: [allow('users:list')] })], 'users:get', '*', 'none - - -'],
-    ['a longer action', [group('g', { p: [allow('users:list')] })], 'users:list_integration_users', '*', 'none - - -'],
+    ['no statement at all', [], 'users:list', '*', 'none - - -'],
+    ['an Allow', [group('g', { p: [allow('users:list', '*', 's')] })], 'users:list', '*', 'allow p s g'],
+    ['an Allow without sid', [group('g', { p: [allow('users:*')] })], 'users:get', `${USERS}1`, 'allow p - g'],
+    ['an Allow of another action only', [group('g', { p: [allow('users:list')] })], 'users:get', '*', 'none - - -'],
     [
-      'a deny in the same policy',
+      'an Allow of the beginning of the action only',
+      [group('g', { p: [allow('users:list')] })],
+      'users:list_integration_users',
+      '*',
+      'none - - -',
+    ],
+    [
+      'a Deny in the same policy',
       [group('g', { p: [allow('*'), deny('users:get', '*', 'no')] })],
       'users:get',
       '*',
       'deny p no g',
     ],
     [
-      'a deny elsewhere',
+      'a Deny in another group',
       [group('g', { p: [allow('*')] }), group('h', { q: [deny('users:*')] })],
       'users:get',
       '*',
       'deny q - h',
     ],
-    ['a deny of other actions', [group('g', { p: [allow('*'), deny('groups:*')] })], 'users:get', '*', 'allow p - g'],
     [
-      'a deny of other resources',
+      'an Allow, beside a Deny of other actions',
+      [group('g', { p: [allow('*'), deny('groups:*')] })],
+      'users:get',
+      '*',
+      'allow p - g',
+    ],
+    [
+      'an Allow, beside a Deny of another resource',
       [group('g', { p: [allow('*'), deny('*', `${USERS}2`)] })],
       'users:get',
       `${USERS}1`,
       'allow p - g',
     ],
     [
-      'a deny of one, asked for all',
+      'an Allow of all users, beside a Deny of one',
       [group('g', { p: [allow('*'), deny('*', `${USERS}2`)] })],
       'users:list',
       `${USERS}*`,
       'allow p - g',
     ],
     [
-      'an allow of one, asked for all',
+      'an Allow of one user only, asked for all',
       [group('g', { p: [allow('*', `${USERS}2`)] })],
       'users:list',
       `${USERS}*`,
       'none - - -',
     ],
+    ['an Allow of all users', [group('g', { p: [allow('*', `${USERS}*`)] })], 'users:list', `${USERS}*`, 'allow p - g'],
     [
-      'an allow of all of a type, asked for it',
-      [group('g', { p: [allow('*', `${USERS}*`)] })],
-      'users:list',
-      `${USERS}*`,
-      'allow p - g',
-    ],
-    [
-      'an allow of a type, asked for everything',
+      'an Allow of all users only, asked for everything',
       [group('g', { p: [allow('*', `${USERS}*`)] })],
       'users:list',
       '*',
       'none - - -',
     ],
     [
-      'two allows: the first',
+      'the first of two Allows',
       [group('g', { p: [allow('users:*')] }), group('h', { q: [allow('*')] })],
       'users:list',
       '*',
@@ -111,28 +117,28 @@ describe('a decision names what made it', () => {
       'legacy - - g',
     ],
     [
-      'an allow before a legacy role',
+      'an Allow, beside a legacy role',
       [group('g', { p: [allow('*')] }, { roles: [{ name: 'r', target: '*', actions: ['*'] }] })],
       'users:list',
       '*',
       'allow p - g',
     ],
     [
-      'a deny before a legacy role',
+      'a Deny, beside a legacy role',
       [group('g', { p: [deny('users:*')] }, { roles: [{ name: 'r', target: '*', actions: ['*'] }] })],
       'users:list',
       '*',
       'deny p - g',
     ],
   ];
-  test.each(table)('%s', (_, groups, action, resource, expected) => {
+  test.each(table)('names what made it: %s', (_, groups, action, resource, expected) => {
     const { allowed, decided_by } = decide(access(...groups), action, resource);
     const told = [decided_by.kind, decided_by.policy_id ?? '-', decided_by.sid ?? '-', decided_by.group_id ?? '-'];
     expect(told.join(' ')).toBe(expected);
     expect(allowed).toBe(['allow', 'legacy'].includes(decided_by.kind));
   });
 
-  test('the owner is allowed whatever is denied', () => {
+  test('allows the owner what is denied', () => {
     const owner = compileAccess({ companyId: COMPANY, isOwner: true, groups: [group('g', { p: [deny('*')] })] });
     expect(decide(owner, 'users:list', '*')).toEqual({
       allowed: true,
@@ -155,77 +161,107 @@ describe('legacy grants', () => {
   });
 
   test.each<[string, Partial<GroupGrants>, Action, string, boolean]>([
-    ['read lists', roleOn('users', 'read'), 'users:list', '*', true],
-    ['read gets', roleOn('users', 'read'), 'users:get', `${USERS}1`, true],
-    ['read on the other surface', roleOn('users', 'read'), 'users:ListUsers', '*', true],
-    ['read does not invite', roleOn('users', 'read'), 'users:invite', '*', false],
-    ['read of users does not list groups', roleOn('users', 'read'), 'groups:list', '*', false],
-    ['update invites', roleOn('users', 'update'), 'users:invite', '*', true],
-    ['update does not read', roleOn('users', 'update'), 'users:get', '*', false],
-    ['update attaches policies', roleOn('groups', 'update'), 'groups:AttachPolicy', '*', true],
-    ['a target * is every service', roleOn('*', 'delete'), 'permissions:delete', '*', true],
-    ['upload takes create and update', roleOn('managed-tables', 'create'), 'managed-tables:upload', '*', false],
-    ['upload with both', roleOn('managed-tables', 'create', 'update'), 'managed-tables:upload', '*', true],
-    ['no verb shares', roleOn('*', 'read', 'create', 'update', 'delete'), 'dashboards:share', '*', false],
-    ['* shares', roleOn('dashboards', '*'), 'dashboards:share', '*', true],
-    ['an unknown target is nothing', roleOn('content', '*'), 'users:list', '*', false],
-    ['the singular is no target', roleOn('user', '*'), 'users:list', '*', false],
-    ['own company', permissionOn({ company_id: COMPANY }, 'read'), 'groups:list', '*', true],
-    ['another company', permissionOn({ company_id: 'f'.repeat(24) }, '*'), 'groups:list', '*', false],
-    ['all companies', permissionOn({ company_id: '*' }, '*'), 'company:update_sso', '*', true],
-    ['one service', permissionOn({ company_id: COMPANY, service_name: 'groups' }, 'read'), 'groups:list', '*', true],
-    ['another service', permissionOn({ company_id: COMPANY, service_name: 'groups' }, '*'), 'users:list', '*', false],
+    ['let a reader list', roleOn('users', 'read'), 'users:list', '*', true],
+    ['let a reader get', roleOn('users', 'read'), 'users:get', `${USERS}1`, true],
+    ['let a reader list on the other surface', roleOn('users', 'read'), 'users:ListUsers', '*', true],
+    ['do not let a reader invite', roleOn('users', 'read'), 'users:invite', '*', false],
+    ['do not let a reader of users list groups', roleOn('users', 'read'), 'groups:list', '*', false],
+    ['let an updater invite', roleOn('users', 'update'), 'users:invite', '*', true],
+    ['do not let an updater get', roleOn('users', 'update'), 'users:get', '*', false],
+    ['let an updater attach policies', roleOn('groups', 'update'), 'groups:AttachPolicy', '*', true],
+    ['reach every service by the target *', roleOn('*', 'delete'), 'permissions:delete', '*', true],
+    ['do not let a creator upload', roleOn('managed-tables', 'create'), 'managed-tables:upload', '*', false],
     [
-      'every resource',
+      'let a creator who may update upload',
+      roleOn('managed-tables', 'create', 'update'),
+      'managed-tables:upload',
+      '*',
+      true,
+    ],
+    [
+      'do not let anybody share by the four verbs',
+      roleOn('*', 'read', 'create', 'update', 'delete'),
+      'dashboards:share',
+      '*',
+      false,
+    ],
+    ['let somebody share by the verb *', roleOn('dashboards', '*'), 'dashboards:share', '*', true],
+    ['reach nothing by an unknown target', roleOn('content', '*'), 'users:list', '*', false],
+    ['reach nothing by a target in the singular', roleOn('user', '*'), 'users:list', '*', false],
+    ['reach the own company', permissionOn({ company_id: COMPANY }, 'read'), 'groups:list', '*', true],
+    [
+      'do not reach from another company to this one',
+      permissionOn({ company_id: 'f'.repeat(24) }, '*'),
+      'groups:list',
+      '*',
+      false,
+    ],
+    ['reach the own company as one of all', permissionOn({ company_id: '*' }, '*'), 'company:update_sso', '*', true],
+    [
+      'reach the service they name',
+      permissionOn({ company_id: COMPANY, service_name: 'groups' }, 'read'),
+      'groups:list',
+      '*',
+      true,
+    ],
+    [
+      'do not reach another service',
+      permissionOn({ company_id: COMPANY, service_name: 'groups' }, '*'),
+      'users:list',
+      '*',
+      false,
+    ],
+    [
+      'reach each resource by *',
       permissionOn({ company_id: COMPANY, service_name: 'users', service_id: '*' }, 'read'),
       'users:get',
       `${USERS}1`,
       true,
     ],
     [
-      'one resource',
+      'reach the resource they name',
       permissionOn({ company_id: COMPANY, service_name: 'users', service_id: 'a'.repeat(24) }, 'read'),
       'users:get',
       USERS + 'a'.repeat(24),
       true,
     ],
     [
-      'another resource',
+      'do not reach another resource',
       permissionOn({ company_id: COMPANY, service_name: 'users', service_id: 'a'.repeat(24) }, 'read'),
       'users:get',
       USERS + 'b'.repeat(24),
       false,
     ],
     [
-      'one resource is no list',
+      'do not let somebody list by one resource',
       permissionOn({ company_id: COMPANY, service_name: 'users', service_id: 'a'.repeat(24) }, 'read'),
       'users:list',
       `${USERS}*`,
       false,
     ],
     [
-      'a relation by id',
+      'reach a relation by its id',
       permissionOn({ company_id: COMPANY, service_name: 'ontology', service_id: 'a'.repeat(24) }, 'update'),
       'ontology:update',
       `arn:svc:ontology::${COMPANY}:relation/${'a'.repeat(24)}`,
       true,
     ],
     [
-      'an id without a service',
+      'reach nothing by an id without a service',
       permissionOn({ company_id: COMPANY, service_id: 'a'.repeat(24) }, '*'),
       'users:get',
       USERS + 'a'.repeat(24),
       false,
     ],
     [
-      'an id that is a pattern',
+      'reach nothing by an id that is a pattern',
       permissionOn({ company_id: COMPANY, service_name: 'users', service_id: 'a*' }, '*'),
       'users:get',
       USERS + 'a'.repeat(24),
       false,
     ],
     [
-      'nulls as left out',
+      'take nulls as left out',
       permissionOn({ company_id: COMPANY, service_name: null, service_id: null }, 'read'),
       'users:list',
       '*',
@@ -236,38 +272,46 @@ describe('legacy grants', () => {
   });
 });
 
-describe('administrators', () => {
+describe('an administrator', () => {
   test.each<[string, boolean, PolicyStatement[]]>([
     ['everything', true, [allow('*')]],
-    ['everything among others', true, [allow('users:list'), allow('groups:* *', 'arn:svc:* *')]],
+    ['everything, among other things', true, [allow('users:list'), allow('groups:* *', 'arn:svc:* *')]],
     ['everything but one thing', false, [allow('*'), deny('users:get', `${USERS}1`)]],
     ['every action on some resources', false, [allow('*', 'arn:svc:*')]],
     ['some actions', false, [allow('*:*')]],
     ['the two halves apart', false, [allow('*', `${USERS}*`), allow('users:*')]],
     ['nothing', false, []],
-  ])('%s: %j', (_, expected, statements) => {
+  ])('is made by policies that allow %s: %j', (_, expected, statements) => {
     expect(isAdministrator(access(group('g', { p: statements })))).toBe(expected);
   });
 
-  test('the owner is one; legacy grants make none', () => {
+  test('is the owner, and nobody by legacy grants', () => {
     const legacy = group('g', {}, { roles: [{ name: 'r', target: '*', actions: ['*'] }] });
     expect(isAdministrator(access(legacy))).toBe(false);
     expect(isAdministrator(compileAccess({ companyId: COMPANY, isOwner: true, groups: [] }))).toBe(true);
   });
 });
 
-describe('a decision depends on the resource', () => {
+describe('whether a decision depends on the resource', () => {
   test.each<[string, GroupGrants[], boolean]>([
-    ['never where nothing is said', [], false],
-    ['not where all is said about everything', [group('g', { p: [allow('users:*'), deny('users:get')] })], false],
-    ['not for what is said about other actions', [group('g', { p: [allow('users:list', `${USERS}1`)] })], false],
-    ['where it is allowed on some', [group('g', { p: [allow('users:*', `${USERS}*`)] })], true],
-    ['where it is denied on some', [group('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
+    ['is denied where no statement stands', [], false],
+    [
+      'is denied where all statements are about all resources',
+      [group('g', { p: [allow('users:*'), deny('users:get')] })],
+      false,
+    ],
+    [
+      'is denied where only statements of other actions name one',
+      [group('g', { p: [allow('users:list', `${USERS}1`)] })],
+      false,
+    ],
+    ['is affirmed where an Allow names some', [group('g', { p: [allow('users:*', `${USERS}*`)] })], true],
+    ['is affirmed where a Deny names some', [group('g', { p: [allow('*'), deny('*', `${USERS}1`)] })], true],
   ])('%s', (_when, groups, depends) => {
     expect(dependsOnResource(access(...groups), 'users:get')).toBe(depends);
   });
 
-  test('not for the owner', () => {
+  test('is denied for the owner', () => {
     const groups = [group('g', { p: [deny('*', `${USERS}1`)] })];
     expect(dependsOnResource(compileAccess({ companyId: COMPANY, isOwner: true, groups }), 'users:get')).toBe(false);
   });

@@ -33,7 +33,7 @@ const oneUser: Partial<GroupGrants> = {
 const ceiling = (granter: GroupGrants, granted: GroupGrants, isOwner = false) =>
   exceeds(compileAccess({ companyId: COMPANY, isOwner, groups: [granter] }), { companyId: COMPANY, groups: [granted] });
 
-describe('what takes the place of something', () => {
+describe('a grant that replaces another', () => {
   const replaced = (granter: GroupGrants, held: GroupGrants, granted: GroupGrants) =>
     exceeds(
       compileAccess({ companyId: COMPANY, isOwner: false, groups: [granter] }),
@@ -75,39 +75,39 @@ describe('what takes the place of something', () => {
       group([allow('users:get', `${USERS}b*`)]),
       group([allow('users:get', `${USERS}*`)]),
     ],
-    ['by what it denied only', group([]), group([deny('users:*')]), group([allow('users:get')])],
+    ['by what it only denied', group([]), group([deny('users:*')]), group([allow('users:get')])],
   ])('may not grow %s', (_what, granter, held, granted) => {
     expect(replaced(granter, held, granted)).not.toBeNull();
   });
 });
 
-describe('what may be granted', () => {
+describe('a grant', () => {
   test.each<[string, GroupGrants, GroupGrants]>([
-    ['nothing, by nobody', group([]), group([])],
-    ['anything, by an administrator', group([allow('*')]), group([allow('*')], everyRole)],
-    ['the same', group([allow('users:*')]), group([allow('users:*')])],
-    ['less actions', group([allow('users:*')]), group([allow('users:list users:get')])],
+    ['nothing, from somebody without access', group([]), group([])],
+    ['anything, from an administrator', group([allow('*')]), group([allow('*')], everyRole)],
+    ['the same as the granter has', group([allow('users:*')]), group([allow('users:*')])],
+    ['fewer actions', group([allow('users:*')]), group([allow('users:list users:get')])],
     ['a pattern over the same actions', group([allow('metadata:read')]), group([allow('metadata:*')])],
-    ['less resources', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}1`)])],
+    ['fewer resources', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}1`)])],
     ['a narrower pattern', group([allow('users:get', `${USERS}*`)]), group([allow('users:get', `${USERS}a*b`)])],
     [
-      'from several statements',
+      'what several statements allow together',
       group([allow('users:get'), allow('groups:get')]),
       group([allow('users:get groups:get')]),
     ],
-    ['apart from what is denied', group([allow('*'), deny('groups:*')]), group([allow('users:*')])],
+    ['what stands apart from the denied actions', group([allow('*'), deny('groups:*')]), group([allow('users:*')])],
     [
-      'apart from the resource denied',
+      'what stands apart from the denied resource',
       group([allow('*'), deny('*', `${USERS}1`)]),
       group([allow('users:get', `${USERS}2`)]),
     ],
     [
-      'with the same Deny',
+      'everything with the same Deny',
       group([allow('*'), deny('users:*', `${USERS}1`)]),
       group([allow('*'), deny('users:*', `${USERS}1`)]),
     ],
     [
-      'with a wider Deny',
+      'something with a wider Deny',
       group([allow('*'), deny('users:get', `${USERS}1`)]),
       group([allow('users:get'), deny('*', `${USERS}*`)]),
     ],
@@ -116,22 +116,22 @@ describe('what may be granted', () => {
     ['a role that policies cover', group([allow('users:*')]), group([], reader)],
     ['a policy that a role covers', group([], reader), group([allow('users:list users:get users:ListUsers')])],
     ['a role that a role covers', group([], everyRole), group([], reader)],
-    ['a permission on one resource', group([allow('users:*', `${USERS}*`)]), group([], oneUser)],
+    ['a legacy permission on one resource', group([allow('users:*', `${USERS}*`)]), group([], oneUser)],
     [
-      'ReadOnly by a role of everything',
+      'ReadOnly, from a role of everything',
       group([], everyRole),
       group(managedPolicyNamed('ReadOnly').document.statements),
     ],
-  ])('%s', (_, granter, granted) => {
+  ])('may be %s', (_, granter, granted) => {
     expect(ceiling(granter, granted)).toBeNull();
   });
 });
 
-describe('what may not', () => {
+describe('a grant beyond what the granter has', () => {
   test.each<[string, GroupGrants, GroupGrants, string, string]>([
-    ['anything, by nobody', group([]), group([allow('users:list')]), 'users:list', '*'],
+    ['anything, from somebody without access', group([]), group([allow('users:list')]), 'users:list', '*'],
     [
-      'everything, by one without one thing',
+      'everything, from somebody who is denied one thing',
       group([allow('*'), deny('metadata:read')]),
       group([allow('*')]),
       'metadata:read',
@@ -146,28 +146,28 @@ describe('what may not', () => {
       `${USERS}*`,
     ],
     [
-      'everything for everything of ours',
+      'all resources, from somebody with all of this service',
       group([allow('users:get', 'arn:svc:*')]),
       group([allow('users:get')]),
       'users:get',
       '*',
     ],
     [
-      'across what is denied',
+      'resources of which one is denied',
       group([allow('users:get'), deny('users:get', `${USERS}1`)]),
       group([allow('users:get', `${USERS}*`)]),
       'users:get',
       `${USERS}*`,
     ],
     [
-      'with a narrower Deny',
+      'something with a narrower Deny',
       group([allow('users:get'), deny('users:get', `${USERS}*`)]),
       group([allow('users:get'), deny('users:get', `${USERS}1`)]),
       'users:get',
       '*',
     ],
     [
-      'with a Deny of another action',
+      'something with a Deny of another action',
       group([allow('users:*'), deny('users:*', `${USERS}1`)]),
       group([allow('users:get'), deny('users:list', `${USERS}1`)]),
       'users:get',
@@ -182,28 +182,28 @@ describe('what may not', () => {
     ],
     ['a role over a Deny', group([deny('users:ListUsers')], everyRole), group([], reader), 'users:ListUsers', '*'],
     [
-      'a permission beyond',
+      'a legacy permission on another resource',
       group([allow('users:*', `${USERS}1`)]),
       group([], oneUser),
       'users:list',
       USERS + 'a'.repeat(24),
     ],
     [
-      'FullAdmin, by a role of everything with a Deny',
+      'FullAdmin, from a role of everything with a Deny',
       group([deny('company:update_sso')], everyRole),
       group(managedPolicyNamed('FullAdmin').document.statements),
       'company:update_sso',
       '*',
     ],
-  ])('%s', (_, granter, granted, action, resource) => {
+  ])('may not be %s', (_, granter, granted, action, resource) => {
     expect(ceiling(granter, granted)).toEqual({ action, resource });
   });
 
-  test('the owner may grant all of it', () => {
+  test('may be anything from the owner', () => {
     expect(ceiling(group([deny('*')]), group([allow('*')]), true)).toBeNull();
   });
 
-  test('two sets too large to compare are refused, soon', () => {
+  test('may not be too large to compare, which is found out within two seconds', () => {
     const many = (prefix: string): PolicyStatement[] =>
       Array.from({ length: 20 }, (_, block) =>
         allow('*', Array.from({ length: 100 }, (_, i) => `arn:svc:users::${prefix}${block}x${i}*`).join(' ')),
@@ -214,7 +214,7 @@ describe('what may not', () => {
   });
 });
 
-test('what passes is never wider: every question that the grant answers with yes, the granter does too', () => {
+test('a grant that passes allows nothing that its granter may not do', () => {
   let passed = 0;
   fc.assert(
     fc.property(sources, sources, fc.boolean(), (of, granted, alsoOwn) => {
@@ -238,7 +238,7 @@ test('what passes is never wider: every question that the grant answers with yes
   expect(passed).toBeGreaterThan(20);
 });
 
-test('anyone who is no administrator may hand on all of their own groups', () => {
+test('somebody who is no administrator may grant all of their own groups', () => {
   fc.assert(
     fc.property(sources, (of) => {
       expect(exceeds(compileAccess(of), of)).toBeNull();

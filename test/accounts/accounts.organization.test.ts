@@ -17,7 +17,7 @@ const aName = () => `Account ${names++}`;
 const anAccount = async (json: Record<string, unknown> = {}) =>
   must(admin.post('/accounts', { json: { name: aName(), ...json } }));
 
-describe('creating an account', () => {
+describe('the creation of an account', () => {
   it('answers the account', async () => {
     const name = aName();
     const { status, body } = await admin.post('/accounts', { json: { name, metadata: { team: 'north' } } });
@@ -36,7 +36,7 @@ describe('creating an account', () => {
     expect((await admin.get(`/accounts/${body.id}`)).body).toEqual(body);
   });
 
-  it('refuses a taken name, and gives the name of a deleted account again', async () => {
+  it('refuses a taken name, and accepts the name of a deleted account', async () => {
     const { id, name } = await anAccount();
     const again = await admin.post('/accounts', { json: { name } });
     expect([again.status, again.body.error, again.body.details]).toEqual([
@@ -48,7 +48,7 @@ describe('creating an account', () => {
     expect((await admin.post('/accounts', { json: { name } })).status).toBe(201);
   });
 
-  it('lets another organization use the name', async () => {
+  it('accepts a name that another organization uses', async () => {
     const { name } = await anAccount();
     expect((await signed(other.apiKey).post('/accounts', { json: { name } })).status).toBe(201);
   });
@@ -83,7 +83,7 @@ describe('creating an account', () => {
   });
 });
 
-describe('changing an account', () => {
+describe('a change of an account', () => {
   it('changes what is sent, and refreshes updated_at', async () => {
     const before = await anAccount({ metadata: { a: 1 } });
     const name = aName();
@@ -102,7 +102,7 @@ describe('changing an account', () => {
     expect((await admin.get(`/accounts/${one.id}`)).body.name).toBe(one.name);
   });
 
-  it('makes the keys of an inactive account refused, and lets them work again', async () => {
+  it('refuses the keys of an account while it is inactive', async () => {
     const account = await anAccount();
     const robot = await aRobot(company, [], account.id);
     expect((await robot.as.get('/accounts')).status).toBe(403);
@@ -113,8 +113,8 @@ describe('changing an account', () => {
   });
 });
 
-describe('deleting an account', () => {
-  it('hides it, keeps it, and says so the second time', async () => {
+describe('the deletion of an account', () => {
+  it('hides the account, keeps its row, and answers 400 the second time', async () => {
     const { id } = await anAccount();
     const first = await admin.delete(`/accounts/${id}`);
     expect([first.status, first.body]).toEqual([204, '']);
@@ -125,7 +125,7 @@ describe('deleting an account', () => {
     expect(second.body.message).toMatch(/already deleted/);
   });
 
-  it('is refused while users or service accounts are attached, saying how many', async () => {
+  it('is refused while users or service accounts are attached, and says how many', async () => {
     const { id } = await anAccount();
     const groups = await Promise.all([aGroup(company), aGroup(company)]);
     const [ann, bob] = await Promise.all([aUser(company), aUser(company)]);
@@ -144,7 +144,7 @@ describe('deleting an account', () => {
     expect((await admin.delete(`/accounts/${id}`)).status).toBe(204);
   });
 
-  it('is refused for its users alone', async () => {
+  it('is refused while only users are attached', async () => {
     const { id } = await anAccount();
     const binding = await bind(company, await aGroup(company), (await aUser(company)).id, id);
     const refused = await admin.delete(`/accounts/${id}`);
@@ -159,7 +159,7 @@ describe('deleting an account', () => {
 });
 
 describe('deleted accounts', () => {
-  it('are listed for administrators, newest first, and restored', async () => {
+  it('are listed for administrators, newest first, and restored by them', async () => {
     const { id, name } = await anAccount({ metadata: { kept: true } });
     await must(admin.delete(`/accounts/${id}`));
     const { total, page, results } = await must(admin.get('/admin/deleted/accounts?quantity=1'));
@@ -175,7 +175,7 @@ describe('deleted accounts', () => {
     expect((await admin.get(`/accounts/${id}`)).body).toEqual(restored.body);
   });
 
-  it('are not restored onto a taken name, nor when they are not deleted', async () => {
+  it('are not restored under a taken name, nor when they are not deleted', async () => {
     const { id, name } = await anAccount();
     const living = await admin.post(`/admin/restore/account/${id}`);
     expect([living.status, living.body.error]).toEqual([409, 'AlreadyExists']);
@@ -186,7 +186,7 @@ describe('deleted accounts', () => {
     expect((await admin.post(`/admin/restore/account/${'0'.repeat(24)}`)).status).toBe(404);
   });
 
-  it('are nobody else’s business', async () => {
+  it('are neither shown to others nor restored by them', async () => {
     const robot = await aRobotThat(company, allow('accounts:*'));
     for (const answer of [
       await robot.as.get('/admin/deleted/accounts'),
@@ -199,8 +199,8 @@ describe('deleted accounts', () => {
   });
 });
 
-describe('ids', () => {
-  it('of other organizations and malformed ones are not found', async () => {
+describe('an id', () => {
+  it('is not found when it is malformed or another organization’s', async () => {
     for (const id of [other.accountId, '0'.repeat(24), 'x', '%00', `${'a'.repeat(2000)}`, "' or 1=1 --"]) {
       const path = `/accounts/${encodeURIComponent(id)}`;
       const answers = [

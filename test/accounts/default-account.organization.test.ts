@@ -22,7 +22,7 @@ describe('the default account', () => {
     expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);
   });
 
-  it('moves by a change, and cannot be taken away', async () => {
+  it('moves by a change of another account, and cannot be taken away by its own', async () => {
     const { id } = await anAccount();
     expect((await must(admin.patch(`/accounts/${id}`, { json: { is_default: true } }))).is_default).toBe(true);
     expect((await defaults()).map((one: { id: string }) => one.id)).toEqual([id]);
@@ -30,14 +30,14 @@ describe('the default account', () => {
     expect([taken.status, taken.body.details[0].field]).toEqual([422, 'is_default']);
   });
 
-  it('stays where it is when the account to take it has a taken name', async () => {
+  it('stays where it is when the account that is to become it has a taken name', async () => {
     const { name } = await anAccount();
     const before = await defaults();
     expect((await admin.post('/accounts', { json: { name, is_default: true } })).status).toBe(409);
     expect(await defaults()).toEqual(before);
   });
 
-  it('stays where it is when the account to take it does not exist', async () => {
+  it('stays where it is when the account that is to become it does not exist', async () => {
     const before = await defaults();
     for (const id of ['0'.repeat(24), 'nonsense']) {
       expect((await admin.patch(`/accounts/${id}`, { json: { is_default: true } })).status).toBe(404);

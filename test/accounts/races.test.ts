@@ -25,7 +25,7 @@ const defaults = async (): Promise<string[]> =>
     .map(({ id }: { id: string }) => id);
 
 describe('the default account', () => {
-  it('stays the default when the one to take its place is deleted meanwhile', async () => {
+  it('stays the default when the account that is to replace it is deleted meanwhile', async () => {
     const [before, { id }] = [await defaults(), await anAccount()];
     const answer = await overtaken(
       updating,
@@ -36,7 +36,7 @@ describe('the default account', () => {
     expect(await defaults()).toEqual(before);
   });
 
-  it('stays the default when the one to take its place is deactivated meanwhile', async () => {
+  it('stays the default when the account that is to replace it is deactivated meanwhile', async () => {
     const [before, { id }] = [await defaults(), await anAccount()];
     const answer = await overtaken(
       updating,
@@ -47,7 +47,7 @@ describe('the default account', () => {
     expect(await defaults()).toEqual(before);
   });
 
-  it('is one when another becomes it meanwhile', async () => {
+  it('is a single one when another account becomes it meanwhile', async () => {
     const [{ id }, rival] = [await anAccount(), await anAccount()];
     const answer = await overtaken(
       updating,
@@ -57,7 +57,7 @@ describe('the default account', () => {
     expect([answer.status, await defaults()]).toEqual([200, [id]]);
   });
 
-  it('is one, whoever writes', async () => {
+  it('is a single one, whatever statement writes it', async () => {
     const { id } = await anAccount();
     await expect(rowOf('update accounts set is_default = 1 where id = ? returning id', id)).rejects.toThrow(/UNIQUE/);
   });
@@ -134,7 +134,7 @@ describe('an account', () => {
     expect(answer.status).toBe(409);
   });
 
-  it('has its name for itself when somebody takes the same meanwhile', async () => {
+  it('is refused a name that another account takes meanwhile', async () => {
     const json = { name: aName() };
     const make = (env?: Record<string, string>) => admin.post('/accounts', { json, ...(env && { env }) });
     const answer = await overtaken(/^insert into "accounts"/, () => must(make()), make);

@@ -14,21 +14,21 @@ const defined = sources.flatMap(({ file, text }) =>
   })),
 );
 
-it('a reason stands once', () => {
+it('a reason of a failure is written once', () => {
   expect(defined.length).toBeGreaterThan(100);
   const reasons = defined.map(({ reason }) => reason);
   const twice = defined.filter(({ reason }) => reasons.indexOf(reason) !== reasons.lastIndexOf(reason));
   expect(twice.map(({ file, reason }) => `${file}: ${reason} is defined elsewhere too: import that one`)).toEqual([]);
 });
 
-it('a failure is made by its definition only', () => {
+it('a failure is made only by its definition', () => {
   const made = sources.filter(({ file, text }) => file !== 'src/kernel/failure.ts' && text.includes('new Failure('));
   expect(made.map(({ file }) => `${file}: define the failure with defineFailure, in the module's failures.ts`)).toEqual(
     [],
   );
 });
 
-it('no reason is compared as a text: a misspelt one would compile', () => {
+it('a reason is never compared as a text, where a misspelt one would compile', () => {
   const compared = sources.flatMap(({ file, text }) =>
     [...text.matchAll(/\.reason\s*(?:===|!==|\.startsWith|\.endsWith)\s*\(?\s*'[a-z_.]+/g)].map(
       ([found]) => `${file}: ${found}: ask the definition, as in groupNotFound.matches(error)`,

@@ -44,7 +44,7 @@ async function archived(name: string): Promise<Record<string, Record<string, unk
   return files;
 }
 
-it('moves records that are older than is kept to a file of their day, and leaves the others', async () => {
+it('the archiving moves records that have aged to a file of their day, and leaves the others', async () => {
   const [kept, old, older] = [await records(89), await records(91, 3), await records(95)];
   await runScheduled();
   expect(await idsIn('audit_events')).toEqual(kept);
@@ -60,7 +60,7 @@ it('moves records that are older than is kept to a file of their day, and leaves
   });
 });
 
-it('keeps as many days as is configured, and moves more than one file holds', async () => {
+it('the archiving keeps as many days as are configured, and moves more than one file holds', async () => {
   const many = await records(3, 2500);
   await runScheduled({ AUDIT_RETENTION_DAYS: '2' });
   expect(await idsIn('audit_events')).toEqual([]);
@@ -69,7 +69,7 @@ it('keeps as many days as is configured, and moves more than one file holds', as
   expect(files.flat().map(({ id }) => id)).toEqual(many);
 });
 
-it('loses nothing when it breaks off before it deletes: the same file is written again', async () => {
+it('the archiving writes the same file again when it broke off before it deleted', async () => {
   const old = await records(91, 2);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
   const failing = { put: () => Promise.reject(new Error('away')), list: () => env.FILES.list() };
@@ -79,7 +79,7 @@ it('loses nothing when it breaks off before it deletes: the same file is written
   expect(Object.values(await archived('audit-events')).flat()).toHaveLength(2);
 });
 
-it('moves share events likewise, and forgets letters sent again a month ago', async () => {
+it('the archiving moves share events too, and deletes dead letters that were sent again a month ago', async () => {
   const at = Date.now() - 91 * DAY_MS;
   const id = `${idsFrom(at)}${'a'.repeat(16)}`;
   const dead = (name: string, died: number, replayed: number | null) =>

@@ -40,7 +40,7 @@ const rowOf = (answer: Answer) =>
   );
 
 describe('the record of a request', () => {
-  it('says who asked for what with a session, and how it ended', async () => {
+  it('says who asked for what with a session, and how it was answered', async () => {
     const before = Date.now();
     const answer = await company.as.get('/v1/auth/me?secret=1', { headers: { 'cf-connecting-ip': '203.0.113.7' } });
     const record = await recordOf(answer);
@@ -63,7 +63,7 @@ describe('the record of a request', () => {
     expect(Date.parse(record.occurred_at)).toBeGreaterThanOrEqual(before);
   });
 
-  it('says the same of a signed request, with the key', async () => {
+  it('says the same of a signed request, with its key', async () => {
     const answer = await events({ quantity: '1' });
     const [key] = await env.CONTROL_DB.prepare('SELECT id, service_account_id FROM api_keys WHERE access_key = ?')
       .bind(company.apiKey.access_key)
@@ -91,7 +91,7 @@ describe('the record of a request', () => {
     });
   });
 
-  it('names what was made', async () => {
+  it('names what the request made', async () => {
     const answer = await signed(company.apiKey).post('/groups', { json: { name: 'Made here' } });
     expect(answer.status).toBe(201);
     expect(await recordOf(answer)).toMatchObject({
@@ -101,7 +101,7 @@ describe('the record of a request', () => {
     });
   });
 
-  it('is left by a request over a limit', async () => {
+  it('is written for a request over a limit', async () => {
     const answer = await company.as.get('/v1/auth/me', { env: { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '1' } });
     expect(answer.status).toBe(429);
     expect(await recordOf(answer)).toMatchObject({ principal_id: company.owner.id, status: 429 });
@@ -155,7 +155,7 @@ describe('the record of a request', () => {
     }
   });
 
-  it('is left by the operator', async () => {
+  it('is written for a request of the operator', async () => {
     const answer = await call('POST', '/admin/organizations', {
       headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` },
       json: {},
@@ -172,7 +172,7 @@ describe('the record of a request', () => {
     for (const secret of [...secrets, 'correlation_id=', 'quantity=']) expect(text).not.toContain(secret);
   });
 
-  it('of a sign-in is its company’s, with the person once they are known', async () => {
+  it('is that of the company for a sign-in, with the person once they are known', async () => {
     const { slug, owner } = company;
     const logIn = (json: object) => call('POST', '/v1/auth/login', { json: { company_slug: slug, ...json } });
     const wrong = await logIn({ email: owner.email, password: 'not this one' });
@@ -198,7 +198,7 @@ describe('the record of a request', () => {
     expect(await recordOf(portal)).toMatchObject({ action: 'share-auth:request', status: 200, ...anonymous });
   });
 
-  it('of a sign-in with a provider is its company’s', async () => {
+  it('is that of the company for a sign-in with a provider', async () => {
     const answer = await call('GET', `/v1/auth/sso/${company.slug}/callback?state=unknown`);
     expect(await recordOf(answer)).toMatchObject({ action: 'auth:sso_callback', principal_type: 'anonymous' });
   });
@@ -266,7 +266,7 @@ describe('requests that belong to no company', () => {
     });
   });
 
-  it('are not the operator’s, nor those of somebody known whom a limit refuses', async () => {
+  it('do not include the operator’s, nor those of somebody known whom a limit refuses', async () => {
     const headers = { 'cf-connecting-ip': '203.0.113.61', authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` };
     await call('POST', '/admin/organizations', { headers, json: {} });
     await company.as.get('/v1/auth/me', {
@@ -339,7 +339,7 @@ describe('GET /admin/audit-events', () => {
     expect(body.details).toContainEqual({ field, message: expect.any(String) });
   });
 
-  it('is for administrators alone', async () => {
+  it('is refused to all but administrators', async () => {
     expect((await call('GET', '/admin/audit-events')).status).toBe(401);
     await env.CONTROL_DB.prepare('DELETE FROM group_bindings WHERE principal_type = ? AND company_id = ?')
       .bind('service_account', company.id)

@@ -33,7 +33,7 @@ describe('the client', () => {
     expect(user.email).toBe(owner.email);
   });
 
-  it('signs requests with a key: parameters, query and body', async () => {
+  it('signs path, query and body of requests with a key', async () => {
     const robot = client({ credential: withKey(company.apiKey) });
     const { id } = await robot.post('/accounts', { body: { name: 'São Paulo / Rio' } });
     const account = await robot.patch('/accounts/{id}', { params: { id }, body: { metadata: { region: 'sa east' } } });
@@ -73,13 +73,13 @@ describe('the client', () => {
     for (const problem of problems) expect(problem.correlationId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('keeps what stands in a path within its segment', async () => {
+  it('keeps a parameter of the path within its segment', async () => {
     const person = client({ credential: withToken(company.token) });
     const asked = person.get('/v1/users/{id}', { params: { id: '../auth/me?x=' } });
     await expect(asked).rejects.toMatchObject({ status: 404, code: 'USER_NOT_FOUND' });
   });
 
-  it('waits when it came too often, as long as it is told, and signs anew', async () => {
+  it('waits as long as a 429 says, and signs anew', async () => {
     const limited = toWorker({ RATE_LIMIT_IP_PER_SECOND: '1' });
     const seen: number[] = [];
     const nonces = new Set<string | null>();
@@ -100,7 +100,7 @@ describe('the client', () => {
     expect(nonces.size).toBe(seen.length);
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when its signal is aborted', async () => {
     const person = client({
       credential: withToken(company.token),
       fetch: (async (_: unknown, { signal }: RequestInit) => {

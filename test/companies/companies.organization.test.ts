@@ -16,7 +16,7 @@ const input = (overrides: Record<string, unknown> = {}) => ({
   ...overrides,
 });
 
-describe('founding an organization', () => {
+describe('the creation of an organization', () => {
   it('answers the organization, its owner, default account, service account and key', async () => {
     const sent = input();
     const { status, body } = await found(sent);
@@ -83,11 +83,11 @@ describe('founding an organization', () => {
     expect(body.details).toContainEqual({ field, message: expect.any(String) });
   });
 
-  it('says 401 before 422', async () => {
+  it('answers 401 before 422', async () => {
     expect((await found({}, 'wrong')).status).toBe(401);
   });
 
-  it('is founded by the world of these tests as well', async () => {
+  it('is how the tests make their own organization', async () => {
     expect((await foundCompany()).status).toBe(201);
   });
 });

@@ -39,7 +39,7 @@ describe('settings', () => {
     expect(statusAndCode(await put(json))).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('of signing in are for administrators and the owner', async () => {
+  it('of signing in can be changed by administrators and the owner only', async () => {
     const member = await aUser(company, { can: ['company:get', 'company:update'] });
     const reader = await aUser(company, { can: ['company:get'] });
     const administrator = await aUser(company, { can: ['*'] });
@@ -54,11 +54,11 @@ describe('settings', () => {
   });
 });
 
-describe('a second factor for everybody', () => {
+describe('a second factor that the company requires', () => {
   const setup = (json: unknown) => call('POST', '/v1/auth/2fa/setup', { json });
   const enable = (json: unknown) => call('POST', '/v1/auth/2fa/enable', { json });
 
-  it('makes whoever has none set one up before they are in', async () => {
+  it('has to be set up at the next sign-in by whoever has none', async () => {
     const { id, email, as } = await aUser(company);
     await put({ require_2fa: true });
     const { status, body } = await logIn(company.slug, email, PASSWORD);
@@ -90,7 +90,7 @@ describe('a second factor for everybody', () => {
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
-  it('is asked for on every way in, and of the owner too', async () => {
+  it('is asked for on every way to sign in, and of the owner too', async () => {
     await put({ require_2fa: true });
     const { email } = company.owner;
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
@@ -99,14 +99,14 @@ describe('a second factor for everybody', () => {
     expect(body).toHaveProperty('requires_2fa_setup', true);
   });
 
-  it('asks those who have one for it', async () => {
+  it('is asked of those who have one', async () => {
     const { email, as } = await aUser(company);
     await enrol(as);
     await put({ require_2fa: true });
     expect((await logIn(company.slug, email, PASSWORD)).body).toHaveProperty('requires_2fa', true);
   });
 
-  it('takes five codes, then the token is dead; and it dies with its time', async () => {
+  it('is not set up after five wrong codes, nor after its time', async () => {
     const { email } = await aUser(company);
     await put({ require_2fa: true });
     const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;
@@ -120,7 +120,7 @@ describe('a second factor for everybody', () => {
     expect((await setup({ pending_2fa_token: next.pending_2fa_token })).status).toBe(401);
   });
 
-  it('takes a token of this alone: one that waits for a code sets up nothing', async () => {
+  it('is not set up by a token that waits for a code', async () => {
     const { email, as } = await aUser(company);
     await enrol(as);
     const { pending_2fa_token } = (await logIn(company.slug, email, PASSWORD)).body;
@@ -133,7 +133,7 @@ describe('a second factor for everybody', () => {
   });
 });
 
-describe('the identity provider alone', () => {
+describe('the setting sso_only', () => {
   const SSO = [403, 'SSO_REQUIRED'];
   const requestCode = (email: string) =>
     call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
@@ -143,7 +143,7 @@ describe('the identity provider alone', () => {
     call('POST', '/v1/users/reset-password/confirm', { json: { token, password: NEW_PASSWORD } });
   const tokenOf = (email: string) => linkIn(mailTo(email)).searchParams.get('token');
 
-  it('leaves nobody but the owner a password, whether or not the email exists', async () => {
+  it('lets nobody but the owner sign in with a password, whether or not the email exists', async () => {
     const { email } = await aUser(company);
     await put({ sso_only: true });
     for (const who of [email, 'nobody@nowhere.test']) {
@@ -154,7 +154,7 @@ describe('the identity provider alone', () => {
     expect((await logIn(company.slug, company.owner.email, 'wrong-password')).status).toBe(400);
   });
 
-  it('leaves nobody but the owner a mailed code', async () => {
+  it('lets nobody but the owner sign in with a mailed code', async () => {
     const { email } = await aUser(company);
     await requestCode(email);
     const code = codeIn(mailTo(email));
@@ -170,7 +170,7 @@ describe('the identity provider alone', () => {
     expect((await call('POST', '/v1/auth/passwordless/verify', { json })).status).toBe(200);
   });
 
-  it('leaves nobody but the owner a way around by a reset', async () => {
+  it('lets nobody but the owner reset a password', async () => {
     const { email } = await aUser(company);
     await requestReset(email, company.slug);
     const before = tokenOf(email);
@@ -184,7 +184,7 @@ describe('the identity provider alone', () => {
     expect((await confirmReset(tokenOf(company.owner.email))).status).toBe(200);
   });
 
-  it('leaves nobody but the owner a social token', async () => {
+  it('lets nobody but the owner sign in with a social token', async () => {
     const { email } = await aUser(company);
     const issuer = `${inject('forgerUrl')}/plain`;
     await company.as.put('/v1/auth/social/config', { json: { providers: [{ issuer, audience: 'app' }] } });
@@ -202,7 +202,7 @@ describe('the identity provider alone', () => {
     expect((await signIn(company.owner.email, 'owner')).status).toBe(200);
   });
 
-  it('ends no session that is there', async () => {
+  it('ends no session', async () => {
     const { as } = await aUser(company);
     await put({ sso_only: true });
     expect((await as.get('/v1/auth/me')).status).toBe(200);

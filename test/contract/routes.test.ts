@@ -33,8 +33,8 @@ function lineOf({ method, path, operation }: (typeof described)[number]): string
   return ['beyond', method, path, credential, permission, Object.keys(responses)[0]].join('\t');
 }
 
-describe('/openapi.json against the contract', () => {
-  it('finds every route of it described, and no other: `npm run contract` adds what is new', async () => {
+describe('/openapi.json', () => {
+  it('describes every route of it and no other, as `npm run contract` writes them', async () => {
     const kept = ROUTES.flatMap((route, at) => (described.some((found) => keyOf(found) === keyOf(route)) ? at : []));
     const known = [...ROUTES.map(keyOf), ...PAGES];
     const added = described.filter((found) => !known.includes(keyOf(found))).map(lineOf);
@@ -44,7 +44,7 @@ describe('/openapi.json against the contract', () => {
   });
 
   it.each(ROUTES.map((route) => [keyOf(route), route] as const))(
-    '%s: credential, permission, success',
+    'gives the credential, the permission and the success of the contract: %s',
     (key, route) => {
       const { operation } = described.find((found) => keyOf(found) === key) ?? {};
       expect(operation?.security).toEqual(
@@ -59,7 +59,7 @@ describe('/openapi.json against the contract', () => {
   );
 });
 
-describe('examples', () => {
+describe('the examples', () => {
   const json = described.filter(({ operation }) => contentOf(operation)?.['application/json']?.example !== undefined);
 
   it('stand at every route that answers JSON', () => {
@@ -70,7 +70,7 @@ describe('examples', () => {
     expect(without.map(keyOf)).toEqual(['GET /openapi.json', 'GET /v1/auth/sso/{company_slug}/start']);
   });
 
-  it.each(json.map((found) => [keyOf(found), found] as const))('%s: is of the declared shape', (_key, found) => {
+  it.each(json.map((found) => [keyOf(found), found] as const))('have the declared shape: %s', (_key, found) => {
     const [status = ''] = Object.keys(found.operation.responses);
     const body = contentOf(found.operation)?.['application/json']?.example;
     const headers = new Headers({ 'content-type': 'application/json' });

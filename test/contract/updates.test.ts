@@ -207,8 +207,8 @@ async function raceInPostgres(one: Case, route: string, statement: RegExp): Prom
   return [changed, await outcome];
 }
 
-describe('a change of one member of a record does not undo that of another', () => {
-  it.each(ROUTES.filter((route) => !WHOLE.has(route)))('%s', async (route) => {
+describe('a change of one member of a record', () => {
+  it.each(ROUTES.filter((route) => !WHOLE.has(route)))('keeps what a rival changes in another: %s', async (route) => {
     const make = CASES[route];
     if (!make) throw new Error(`How does a rival of ${route} fare? Add it to the cases.`);
     const one = await make();
@@ -220,7 +220,7 @@ describe('a change of one member of a record does not undo that of another', () 
   });
 });
 
-it('a configuration that keeps its client secret keeps the one that a rival has just put there', async () => {
+it('a configuration that is saved without a client secret keeps the one that a rival has just saved', async () => {
   const path = '/v1/auth/sso/config';
   const provider = {
     type: 'oidc',

@@ -59,33 +59,36 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
     weak = { bearer: (await aUser(company)).as, signature: (await aRobot(company)).as };
   });
 
-  it.each(steps.map((step) => [step.route, step] as const))('%s', async (_name, step) => {
-    await step.before?.(world);
-    const { method, route, path } = addressOf(step, world);
-    const credential = route?.credential ?? 'none';
-    const send = (caller: Caller | undefined) => sendAs(caller, method, path, sendingOf(step, world));
+  it.each(steps.map((step) => [step.route, step] as const))(
+    '%s refuses whoever may not, and answers whoever may',
+    async (_name, step) => {
+      await step.before?.(world);
+      const { method, route, path } = addressOf(step, world);
+      const credential = route?.credential ?? 'none';
+      const send = (caller: Caller | undefined) => sendAs(caller, method, path, sendingOf(step, world));
 
-    if (!['none', 'bearer?'].includes(credential)) {
-      const forged = credential === 'token in path' ? path.replace(world.kept.token ?? '', 'forged') : path;
-      expectRefusal(await sendAs(undefined, method, forged, sendingOf(step, world)), 401, step.route);
-    }
-    if (route && route.permission !== '-' && weak[credential]) {
-      expectRefusal(await send(weak[credential]), 403, step.route);
-    }
-    if (step.params && step.stranger !== 'never' && ['bearer', 'signature', 'external'].includes(credential)) {
-      const { apiKey, as } = world.stranger;
-      const answer = await send(credential === 'signature' ? signed(apiKey) : as);
-      expectRefusal(answer, step.stranger ?? 404, step.route);
-    }
+      if (!['none', 'bearer?'].includes(credential)) {
+        const forged = credential === 'token in path' ? path.replace(world.kept.token ?? '', 'forged') : path;
+        expectRefusal(await sendAs(undefined, method, forged, sendingOf(step, world)), 401, step.route);
+      }
+      if (route && route.permission !== '-' && weak[credential]) {
+        expectRefusal(await send(weak[credential]), 403, step.route);
+      }
+      if (step.params && step.stranger !== 'never' && ['bearer', 'signature', 'external'].includes(credential)) {
+        const { apiKey, as } = world.stranger;
+        const answer = await send(credential === 'signature' ? signed(apiKey) : as);
+        expectRefusal(answer, step.stranger ?? 404, step.route);
+      }
 
-    const answer = await send(callerOf(step, world, credential));
-    expect([answer.status, answer.body]).toEqual([Number(route?.success ?? 200), answer.body]);
-    Object.assign(world.kept, step.keep?.(answer.body, answer));
-    if (!step.unshown) examples.add(step.route, { ...shown(step, world), answer: answer.body });
-  });
+      const answer = await send(callerOf(step, world, credential));
+      expect([answer.status, answer.body]).toEqual([Number(route?.success ?? 200), answer.body]);
+      Object.assign(world.kept, step.keep?.(answer.body, answer));
+      if (!step.unshown) examples.add(step.route, { ...shown(step, world), answer: answer.body });
+    },
+  );
 
   describe('the walk', () => {
-    it('took every route of its surfaces', () => {
+    it('has a step for every route of its surfaces', () => {
       const own = SURFACES.filter(({ surface }) => titles.includes(surface.title)).flatMap(
         ({ endpoints }) => endpoints,
       );
@@ -94,7 +97,7 @@ export function walk(titles: readonly string[], file: string, prepare: () => Pro
       expect(left.filter((route) => !walked.has(route))).toEqual([]);
     });
 
-    it('went as the examples in the description say: `npm run contract` writes them', async () => {
+    it('gets the answers that the examples show, as `npm run contract` writes them', async () => {
       await expect(examples.text()).toMatchFileSnapshot(`../../../src/http/examples/${file}.json`);
     });
   });

@@ -11,7 +11,7 @@ const create = (json: unknown) => company.as.post(DASHBOARDS, { json });
 const place = (visualization: { _id: string }) => ({ visualization_id: visualization._id, x: 0, y: 0, w: 4, h: 3 });
 
 describe('a dashboard', () => {
-  it('is created with all it says, and with standards for the rest', async () => {
+  it('is created with what is sent, and with defaults for the rest', async () => {
     const made = await aVisualization(company.as, 'SELECT 1 [[WHERE 1 = ANY({{years}}::int[])]]', {
       parameters: [parameter('years', 'multi_select')],
     });
@@ -70,7 +70,7 @@ describe('a dashboard', () => {
     expect([status, body.error]).toEqual([409, 'DASHBOARD_SLUG_DUPLICATE']);
   });
 
-  it('holds visualizations of the company alone', async () => {
+  it('refuses visualizations of another company', async () => {
     const other = await aCompany();
     const foreign = await aVisualization(other.as, 'SELECT 1');
     const own = await aVisualization(company.as, 'SELECT 1');
@@ -86,7 +86,7 @@ describe('a dashboard', () => {
     expect((await company.as.get(`${DASHBOARDS}/${dashboard._id}`)).body.layout).toEqual(dashboard.layout);
   });
 
-  it('is refused when a filter does not fit', async () => {
+  it('is refused with a filter that does not fit its visualizations', async () => {
     const made = await aVisualization(company.as, "SELECT {{n}}, {{one}}, '' = ANY({{some}})", {
       parameters: [parameter('n', 'number'), parameter('one', 'select'), parameter('some', 'select')],
     });
@@ -127,7 +127,7 @@ describe('a dashboard', () => {
     });
   });
 
-  it('is deleted once, and lets its visualizations go', async () => {
+  it('is deleted once, after which its visualizations can be deleted', async () => {
     const visualization = await aVisualization(company.as, 'SELECT 1');
     const { _id } = await aDashboard(company.as, [visualization]);
     expect((await company.as.delete(`${DASHBOARDS}/${_id}`)).status).toBe(204);

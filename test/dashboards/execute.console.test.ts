@@ -60,8 +60,8 @@ async function inside<T>(
 const byRegion = 'SELECT count(*) FROM sales WHERE true [[AND region = ANY({{region}})]]';
 const region = parameter('region', 'select');
 
-describe('executing a dashboard', () => {
-  it('gives the result of each visualization once, in the order of the layout, whatever fails', async () => {
+describe('the execution of a dashboard', () => {
+  it('answers each visualization once, in the order of the layout, whichever fails', async () => {
     const right = await aVisualization(company.as, 'SELECT 1');
     const wrong = await aVisualization(company.as, 'SELECT nothing FROM nowhere');
     const forbidden = await aVisualization(company.as, 'SELECT * FROM pg_class');
@@ -93,7 +93,7 @@ describe('executing a dashboard', () => {
     expect(Date.now() - startedAt).toBeLessThan(3_500);
   });
 
-  it('makes do with the connections that it gets, and says so when there are none', async () => {
+  it('works with one connection, and answers 503 when it gets none', async () => {
     const some = await Promise.all(Array.from({ length: 6 }, () => aVisualization(company.as, 'SELECT 1')));
     const { _id } = await aDashboard(company.as, some);
     const allow = (connections: number) =>
@@ -112,7 +112,7 @@ describe('executing a dashboard', () => {
     expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
   });
 
-  it('gives the values of filters to the parameters of their name, where they apply', async () => {
+  it('binds the values of filters to the parameters of their name, where they apply', async () => {
     const [one, two] = await Promise.all([
       aVisualization(company.as, byRegion, { parameters: [region] }),
       aVisualization(company.as, byRegion, {
@@ -143,7 +143,7 @@ describe('executing a dashboard', () => {
     }
   });
 
-  it('tells of a filter that no longer fits, in the widget that it is for', async () => {
+  it('reports a filter that no longer fits in the widgets it applies to', async () => {
     const one = await aVisualization(company.as, 'SELECT {{n}}', { parameters: [parameter('n', 'number')] });
     const two = await aVisualization(company.as, 'SELECT 2');
     const { _id } = await aDashboard(company.as, [one, two], { filters: [parameter('n', 'number')] });
@@ -151,7 +151,7 @@ describe('executing a dashboard', () => {
     expect(cells(await execute(_id, { n: 1 }))).toEqual(['VALIDATION_ERROR', 2]);
   });
 
-  it('needs dashboards:get and no more, and then tells nothing of SQL', async () => {
+  it('needs dashboards:get only, and then shows nothing of the SQL', async () => {
     const wrong = await aVisualization(company.as, 'SELECT nothing FROM sales');
     const { _id } = await aDashboard(company.as, [wrong]);
     const { as } = await aUser(company, { can: ['dashboards:get'] });
@@ -161,7 +161,7 @@ describe('executing a dashboard', () => {
     expect((await execute(_id, {}, nobody)).status).toBe(403);
   });
 
-  it('answers an empty dashboard without a database, and needs one for more', async () => {
+  it('answers an empty dashboard without a database, and 503 for any other', async () => {
     const bare = await aCompany();
     const empty = await aDashboard(bare.as, []);
     expect((await execute(empty._id, {}, bare.as)).body).toEqual({ results: [] });
@@ -170,8 +170,8 @@ describe('executing a dashboard', () => {
   });
 });
 
-describe('rules on a dashboard', () => {
-  it('let no row through that they do not allow, whatever the SQL', async () => {
+describe('the row rules of a dashboard', () => {
+  it('let through only rows that they allow, whatever the SQL is', async () => {
     const [plain, inverted] = await Promise.all([
       aVisualization(company.as, byRegion, { parameters: [region] }),
       aVisualization(company.as, 'SELECT region FROM sales WHERE region <> ALL({{region}})', { parameters: [region] }),
@@ -198,7 +198,7 @@ describe('rules on a dashboard', () => {
   });
 });
 
-describe('options of a filter', () => {
+describe('the options of a filter', () => {
   const options = (of: unknown, wanted: { allowed?: string[]; search?: string } = {}) =>
     inside((ctx) =>
       filterOptions(ctx, { options: of as never }, [], {
@@ -229,7 +229,7 @@ describe('options of a filter', () => {
     expect((await options({ sql: 'SELECT NULL UNION ALL SELECT NULL' })).options).toEqual([]);
   });
 
-  it('are searched literally, in any case, and found among a million', async () => {
+  it('are searched literally, in any case, among a million', async () => {
     const million = { sql: "SELECT g, 'Option ' || g FROM generate_series(1, 1000000) AS g" };
     expect((await options(million)).options).toHaveLength(1000);
     expect((await options(million, { search: 'oPTION 999999' })).options).toEqual([
@@ -251,7 +251,7 @@ describe('options of a filter', () => {
     ).toHaveLength(1);
   });
 
-  it('fail without telling why', async () => {
+  it('are answered with a failure that does not tell its cause', async () => {
     for (const sql of [
       'SELECT nothing FROM sales',
       'SELECT 1) AS option(value); DROP TABLE sales; --',

@@ -56,7 +56,7 @@ describe('the size of a dashboard', () => {
   });
 });
 
-describe('a template', () => {
+describe('an SQL template', () => {
   it('is parsed once, however many filters and requests there are', () => {
     const sql = `SELECT ${'a '.repeat(9_900)} WHERE a = ANY({{f0}})`;
     const names = Array.from({ length: 50 }, (_, n) => `f${n}`);

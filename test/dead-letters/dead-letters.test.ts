@@ -93,7 +93,7 @@ describe('a message that no consumer could handle', () => {
     ]);
   });
 
-  it('is sent again when that is asked for, and then not again', async () => {
+  it('is sent again once when an operator asks for it', async () => {
     const kept = record('0'.repeat(24));
     await deliver('data-console-audit-dead', [{ id: 'message-3', body: kept, attempts: 11 }]);
     await runScheduled();
@@ -110,7 +110,7 @@ describe('a message that no consumer could handle', () => {
     expect(await recorded(kept.id)).toEqual([]);
   });
 
-  it('is sent again alone when it alone was named', async () => {
+  it('is sent again by itself when it is named', async () => {
     const [first, second] = [record('1'.repeat(24)), record('2'.repeat(24))];
     await deliver('data-console-audit-dead', [
       { id: 'message-4', body: first },
@@ -124,8 +124,8 @@ describe('a message that no consumer could handle', () => {
   });
 });
 
-describe('letters that cannot be sent', () => {
-  it('hold up none of the others, however many they are', async () => {
+describe('dead letters that cannot be sent again', () => {
+  it('do not keep the others from being sent, however many they are', async () => {
     const dead = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
     await deliver('data-console-nothing-dead', dead);
     await askToReplay();
@@ -152,7 +152,7 @@ describe('a batch of audit records', () => {
     expect(results).toHaveLength(100);
   });
 
-  it('keeps the good ones when one is not a record', async () => {
+  it('keeps the valid ones when one is not a record', async () => {
     const good = record('b'.repeat(24));
     const outcome = await deliver('data-console-audit', [
       { id: 'one', body: { id: 'no record' } },

@@ -18,13 +18,13 @@ describe('npm run test:changed', () => {
     ['src/context.ts', undefined],
     ['test/support/worlds.ts', undefined],
     ['package.json', undefined],
-  ])('answers for %s with %s', (path, tests) => {
+  ])('runs for a change of %s the tests of %s', (path, tests) => {
     expect(testsOf(path)).toBe(tests);
     if (tests) expect(existsSync(join(resolve(import.meta.dirname, '../..'), tests))).toBe(true);
   });
 });
 
-it('npm run test:changed says what to name where there is no such commit', () => {
+it('npm run test:changed says what to name when it does not find the commit', () => {
   const script = join(import.meta.dirname, '../changed.ts');
   const { status, stderr } = spawnSync(process.execPath, [script, 'no-such-commit'], { encoding: 'utf8' });
   expect(status).toBe(1);

@@ -16,12 +16,12 @@ const FOLDERS = readdirSync(PROJECT)
 const pathsIn = (text: string): string[] =>
   [...text.matchAll(new RegExp(`\`((?:${FOLDERS})/[\\w./-]+)\``, 'g'))].map(([, path]) => path as string);
 
-it.each(DOCUMENTS)('%s names only files that are there', (document) => {
+it.each(DOCUMENTS)('%s names only files that exist', (document) => {
   const missing = pathsIn(read(document)).filter((path) => !existsSync(join(PROJECT, path)));
   expect(missing).toEqual([]);
 });
 
-it('the threat model names a test that is there for each asset', () => {
+it('the threat model names an existing test for each asset', () => {
   const rows = read('docs/threat-model.md')
     .split('\n')
     .filter((line) => /^\| (?!asset|-)/.test(line));
@@ -29,7 +29,7 @@ it('the threat model names a test that is there for each asset', () => {
   for (const row of rows) expect(pathsIn(row).some((path) => path.startsWith('test/'))).toBe(true);
 });
 
-it('the table of ASVS holds each requirement once, in order, and names a test for what it calls met', () => {
+it('the table of ASVS lists each requirement once, in order, with a test for each that is met', () => {
   const rows = read('docs/asvs.md')
     .split('\n')
     .filter((line) => /^\| \d/.test(line))
@@ -51,7 +51,7 @@ it('the table of ASVS holds each requirement once, in order, and names a test fo
   }
 });
 
-it('the alerts ask for events that the Worker logs', () => {
+it('the alerts query events that the Worker logs', () => {
   const source = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => read(join('src', name)))
@@ -69,7 +69,7 @@ it('the alerts ask for events that the Worker logs', () => {
   }
 });
 
-it('documents name only commands that are there', () => {
+it('the documents name only commands that exist', () => {
   const { scripts } = JSON.parse(read('package.json'));
   const texts = DOCUMENTS.map(read).join('\n');
   const named = [...texts.matchAll(/npm run ([\w-]+)/g)].map(([, script]) => script as string);
@@ -85,7 +85,7 @@ describe('CONTRIBUTING.md', () => {
   /** As it reads wherever it stands. */
   const unindented = (code: string) => code.replaceAll(/^ +/gm, '').trim();
 
-  it('takes every line of its example from a file of the repository', () => {
+  it('takes every line of its example from the repository', () => {
     expect(blocks.length).toBeGreaterThan(5);
     expect(blocks).toHaveLength([...text.matchAll(/^ *```ts/gm)].length);
   });

@@ -161,7 +161,7 @@ const expectRefused = ({ status, body }: Answer, what: string) =>
   expect([what, status, body.error_code]).toEqual([what, 401, 'TOKEN_INVALID']);
 
 describe('an embed token', () => {
-  it('that is good opens the dashboard, in this world', async () => {
+  it('opens the dashboard as long as it is not changed', async () => {
     expect((await embedOf('d', world.theirs).info()).status).toBe(200);
     expect((await embedOf('d', world.own).info()).status).toBe(200);
   });
@@ -173,13 +173,13 @@ describe('an embed token', () => {
     expectRefused(await embed.execute({ days: { from: '2024-01-01' } }), what);
   });
 
-  it('of a dashboard opens no visualization', async () => {
+  it('opens no visualization when it is for a dashboard', async () => {
     const embed = embedOf('v', world.theirs);
     expectRefused(await embed.info(), 'info');
     expectRefused(await embed.execute(), 'execute');
   });
 
-  it('of another environment is refused, though it says the same', async () => {
+  it('is refused when another environment signed it', async () => {
     const elsewhere = { env: { EMBED_SECRETS: JSON.stringify({ 1: 'the master secret of another environment' }) } };
     const { body } = await world.victim.as.post(`/api/v1/embed/dashboards/${world.dashboard}`, {
       json: {},
@@ -189,15 +189,15 @@ describe('an embed token', () => {
     expectRefused(await embedOf('d', body.token).info(), 'elsewhere');
   });
 
-  it('is not remembered as good by an isolate that has seen forged ones', async () => {
+  it('is verified anew by an isolate that has seen forged ones', async () => {
     for (let n = 0; n < 50; n++) await embedOf('d', changed(world.theirs, { rot: n, com: world.company.id })).info();
     expect((await embedOf('d', world.theirs).info()).status).toBe(200);
     expectRefused(await embedOf('d', changed(world.theirs, { exp: 9_999_999_999 })).info(), 'after');
   });
 });
 
-describe('tokens of one door', () => {
-  it('open no other', async () => {
+describe('a token', () => {
+  it('opens only what it was issued for', async () => {
     const { theirs, share, outsider, victim } = world;
     const resolve = (token: string) => call('GET', `/api/v1/public/shares/${token}/resolve`);
     for (const token of [theirs, outsider.access_token, victim.token]) expectRefused(await resolve(token), 'share');
@@ -209,7 +209,7 @@ describe('tokens of one door', () => {
     expectRefused(await bearer(outsider.refresh_token).get('/api/v1/share-portal/contexts'), 'refresh token');
   });
 
-  it('of an outsider cannot be turned to another company, person or session', async () => {
+  it('is refused when its company, person or session is changed', async () => {
     const other = await aCompany();
     const { access_token: token } = world.outsider;
     const [header, , signature] = parts(token);
@@ -236,7 +236,7 @@ describe('tokens of one door', () => {
   });
 });
 
-describe('another spelling of a good token', () => {
+describe('a valid token in another spelling', () => {
   const refresh = (path: string, refresh_token: string) => call('POST', path, { json: { refresh_token } });
 
   it.each<[string, () => string, (token: string) => Promise<Answer>]>([
@@ -245,7 +245,7 @@ describe('another spelling of a good token', () => {
     ['portal refresh', () => world.outsider.refresh_token, (token) => refresh('/api/v1/share-auth/refresh', token)],
     ['session', () => world.victim.token, (token) => bearer(token).get('/v1/auth/me')],
     ['refresh', () => world.victim.refreshToken, (token) => refresh('/v1/auth/refresh', token)],
-  ])('is no token: %s', async (_kind, tokenOf, use) => {
+  ])('is refused as a token of the kind %s', async (_kind, tokenOf, use) => {
     // The first two only add white space around it, which headers lose on the way.
     for (const spelt of otherSpellings(tokenOf()).slice(_kind === 'portal' || _kind === 'session' ? 2 : 0)) {
       expect([spelt, (await use(spelt)).status]).toEqual([spelt, 401]);

@@ -25,8 +25,8 @@ const generate = (json: Record<string, unknown>, as = company.as) =>
 const dashboardEmbed = async (json: Record<string, unknown> = {}) =>
   embedOf('d', await anEmbed(company, 'dashboards', id, json));
 
-describe('generating an embed', () => {
-  it('answers a token, the page that shows it, and when it ends', async () => {
+describe('the creation of an embed', () => {
+  it('answers a token, the address of its page, and its expiry', async () => {
     const { status, body } = await generate({});
     expect([status, body]).toEqual([
       201,
@@ -40,26 +40,32 @@ describe('generating an embed', () => {
   });
 
   it.each([
-    ['an unknown fixed one', { fixed_params: { nothing: 1 } }],
-    ['an unknown allowed one', { allowed_params: ['nothing'] }],
-    ['one both fixed and allowed', { fixed_params: { regions: ['north'] }, allowed_params: ['regions'] }],
-    ['one required but neither', { required_params: ['regions'] }],
-    ['one required and fixed', { fixed_params: { regions: ['north'] }, required_params: ['regions'] }],
+    ['an unknown fixed parameter', { fixed_params: { nothing: 1 } }],
+    ['an unknown allowed parameter', { allowed_params: ['nothing'] }],
+    ['a parameter both fixed and allowed', { fixed_params: { regions: ['north'] }, allowed_params: ['regions'] }],
+    ['a required parameter that is neither fixed nor allowed', { required_params: ['regions'] }],
+    ['a parameter both required and fixed', { fixed_params: { regions: ['north'] }, required_params: ['regions'] }],
     ['a fixed value of another kind', { fixed_params: { days: 'yesterday' } }],
-    ['fixed ones that are a list', { fixed_params: [] }],
-    ['too short a time', { expires_in: 59 }],
-    ['too long a time', { expires_in: 31_536_001 }],
-    ['half a second', { expires_in: 60.5 }],
+    ['a list of fixed parameters', { fixed_params: [] }],
+    ['an expiry after less than a minute', { expires_in: 59 }],
+    ['an expiry after more than a year', { expires_in: 31_536_001 }],
+    ['an expiry in half a second more than a minute', { expires_in: 60.5 }],
     ['an origin with a path', { allowed_origins: ['https://a.test/x'] }],
     ['an origin with a wildcard', { allowed_origins: ['*'] }],
-    ['too many fixed ones', { fixed_params: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`p${n}`, n])) }],
-    ['more than an address holds', { fixed_params: { regions: Array.from({ length: 900 }, (_, n) => `value ${n}`) } }],
+    [
+      'too many fixed parameters',
+      { fixed_params: Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`p${n}`, n])) },
+    ],
+    [
+      'more than an address can hold',
+      { fixed_params: { regions: Array.from({ length: 900 }, (_, n) => `value ${n}`) } },
+    ],
   ])('refuses %s', async (_what, json) => {
     const { status, body } = await generate(json);
     expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('needs the permission to share what is embedded', async () => {
+  it('needs the permission to share what it shows', async () => {
     const { as } = await aUser(company, { can: ['visualizations:share'] });
     expect((await generate({ expires_in: 'x' }, as)).body.error_code).toBe('FORBIDDEN');
     const path = `/api/v1/embed/visualizations/${visualization}`;
@@ -68,7 +74,7 @@ describe('generating an embed', () => {
     expect((await other.post(path, { json: {} })).status).toBe(403);
   });
 
-  it('is refused for what does not exist, or is another company’s', async () => {
+  it('answers 404 for what does not exist or is another company’s', async () => {
     const other = await aCompany();
     expect((await generate({}, other.as)).status).toBe(404);
     expect((await company.as.post(`/api/v1/embed/dashboards/${'0'.repeat(24)}`, { json: {} })).status).toBe(404);
@@ -77,7 +83,7 @@ describe('generating an embed', () => {
 });
 
 describe('an embedded dashboard', () => {
-  it('tells what its viewer may use', async () => {
+  it('answers the filters that its viewer may use', async () => {
     const allowed = ['https://partner.test'];
     const embed = await dashboardEmbed({
       allowed_params: ['regions', 'least'],
@@ -112,7 +118,7 @@ describe('an embedded dashboard', () => {
     ]);
   });
 
-  it('runs with what is fixed and what is allowed, and nothing else', async () => {
+  it('is executed with fixed and allowed parameters only', async () => {
     const embed = await dashboardEmbed({ fixed_params: { regions: ['north', 'south'] }, allowed_params: ['least'] });
     expect(regionsOf((await embed.execute()).body)).toEqual(['north', 'south']);
     expect(regionsIn((await embed.execute({ least: 45 })).body)).toEqual(['south']);
@@ -129,7 +135,7 @@ describe('an embedded dashboard', () => {
     }
   });
 
-  it('asks for what is required', async () => {
+  it('is refused without a required parameter', async () => {
     const embed = await dashboardEmbed({ allowed_params: ['regions'], required_params: ['regions'] });
     for (const none of [{}, { regions: null }, { regions: [] }, { regions: '' }]) {
       const { status, body } = await embed.execute(none);
@@ -138,7 +144,7 @@ describe('an embedded dashboard', () => {
     expect(regionsOf((await embed.execute({ regions: ['east'] })).body)).toEqual(['east']);
   });
 
-  it('gives options of allowed filters alone', async () => {
+  it('answers options of allowed filters only', async () => {
     const embed = await dashboardEmbed({ allowed_params: ['regions'] });
     expect((await embed.options('regions', 'eas')).body).toEqual({
       filter_slug: 'regions',
@@ -164,7 +170,7 @@ describe('an embedded dashboard', () => {
 });
 
 describe('an embedded visualization', () => {
-  it('is told and executed alone', async () => {
+  it('is described and executed by itself', async () => {
     const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
     const embed = embedOf('v', token);
     const { body } = await embed.info();
@@ -181,7 +187,7 @@ describe('an embedded visualization', () => {
   });
 });
 
-describe('the end of an embed', () => {
+describe('an embed', () => {
   const refused = async (token: string) => {
     const embed = embedOf('d', token);
     for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
@@ -189,14 +195,14 @@ describe('the end of an embed', () => {
     }
   };
 
-  it('is its expiry', async () => {
+  it('ends when it expires', async () => {
     const token = await anEmbed(company, 'dashboards', id, { expires_in: 60 });
     expect((await embedOf('d', token).info()).status).toBe(200);
     later(61_000);
     await refused(token);
   });
 
-  it('is the rotation of its company’s key, on the next request, and of no other’s', async () => {
+  it('ends on the next request after a rotation of its company’s key, and of no other’s', async () => {
     const [one, other] = [await aCompany(), await aCompany()];
     const tokens = [];
     for (const each of [one, other]) {
@@ -215,7 +221,7 @@ describe('the end of an embed', () => {
     await refused(renewed);
   });
 
-  it('is rotated by those who may share everything', async () => {
+  it('ends by somebody who may share everything and rotates the key', async () => {
     for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
       const { as } = await aUser(company, { can });
       expect((await as.post('/api/v1/embed/rotate-key')).body.error_code).toBe('FORBIDDEN');
@@ -224,7 +230,7 @@ describe('the end of an embed', () => {
     expect((await as.post('/api/v1/embed/rotate-key')).status).toBe(204);
   });
 
-  it('is that of what it shows', async () => {
+  it('ends when what it shows is deleted', async () => {
     const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
     const embed = embedOf('d', await anEmbed(company, 'dashboards', dashboard._id));
     await company.as.delete(`/v1/dashboards/${dashboard._id}`);
@@ -233,7 +239,7 @@ describe('the end of an embed', () => {
     }
   });
 
-  it('is not a new version of the master secret; taking away the old one is', async () => {
+  it('outlives a new version of the master secret, and ends when the old one is removed', async () => {
     const token = await anEmbed(company, 'dashboards', id);
     const { 1: first } = JSON.parse((env as unknown as { EMBED_SECRETS: string }).EMBED_SECRETS);
     const second = 'another master secret, just as long as it has to be';
@@ -247,8 +253,8 @@ describe('the end of an embed', () => {
   });
 });
 
-describe('origins', () => {
-  it('are those that the token names, and our own pages', async () => {
+describe('the origins of an embed', () => {
+  it('are those that its token names, and those of our own pages', async () => {
     const partner = 'https://partner.test';
     const token = await anEmbed(company, 'dashboards', id, { allowed_origins: [partner] });
     const allowed = await embedOf('d', token, { origin: partner }).execute();
@@ -271,8 +277,8 @@ describe('origins', () => {
   });
 });
 
-describe('what an embed costs', () => {
-  it('is one batch of D1 for its info and for a cached execution, and nothing for a token that is not good', async () => {
+describe('the round trips of an embed', () => {
+  it('are one batch of D1 for its info and for a cached execution, and none for an invalid token', async () => {
     const token = await anEmbed(company, 'dashboards', id);
     const info = countedD1();
     expect((await embedOf('d', token).info({ env: info.env })).status).toBe(200);
@@ -287,7 +293,7 @@ describe('what an embed costs', () => {
   });
 });
 
-describe('limits', () => {
+describe('the limits of an embed', () => {
   it('are counted per token', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2' } };
     const [one, other] = [await anEmbed(company, 'dashboards', id), await anEmbed(company, 'dashboards', id)];

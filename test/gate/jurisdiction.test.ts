@@ -5,7 +5,7 @@ import { aCompany } from '../support/worlds.ts';
 
 const OBJECTS = ['ORGANIZATION_GATE', 'IP_LIMITER', 'ATTEMPT_LIMITER'] as const;
 
-it('asks Durable Objects of the jurisdiction alone, where data must not leave one', async () => {
+it('the gate asks only Durable Objects of the jurisdiction that is configured', async () => {
   const { slug, owner } = await aCompany();
   const asked: string[] = [];
   // workerd knows no jurisdictions: outside one there is nothing here, and in one are the objects that are there.

@@ -58,7 +58,7 @@ describe('a signed request', () => {
     expect(body).toMatchObject({ error: 'Unauthorized', details: { reason: 'nonce_reused', field: 'x-nonce' } });
   });
 
-  it('is let in once of a hundred copies sent at once', async () => {
+  it('is let in once when a hundred copies arrive together', async () => {
     const wire = await signedWire(company.apiKey);
     const answers = await Promise.all(Array.from({ length: 100 }, () => send(wire)));
     const reasons = answers.map(({ status, body }) => (status === 200 ? 'accepted' : body.details.reason));
@@ -93,8 +93,8 @@ describe('a signed request', () => {
   });
 });
 
-describe('nonces', () => {
-  it('are forgotten when their requests are too old, and not before', async () => {
+describe('a nonce', () => {
+  it('is deleted when its request is too old, and not before', async () => {
     const { gate, ask } = aGate();
     await ask({ nonce: nonce('long-gone') });
     await ask({ nonce: nonce('still-good') });
@@ -106,7 +106,7 @@ describe('nonces', () => {
     expect(await ask({ nonce: nonce('still-good') })).toBe('nonce_reused');
   });
 
-  it('are purged again and again, until none is left', async () => {
+  it('is purged by an alarm, which is set again while any is left', async () => {
     const { gate, ask } = aGate();
     const alarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
     const goodUntil = Date.now() + 300_000;
@@ -127,7 +127,7 @@ describe('nonces', () => {
     expect(await alarm()).toBe(expiresAt + 1);
   });
 
-  it('outlive the date of their request by a quarter of an hour', async () => {
+  it('is kept until a quarter of an hour after the date of its request', async () => {
     const { gate, ask } = aGate();
     const goodUntil = Date.now() + 300_000;
     await ask({ nonce: nonce('kept-nonce', goodUntil) });
@@ -139,7 +139,7 @@ describe('nonces', () => {
     expect(await remembered(gate)).toEqual([]);
   });
 
-  it('of a date that has passed are not let in, remembered or not', async () => {
+  it('is refused when its date has passed, remembered or not', async () => {
     const { gate, ask } = aGate();
     const goodUntil = Date.now();
     standAt(goodUntil);
@@ -150,7 +150,7 @@ describe('nonces', () => {
   });
 });
 
-describe('a call of the gate whose answer got lost', () => {
+describe('a call of the gate whose answer is lost', () => {
   /** A gate that breaks off its first call, after it did the work if `worked`, as the platform tells it. */
   const breaking = (error: object, worked: boolean) => {
     let calls = 0;
@@ -168,9 +168,9 @@ describe('a call of the gate whose answer got lost', () => {
   };
 
   it.each([
-    ['it did the work', true],
-    ['it did nothing', false],
-  ])('is made once more where that helps: %s', async (_what, worked) => {
+    ['the first one did its work', true],
+    ['the first one did nothing', false],
+  ])('is made once more when %s', async (_what, worked) => {
     const { variables, calls } = breaking({ retryable: true }, worked);
     const wire = await signedWire(company.apiKey);
     expect((await send(wire, variables)).status).toBe(200);
@@ -188,7 +188,7 @@ describe('a call of the gate whose answer got lost', () => {
   });
 });
 
-describe('limits', () => {
+describe('the limits', () => {
   it('count in a window that starts with the first request', async () => {
     const { ask } = aGate();
     const before = Date.now();
@@ -224,7 +224,7 @@ describe('limits', () => {
     ]);
   });
 
-  it('let exactly as many of a crowd in as there is room for', async () => {
+  it('let in exactly as many of a crowd as there is room for', async () => {
     const { ask } = aGate();
     const limits = { organization: 1000, principal: 100 };
     const verdicts = await Promise.all(Array.from({ length: 300 }, () => ask({ limits })));

@@ -30,7 +30,7 @@ describe('a binding', () => {
     expect((await must(admin.get(`/groups/${groupId}/bindings`))).results).toEqual([body]);
   });
 
-  it('is one for each account; members are counted once', async () => {
+  it('is made for each account, and counts a member once', async () => {
     const [groupId, user, { id: second }] = await Promise.all([
       aGroup(company),
       aUser(company),
@@ -55,7 +55,7 @@ describe('a binding', () => {
     expect([again.status, again.body.error]).toEqual([409, 'AlreadyExists']);
   });
 
-  it('of a service account is within its own account only', async () => {
+  it('is refused for a service account within any but its own account', async () => {
     const [groupId, robot, { id: elsewhere }] = await Promise.all([
       aGroup(company),
       aRobot(company),
@@ -66,7 +66,7 @@ describe('a binding', () => {
     expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'account_id']);
   });
 
-  it('names things that are there', async () => {
+  it('is refused when a group, principal or account does not exist', async () => {
     const [groupId, user, robot] = await Promise.all([aGroup(company), aUser(company), aRobot(company)]);
     const good = { principal_type: 'user', principal_id: user.id, account_id: company.accountId };
     for (const [field, wrong] of [
@@ -90,7 +90,7 @@ describe('a binding', () => {
     expect((await admin.post(`/groups/${NOWHERE}/bindings`, { json: good })).status).toBe(404);
   });
 
-  it('is really removed: the second time it is not found', async () => {
+  it('is removed once', async () => {
     const [groupId, user] = await Promise.all([aGroup(company), aUser(company)]);
     const { id } = await bind(company, groupId, user.id);
     const elsewhere = await aGroup(company);
@@ -100,7 +100,7 @@ describe('a binding', () => {
     await bind(company, groupId, user.id);
   });
 
-  it('never outlives its group, not even when it is made while that is deleted', async () => {
+  it('never outlives its group, even when it is made while that is deleted', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await overtaken(
       /^update "groups"/,

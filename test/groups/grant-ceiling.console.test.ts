@@ -53,8 +53,8 @@ const widerGroups = async (): Promise<string[]> => [
 ];
 const WIDE_PERMISSION = () => ({ target: { company_id: company.id, service_name: 'visualizations' } });
 
-describe('joining a group that may do more', () => {
-  it('is refused by every source of access, for others and oneself', async () => {
+describe('a membership of a group that may do more than the caller', () => {
+  it('is refused whatever gives the group more, for others and oneself', async () => {
     const { id } = await unboundUser(company);
     const before = await groupsOf(manager.id);
     for (const group of await widerGroups()) {
@@ -66,14 +66,14 @@ describe('joining a group that may do more', () => {
     expect([await groupsOf(id), await groupsOf(manager.id)]).toEqual([[], before]);
   });
 
-  it('is refused beside one that is no wider', async () => {
+  it('is refused together with one of a group that may do no more', async () => {
     const { id } = await unboundUser(company);
     const narrow = await groupThat(allow('users:list'));
     expectRefused(await put(manager.as, 'post', id, narrow, await groupThat(allow(WIDER))), WIDER);
     expect(await groupsOf(id)).toEqual([]);
   });
 
-  it('is allowed where it gives no more, and to administrators', async () => {
+  it('is accepted where it gives no more, and from administrators', async () => {
     const { id } = await unboundUser(company);
     const narrow = await groupThat(allow('users:list', 'groups:*'), deny('visualizations:*'));
     expect((await put(manager.as, 'post', id, narrow)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('joining a group that may do more', () => {
     for (const group of await widerGroups()) expect((await put(admin.as, 'post', id, group)).status).toBe(200);
   });
 
-  it('leaves those in it who are', async () => {
+  it('stays for those who have it', async () => {
     const { id } = await unboundUser(company);
     const wide = await groupThat(allow(WIDER));
     const narrow = await groupThat(allow('users:list'));
@@ -92,7 +92,7 @@ describe('joining a group that may do more', () => {
     expectRefused(await put(manager.as, 'post', id, wide), WIDER);
   });
 
-  it('by invitation is refused, and nobody is invited', async () => {
+  it('is refused by an invitation, and nobody is invited', async () => {
     const invite = (as: Caller, email: string, ...group_ids: string[]) =>
       as.post('/v1/users/invite', { json: { email, group_ids } });
     let count = 0;
@@ -108,8 +108,8 @@ describe('joining a group that may do more', () => {
   });
 });
 
-describe('taking a Deny away', () => {
-  it('by leaving a group is refused to those who may not do what it denies', async () => {
+describe('the removal of a Deny', () => {
+  it('is refused to those who may not do what it denies, when a member leaves the group', async () => {
     const denying = await groupThat(allow('users:list'), deny(WIDER));
     const { id } = await unboundUser(company);
     await enter(company, id, denying);
@@ -124,7 +124,7 @@ describe('taking a Deny away', () => {
     expect((await put(company.as, 'put', id)).body.group_ids).toEqual([]);
   });
 
-  it('is refused to the one it binds', async () => {
+  it('is refused to whom it binds', async () => {
     const bound = await aUser(company, { can: [...MANAGES, WIDER] });
     const denying = await groupThat(deny(WIDER));
     await enter(company, bound.id, denying);
@@ -149,7 +149,7 @@ describe('taking a Deny away', () => {
   });
 });
 
-describe('roles and legacy permissions that allow more', () => {
+describe('roles and legacy permissions that allow more than the caller may', () => {
   const wideTargets = () => [
     { target: { company_id: company.id }, actions: ['read'] },
     { target: { company_id: company.id, service_name: 'visualizations' }, actions: ['read'] },
@@ -167,7 +167,7 @@ describe('roles and legacy permissions that allow more', () => {
     expect((await create({ roles: [{ name: 'R', target: 'users', actions: ['*'] }] })).status).toBe(201);
   });
 
-  it('are not put on a group, and stay where they are', async () => {
+  it('are not added to a group, and stay where they are', async () => {
     const wide = await aPermission(company, WIDE_PERMISSION());
     const narrow = await aPermission(company);
     const { _id } = await aConsoleGroup(company, { permissionIds: [wide] });
@@ -188,7 +188,7 @@ describe('roles and legacy permissions that allow more', () => {
     expect((await manager.as.post('/v1/permissions', { json: permissionInput(company) })).status).toBe(201);
   });
 
-  it('are not made of others, which can be kept and narrowed', async () => {
+  it('are not made by a change of others, which can be kept and narrowed', async () => {
     const narrow = await aPermission(company);
     for (const json of wideTargets()) expectRefused(await manager.as.put(`/v1/permissions/${narrow}`, { json }));
     const wide = await aPermission(company, { ...WIDE_PERMISSION(), actions: ['read', 'update'] });
@@ -200,7 +200,7 @@ describe('roles and legacy permissions that allow more', () => {
   });
 });
 
-describe('policies that allow more', () => {
+describe('policies that allow more than the caller may', () => {
   const FULL_ADMIN = managedPolicyNamed('FullAdmin').id;
   const create = (as: Caller, ...statements: Parameters<typeof aPolicy>[1]) =>
     as.post('/v1/policies', { json: policyInput(statements) });
@@ -212,7 +212,7 @@ describe('policies that allow more', () => {
     expect((await must(company.as.get(`/v1/groups/${_id}`))).attached_policies).toEqual([]);
   });
 
-  it('are not made, nor cloned', async () => {
+  it('are neither made nor cloned', async () => {
     expectRefused(await create(manager.as, allow('*')));
     expectRefused(await create(manager.as, allow('users:list'), allow(WIDER)), WIDER);
     for (const id of [FULL_ADMIN, await aPolicy(company, [allow(WIDER)])]) {
@@ -226,7 +226,7 @@ describe('policies that allow more', () => {
     );
   });
 
-  it('are not made of others, attached or not', async () => {
+  it('are not made by a change of others, attached or not', async () => {
     const groupId = await groupThat(allow('users:list'));
     const [attached] = (await must(company.as.get(`/v1/groups/${groupId}`))).attached_policies;
     const detached = await aPolicy(company, [allow('users:list')]);
@@ -239,7 +239,7 @@ describe('policies that allow more', () => {
     }
   });
 
-  it('can be kept and narrowed, but not what they deny', async () => {
+  it('can be kept and narrowed, but what they deny cannot', async () => {
     const id = await aPolicy(company, [allow('visualizations:*'), deny('visualizations:delete')]);
     const change = (json: object) => manager.as.put(`/v1/policies/${id}`, { json });
     const document = (...statements: Parameters<typeof aPolicy>[1]) => policyInput(statements).document;

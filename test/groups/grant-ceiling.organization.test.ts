@@ -39,8 +39,8 @@ const join = (caller: Caller, groupId: string, principalType: 'user' | 'service_
     json: { principal_type: principalType, principal_id: principalId, account_id: company.accountId },
   });
 
-describe('attaching a policy', () => {
-  it('is refused for one that allows more than the caller may', async () => {
+describe('the attachment of a policy', () => {
+  it('is refused when it allows more than the caller may', async () => {
     const groupId = await aGroup(company);
     expectRefused(await manager.as.post(`/groups/${groupId}/policies/${FULL_ADMIN}`));
     const wider = await aPolicy(company, [allow('users:ListUsers', 'users:DeleteUser')]);
@@ -48,7 +48,7 @@ describe('attaching a policy', () => {
     expect((await admin.get(`/groups/${groupId}`)).body.attached_policies).toEqual([]);
   });
 
-  it('is allowed for one that allows no more, or only denies', async () => {
+  it('is accepted when it allows no more, or only denies', async () => {
     const groupId = await aGroup(company);
     for (const statement of [allow('users:ListUsers'), deny('accounts:*')]) {
       const policyId = await aPolicy(company, [statement]);
@@ -56,19 +56,19 @@ describe('attaching a policy', () => {
     }
   });
 
-  it('is allowed to administrators', async () => {
+  it('is accepted from administrators', async () => {
     expect((await admin.post(`/groups/${await aGroup(company)}/policies/${FULL_ADMIN}`)).status).toBe(204);
   });
 
-  it('is refused to those whom a Deny keeps from what it allows', async () => {
+  it('is refused to callers who are denied what it allows', async () => {
     const limited = await aRobotThat(company, allow('groups:*', 'users:*'), deny('users:DeleteUser'));
     const policyId = await aPolicy(company, [allow('users:*')]);
     expectRefused(await limited.as.post(`/groups/${await aGroup(company)}/policies/${policyId}`), 'users:DeleteUser');
   });
 });
 
-describe('adding a member', () => {
-  it('is refused for a group that may do more than the caller, oneself included', async () => {
+describe('the addition of a member', () => {
+  it('is refused for a group that may do more than the caller, also for oneself', async () => {
     const { results } = await must(admin.get('/groups?order_by=name'));
     const administrators = results.find((group: { name: string }) => group.name === 'administrators').id;
     const user = await aUser(company);
@@ -77,17 +77,17 @@ describe('adding a member', () => {
     expect((await manager.as.get('/accounts')).status).toBe(403);
   });
 
-  it('is allowed for a group that may do no more', async () => {
+  it('is accepted for a group that may do no more', async () => {
     const groupId = await aGroup(company, await aPolicy(company, [allow('users:ListUsers')]));
     const user = await aUser(company);
     expect((await join(manager.as, groupId, 'user', user.id)).status).toBe(201);
   });
 });
 
-describe('taking a Deny away', () => {
+describe('the removal of a Deny', () => {
   const FORBIDDEN = 'users:DeleteUser';
 
-  it('is refused by detaching, removing a member, or deleting the group, where the caller may not do what it denies', async () => {
+  it('is refused where the caller may not do what it denies, by detachment, removal of a member, or deletion of the group', async () => {
     const denial = await aPolicy(company, [allow('users:ListUsers'), deny(FORBIDDEN)]);
     const groupId = await aGroup(company, denial);
     const { id: binding } = await bind(company, groupId, (await aUser(company)).id);
@@ -100,7 +100,7 @@ describe('taking a Deny away', () => {
     });
   });
 
-  it('is refused to the one it binds', async () => {
+  it('is refused to whom it binds', async () => {
     const denial = await aPolicy(company, [deny(FORBIDDEN)]);
     const groupId = await aGroup(company, denial);
     const wide = await aGroup(company, await aPolicy(company, [allow('users:*', 'groups:*')]));
@@ -111,7 +111,7 @@ describe('taking a Deny away', () => {
     expectRefused(await bound.as.delete(`/groups/${groupId}`), FORBIDDEN);
   });
 
-  it('is allowed where the caller may do what it denies, and where nothing is denied', async () => {
+  it('is accepted where the caller may do what it denies, and where nothing is denied', async () => {
     const denial = await aPolicy(company, [deny('users:ListUsers')]);
     const plain = await aPolicy(company, [allow('accounts:*')]);
     const groupId = await aGroup(company, denial, plain);

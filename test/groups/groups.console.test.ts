@@ -73,7 +73,7 @@ describe('a group', () => {
     expect(fieldsOf(await create(groupInput(wrong)))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it('has a name and a slug of its own among the living', async () => {
+  it('is refused a name or slug that another group has', async () => {
     const first = (await create(groupInput())).body;
     expect(statusAndCode(await create(groupInput({ name: first.name })))).toEqual([409, 'GROUP_NAME_DUPLICATE']);
     expect(statusAndCode(await create(groupInput({ slug: first.slug })))).toEqual([409, 'GROUP_SLUG_DUPLICATE']);
@@ -87,7 +87,7 @@ describe('a group', () => {
     expect((await create(groupInput({ name: first.name, slug: first.slug }))).status).toBe(201);
   });
 
-  it('is changed by what is sent', async () => {
+  it('changes only what is sent', async () => {
     const before = (await create(groupInput({ roles: [READER] }))).body;
     const put = async (json: object) => {
       const { status, body } = await company.as.put(`/v1/groups/${before._id}`, { json });
@@ -115,7 +115,7 @@ describe('a group', () => {
     expect((await company.as.get(`/v1/users/${user.id}`)).body.group_ids).not.toContain(_id);
   });
 
-  it('of another company, or of none, is not found', async () => {
+  it('is not found when it is of another company or does not exist', async () => {
     const { _id: foreign } = await aConsoleGroup(await aCompany());
     for (const id of [foreign, NOBODY, 'x']) {
       const json = { permissionIds: [await aPermission(company)] };
@@ -135,7 +135,7 @@ describe('a group', () => {
 });
 
 describe('a global group', () => {
-  it('can be neither changed nor deleted, by the owner either', async () => {
+  it('can be neither changed nor deleted, even by the owner', async () => {
     const { viewers, administrators } = await globalGroups(company);
     for (const id of [viewers, administrators]) {
       const before = (await get(id)).body;
@@ -162,7 +162,7 @@ describe('a global group', () => {
   });
 });
 
-describe('the list', () => {
+describe('the list of groups', () => {
   it('pages through all groups once, with or without the global ones', async () => {
     const crowd = await aCompany();
     const made: string[] = [];
@@ -214,7 +214,7 @@ describe('the permissions of a group', () => {
     }
   });
 
-  it('must be there, all of them', async () => {
+  it('are refused when one of them does not exist', async () => {
     const { _id } = await aConsoleGroup(company);
     const mine = await aPermission(company);
     const foreign = await aPermission(await aCompany());
@@ -238,11 +238,11 @@ describe('the permissions of a group', () => {
     ['post', undefined],
     ['put', undefined],
     ['delete', 7],
-  ] as const)('%s with %j is not valid', async (method, sent) => {
+  ] as const)('are refused by a %s with %j', async (method, sent) => {
     expect(fieldsOf(await change(method, NOBODY, sent))).toEqual([422, 'VALIDATION_ERROR', 'permissionIds']);
   });
 
-  it('give and take access at once', async () => {
+  it('take effect on the next request', async () => {
     const { as, id } = await aUser(company);
     const { _id } = await aConsoleGroup(company);
     await enter(company, id, _id);
@@ -260,7 +260,7 @@ describe('the permissions of a group', () => {
 });
 
 describe('the policies of a group', () => {
-  it('are attached and detached, and act at once', async () => {
+  it('are attached and detached, with effect on the next request', async () => {
     const { as, id } = await aUser(company);
     const { _id } = await aConsoleGroup(company);
     await enter(company, id, _id);
@@ -273,7 +273,7 @@ describe('the policies of a group', () => {
     expect(statusAndCode(await company.as.delete(path))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 
-  it('must be there', async () => {
+  it('are refused when one does not exist', async () => {
     const { _id } = await aConsoleGroup(company);
     for (const method of ['post', 'delete'] as const) {
       const answer = await company.as[method](`/v1/groups/${_id}/policies/${NOBODY}`);
@@ -282,10 +282,10 @@ describe('the policies of a group', () => {
   });
 });
 
-describe('the same groups on the organization API', () => {
+describe('the groups of the organization API', () => {
   const admin = () => signed(company.apiKey);
 
-  it('are shown there when made here', async () => {
+  it('include those that the console made', async () => {
     const group = await aConsoleGroup(company, { roles: [READER] });
     const { status, body } = await admin().get(`/groups/${group._id}`);
     expect([status, body]).toEqual([
@@ -306,7 +306,7 @@ describe('the same groups on the organization API', () => {
     expect((await get(group._id)).body.attached_policies).toEqual([VIEWS]);
   });
 
-  it('are shown here when made there: a slug from the name, no roles', async () => {
+  it('are shown by the console, with a slug from the name and no roles', async () => {
     const made = await must(admin().post('/groups', { json: { name: 'Vendas São Paulo' } }));
     expect((await get(made.id)).body).toMatchObject({
       slug: 'vendas-sao-paulo',

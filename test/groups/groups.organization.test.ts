@@ -21,7 +21,7 @@ const theGlobalGroup = async (name: string) =>
   (await must(admin.get('/groups?quantity=100'))).results.find((group: { name: string }) => group.name === name);
 
 describe('a group', () => {
-  it('is made with nobody in it', async () => {
+  it('is made without members', async () => {
     const json = { name: aName(), description: 'Who reads' };
     const { status, body } = await admin.post('/groups', { json });
     expect(status).toBe(201);
@@ -38,13 +38,13 @@ describe('a group', () => {
     expect((await admin.get(`/groups/${body.id}`)).body).toEqual(body);
   });
 
-  it('may have a name whose slug is taken, or that makes none', async () => {
+  it('may have a name whose slug is taken, or that gives no slug', async () => {
     for (const name of ['Ação São João', 'acao sao joao', 'ACAO-SAO-JOAO', '日本語', '한국어', '---']) {
       expect((await admin.post('/groups', { json: { name } })).status).toBe(201);
     }
   });
 
-  it('has a name of its own among the living', async () => {
+  it('is refused a name that another group has', async () => {
     const name = aName();
     const { id } = await must(admin.post('/groups', { json: { name } }));
     expect((await admin.post('/groups', { json: { name } })).status).toBe(409);
@@ -69,7 +69,7 @@ describe('a group', () => {
     expect([status, body.details]).toEqual([422, [{ field, message: expect.any(String) }]]);
   });
 
-  it('that is global is neither deleted nor renamed', async () => {
+  it('is neither deleted nor renamed when it is global', async () => {
     for (const name of ['administrators', 'viewers']) {
       const { id, member_count, attached_policies } = await theGlobalGroup(name);
       expect(attached_policies).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('a group', () => {
     }
   });
 
-  it('is deleted with its memberships; its members and policies stay', async () => {
+  it('is deleted with its memberships, but not its members and policies', async () => {
     const policyId = await aPolicy(company, [allow('users:ListUsers')]);
     const groupId = await aGroup(company, policyId);
     const [user, robot] = await Promise.all([aUser(company), aRobot(company, [groupId])]);
@@ -110,7 +110,7 @@ describe('a group', () => {
 });
 
 describe('an attached policy', () => {
-  it('is shown, attached twice without harm, and detached once', async () => {
+  it('is shown, attached once however often, and detached once', async () => {
     const own = await aPolicy(company, [allow('users:ListUsers')]);
     const groupId = await aGroup(company, own, READ_ONLY);
     expect((await admin.post(`/groups/${groupId}/policies/${own}`)).status).toBe(204);
@@ -121,7 +121,7 @@ describe('an attached policy', () => {
     expect(await attached()).toEqual([READ_ONLY]);
   });
 
-  it('is one of the organization, or a managed one', async () => {
+  it('is refused when it is neither the organization’s nor a managed one', async () => {
     const groupId = await aGroup(company);
     const foreign = await aPolicy(other, [allow('users:ListUsers')]);
     for (const policyId of [NOWHERE, 'nonsense', foreign]) {
@@ -142,8 +142,8 @@ describe('an attached policy', () => {
   });
 });
 
-describe('ids', () => {
-  it('of other organizations are not found', async () => {
+describe('an id', () => {
+  it('is not found when it is another organization’s', async () => {
     const foreign = await aGroup(other);
     const stranger = await aUser(other);
     const { id: binding } = await bind(other, foreign, stranger.id);

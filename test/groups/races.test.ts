@@ -19,7 +19,7 @@ const boundIn = (groupId: string) => countOf('group_bindings where group_id = ?'
 const attachedTo = (groupId: string) => countOf('group_policies where group_id = ?', groupId);
 const listedOn = (groupId: string) => countOf('group_permissions where group_id = ?', groupId);
 
-describe('binding a principal to a group', () => {
+describe('the binding of a principal to a group', () => {
   const entering = /^insert into "group_bindings"/;
   const binding = (groupId: string, principal_id: string, account_id = company.accountId, principal_type = 'user') =>
     ({
@@ -72,7 +72,7 @@ describe('binding a principal to a group', () => {
   });
 });
 
-describe('attaching a policy to a group', () => {
+describe('the attachment of a policy to a group', () => {
   const attach = (groupId: string, policyId: string, rival: () => Promise<unknown>) =>
     overtaken(/^insert into "group_policies"/, rival, (env) =>
       as.post(`/v1/groups/${groupId}/policies/${policyId}`, { env }),
@@ -92,7 +92,7 @@ describe('attaching a policy to a group', () => {
     expect(await attachedTo(groupId)).toBe(0);
   });
 
-  it('attaches it once when somebody else does the same meanwhile', async () => {
+  it('is made once when somebody else makes it meanwhile', async () => {
     const [groupId, policyId] = [await aGroup(company), await aPolicy(company, [allow('users:ListUsers')])];
     const path = `/v1/groups/${groupId}/policies/${policyId}`;
     expect((await attach(groupId, policyId, () => must(as.post(path)))).status).toBe(204);
@@ -114,7 +114,7 @@ describe('legacy permissions of a group', () => {
     expect(await countOf('group_permissions where permission_id = ?', stays)).toBe(0);
   });
 
-  it('are not listed on a group that is deleted meanwhile', async () => {
+  it('are not added to a group that is deleted meanwhile', async () => {
     const [group, permissionId] = [await aConsoleGroup(company), await aPermission(company)];
     const answer = await overtaken(
       /^insert into "group_permissions"/,
@@ -125,7 +125,7 @@ describe('legacy permissions of a group', () => {
     expect(await listedOn(group._id)).toBe(0);
   });
 
-  it('are listed once when somebody else lists the same meanwhile', async () => {
+  it('are added once when somebody else adds the same meanwhile', async () => {
     const [group, permissionId] = [await aConsoleGroup(company), await aPermission(company)];
     const [path, json] = [`/v1/groups/${group._id}/permissions`, { permissionIds: [permissionId] }];
     const answer = await overtaken(
@@ -137,7 +137,7 @@ describe('legacy permissions of a group', () => {
   });
 });
 
-describe('putting a user into groups', () => {
+describe('the addition of a user to groups', () => {
   const joining = /^insert into "group_bindings"/;
   const join = (userId: string, groupIds: string[], rival: () => Promise<unknown>) =>
     overtaken(joining, rival, (env) => as.post(`/v1/users/${userId}/groups`, { json: { group_ids: groupIds }, env }));
@@ -156,7 +156,7 @@ describe('putting a user into groups', () => {
     expect(await boundIn(group._id)).toBe(0);
   });
 
-  it('checks a membership anew that was taken away meanwhile', async () => {
+  it('checks a membership again that was removed meanwhile', async () => {
     const policyId = await aPolicy(company, [allow('*')]);
     const [powerful, member, user] = [await aGroup(company, policyId), await aUser(company), await aUser(company)];
     await enter(company, user.id, powerful);
@@ -173,7 +173,7 @@ describe('putting a user into groups', () => {
 });
 
 describe('a group', () => {
-  it('keeps everything when it is global and somebody tries to delete it', async () => {
+  it('keeps its members and policies when it is global and somebody tries to delete it', async () => {
     const [{ viewers }, user, permissionId] = [
       await globalGroups(company),
       await aUser(company),
@@ -207,7 +207,7 @@ describe('a group', () => {
     expect([answer.status, answer.body.details.reason]).toEqual([400, 'already_deleted']);
   });
 
-  it('answers 409 to the second of two who take the same name or slug', async () => {
+  it('is refused a name or slug that another group takes meanwhile', async () => {
     for (const taken of ['name', 'slug'] as const) {
       const rival = groupInput();
       const json = groupInput({ [taken]: rival[taken] });
@@ -221,7 +221,7 @@ describe('a group', () => {
     }
   });
 
-  it('gets another slug when somebody takes the one of its name meanwhile', async () => {
+  it('gets another slug when another group takes the one of its name meanwhile', async () => {
     const answer = await overtaken(
       /^insert into "groups"/,
       () => must(admin.post('/groups', { json: { name: 'Same slug!' } })),

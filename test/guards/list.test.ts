@@ -72,7 +72,7 @@ describe('the list of guards', () => {
     expect(unlisted).toEqual([]);
   });
 
-  it('excuses nothing that is not there', () => {
+  it('excuses only conditions that exist', () => {
     const idle = NO_GUARDS.filter(
       (one) =>
         !existsSync(one.file) ||

@@ -48,7 +48,7 @@ describe('the contract of a route', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
-  it('lists failures that there are, and that its surface has words for: others do not compile', () => {
+  it('lists only failures that are defined and that its surface has words for; others do not compile', () => {
     const contract = {
       method: 'get',
       path: '/groups/{id}',
@@ -71,17 +71,17 @@ describe('an answer', () => {
   const conform = (status: number, error: string) => () =>
     mustConform('GET', `/groups/${'0'.repeat(24)}`, { status, headers: json, body: refusal(error) });
 
-  it('of a test may carry the codes that its route lists', () => {
+  it('passes its test with a code that the route lists', () => {
     expect(conform(404, 'NotFound')).not.toThrow();
   });
 
-  it('with a code that the route does not list fails its test', () => {
+  it('fails its test with a code that the route does not list', () => {
     expect(conform(404, 'AlreadyDeleted')).toThrow(
       /GET \/groups\/\{id\} answered 404.*list the failure in the contract's `fails`/,
     );
   });
 
-  it('with a status that the route does not list fails its test', () => {
+  it('fails its test with a status that the route does not list', () => {
     expect(conform(409, 'AlreadyExists')).toThrow(/answered 409.*list the failure in the contract's `fails`/);
   });
 });

@@ -37,7 +37,7 @@ const preflight = (path: string, origin: string, variables?: Record<string, stri
 
 describe('a preflight', () => {
   it.each(['/accounts', '/users/x', '/v1/auth/login', '/v1/managed-tables', '/api/v1/share-contexts', '/health'])(
-    'of %s is answered for an allowed origin',
+    'is answered for %s from an allowed origin',
     async (path) => {
       const { status, headers, body } = await preflight(path, CONSOLE);
       expect([status, body]).toEqual([204, '']);
@@ -68,7 +68,7 @@ describe('a preflight', () => {
     'http://console.example.com',
     'https://console.example.com:8443',
     'null',
-  ])('from %s is not', async (origin) => {
+  ])('is not answered from the origin %s', async (origin) => {
     const { headers } = await preflight('/accounts', origin);
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
@@ -87,7 +87,7 @@ describe('an answer', () => {
       '/health',
       { headers: { 'cf-connecting-ip': '203.0.113.80' }, env: { RATE_LIMIT_IP_PER_SECOND: '1' } },
     ],
-  ])('of status %i can be read from an allowed origin, with its headers', async (expected, method, path, sending) => {
+  ])('can be read with status %i from an allowed origin, with its headers', async (expected, method, path, sending) => {
     const first = await call(method, path, from(CONSOLE, PRODUCTION, sending));
     const { status, headers } = expected === 429 ? await call(method, path, from(CONSOLE, PRODUCTION, sending)) : first;
     expect(status).toBe(expected);
@@ -98,7 +98,7 @@ describe('an answer', () => {
     expect(headers.get('access-control-allow-credentials')).toBeNull();
   });
 
-  it('of status 500 can be read as well', async () => {
+  it('can be read with status 500 from an allowed origin', async () => {
     const broken = { CONTROL_DB: undefined as unknown as string };
     const company = await aCompany();
     const { status, headers } = await call(

@@ -21,7 +21,7 @@ describe('a request that no endpoint takes', () => {
     expect(answer.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('tells which methods there are', async () => {
+  it('is told which methods the path has', async () => {
     const { status, headers, body } = await call('DELETE', '/v1/auth/login');
     expect([status, body.error, body.details]).toEqual([405, 'METHOD_NOT_ALLOWED', { allowed: ['POST'] }]);
     expect(headers.get('allow')).toBe('POST');
@@ -33,22 +33,22 @@ describe('a body', () => {
   const login = (sending: Sending) => call('POST', '/v1/auth/login', sending);
   const json = { 'content-type': 'application/json' };
 
-  it.each(['{', '', '{"a":1}}', 'null x', '\u0000'])('that is not JSON is refused: %j', async (body) => {
+  it.each(['{', '', '{"a":1}}', 'null x', '\u0000'])('is refused when it is not JSON: %j', async (body) => {
     const answer = await login({ headers: json, body });
     expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_JSON']);
   });
 
-  it.each(['null', '[]', '7', '"text"'])('that is JSON but no object is invalid: %s', async (body) => {
+  it.each(['null', '[]', '7', '"text"'])('is invalid when it is JSON but no object: %s', async (body) => {
     const answer = await login({ headers: json, body });
     expect([answer.status, answer.body.error]).toEqual([422, 'VALIDATION_ERROR']);
   });
 
-  it('of another type is refused', async () => {
+  it('is refused with another content type', async () => {
     const answer = await login({ headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=b' });
     expect([answer.status, answer.body.error]).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('over a mebibyte is refused, with and without a Content-Length', async () => {
+  it('is refused over a mebibyte, with and without a Content-Length', async () => {
     const text = JSON.stringify({ company_slug: 'a'.repeat(1024 * 1024) });
     const known = await login({ headers: json, body: text });
     expect([known.status, known.body.error]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
@@ -75,16 +75,19 @@ describe('a body', () => {
 });
 
 describe('a name', () => {
-  it.each(['a\u0000b', 'a\r\nBcc: b@c.test', '\u001b[31mred'])('is one line of text: not %j', async (name) => {
-    const { apiKey } = await aCompany();
-    const { status, body } = await signed(apiKey).post('/groups', { json: { name } });
-    expect([status, body.details]).toEqual([422, [{ field: 'name', message: 'must hold no control characters' }]]);
-    expect((await signed(apiKey).post('/groups', { json: { name: 'Ação e reação 🙂' } })).status).toBe(201);
-  });
+  it.each(['a\u0000b', 'a\r\nBcc: b@c.test', '\u001b[31mred'])(
+    'is refused when it is no single line of text: %j',
+    async (name) => {
+      const { apiKey } = await aCompany();
+      const { status, body } = await signed(apiKey).post('/groups', { json: { name } });
+      expect([status, body.details]).toEqual([422, [{ field: 'name', message: 'must hold no control characters' }]]);
+      expect((await signed(apiKey).post('/groups', { json: { name: 'Ação e reação 🙂' } })).status).toBe(201);
+    },
+  );
 });
 
 describe('the correlation id', () => {
-  it('is ours, whatever the caller sends', async () => {
+  it('is made by the API, whatever the caller sends', async () => {
     const { headers } = await call('GET', '/health', { headers: { 'x-correlation-id': 'mine' } });
     expect(headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -20,11 +20,11 @@ function expectGuarded({ headers }: Answer): void {
 }
 
 describe('every answer', () => {
-  it.each(ROUTES)('carries what guards it: %s %s of nobody', async (method, path) => {
+  it.each(ROUTES)('has the security headers: %s %s without a credential', async (method, path) => {
     expectGuarded(await call(method, path, { headers: { origin: 'https://evil.example.com' } }));
   });
 
-  it('does so where there is no route, for a preflight, and for a caller who is known', async () => {
+  it('has them also without a route, for a preflight, and for an authenticated caller', async () => {
     const { as } = await aCompany();
     for (const answer of [
       await call('GET', '/nowhere'),
@@ -36,7 +36,7 @@ describe('every answer', () => {
     }
   });
 
-  it('of a sign-in is kept by no cache', async () => {
+  it('is stored by no cache when it is that of a sign-in', async () => {
     const { slug, owner } = await aCompany();
     const json = { company_slug: slug, email: owner.email, password: owner.password };
     const { status, headers } = await call('POST', '/v1/auth/login', { json });

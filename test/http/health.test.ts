@@ -45,7 +45,7 @@ describe('/health', () => {
     expect(JSON.parse(line)).toMatchObject({ event: 'part_broken', part, correlation_id });
   });
 
-  it('looks once in ten seconds, however often it is asked, and tells when all is well again', async () => {
+  it('checks once in ten seconds, however often it is asked, and logs when all works again', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const { state, env: bindings } = bucket();
     // One environment, as an isolate has it.

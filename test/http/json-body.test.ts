@@ -56,13 +56,13 @@ describe('half of a surrogate pair', () => {
     ['another half', '{"name":"\\uDE00\\ud83d"}', 'name'],
     ['a value deep down', '{"name":"x","metadata":{"a":[1,"\\ud83d"]}}', 'metadata.a.1'],
     ['a name', '{"name":"x","metadata":{"\\udc00":1}}', 'metadata.\ufffd'],
-  ])('is no text, and is named: %s', async (_what, body, field) => {
+  ])('is refused as text, and named by its place: %s', async (_what, body, field) => {
     const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
     expect(status).toBe(422);
     expect(JSON.stringify(answer.details)).toContain(JSON.stringify(field));
   });
 
-  it('is none beside the other half, nor where it is only written about', async () => {
+  it('is accepted beside the other half, and as text that spells its escape', async () => {
     const body = '{"name":"Emoji","metadata":{"a":"\\ud83d\\ude00","b":"\\\\ud83d"}}';
     const { status, body: answer } = await signed(company.apiKey).post('/accounts', { headers: JSON_TYPE, body });
     expect([status, answer.metadata]).toEqual([201, { a: '😀', b: '\\ud83d' }]);
@@ -77,7 +77,7 @@ describe('a token whose parts are nested deep', () => {
     ['header', `${part(`{"alg":"EdDSA","kid":"test-1","deep":${nested(5_000)}}`)}.${part('{}')}.AAAA`],
     ['payload', `${part('{"alg":"EdDSA","kid":"test-1"}')}.${part(deep)}.AAAA`],
     ['header of a secret', `${part(`{"alg":"HS256","deep":${nested(5_000)}}`)}.${part(deep)}.AAAA`],
-  ])('is no token: its %s', async (_what, token) => {
+  ])('is refused, whichever part it is: the %s', async (_what, token) => {
     const headers = { authorization: `Bearer ${token}` };
     const json = { company_slug: company.slug, social_token: token };
     expect((await call('GET', '/v1/auth/me', { headers })).status).toBe(401);
@@ -102,11 +102,11 @@ const OPTIONAL = SURFACES.flatMap(({ surface, endpoints }) =>
 );
 
 describe('a body all of whose members are optional', () => {
-  it('is one of many', () => {
+  it('belongs to the routes that the tests below name', () => {
     expect(OPTIONAL.map(([route]) => route)).toContain('POST /api/v1/domain-knowledge/suggestions/{id}/accept');
   });
 
-  describe.each(OPTIONAL)('%s', (_route, surface, { method, path }) => {
+  describe.each(OPTIONAL)('of %s', (_route, surface, { method, path }) => {
     it.each([
       ['no body', {}],
       ['a length of 0, as fetch sends it', { headers: { 'content-length': '0' }, body: '' }],
@@ -115,7 +115,7 @@ describe('a body all of whose members are optional', () => {
         'a length of 0 and a type of text',
         { headers: { 'content-length': '0', 'content-type': 'text/plain' }, body: '' },
       ],
-    ])('may be left out: %s', async (_what, sending) => {
+    ])('accepts a request without one: %s', async (_what, sending) => {
       const caller: Caller = surface.credential === 'signature' ? signed(company.apiKey) : company.as;
       const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY), sending);
       // What is wrong, if anything, is wrong with the world, not with the body.
@@ -129,7 +129,7 @@ describe('a body with a member that is required', () => {
   it.each([
     ['no body', {}],
     ['a length of 0', { headers: { 'content-length': '0' }, body: '' }],
-  ])('is missed by name: %s', async (_what, sending) => {
+  ])('is refused with the names of its missing members: %s', async (_what, sending) => {
     const { status, body } = await company.as.post('/v1/groups', sending);
     expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
     expect(body.details).toContainEqual({ field: 'name', message: expect.any(String) });
@@ -137,14 +137,14 @@ describe('a body with a member that is required', () => {
 
   it.each([
     ['null', 'null', 422],
-    ['nothing that says it is JSON', '', 400],
-    ['nothing but a space', ' ', 400],
+    ['empty with the type of JSON', '', 400],
+    ['only a space', ' ', 400],
     ['text', 'name=x', 400],
-  ])('is not %s', async (_what, body, status) => {
+  ])('is refused when it is %s', async (_what, body, status) => {
     expect((await company.as.post('/v1/groups', { headers: JSON_TYPE, body })).status).toBe(status);
   });
 
-  it('comes with its type', async () => {
+  it('is refused without its content type', async () => {
     const { status, body } = await company.as.post('/v1/groups', {
       headers: { 'content-type': 'text/plain' },
       body: '{}',

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
-describe('what a 201 made', () => {
-  it('is read at its Location, also where it was made elsewhere', async () => {
+describe('the answer 201', () => {
+  it('names in Location where the resource is read, also when it was made elsewhere', async () => {
     const company = await aCompany();
     const organization = signed(company.apiKey);
     const description = 'Long enough to be one.';
@@ -27,7 +27,7 @@ describe('what a 201 made', () => {
     }
   });
 
-  it('has none where it cannot be read by itself', async () => {
+  it('has no Location when the resource cannot be read by itself', async () => {
     const company = await aCompany();
     const organization = signed(company.apiKey);
     const { body: list } = await organization.get('/service-accounts');

@@ -66,15 +66,18 @@ const needsCredential = ({ access }: Contract): boolean =>
 const others = (action: Action | null): Action[] => ALL_ACTIONS.filter((each) => each !== action);
 
 describe('a route that needs a credential', () => {
-  it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))('$route lets nobody in', async ({ contract }) => {
-    const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
-    expect(status).toBe(401);
-  });
+  it.each(ROUTES.filter(({ contract }) => needsCredential(contract)))(
+    '$route refuses a request without one',
+    async ({ contract }) => {
+      const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
+      expect(status).toBe(401);
+    },
+  );
 });
 
 describe('a route that a token opens', () => {
   it.each(ROUTES.filter(({ contract }) => isTokenAccess(contract.access)))(
-    '$route is opened by no other',
+    '$route refuses any other',
     async ({ contract }) => {
       const { status } = await call(contract.method.toUpperCase(), addressOf(contract), sendingOf(contract));
       expect(status).toBe(401);
@@ -87,7 +90,7 @@ describe('a route that asks for an action', () => {
     action === null || credential === 'external' ? [] : [{ ...rest, action, credential }],
   );
 
-  it('is every route but those of tokens, of anybody, of administrators, and those that decide by the data', () => {
+  it('is every route but those of tokens, of anybody and of administrators, and those that decide by the data', () => {
     const rest = ROUTES.filter(({ contract, action }) => action === null && needsCredential(contract));
     const kinds = rest.map(({ contract: { access } }) => (typeof access === 'object' ? 'decidedBy' : access));
     expect(new Set(kinds)).toEqual(new Set(['authenticated', 'administrator', 'operator', 'decidedBy']));
@@ -95,21 +98,21 @@ describe('a route that asks for an action', () => {
   });
 
   describe.each(guarded)('$route', ({ contract, credential, action }) => {
-    it('refuses those who may do everything else, before it looks at the request', async () => {
+    it('refuses those who may do everything else, before it validates the request', async () => {
       const caller = principals[credential];
       await caller.may([allow(...others(action))]);
       const { status, body } = await knock(caller, contract);
       expect([status, body.details]).toEqual([403, expect.objectContaining({ action })]);
     });
 
-    it('refuses those who are denied it, whatever else they are allowed', async () => {
+    it('refuses those who are denied the action, whatever else they are allowed', async () => {
       const caller = principals[credential];
       await caller.may([allow('*'), deny(action)]);
       const { status, body } = await knock(caller, contract);
       expect([status, body.details]).toEqual([403, expect.objectContaining({ action })]);
     });
 
-    it('lets those in who may do exactly this', async () => {
+    it('accepts those who may do only this', async () => {
       const caller = principals[credential];
       await caller.may([allow(action)]);
       const { status, body } = await knock(caller, contract);
@@ -126,7 +129,7 @@ describe('a route that asks for an action', () => {
   });
 
   it.each(legacy.filter(({ contract }) => contract.only === undefined))(
-    '$route lets those in who have it by the role $verbs of the former model, and by that alone',
+    '$route accepts those who have the role $verbs of the former model, and of its roles no other',
     async ({ contract, credential, verbs, target }) => {
       const caller = principals[credential];
       await caller.may([], [{ name: 'Role', target, actions: verbs }]);
@@ -140,7 +143,7 @@ describe('a route that asks for an action', () => {
 
 describe('a route for administrators', () => {
   it.each(ROUTES.filter(({ contract }) => contract.access === 'administrator'))(
-    '$route refuses those who may do everything by name',
+    '$route refuses those who may do each action by name',
     async ({ contract, credential }) => {
       const caller = principals[credential as 'bearer' | 'signature'];
       await caller.may([allow(...ALL_ACTIONS)]);
@@ -166,7 +169,7 @@ describe('a route that decides by the data', () => {
 });
 
 describe('a permission on one resource', () => {
-  it('reaches that one only', async () => {
+  it('gives access to that one only', async () => {
     const caller = principals.signature;
     await caller.may([
       {

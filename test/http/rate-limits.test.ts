@@ -54,8 +54,8 @@ const SURFACES: [surface: string, get: (limits: Limits, address?: string) => Pro
   ['managed tables', (limits, address) => company.as.get('/v1/managed-tables/status', sending(limits, address))],
 ];
 
-describe.each(SURFACES)('on the %s', (_surface, get) => {
-  it('every answer says which limit is nearest, and when its window ends', async () => {
+describe.each(SURFACES)('the %s', (_surface, get) => {
+  it('answers with the nearest limit and the end of its window', async () => {
     const before = Date.now() / 1000;
     const first = await get({});
     expect(first.status).toBe(200);
@@ -67,7 +67,7 @@ describe.each(SURFACES)('on the %s', (_surface, get) => {
     expect(limitOf(await get({}))).toEqual({ limit, remaining: 98, reset });
   });
 
-  it('a principal is refused over its limit', async () => {
+  it('refuses a principal over its limit', async () => {
     const answers = [];
     for (let round = 0; round < 4; round += 1) answers.push(await get({ principal: 3 }));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
@@ -76,14 +76,14 @@ describe.each(SURFACES)('on the %s', (_surface, get) => {
     expect(limitOf(answers[3] as Answer).limit).toBe(3);
   });
 
-  it('an organization is refused over its limit', async () => {
+  it('refuses an organization over its limit', async () => {
     expect((await get({ organization: 1 })).status).toBe(200);
     const refused = await get({ organization: 1 });
     expectTooMany(refused, 60);
     expect(limitOf(refused).limit).toBe(1);
   });
 
-  it('an address is refused over its limit, until its second is over', async () => {
+  it('refuses an address over its limit, until its second is over', async () => {
     const address = anAddress();
     const answers = await Promise.all(Array.from({ length: 5 }, () => get({ ip: 3 }, address)));
     const refused = answers.filter(({ status }) => status === 429);
@@ -118,7 +118,7 @@ describe.each([
 
 describe('a preflight', () => {
   it.each(['/accounts', '/v1/auth/login', '/nothing', '/api/v1/public/shares/no-such-token/resolve'])(
-    'of %s is limited by address as every request is',
+    'is limited by address at %s as every request is',
     async (path) => {
       const request = sending({ ip: 2 }, anAddress());
       const headers = { ...request.headers, origin: 'https://console.test', 'access-control-request-method': 'POST' };
@@ -131,18 +131,18 @@ describe('a preflight', () => {
   );
 });
 
-describe('addresses of IPv6', () => {
+describe('the addresses of IPv6', () => {
   const ask = (address: string) => call('GET', '/health', sending({ ip: 2 }, address));
 
-  it('of one /64 are limited together, others are not', async () => {
+  it('are limited together within a /64, and apart across them', async () => {
     const answers = await Promise.all(['::1', '::2', ':ffff:1:2:3'].map((last) => ask(`2001:db8:77:88${last}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
     expect((await ask('2001:db8:77:89::1')).status).toBe(200);
   });
 });
 
-describe('limits', () => {
-  it('of an organization are shared by all its principals and all surfaces', async () => {
+describe('the limits', () => {
+  it('are shared by all principals of an organization and all surfaces', async () => {
     const limits = { organization: 3 };
     const colleague = await aUser(company);
     expect((await signed(company.apiKey).get('/accounts', sending(limits))).status).toBe(200);
@@ -154,7 +154,7 @@ describe('limits', () => {
     expect((await signed(other.apiKey).get('/accounts', sending(limits))).status).toBe(200);
   });
 
-  it('are not used up by requests whose credential is not good', async () => {
+  it('are not used up by requests with an invalid credential', async () => {
     const limits = { organization: 1 };
     const forged = { ...company.apiKey, secret_key: 'guessed' };
     for (let round = 0; round < 3; round += 1) {

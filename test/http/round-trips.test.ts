@@ -41,7 +41,7 @@ function counted() {
   return { counts, bindings: bindings as unknown as Record<string, string> };
 }
 
-describe('an authenticated request, before its handler', () => {
+describe('a request, before its handler', () => {
   let company: Company;
   beforeEach(async () => {
     company = await aCompany();
@@ -49,7 +49,7 @@ describe('an authenticated request, before its handler', () => {
 
   // A policy is addressed by its name: most callers may do the same with all of them, and none is looked up.
   it.each(['/v1/managed-tables', `/v1/policies/${'0'.repeat(24)}`])(
-    'takes one D1 batch, one call of the gate and one of the IP limiter beside it: %s',
+    'takes one D1 batch, one call of the gate and one of the limiter of addresses: %s',
     async (path) => {
       const { counts, bindings } = counted();
       // Refused by authorization: everything before the handler has run, and nothing of it.
@@ -60,7 +60,7 @@ describe('an authenticated request, before its handler', () => {
     },
   );
 
-  it('asks no gate when the token is not good, and is answered before it is written down', async () => {
+  it('does not call the gate with an invalid token, and is answered before the audit record is sent', async () => {
     const { counts, bindings } = counted();
     const written = Promise.withResolvers<void>();
     const limiter = (name: string) => ({

@@ -21,7 +21,7 @@ async function linesOf(send: () => Promise<Answer>) {
   return { answer, texts, lines: texts.map((text) => JSON.parse(text)) };
 }
 
-it("tells of a company's Postgres that cannot be reached, once, with the cause and the id of the request", async () => {
+it('the log tells once of a company’s Postgres that cannot be reached, with the cause and the id of the request', async () => {
   const tableId = await aTable(company.as, 'out_of_reach', [column('a')]);
   const { answer, lines, texts } = await linesOf(() =>
     company.as.get(`/v1/managed-tables/${tableId}/data`, { env: UNREACHABLE }),
@@ -41,7 +41,7 @@ it("tells of a company's Postgres that cannot be reached, once, with the cause a
   expect(texts[0]).not.toContain('[object');
 });
 
-it('tells why Neon did not make a database', async () => {
+it('the log tells why Neon did not create a database', async () => {
   const { as } = await aCompany();
   const away = { NEON_API_URL: 'http://127.0.0.1:1/api/v2' };
   const { answer, lines, texts } = await linesOf(() => as.post('/v1/managed-tables/provision', { env: away }));
@@ -59,7 +59,7 @@ it('tells why Neon did not make a database', async () => {
   expect(texts[0]).not.toContain(inject('neonApiKey'));
 });
 
-it('tells of an answer of 500, and of one that the handler gives itself', async () => {
+it('the log tells of an answer of 500, also of one that the handler gives itself', async () => {
   const failing = {
     prepare: () => {
       throw new Error('D1_ERROR: away');
@@ -79,7 +79,7 @@ it('tells of an answer of 500, and of one that the handler gives itself', async 
   expect(line).toMatchObject({ event: 'request_failed', status: 503, route: '/health' });
 });
 
-it('tells nothing of what is our caller’s to mend', async () => {
+it('the log does not tell of the failures of callers', async () => {
   const { answer, lines } = await linesOf(() => company.as.get(`/v1/managed-tables/${'f'.repeat(24)}`));
   expect([answer.status, lines]).toEqual([404, []]);
 });
@@ -92,8 +92,12 @@ it.each([
   ],
   ['what another service answers', Object.assign(new Error('401 bad key hidden'), { status: 401 }), 'status 401'],
   ['text that is no JSON', new SyntaxError('Unexpected token h, "hidden" is not valid JSON'), 'could not be parsed'],
-  ['who signs in', new Error('cannot open wss://owner:hidden@host.test/db'), 'cannot open wss://…@host.test/db'],
-])('leaves out %s, however deep it lies', (_what, error, shown) => {
+  [
+    'the user and the password of an address',
+    new Error('cannot open wss://owner:hidden@host.test/db'),
+    'cannot open wss://…@host.test/db',
+  ],
+])('the log leaves out %s, however deeply it is nested', (_what, error, shown) => {
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   logError('something_failed', new Error('outside', { cause: new Error('between', { cause: error }) }));
   const [text] = written.mock.calls[0] as [string];

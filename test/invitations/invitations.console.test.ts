@@ -52,7 +52,7 @@ describe('an invitation', () => {
     expect((await logIn(company.slug, email, PASSWORD)).body.user).toMatchObject({ _id: user.id, name: 'Ina Invited' });
   });
 
-  it('names company and inviter in plain text and HTML, and tells what to do if one knows neither', async () => {
+  it('names the company and the inviter in plain text and HTML, with advice for whoever knows neither', async () => {
     const email = anEmail();
     await invite(company, email);
     const { text, html } = mailTo(email);
@@ -69,7 +69,7 @@ describe('an invitation', () => {
     expect(await userOf(email)).toMatchObject({ name: email.split('@')[0] });
   });
 
-  it('lives seven days; then the user can be invited again', async () => {
+  it('lasts seven days, after which the user can be invited again', async () => {
     const email = anEmail();
     const first = await invite(company, email);
     later(7 * DAY + 1000);
@@ -82,7 +82,7 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('sent again replaces the one before', async () => {
+  it('replaces the one before', async () => {
     const email = anEmail();
     const first = await invite(company, email, ['a']);
     const old = tokenOf(email);
@@ -95,7 +95,7 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('is mailed five times a day to one address, by all companies together; more are answered alike', async () => {
+  it('is mailed five times a day to one address by all companies together, with the same answer after that', async () => {
     const email = anEmail();
     const elsewhere = await aCompany();
     for (const inviting of [company, elsewhere, company, elsewhere, company]) await invite(inviting, email);
@@ -131,7 +131,7 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('is mailed five times at most when the fifth is sent meanwhile', async () => {
+  it('is mailed five times at most when a fifth is sent meanwhile', async () => {
     const email = anEmail();
     const { as } = await aUser(company, { can: ['*'] });
     for (let mails = 0; mails < 4; mails += 1) await invite(company, email);
@@ -145,7 +145,7 @@ describe('an invitation', () => {
     expect((await accept(tokenOf(email))).status).toBe(200);
   });
 
-  it('is accepted by the write itself: one that was replaced meanwhile makes nobody active', async () => {
+  it('makes nobody active when it is replaced meanwhile', async () => {
     const email = anEmail();
     const { user } = await invite(company, email);
     const digest = await sha256Hex(tokenOf(email));
@@ -163,7 +163,7 @@ describe('an invitation', () => {
     await expect(invite(company, email)).rejects.toMatchObject({ reason: 'user.email_taken' });
   });
 
-  it('stays in its company: the same address is invited apart', async () => {
+  it('is for its company only, and another invites the same address apart', async () => {
     const email = anEmail();
     const elsewhere = await aCompany();
     await invite(company, email);
@@ -174,14 +174,14 @@ describe('an invitation', () => {
     expect((await logIn(elsewhere.slug, email, PASSWORD)).status).toBe(400);
   });
 
-  it('is worth nothing once the user is deleted', async () => {
+  it('is refused once the user is deleted', async () => {
     const email = anEmail();
     const { user } = await invite(company, email);
     await env.CONTROL_DB.prepare('UPDATE users SET deleted_at = 1 WHERE id = ?').bind(user.id).run();
     expect(statusAndCode(await accept(tokenOf(email)))).toEqual(DEAD);
   });
 
-  it('is mailed later when no mail can be sent, and worth nothing to whoever reads the database', async () => {
+  it('is mailed later when no mail can be sent, and its token is not in the database', async () => {
     const email = anEmail();
     await whileMailIsDown(() => invite(company, email));
     later(61_000);
@@ -193,7 +193,7 @@ describe('an invitation', () => {
     expect((await accept(token)).status).toBe(200);
   });
 
-  it('is not answered by a code or a reset link', async () => {
+  it('stays the only mail, whatever codes or links are requested for its address', async () => {
     const email = anEmail();
     await invite(company, email);
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
@@ -206,12 +206,12 @@ describe('an invitation', () => {
     [{ password: 'x'.repeat(129) }, 'password'],
     [{ password: 'gfhjkmgfhjkm' }, 'password'],
     [{ name: ' ' }, 'name'],
-  ])('takes no %j', async (rest, field) => {
+  ])('refuses %j', async (rest, field) => {
     const { status, body } = await accept('token', rest);
     expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it.each(['x', 'x'.repeat(43)])('that nobody was sent is refused: %j', async (token) => {
+  it.each(['x', 'x'.repeat(43)])('is refused when it was never sent: %j', async (token) => {
     expect(statusAndCode(await accept(token))).toEqual(DEAD);
   });
 });

@@ -45,14 +45,14 @@ describe('an invitation', () => {
     expect(await userOf(id)).toMatchObject({ password_hash: hash });
   });
 
-  it('makes nobody active when it is sent anew meanwhile', async () => {
+  it('makes nobody active when it is sent again meanwhile', async () => {
     const { id, email, token } = await anInvited();
     expect(statusAndCode(await acceptOvertaken(token, () => invite(company, email)))).toEqual(DEAD);
     expect(await userOf(id)).toMatchObject({ is_active: 0 });
     expect((await accept(tokenFor(email))).status).toBe(200);
   });
 
-  it('gives no second password to somebody who has become active meanwhile in some other way', async () => {
+  it('sets no password for somebody who becomes active meanwhile in another way', async () => {
     const { id, token } = await anInvited();
     const answer = await acceptOvertaken(token, () => rowOf('update users set activated_at = 1 where id = ?', id));
     expect(statusAndCode(answer)).toEqual(DEAD);
@@ -66,13 +66,13 @@ describe('an invitation', () => {
     expect(await userOf(id)).toMatchObject({ is_active: 0 });
   });
 
-  it('is worth nothing after seven days', async () => {
+  it('is refused after seven days', async () => {
     const { token } = await anInvited();
     later(7 * DAY + 1000);
     expect(statusAndCode(await accept(token))).toEqual(DEAD);
   });
 
-  it('changes no teams of somebody who accepts the one before meanwhile', async () => {
+  it('does not change the teams of somebody who accepts the one before meanwhile', async () => {
     const { id, email, token } = await anInvited(['first']);
     const answer = await overtaken(
       /^update "users" set "teams"/,
@@ -83,7 +83,7 @@ describe('an invitation', () => {
     expect(await userOf(id)).toMatchObject({ is_active: 1, teams: '["first"]' });
   });
 
-  it('leaves the links of earlier ones as they are where it is not mailed', async () => {
+  it('leaves the links of earlier ones working when it is not mailed', async () => {
     const { email } = await anInvited();
     for (let mails = 1; mails < 5; mails += 1) await invite(company, email);
     const last = tokenFor(email);

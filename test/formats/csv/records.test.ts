@@ -29,7 +29,7 @@ function recordsOf(text: string, dialect: Dialect, block: number): string[][] {
 const dialect: Dialect = { delimiter: ',', quote: '"', escape: 'doubled', spaceBeforeQuote: false };
 
 describe('the records of a CSV', () => {
-  it('are those that papaparse wrote, in any dialect and wherever blocks are cut', () => {
+  it('are those that papaparse wrote, in any dialect and however they are cut into blocks', () => {
     const cell = fc
       .array(fc.constantFrom('a', 'é', '1', '"', "'", ',', ';', '\t', '|', '\n', '\r\n', ' '))
       .map((all) => all.join(''));
@@ -58,12 +58,12 @@ describe('the records of a CSV', () => {
     );
   });
 
-  it('may escape quotes by backslashes', () => {
+  it('may have quotes escaped by backslashes', () => {
     const text = `${String.raw`"a\"b","c\\","d\e"`}\n`;
     expect(recordsOf(text, { ...dialect, escape: 'backslash' }, 100)).toEqual([['a"b', 'c\\', String.raw`d\e`]]);
   });
 
-  it('have a number of fields that some table could have', () => {
+  it('have no more fields than a table can have', () => {
     const line = (count: number) => encoder.encode(`a\n${','.repeat(count - 1)}\n`);
     const read = (bytes: Uint8Array) => scan(bytes, 0, true, dialect, 1, fields, () => {});
     expect(read(line(MAX_FIELDS)).line).toBe(3);

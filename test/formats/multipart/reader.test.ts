@@ -72,7 +72,7 @@ const file = (name: string) =>
   `Content-Disposition: form-data; name="files"; filename="${name}"\r\nContent-Type: text/csv`;
 
 describe('a multipart body', () => {
-  it('reads back what was written, wherever the network cuts it', async () => {
+  it('is read as it was written, wherever the network cuts it', async () => {
     // Contents made of what delimiters are made of, so that near misses are common.
     const content = fc
       .array(
@@ -102,7 +102,7 @@ describe('a multipart body', () => {
     );
   });
 
-  it('reads what FormData writes', async () => {
+  it('is read as FormData writes it', async () => {
     const data = new FormData();
     data.append('mode', 'append');
     data.append('files', new File(['a,b\r\n1,2\r\n'], 'tabela "ção" 1.csv', { type: 'text/csv' }));
@@ -115,7 +115,7 @@ describe('a multipart body', () => {
     expect(await reader.next()).toBeNull();
   });
 
-  it('passes over a preamble, an epilogue and parts nobody reads', async () => {
+  it('is read past a preamble, an epilogue and parts that nobody reads', async () => {
     const body = joined([
       encode('preamble\r\n'),
       form([
@@ -131,7 +131,7 @@ describe('a multipart body', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['no content', ''],
     ['no delimiter', 'a,b\n1,2\n'],
     ['a cut in the content', `--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n1,2`],
     ['a cut in the header', `--${BOUNDARY}\r\nContent-Dispo`],
@@ -146,16 +146,16 @@ describe('a multipart body', () => {
         .repeat(1)
         .concat(`\r\n--${BOUNDARY}\r\n${file('a.csv')}\r\n\r\n`.repeat(1001)),
     ],
-  ])('refuses %s', async (_, body) => {
+  ])('is refused with %s', async (_, body) => {
     await expect(readAll(encode(body), { sizes: [50] })).rejects.toThrow(MultipartMalformed);
   });
 
-  it('stops at its bound, whatever part the bytes belong to', async () => {
+  it('is read up to its bound, whichever part the bytes belong to', async () => {
     const body = form([['Content-Disposition: form-data; name="other"', new Uint8Array(50_000)]]);
     await expect(readAll(body, { max: 20_000, sizes: [1000] })).rejects.toThrow(RangeError);
   });
 
-  it('is read into memory where it is small, up to a bound', async () => {
+  it('is read into memory up to a bound', async () => {
     const body = form([
       ['Content-Disposition: form-data; name="text"', encode('one')],
       [file('a.csv'), encode('1,2'.repeat(50_000))],
@@ -178,7 +178,7 @@ describe('a multipart body', () => {
     ["filename*=UTF-8''dados%20%C3%A7.csv", 'dados ç.csv'],
     ['FILENAME="A.CSV"', 'A.CSV'],
     [`filename="${'\\'.repeat(3000)}`, ''],
-  ])('reads the name of %s', async (parameter, expected) => {
+  ])('has its file name read from %s', async (parameter, expected) => {
     const [part] = await readAll(form([[`Content-Disposition: form-data; name="files"; ${parameter}`, encode('1')]]));
     expect(part?.head.filename).toBe(expected);
   });
@@ -191,7 +191,7 @@ describe('a multipart body', () => {
     [`multipart/form-data; boundary=${'a'.repeat(71)}`, null],
     ['application/json', null],
     [null, null],
-  ])('finds the boundary of %s', (contentType, expected) => {
+  ])('has its boundary found in %s', (contentType, expected) => {
     expect(boundaryOf(contentType)).toBe(expected);
   });
 });

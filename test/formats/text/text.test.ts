@@ -14,7 +14,7 @@ function utf16(value: string, isLittle: boolean): Uint8Array {
 }
 
 describe('a text in UTF-16', () => {
-  it('becomes bytes for the scanner, block by block, that know their length in the file', () => {
+  it('becomes UTF-8 block by block, with the length of each block in the file', () => {
     fc.assert(
       fc.property(text, fc.boolean(), fc.integer({ min: 4, max: 9 }), (value, isLittle, block) => {
         const bytes = utf16(value, isLittle);
@@ -31,7 +31,7 @@ describe('a text in UTF-16', () => {
     );
   });
 
-  it('is none where half of a character stands alone, or a byte is missing', () => {
+  it('is refused where half of a character stands alone or a byte is missing', () => {
     expect(scannableBytes(utf16('a\ud83d!', true), 'utf-16le', true)).toBeNull();
     expect(scannableBytes(utf16('ab', true).subarray(0, 3), 'utf-16le', true)).toBeNull();
   });
@@ -39,15 +39,15 @@ describe('a text in UTF-16', () => {
 
 describe('the encoding of a text', () => {
   it.each([
-    ['a mark', Uint8Array.of(0xef, 0xbb, 0xbf, 97), { encoding: 'utf-8', markLength: 3 }],
-    ['a mark of UTF-16', Uint8Array.of(0xfe, 0xff, 0, 97), { encoding: 'utf-16be', markLength: 2 }],
+    ['a byte order mark', Uint8Array.of(0xef, 0xbb, 0xbf, 97), { encoding: 'utf-8', markLength: 3 }],
+    ['a byte order mark of UTF-16', Uint8Array.of(0xfe, 0xff, 0, 97), { encoding: 'utf-16be', markLength: 2 }],
     ['zeros at every second place', utf16('data,valor', true), { encoding: 'utf-16le', markLength: 0 }],
-    ['nothing', utf8('data,valor'), { encoding: 'utf-8', markLength: 0 }],
+    ['nothing else than UTF-8', utf8('data,valor'), { encoding: 'utf-8', markLength: 0 }],
   ])('is guessed by %s', (_, bytes, expected) => {
     expect(guessEncoding(bytes)).toEqual(expected);
   });
 
-  it('is UTF-8 also where a block cuts a character off', () => {
+  it('is guessed as UTF-8 also where a block ends within a character', () => {
     const bytes = utf8('a😀');
     for (let end = 1; end < bytes.length; end++) {
       expect(isUtf8(bytes.subarray(0, end), false)).toBe(true);

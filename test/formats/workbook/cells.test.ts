@@ -38,7 +38,7 @@ describe('a number format', () => {
     ['000"."000"."000"-"00', 'code'],
     ['00.00', 'number'],
     ['0.0', 'number'],
-  ])('%s shows a %s', (code, kind) => {
+  ])('of %s shows a %s', (code, kind) => {
     expect(customFormat(code).kind).toBe(kind);
   });
 
@@ -54,12 +54,12 @@ describe('a number format', () => {
     [46, 'span'],
     [49, 'number'],
     [57, 'date'],
-  ])('number %i, which no workbook spells out, shows a %s', (id, kind) => {
+  ])('with the built-in number %i shows a %s', (id, kind) => {
     expect(builtinFormat(id).kind).toBe(kind);
   });
 });
 
-describe('a number that is shown as', () => {
+describe('a number of a cell', () => {
   it.each([
     ['dd/mm/yyyy', 45322, '2024-01-31', '2028-02-01'],
     ['dd/mm/yyyy', 45322.75, '2024-01-31', '2028-02-01'],
@@ -86,7 +86,7 @@ describe('a number that is shown as', () => {
     ['000"."000"."000"-"00', 1234567890, '012.345.678-90', '012.345.678-90'],
     ['000', 12345, '12345', '12345'],
     ['000', -7, '-007', '-007'],
-  ])('%s: %d is %s, and from 1904 on %s', (code, value, from1900, from1904) => {
+  ])('is shown under %s: %d as %s, and as %s when days count from 1904', (code, value, from1900, from1904) => {
     expect(formatNumber(String(value), customFormat(code), false)).toBe(from1900);
     expect(formatNumber(String(value), customFormat(code), true)).toBe(from1904);
   });
@@ -116,6 +116,6 @@ it.each([
   ['a_x0000_b', 'ab'],
   ['a_xD800_b', 'a\ufffdb'],
   ['plain_xyz', 'plain_xyz'],
-])('the text %s says %j', (stored, text) => {
+])('the text %s is read as %j', (stored, text) => {
   expect(unescapeText(stored)).toBe(text);
 });

@@ -30,7 +30,7 @@ const damaged = async (zip: Uint8Array) => {
 };
 
 describe('an archive', () => {
-  it('is read by its directory: stored and deflated entries, behind a comment and before other bytes', async () => {
+  it('is read by its directory, with stored and deflated entries, before a comment and after other bytes', async () => {
     const files: Zippable = { 'a.csv': [CSV, { level: 0 }], 'pasta/é.csv': CSV, 'vazio.csv': new Uint8Array() };
     const zip = zipSync(files, { comment: 'PK\u0005\u0006 um comentário' });
     const expected = {
@@ -41,14 +41,14 @@ describe('an archive', () => {
     expect(await contentsOf(zip)).toEqual(expected);
   });
 
-  it('may be written with the numbers of large files', async () => {
+  it('may be written in the form for large files (Zip64)', async () => {
     expect(await contentsOf(as64(zipSync({ 'a.csv': CSV, 'b.csv': text('x') })))).toEqual({
       'a.csv': new TextDecoder().decode(CSV),
       'b.csv': 'x',
     });
   });
 
-  it('is found to be damaged wherever it is cut off, and wherever a byte of an entry is another', async () => {
+  it('is found damaged wherever it is cut off or a byte of an entry is changed', async () => {
     const zip = zipSync({ 'a.csv': CSV, 'b.csv': [CSV, { level: 0 }] });
     for (let at = 0; at < zip.length; at += 61) expect(await damaged(zip.slice(0, at))).toBe(true);
     const [first, second] = await entriesOf(zip);
@@ -61,7 +61,7 @@ describe('an archive', () => {
     }
   });
 
-  it('is no larger than it claims', async () => {
+  it('is refused when an entry is larger than it claims', async () => {
     const zip = zipSync({ 'a.csv': CSV });
     const [entry] = (await entriesOf(zip)) as [ZipEntry];
     let taken = 0;
