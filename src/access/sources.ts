@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNull, type SQL, type SQLWrapper } from 'drizzle-orm';
-import type { ControlDb } from '../db/client.ts';
+import type { ControlDb, Results } from '../db/client.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
 import { permissions, policies } from '../db/schema/policies.ts';
 import { managedPolicyById } from '../kernel/managed-policies.ts';
@@ -39,17 +39,17 @@ export function accessReads(db: ControlDb, of: AccessOf) {
 
 /** The queries for the grants of some groups. `groupIds` are their ids, or a subquery for them. */
 export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] | SQLWrapper) {
-  return [
-    db
+  return {
+    groups: db
       .select({ id: groups.id, roles: groups.roles })
       .from(groups)
       .where(and(eq(groups.companyId, companyId), isNull(groups.deletedAt), inArray(groups.id, groupIds))),
-    db
+    policies: db
       .select({ groupId: groupPolicies.groupId, policyId: groupPolicies.policyId, document: policies.document })
       .from(groupPolicies)
       .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
       .where(and(eq(groupPolicies.companyId, companyId), inArray(groupPolicies.groupId, groupIds))),
-    db
+    permissions: db
       .select({
         groupId: groupPermissions.groupId,
         id: permissions.id,
@@ -62,29 +62,25 @@ export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] |
         and(eq(permissions.id, groupPermissions.permissionId), eq(permissions.companyId, companyId)),
       )
       .where(and(eq(groupPermissions.companyId, companyId), inArray(groupPermissions.groupId, groupIds))),
-  ] as const;
+  };
 }
-
-type Rows<Query> = Query extends PromiseLike<infer Found> ? Found : never;
-type Reads = ReturnType<typeof accessReads>;
-type Found = readonly [groups: Rows<Reads[0]>, policies: Rows<Reads[1]>, permissions: Rows<Reads[2]>];
 
 /** Converts the queries' results for the evaluator. */
 export function accessSources(
   companyId: string,
   isOwner: boolean,
-  [foundGroups, attached, legacy]: Found,
+  found: Results<ReturnType<typeof grantReads>>,
 ): AccessSources {
-  const grants: GroupGrants[] = foundGroups.map(({ id, roles }) => ({
+  const grants: GroupGrants[] = found.groups.map(({ id, roles }) => ({
     id,
     roles,
-    policies: attached
+    policies: found.policies
       .filter(({ groupId }) => groupId === id)
       .flatMap(({ policyId, document }) => {
-        const found = document ?? managedPolicyById(policyId)?.document;
-        return found ? [{ id: policyId, document: found }] : [];
+        const known = document ?? managedPolicyById(policyId)?.document;
+        return known ? [{ id: policyId, document: known }] : [];
       }),
-    permissions: legacy.filter(({ groupId }) => groupId === id),
+    permissions: found.permissions.filter(({ groupId }) => groupId === id),
   }));
   return { companyId, isOwner, groups: grants };
 }

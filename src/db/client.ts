@@ -23,19 +23,23 @@ export type Statement = BatchItem<'sqlite'>;
 /** Which failure a violated unique index means: `table.column` (or the index's expression as SQLite names it) → failure. */
 export type ConstraintFailures = Record<string, () => Error>;
 
-/** The statements of a unit of work by name; a list is a step whose number of statements depends on the input. */
-export type Unit = Readonly<Record<string, Statement | readonly Statement[]>>;
+/**
+ * Statements that go together, by name. A list is a step whose number of statements depends on the input; statements that
+ * another module names, such as `accessReads`, stand as a unit within the unit.
+ */
+export interface Unit {
+  readonly [name: string]: Statement | readonly Statement[] | Unit;
+}
 
-/** What each statement of a unit answered, under its name. */
-export type Results<U extends Unit> = {
-  [Name in keyof U]: U[Name] extends Statement ? U[Name]['_']['result'] : unknown[];
-};
+/** What each statement of a unit answered, in its place. */
+export type Results<Step> = Step extends Statement
+  ? Step['_']['result']
+  : Step extends readonly (infer One)[]
+    ? Results<One>[]
+    : { [Name in keyof Step]: Results<Step[Name]> };
 
 /**
  * Runs the statements as one unit, in their order: all are applied or none.
- *
- * D1 answers a batch with rows keyed by column name. A join that selects two columns of one name (`users.id` and
- * `companies.id`) loses one of them and shifts the rest: give one an alias, or select only one.
  * @returns each statement's result, under its name
  * @throws the failure that `failures` names for a violated constraint, else the database's own error
  */
@@ -44,18 +48,40 @@ export async function commit<const U extends Unit>(
   unit: U,
   failures: ConstraintFailures = {},
 ): Promise<Results<U>> {
-  const statements = Object.values(unit).flat() as unknown as [Statement, ...Statement[]];
   try {
-    const results: unknown[] = await db.batch(statements);
-    const steps = Object.entries(unit).map(([name, step]) => [
-      name,
-      Array.isArray(step) ? results.splice(0, step.length) : results.shift(),
-    ]);
-    return Object.fromEntries(steps) as Results<U>;
+    return await runTogether(db, unit);
   } catch (error) {
     throw constraintFailure(error, { ...POLICY_LIMIT_FAILURES, ...failures }) ?? error;
   }
 }
+
+/**
+ * Reads all of these in one round trip, as of one moment.
+ * @returns the rows of each read, under its name
+ */
+export const readTogether = <const U extends Unit>(db: ControlDb, reads: U): Promise<Results<U>> =>
+  runTogether(db, reads);
+
+/**
+ * D1 answers a batch with rows keyed by column name. A join that selects two columns of one name (`users.id` and
+ * `companies.id`) loses one of them and shifts the rest: give one an alias, or select only one.
+ */
+async function runTogether<U extends Unit>(db: ControlDb, unit: U): Promise<Results<U>> {
+  const statements: Statement[] = [];
+  mapStatements(unit, (statement) => statements.push(statement));
+  const results = (await db.batch(statements as [Statement, ...Statement[]])).values();
+  return mapStatements(unit, () => results.next().value) as Results<U>;
+}
+
+/** A copy of the unit with what `make` answers in the place of each statement, asked in their order. */
+export function mapStatements(step: Unit[string], make: (statement: Statement) => unknown): unknown {
+  if (isStatement(step)) return make(step);
+  if (Array.isArray(step)) return step.map(make);
+  return Object.fromEntries(Object.entries<Unit[string]>(step).map(([name, one]) => [name, mapStatements(one, make)]));
+}
+
+/** Only statements can be prepared by drizzle, which asks this of what it is to run in a batch. */
+const isStatement = (step: Unit[string]): step is Statement => '_prepare' in step;
 
 function constraintFailure(error: unknown, failures: ConstraintFailures): Error | undefined {
   const message = errorText(error);

@@ -25,3 +25,10 @@ it('SQL names no table of the control database in a string', () => {
   );
   expect(named).toEqual([]);
 });
+
+it('one place runs a batch of statements: what they answer is read by name, never by its position', () => {
+  const batches = files('src').filter((file) => /[.?]batch\s*[(<]/.test(readFileSync(file, 'utf8')));
+  const elsewhere = batches.filter((file) => file !== 'src/db/client.ts');
+  expect(elsewhere.map((file) => `${file}: name the statements, for \`commit\` or \`readTogether\``)).toEqual([]);
+  expect(batches).toHaveLength(1);
+});

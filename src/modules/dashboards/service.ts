@@ -1,6 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, UserContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -73,10 +73,13 @@ export async function getDashboard(ctx: CompanyContext, id: string): Promise<Das
 export async function loadDashboard(ctx: CompanyContext, id: string): Promise<LoadedDashboard> {
   if (!ID_PATTERN.test(id)) throw dashboardNotFound();
   const { companyId } = ctx.actor;
-  const [[dashboard], visualizations] = await ctx.db.batch([
-    selectDashboard(ctx.db, companyId, id),
-    selectDashboardVisualizations(ctx.db, companyId, id),
-  ]);
+  const {
+    dashboard: [dashboard],
+    visualizations,
+  } = await readTogether(ctx.db, {
+    dashboard: selectDashboard(ctx.db, companyId, id),
+    visualizations: selectDashboardVisualizations(ctx.db, companyId, id),
+  });
   if (!dashboard) throw dashboardNotFound();
   return { dashboard, visualizations };
 }

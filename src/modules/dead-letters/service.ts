@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
+import { commit } from '../../db/client.ts';
 import { logError } from '../../platform/log.ts';
 import {
   type DeadLetter,
@@ -25,10 +26,10 @@ export async function keepDeadLetters(
   letters: Pick<DeadLetter, 'id' | 'queue' | 'body' | 'attempts' | 'diedAt'>[],
 ): Promise<void> {
   const db = openAuditDb(database);
-  const [first, ...others] = letters.map((letter) =>
+  const inserted = letters.map((letter) =>
     insertDeadLetter(db, { ...letter, replayRequestedAt: null, replayedAt: null }),
   );
-  if (first) await db.batch([first, ...others]);
+  if (inserted.length > 0) await commit(db, { inserted });
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
@@ -60,13 +61,13 @@ async function readItem({ db }: Context, { companyId, target, rotations }: Embed
     if ((row?.rotations ?? 0) !== rotations) throw invalidToken();
   };
   if (target.type === 'visualization') {
-    const [rotated, found] = await db.batch([key, selectVisualization(db, companyId, target.id)]);
-    requireCurrent(rotated);
-    return sharedVisualization(found);
+    const found = await readTogether(db, { key, visualization: selectVisualization(db, companyId, target.id) });
+    requireCurrent(found.key);
+    return sharedVisualization(found.visualization);
   }
-  const [rotated, ...found] = await db.batch([key, ...dashboardReads(db, companyId, target.id)]);
-  requireCurrent(rotated);
-  return sharedDashboard(...found);
+  const found = await readTogether(db, { key, dashboard: dashboardReads(db, companyId, target.id) });
+  requireCurrent(found.key);
+  return sharedDashboard(found.dashboard);
 }
 
 /** What the viewer may do. */

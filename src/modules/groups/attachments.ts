@@ -1,6 +1,6 @@
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
 import { policyNotFound, selectPolicy } from '../policies/service.ts';
@@ -37,10 +37,13 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
 
 async function read(ctx: PrincipalContext, groupId: string, policyId: string) {
   const { companyId } = ctx.actor;
-  const [[group], [own]] = await ctx.db.batch([
-    selectGroup(ctx.db, companyId, groupId),
-    selectPolicy(ctx.db, companyId, policyId),
-  ]);
+  const {
+    group: [group],
+    own: [own],
+  } = await readTogether(ctx.db, {
+    group: selectGroup(ctx.db, companyId, groupId),
+    own: selectPolicy(ctx.db, companyId, policyId),
+  });
   return { group, document: own?.document ?? managedPolicyById(policyId)?.document };
 }
 

@@ -2,7 +2,7 @@ import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import { accountNotFound, selectAccount } from '../accounts/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
@@ -21,7 +21,7 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
   const { companyId } = ctx.actor;
   await requireBindable(ctx, groupId, member);
   if (!isAdministrator(ctx.actor.access)) {
-    const found = await ctx.db.batch(grantReads(ctx.db, companyId, [groupId]));
+    const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
     requireMayGrant(ctx.actor, accessSources(companyId, false, found));
   }
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
@@ -36,12 +36,17 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
 async function requireBindable(ctx: PrincipalContext, groupId: string, member: Member): Promise<void> {
   const { companyId } = ctx.actor;
   const { principalId, accountId } = member;
-  const [[group], [user], [serviceAccount], [account]] = await ctx.db.batch([
-    selectGroup(ctx.db, companyId, groupId),
-    selectUser(ctx.db, companyId, principalId),
-    selectServiceAccount(ctx.db, companyId, principalId),
-    selectAccount(ctx.db, companyId, accountId),
-  ]);
+  const {
+    group: [group],
+    user: [user],
+    serviceAccount: [serviceAccount],
+    account: [account],
+  } = await readTogether(ctx.db, {
+    group: selectGroup(ctx.db, companyId, groupId),
+    user: selectUser(ctx.db, companyId, principalId),
+    serviceAccount: selectServiceAccount(ctx.db, companyId, principalId),
+    account: selectAccount(ctx.db, companyId, accountId),
+  });
   if (!group) throw groupNotFound();
   if (member.principalType === 'user' && !user) throw userNotFound('principal_id');
   if (member.principalType === 'service_account' && !serviceAccount) throw serviceAccountNotFound('principal_id');

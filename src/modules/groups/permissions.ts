@@ -1,6 +1,6 @@
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit, type Statement } from '../../db/client.ts';
+import { commit, readTogether, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { groupNotFound } from './failures.ts';
 import {
@@ -56,13 +56,16 @@ async function change(
 
 async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
   const { companyId } = ctx.actor;
-  const [[group], found] = await ctx.db.batch([
-    selectGroupWithCounts(ctx.db, companyId, groupId),
-    selectPermissions(ctx.db, companyId, ids),
-  ]);
+  const {
+    group: [group],
+    permissions,
+  } = await readTogether(ctx.db, {
+    group: selectGroupWithCounts(ctx.db, companyId, groupId),
+    permissions: selectPermissions(ctx.db, companyId, ids),
+  });
   if (!group) throw groupNotFound();
-  requireAllFound(ids, found);
-  return { group, permissions: found };
+  requireAllFound(ids, permissions);
+  return { group, permissions };
 }
 
 async function store(ctx: PrincipalContext, groupId: string, statements: Statement[]): Promise<GroupWithCounts> {

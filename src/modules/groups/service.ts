@@ -2,7 +2,7 @@ import { isAdministrator } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import type { Role } from '../../kernel/legacy.ts';
 import { managedPolicyNamed } from '../../kernel/managed-policies.ts';
 import { slugFrom } from '../../kernel/text.ts';
@@ -133,6 +133,6 @@ export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<vo
 export async function requireMayRemoveDenials(ctx: PrincipalContext, groupId: string): Promise<void> {
   const { companyId, access } = ctx.actor;
   if (isAdministrator(access)) return;
-  const found = await ctx.db.batch(grantReads(ctx.db, companyId, [groupId]));
+  const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, [groupId]));
   requireMayGrant(ctx.actor, accessFreedByRemoving(accessSources(companyId, false, found)));
 }

@@ -2,7 +2,7 @@ import type { AccessSources } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit, type Statement } from '../../db/client.ts';
+import { commit, readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { idList } from '../../db/statements.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
@@ -49,7 +49,7 @@ export const removeUserFromGroups = (ctx: PrincipalContext, userId: string, ids:
 export async function prepareJoining(ctx: PrincipalContext, ids: string[]): Promise<(userId: string) => Statement> {
   const { companyId } = ctx.actor;
   if (ids.length > 0) {
-    const found = await ctx.db.batch(grantReads(ctx.db, companyId, idList(ids)));
+    const found = await readTogether(ctx.db, grantReads(ctx.db, companyId, idList(ids)));
     const sources = accessSources(companyId, false, found);
     requireKnown(sources, ids);
     requireMayGrant(ctx.actor, sources);
@@ -65,13 +65,17 @@ function change(
 ): Promise<UserInGroups> {
   const { companyId } = ctx.actor;
   return retryOnConcurrentChange(async () => {
-    const [[user], memberships, ...found] = await ctx.db.batch([
-      selectUser(ctx.db, companyId, userId),
-      selectGroupsOfUser(ctx.db, companyId, userId),
-      ...grantReads(ctx.db, companyId, thoseAndGroupsOfUser(companyId, userId, ids)),
-    ]);
+    const {
+      user: [user],
+      memberships,
+      grants,
+    } = await readTogether(ctx.db, {
+      user: selectUser(ctx.db, companyId, userId),
+      memberships: selectGroupsOfUser(ctx.db, companyId, userId),
+      grants: grantReads(ctx.db, companyId, thoseAndGroupsOfUser(companyId, userId, ids)),
+    });
     if (!user) throw userNotFound();
-    const sources = accessSources(companyId, false, found);
+    const sources = accessSources(companyId, false, grants);
     requireKnown(sources, ids);
     const current = memberships.map(({ groupId }) => groupId);
     const { enter, leave, fits } = planOf(current);

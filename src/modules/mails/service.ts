@@ -1,5 +1,6 @@
 import { selectAdministrators } from '../../access/administrators.ts';
 import type { Context, UserContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
 import { selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
@@ -33,10 +34,13 @@ export async function prepareNoticesToAdministrators(ctx: UserContext, event: No
 }
 
 export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
-  const [[user], [company]] = await ctx.db.batch([
-    selectUserByEmail(ctx.db, companyId, email),
-    selectCompany(ctx.db, companyId),
-  ]);
+  const {
+    user: [user],
+    company: [company],
+  } = await readTogether(ctx.db, {
+    user: selectUserByEmail(ctx.db, companyId, email),
+    company: selectCompany(ctx.db, companyId),
+  });
   if (!user || !company || !notice) return;
   await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: company.name, notice }));
 }

@@ -1,6 +1,7 @@
 import { allowedActions, compileAccess, type Decision, decide } from '../../access/evaluation.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { PrincipalContext, UserContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { policyArn } from '../../kernel/arn.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
@@ -65,12 +66,15 @@ async function sourcesOf(ctx: PrincipalContext, { type, id }: PrincipalReference
   const { companyId } = ctx.actor;
   const of = { companyId, principalType: type, principalId: id };
   if (type === 'user') {
-    const [[user], ...found] = await ctx.db.batch([selectUser(ctx.db, companyId, id), ...accessReads(ctx.db, of)]);
+    const {
+      user: [user],
+      access,
+    } = await readTogether(ctx.db, { user: selectUser(ctx.db, companyId, id), access: accessReads(ctx.db, of) });
     if (!user) throw userNotFound('principal.id');
-    return accessSources(companyId, user.isOwner, found);
+    return accessSources(companyId, user.isOwner, access);
   }
   const [serviceAccount] = await selectServiceAccount(ctx.db, companyId, id);
   if (!serviceAccount) throw serviceAccountNotFound('principal.id');
   const { accountId } = serviceAccount;
-  return accessSources(companyId, false, await ctx.db.batch(accessReads(ctx.db, { ...of, accountId })));
+  return accessSources(companyId, false, await readTogether(ctx.db, accessReads(ctx.db, { ...of, accountId })));
 }

@@ -1,5 +1,5 @@
 import { and, asc, count, eq, not, type SQL } from 'drizzle-orm';
-import type { ControlDb } from '../../db/client.ts';
+import { type ControlDb, readTogether } from '../../db/client.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
 import { byId, exists } from '../../db/statements.ts';
@@ -10,16 +10,19 @@ export type PolicyRecord = typeof policies.$inferSelect;
 /** How many policies a company has of its own, and some of them, oldest first. */
 export async function readOwnPolicies(db: ControlDb, companyId: string, offset: number, limit: number) {
   const ofCompany = eq(policies.companyId, companyId);
-  const [[counted], records] = await db.batch([
-    db.select({ total: count() }).from(policies).where(ofCompany),
-    db
+  const {
+    counted: [counted],
+    records,
+  } = await readTogether(db, {
+    counted: db.select({ total: count() }).from(policies).where(ofCompany),
+    records: db
       .select()
       .from(policies)
       .where(ofCompany)
       .orderBy(asc(policies.createdAt), asc(policies.id))
       .limit(limit)
       .offset(offset),
-  ]);
+  });
   return { total: counted?.total ?? 0, records };
 }
 

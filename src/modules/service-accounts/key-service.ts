@@ -2,7 +2,7 @@ import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import { expiryInPast, keyAlreadyRevoked, keyNotFound, serviceAccountNotFound } from './failures.ts';
 import { KEY_LIFETIME_MS, mintKey } from './keys.ts';
 import {
@@ -97,5 +97,5 @@ async function requireNoWider(ctx: PrincipalContext, { id, accountId }: ServiceA
   const { companyId, access, id: callerId } = ctx.actor;
   if (id === callerId || isAdministrator(access)) return;
   const reads = accessReads(ctx.db, { companyId, principalType: 'service_account', principalId: id, accountId });
-  requireMayGrant(ctx.actor, accessSources(companyId, false, await ctx.db.batch(reads)));
+  requireMayGrant(ctx.actor, accessSources(companyId, false, await readTogether(ctx.db, reads)));
 }

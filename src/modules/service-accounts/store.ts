@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { accessReads } from '../../access/sources.ts';
-import type { ControlDb } from '../../db/client.ts';
+import { type ControlDb, readTogether } from '../../db/client.ts';
 import { type PageRequest, readPage } from '../../db/page.ts';
 import { planned } from '../../db/planned.ts';
 import { accounts } from '../../db/schema/accounts.ts';
@@ -187,8 +187,11 @@ export const touchKey = (
  * and keys of an inactive or deleted service account or account, are not found.
  */
 export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: number) {
-  const [[found], ...access] = await keyAndAccess(db, { accessKey, now });
-  return { key: found, access };
+  const {
+    key: [key],
+    access,
+  } = await readTogether(db, keyAndAccess(db, { accessKey, now }));
+  return { key, access };
 }
 
 const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
@@ -224,13 +227,13 @@ const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<stri
         isNull(accounts.deletedAt),
       ),
     );
-  return [
+  return {
     key,
-    ...accessReads(db, {
+    access: accessReads(db, {
       companyId: owner(apiKeys.companyId),
       principalType: 'service_account',
       principalId: owner(apiKeys.serviceAccountId),
       accountId: sql<string>`(select ${serviceAccounts.accountId} from ${serviceAccounts} where ${serviceAccounts.id} = ${owner(apiKeys.serviceAccountId)})`,
     }),
-  ] as const;
+  };
 });

@@ -1,6 +1,7 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { openAuditDb } from '../../db/audit.ts';
+import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
 import { shareEvents } from '../../db/schema/audit/share-activity.ts';
 import { defineFailure, invalid } from '../../kernel/failure.ts';
@@ -10,11 +11,11 @@ import {
   type Counts,
   type EventFilter,
   insertEvents,
+  nameReads,
   readAnalytics,
   readEvents,
   selectEvent,
   selectGrantTypes,
-  selectNames,
   selectViews,
 } from './store.ts';
 
@@ -109,8 +110,9 @@ export async function shareAnalytics(ctx: UserContext, filter: EventFilter, inte
   const db = openAuditDb(ctx.bindings.AUDIT_DB);
   const found = await readAnalytics(db, companyId, { ...narrowed, from, to }, { ms, offset });
   const byBucket = new Map(found.series.map(({ bucket, ...counts }) => [bucket, counts]));
-  const [shares, dashboards] = await ctx.db.batch(
-    selectNames(ctx.db, companyId, {
+  const { shares, dashboards } = await readTogether(
+    ctx.db,
+    nameReads(ctx.db, companyId, {
       shares: found.top.shares.map(({ key }) => key),
       dashboards: found.top.dashboards.map(({ key }) => key),
     }),

@@ -1,5 +1,5 @@
 import { and, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm';
-import type { ControlDb } from '../../db/client.ts';
+import { type ControlDb, readTogether } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
 import { shareEvents, shareViews } from '../../db/schema/audit/share-activity.ts';
 import { dashboards } from '../../db/schema/dashboards.ts';
@@ -109,20 +109,24 @@ export async function readAnalytics(
       .orderBy(sql`3 desc, 1`)
       .limit(TOP_LENGTH);
   };
-  const [[totals], series, shares, topDashboards, topViewers, countries] = await db.batch([
-    db.select(COUNTS).from(events).where(sql`outcome is not null`),
-    db
+  const {
+    totals: [totals],
+    ...found
+  } = await readTogether(db, {
+    totals: db.select(COUNTS).from(events).where(sql`outcome is not null`),
+    series: db
       .select({ bucket, ...COUNTS })
       .from(events)
       .where(sql`outcome is not null`)
       .groupBy(sql`1`),
-    top('shares'),
-    top('dashboards'),
-    top('viewers'),
-    top('countries'),
-  ]);
-  const tops = { shares, dashboards: topDashboards, viewers: topViewers, countries };
-  return { totals: totals as Counts, series, top: tops };
+    top: {
+      shares: top('shares'),
+      dashboards: top('dashboards'),
+      viewers: top('viewers'),
+      countries: top('countries'),
+    },
+  });
+  return { totals: totals as Counts, ...found };
 }
 
 function matching(companyId: string, filter: EventFilter): SQL {
@@ -168,14 +172,13 @@ export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: st
     .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
 
 /** Names of shares and dashboards. Of the control database. */
-export const selectNames = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) =>
-  [
-    db
-      .select({ id: dashboardShares.id, name: dashboardShares.name })
-      .from(dashboardShares)
-      .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idsIn(ids.shares)))),
-    db
-      .select({ id: dashboards.id, name: dashboards.name })
-      .from(dashboards)
-      .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idsIn(ids.dashboards)))),
-  ] as const;
+export const nameReads = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({
+  shares: db
+    .select({ id: dashboardShares.id, name: dashboardShares.name })
+    .from(dashboardShares)
+    .where(and(eq(dashboardShares.companyId, companyId), inArray(dashboardShares.id, idsIn(ids.shares)))),
+  dashboards: db
+    .select({ id: dashboards.id, name: dashboards.name })
+    .from(dashboards)
+    .where(and(eq(dashboards.companyId, companyId), inArray(dashboards.id, idsIn(ids.dashboards)))),
+});

@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
@@ -106,15 +107,20 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
       : ID_PATTERN.test(request.dashboard.id)
         ? request.dashboard.id
         : '';
-  const [[context], [grant], shares, ...reads] = await ctx.db.batch([
-    selectOwnContext(ctx, contextId),
-    selectGrant(ctx.db, companyId, contextId, dashboardId),
-    selectActiveShares(ctx.db, { companyId, contextId, dashboardId }, ctx.now()),
-    ...dashboardReads(ctx.db, companyId, dashboardId),
-  ]);
+  const {
+    context: [context],
+    grant: [grant],
+    shares,
+    dashboard,
+  } = await readTogether(ctx.db, {
+    context: selectOwnContext(ctx, contextId),
+    grant: selectGrant(ctx.db, companyId, contextId, dashboardId),
+    shares: selectActiveShares(ctx.db, { companyId, contextId, dashboardId }, ctx.now()),
+    dashboard: dashboardReads(ctx.db, companyId, dashboardId),
+  });
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
-  const item = sharedDashboard(...reads);
+  const item = sharedDashboard(dashboard);
   const policies = [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)];
   return { contextId, item, rules: rulesOf(item, { policies }), shareIds: shares.map(({ id }) => id) };
 }

@@ -1,6 +1,7 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import type { dashboardShares } from '../../db/schema/shares.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
@@ -37,17 +38,20 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 export const openShareToken: OpenToken = async (ctx, token, count): Promise<ShareViewer> => {
   if (!TOKEN.test(token)) throw invalidToken();
   const digest = await sha256Hex(token);
-  const [[found], ...reads] = await ctx.db.batch([
-    selectShareOfToken(ctx.db, digest),
-    ...dashboardReads(ctx.db, companyOfToken(digest), dashboardOfToken(digest)),
-  ]);
+  const {
+    share: [found],
+    dashboard,
+  } = await readTogether(ctx.db, {
+    share: selectShareOfToken(ctx.db, digest),
+    dashboard: dashboardReads(ctx.db, companyOfToken(digest), dashboardOfToken(digest)),
+  });
   if (!found) throw invalidToken();
   const { share, companySlug } = found;
   await count?.(share.id);
   try {
     if (share.revokedAt !== null || (share.expiresAt !== null && share.expiresAt <= ctx.now())) throw invalidToken();
     requireOrigin(ctx, share.embedOptions.allowed_origins);
-    const opened = { share, companySlug, item: sharedDashboard(...reads) };
+    const opened = { share, companySlug, item: sharedDashboard(dashboard) };
     const { companyId, id: tokenId } = share;
     return { kind: 'viewer', companyId, tokenId, allowedOrigins: share.embedOptions.allowed_origins, opened };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { UserContext } from '../../context.ts';
-import type { Statement } from '../../db/client.ts';
+import { readTogether, type Statement } from '../../db/client.ts';
 import { verifyPassword } from '../../platform/passwords.ts';
 import { selectUser, type User } from '../users/service.ts';
 import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './attempts.ts';
@@ -59,10 +59,13 @@ export async function withPassword<T>(
   work: (user: User) => Promise<T>,
 ): Promise<T> {
   const { companyId, id, email } = ctx.actor;
-  const [[user], known] = await ctx.db.batch([
-    selectUser(ctx.db, companyId, id),
-    selectKnownHere(ctx, companyId, email),
-  ]);
+  const {
+    user: [user],
+    known,
+  } = await readTogether(ctx.db, {
+    user: selectUser(ctx.db, companyId, id),
+    known: selectKnownHere(ctx, companyId, email),
+  });
   return attemptPassword(ctx, { companyId, email, isKnownHere: known.length > 0 }, async () => {
     if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) throw wrongCredentials();
     return work(user);

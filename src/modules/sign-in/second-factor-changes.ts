@@ -2,7 +2,7 @@ import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { UserContext } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { changes, commit, readTogether } from '../../db/client.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { noSecondFactor, ownersSecondFactor, ownSecondFactor, secondFactorNotEnabled } from './failures.ts';
@@ -59,11 +59,15 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
 export async function resetSecondFactor(ctx: UserContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
   if (userId === ctx.actor.id) throw ownSecondFactor();
-  const [[user], [factor], ...access] = await ctx.db.batch([
-    selectUser(ctx.db, companyId, userId),
-    selectFactor(ctx.db, companyId, userId),
-    ...accessReads(ctx.db, { companyId, principalType: 'user', principalId: userId }),
-  ]);
+  const {
+    user: [user],
+    factor: [factor],
+    access,
+  } = await readTogether(ctx.db, {
+    user: selectUser(ctx.db, companyId, userId),
+    factor: selectFactor(ctx.db, companyId, userId),
+    access: accessReads(ctx.db, { companyId, principalType: 'user', principalId: userId }),
+  });
   if (!user) throw userNotFound();
   if (user.isOwner && !isAdministrator(ctx.actor.access)) throw ownersSecondFactor();
   requireMayGrant(ctx.actor, accessSources(companyId, user.isOwner, access));

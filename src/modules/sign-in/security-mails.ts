@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import { selectCompany } from '../companies/service.ts';
 import { type MailRequest, prepareMailAfterChange, type SecurityChange, securityMail } from '../mails/service.ts';
 import { endSessionsOf } from '../sessions/queries.ts';
@@ -16,10 +17,13 @@ export async function mailSecurityChange(
   ctx: Context,
   { kind, companyId, email }: MailRequest<SecurityChange>,
 ): Promise<void> {
-  const [[user], [company]] = await ctx.db.batch([
-    selectUserByEmail(ctx.db, companyId, email),
-    selectCompany(ctx.db, companyId),
-  ]);
+  const {
+    user: [user],
+    company: [company],
+  } = await readTogether(ctx.db, {
+    user: selectUserByEmail(ctx.db, companyId, email),
+    company: selectCompany(ctx.db, companyId),
+  });
   if (!user?.isActive || !company) return;
   await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company: company.name }));
 }

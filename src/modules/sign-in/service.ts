@@ -2,6 +2,7 @@ import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Authenticate, Context } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../../platform/passwords.ts';
 import { companyBySlug } from '../companies/service.ts';
 import { selectLiveSession } from '../sessions/queries.ts';
@@ -34,10 +35,13 @@ export async function logIn(
   input: { companySlug: string; email: string; password: string },
 ): Promise<SignInResult> {
   const company = await companyBySlug(ctx, input.companySlug);
-  const [[user], known] = await ctx.db.batch([
-    selectUserByEmail(ctx.db, company.id, input.email),
-    selectKnownHere(ctx, company.id, input.email),
-  ]);
+  const {
+    user: [user],
+    known,
+  } = await readTogether(ctx.db, {
+    user: selectUserByEmail(ctx.db, company.id, input.email),
+    known: selectKnownHere(ctx, company.id, input.email),
+  });
   requireSsoOptional(company, user);
   const attempt = { companyId: company.id, email: input.email, isKnownHere: known.length > 0 };
   return attemptPassword(ctx, attempt, async () => {
@@ -56,10 +60,13 @@ export const authenticateBearer: Authenticate = async (ctx, request) => {
   if (token === undefined) throw invalidToken();
   const claims = await verifyAccessToken(ctx, token);
   const key = { companyId: claims.company_id, userId: claims.user_id, sessionId: claims.sid };
-  const [[live], ...access] = await ctx.db.batch([
-    selectLiveSession(ctx.db, key, ctx.now()),
-    ...accessReads(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
-  ]);
+  const {
+    session: [live],
+    access,
+  } = await readTogether(ctx.db, {
+    session: selectLiveSession(ctx.db, key, ctx.now()),
+    access: accessReads(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
+  });
   if (!live) throw invalidToken();
   const { user, companySlug } = live;
   recordSessionUse(ctx, key, live.lastUsedAt);

@@ -1,5 +1,5 @@
 import type { PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
@@ -52,10 +52,13 @@ export async function createUser(
   { email, password, metadata }: { email: string; password: string; metadata: Metadata },
 ): Promise<User> {
   const { companyId } = ctx.actor;
-  const [taken, [company]] = await ctx.db.batch([
-    selectUserByEmail(ctx.db, companyId, email),
-    selectCompany(ctx.db, companyId),
-  ]);
+  const {
+    taken,
+    company: [company],
+  } = await readTogether(ctx.db, {
+    taken: selectUserByEmail(ctx.db, companyId, email),
+    company: selectCompany(ctx.db, companyId),
+  });
   // Spares the work of hashing; the index decides.
   if (taken.length > 0) throw emailTaken();
   if (company) requireUnlikePerson(password, { email, name: nameOf(email), company }, 'password');

@@ -1,4 +1,5 @@
 import type { Context, PrincipalContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import { userNotFound } from './failures.ts';
 import { insertUser, selectGroupIds, selectUser, type User, type UserWithGroups } from './store.ts';
 
@@ -78,10 +79,13 @@ function newUser(ctx: Context, companyId: string, input: NewUser & Pick<User, 'i
 /** A user of the caller's company with the groups it is in. */
 export async function getUser(ctx: PrincipalContext, id: string): Promise<{ user: User; groupIds: string[] }> {
   const { companyId } = ctx.actor;
-  const [[user], memberships] = await ctx.db.batch([
-    selectUser(ctx.db, companyId, id),
-    selectGroupIds(ctx.db, companyId, id),
-  ]);
+  const {
+    user: [user],
+    memberships,
+  } = await readTogether(ctx.db, {
+    user: selectUser(ctx.db, companyId, id),
+    memberships: selectGroupIds(ctx.db, companyId, id),
+  });
   if (!user) throw userNotFound();
   return { user, groupIds: memberships.map(({ groupId }) => groupId) };
 }

@@ -1,4 +1,5 @@
 import type { CompanyContext, Context, UserContext } from '../../context.ts';
+import { type Results, readTogether } from '../../db/client.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import { usableFilters } from '../../kernel/sharing-filters.ts';
@@ -26,14 +27,17 @@ export type SharedItem =
   | ({ type: 'dashboard' } & LoadedDashboard)
   | { type: 'visualization'; visualization: Visualization };
 
-/** Reads a dashboard, in a batch with others. The ids may be subqueries. */
-export const dashboardReads = (db: Context['db'], companyId: Id, id: Id) =>
-  [selectDashboard(db, companyId, id), selectDashboardVisualizations(db, companyId, id)] as const;
+/** Reads a dashboard, together with others. The ids may be subqueries. */
+export const dashboardReads = (db: Context['db'], companyId: Id, id: Id) => ({
+  dashboard: selectDashboard(db, companyId, id),
+  visualizations: selectDashboardVisualizations(db, companyId, id),
+});
 
-export function sharedDashboard(
-  [dashboard]: readonly Dashboard[],
-  visualizations: Visualization[],
-): SharedItem & { type: 'dashboard' } {
+/** What the reads found, as it is shared. */
+export function sharedDashboard({
+  dashboard: [dashboard],
+  visualizations,
+}: Results<ReturnType<typeof dashboardReads>>): SharedItem & { type: 'dashboard' } {
   if (!dashboard) throw dashboardNotFound();
   return { type: 'dashboard', dashboard, visualizations };
 }
@@ -50,7 +54,7 @@ export async function loadSharedItem(ctx: CompanyContext, type: TargetType, id: 
     return sharedVisualization(ID_PATTERN.test(id) ? await selectVisualization(ctx.db, companyId, id) : []);
   }
   if (!ID_PATTERN.test(id)) throw dashboardNotFound();
-  return sharedDashboard(...(await ctx.db.batch(dashboardReads(ctx.db, companyId, id))));
+  return sharedDashboard(await readTogether(ctx.db, dashboardReads(ctx.db, companyId, id)));
 }
 
 /** The dashboard or visualization itself. */
