@@ -27,7 +27,7 @@ const OF_ROUTES = {
   metadata: 'read',
 };
 
-describe('the catalogue', () => {
+describe('the catalogue of actions', () => {
   test.each(Object.entries(OF_ROUTES))('knows the actions of %s', (service, names) => {
     for (const name of names.split(' ')) expect(ALL_ACTIONS).toContain(`${service}:${name}`);
   });
@@ -36,7 +36,7 @@ describe('the catalogue', () => {
     expect(new Set(ALL_ACTIONS).size).toBe(ALL_ACTIONS.length);
   });
 
-  test('is told by service and as a whole, in full action strings', () => {
+  test('is listed by service and as a whole, in full action strings', () => {
     const { services, all } = catalogue();
     expect(Object.keys(services)).toEqual(ALL_SERVICES);
     expect(Object.values(services).flat()).toEqual(all);
@@ -46,7 +46,7 @@ describe('the catalogue', () => {
     }
   });
 
-  test('tells actions and services from other words', () => {
+  test('recognizes actions and services among other words', () => {
     expect(isAction('users:list')).toBe(true);
     for (const other of ['users:lists', 'users:*', '*', 'user:read', '', 'toString'])
       expect(isAction(other)).toBe(false);
@@ -77,12 +77,12 @@ describe('the catalogue', () => {
     ['visualizations:execute', null],
     ['dashboards:share', null],
     ['company:update_sso', null],
-  ] as const)('%s is granted by the legacy verbs %j', (action, verbs) => {
+  ] as const)('grants %s by the legacy verbs %j', (action, verbs) => {
     expect(actionEntry(action).legacy).toEqual(verbs);
   });
 });
 
-describe('resource ARNs', () => {
+describe('the ARN of a resource', () => {
   const company = '0123456789abcdef01234567';
 
   test.each([
@@ -106,7 +106,7 @@ describe('resource ARNs', () => {
     [resourceArn('policies:list', company), `arn:svc:iam::${company}:policy/*`],
     [policyArn(company, 'inline', 'Readers'), `arn:svc:iam::${company}:policy/inline/Readers`],
     [policyArn(null, 'managed', 'ReadOnly'), 'arn:svc:iam:::policy/managed/ReadOnly'],
-  ])('%s', (built, expected) => {
+  ])('is built by kind, company and id: %s', (built, expected) => {
     expect(built).toBe(expected);
   });
 });

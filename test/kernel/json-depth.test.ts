@@ -5,7 +5,7 @@ import { isNestedDeeper } from '../../src/kernel/json-depth.ts';
 const depthOf = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
-it('is told of any JSON', () => {
+it('the depth of a JSON text is that of its value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(8), fc.boolean(), (value, limit, spaced) => {
       const text = JSON.stringify(value, null, spaced ? 2 : 0);
@@ -18,11 +18,14 @@ it('is told of any JSON', () => {
 it.each([
   ['brackets in a string', '["[[[[", {"{{{{": 1}]', 2],
   ['brackets after an escaped quote', '["\\"[[[["]', 1],
-  ['a string that ends with a backslash', '["\\\\", [1]]', 2],
-])('takes %s for what they are', (_what, text, depth) => {
+  ['the end of a string after a backslash', '["\\\\", [1]]', 2],
+])('the depth of a JSON text does not count %s', (_what, text, depth) => {
   expect([isNestedDeeper(text, depth), isNestedDeeper(text, depth - 1)]).toEqual([false, true]);
 });
 
-it.each(['"', '"\\', '[', '}}}', '', '"[[['])('ends on %j, which is no JSON', (text) => {
-  expect(isNestedDeeper(text, 100)).toBe(false);
-});
+it.each(['"', '"\\', '[', '}}}', '', '"[[['])(
+  'the depth of %j, which is no JSON, is found without an error',
+  (text) => {
+    expect(isNestedDeeper(text, 100)).toBe(false);
+  },
+);

@@ -53,12 +53,15 @@ const EXPECTED: Record<string, string[]> = {
   DataAPIConsumer: DATA_API,
 };
 
-describe('managed policies', () => {
-  test.each(Object.entries(EXPECTED))('%s allows what document 2 lists, and nothing else', (name, actions) => {
-    expect(allowed(name).toSorted()).toEqual([...actions].sort());
-  });
+describe('the managed policies', () => {
+  test.each(Object.entries(EXPECTED))(
+    'include %s, which allows what document 2 lists and nothing else',
+    (name, actions) => {
+      expect(allowed(name).toSorted()).toEqual([...actions].sort());
+    },
+  );
 
-  test('ReadOnly reads on both surfaces and changes nothing', () => {
+  test('include ReadOnly, which reads on both surfaces and changes nothing', () => {
     const actions = allowed('ReadOnly');
     for (const read of [
       'users:list',
@@ -78,7 +81,7 @@ describe('managed policies', () => {
     for (const action of actions) expect(action.slice(action.indexOf(':'))).not.toMatch(changing);
   });
 
-  test('there are exactly these, each with a valid document, a stable id and an ARN without a company', () => {
+  test('are exactly these, each with a valid document, a stable id and an ARN without a company', () => {
     expect(MANAGED_POLICIES.map((policy) => policy.name).sort()).toEqual([...Object.keys(EXPECTED), 'ReadOnly'].sort());
     for (const { id, arn, name, document } of MANAGED_POLICIES) {
       expect(id).toMatch(ID_PATTERN);
@@ -91,7 +94,7 @@ describe('managed policies', () => {
     expect(managedPolicyById('000000000000000000000000')).toBeUndefined();
   });
 
-  test('only FullAdmin makes an administrator', () => {
+  test('make an administrator by FullAdmin only', () => {
     const administrators = MANAGED_POLICIES.filter(({ name }) => isAdministrator(accessOf(name)));
     expect(administrators.map((policy) => policy.name)).toEqual(['FullAdmin']);
   });

@@ -15,6 +15,6 @@ it.each([
   ['unknown', 'unknown'],
   ['no:address', 'no:address'],
   ['', ''],
-])('counts %s under %s', (address, network) => {
+])('the address %s counts under %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -3,7 +3,7 @@ import { isMadeOf } from '../../src/kernel/passwords.ts';
 
 const KNOWN = ['jose.lima@acme', 'José Lima', 'Acme Analytics Ltda.', 'acme-analytics'];
 
-describe('a password that is made of its person’s own words', () => {
+describe('the check of a password for its user’s own words', () => {
   it.each([
     'jose.lima@acme',
     'JoseLima2026',
@@ -13,7 +13,7 @@ describe('a password that is made of its person’s own words', () => {
     'AcmeAnalytics2026!',
     'Acme_Lima_20260101',
     'analytics12345678',
-  ])('%s', (password) => {
+  ])('refuses %s', (password) => {
     expect(isMadeOf(password, KNOWN)).toBe(true);
   });
 
@@ -25,11 +25,11 @@ describe('a password that is made of its person’s own words', () => {
     '12345678901234',
     'vK3#pQz81!mm',
     '',
-  ])('is not %j', (password) => {
+  ])('accepts %j', (password) => {
     expect(isMadeOf(password, KNOWN)).toBe(false);
   });
 
-  it('leaves out words too short to mean anybody', () => {
+  it('ignores words too short to name anybody', () => {
     expect(isMadeOf('al-2026-x', ['Al', 'Bo'])).toBe(false);
   });
 });

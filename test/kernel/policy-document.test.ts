@@ -6,7 +6,7 @@ const statement = { effect: 'Allow', actions: ['users:list'], resources: ['*'] }
 const document = (...statements: unknown[]) => ({ version: '2024-01-01', statements });
 const fields = (value: unknown): string[] => validateDocument(value).map((problem) => problem.field);
 
-describe('a valid document', () => {
+describe('the validation of a policy document', () => {
   test.each([
     [document(statement)],
     [document({ ...statement, effect: 'Deny', sid: 'no-users 1.a_B' })],
@@ -23,12 +23,12 @@ describe('a valid document', () => {
     ],
     [document(statement, { ...statement, sid: 'a' }, { ...statement, sid: 'b' })],
     [document(...Array.from({ length: 256 }, () => statement))],
-  ])('%j', (valid) => {
+  ])('accepts %j', (valid) => {
     expect(validateDocument(valid)).toEqual([]);
   });
 });
 
-describe('an invalid document names each member at fault', () => {
+describe('the validation of an invalid policy document', () => {
   test.each<[unknown, string[]]>([
     [null, ['document']],
     ['{}', ['document']],
@@ -73,7 +73,7 @@ describe('an invalid document names each member at fault', () => {
     [document({ ...statement, sid: 5 }), ['document.statements.0.sid']],
     [document({ ...statement, sid: 'a' }, { ...statement, sid: 'a' }), ['document.statements.1.sid']],
     [document({ ...statement, actions: Array.from({ length: 257 }, () => '*') }), ['document.statements.0.actions']],
-  ])('%j', (invalid, expected) => {
+  ])('names each invalid member of %j', (invalid, expected) => {
     expect(fields(invalid)).toEqual(expected);
   });
 
@@ -82,7 +82,7 @@ describe('an invalid document names each member at fault', () => {
     expect(validateDocument(document(bad, bad))).toHaveLength(POLICY_LIMITS.problems);
   });
 
-  test('speaks of the member that the caller named', () => {
+  test('names members below the one that the caller gave', () => {
     expect(validateDocument(document(), 'body.document')[0]?.field).toBe('body.document.statements');
   });
 });

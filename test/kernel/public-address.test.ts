@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressProblem } from '../../src/kernel/public-address.ts';
 
-describe('an address that this service is told to fetch from', () => {
+describe('an address that the Worker fetches from', () => {
   it.each([
     'https://accounts.google.com',
     'https://login.example.org:8443/tenant/v2.0',
@@ -112,7 +112,7 @@ describe('an address that this service is told to fetch from', () => {
     expect(addressProblem(address, false)).not.toBeNull();
   });
 
-  it('is never in a private network, however its IPv4 address is written', () => {
+  it('must not be in a private network, however its IPv4 address is written', () => {
     const privateIpv4 = fc.oneof(
       fc.tuple(fc.constantFrom(10, 127, 0), fc.nat(0xffffff)).map(([first, rest]) => first * 2 ** 24 + rest),
       fc.nat(0xffff).map((rest) => 0xc0a80000 + rest),
@@ -157,7 +157,7 @@ describe('an address that this service is told to fetch from', () => {
     'https://idp.internal',
     'file:///etc/passwd',
     'http://user@127.0.0.1',
-  ])('may not be %s, in development either', (address) => {
+  ])('must not be %s, even in development', (address) => {
     expect(addressProblem(address, true)).not.toBeNull();
   });
 });

@@ -75,8 +75,8 @@ const anyDashboard = fc
     return { parametersOf, inputs };
   });
 
-describe('properties of the rules', () => {
-  it('no widget that has a narrowed parameter shows a row outside of what is allowed, however the dashboard was changed', () => {
+describe('the rules of a shared dashboard', () => {
+  it('show no row outside of what is allowed, however the dashboard is changed', () => {
     let shown = 0;
     let refused = 0;
     fc.assert(
@@ -123,7 +123,7 @@ describe('properties of the rules', () => {
     expect(refused).toBeGreaterThan(1_000);
   });
 
-  it('no parameters that a viewer can send return a row outside the intersection', () => {
+  it('show no row outside of the intersection, whatever parameters a viewer sends', () => {
     let rows = 0;
     fc.assert(
       fc.property(
@@ -157,7 +157,7 @@ describe('properties of the rules', () => {
     expect(rows).toBeGreaterThan(10_000);
   });
 
-  it('more terms never show more, where no default stands in for what is left out', () => {
+  it('show no more with more terms, where no default stands in for what is left out', () => {
     const plain = SLUGS.map((slug) => input(slug));
     const rowsUnder = (policies: FilterPolicy[], sent: Record<string, unknown>) => {
       try {
@@ -180,7 +180,7 @@ describe('properties of the rules', () => {
     );
   });
 
-  it('the order of policies does not matter, and equal keys mean equal values', () => {
+  it('do not depend on the order of policies, and have equal values where their keys are equal', () => {
     const outcome = (inputs: Input[], policies: FilterPolicy[], sent: Record<string, unknown>) => {
       try {
         return canonicalValues(boundValues(viewerRules(inputs, { policies }), sent));
@@ -209,7 +209,7 @@ describe('properties of the rules', () => {
     );
   });
 
-  it('an empty list is nothing, and only that', () => {
+  it('show nothing for an empty list, and only for that', () => {
     expect([list(), list('a'), null, undefined].map((value) => allowsNothing(value as BoundValue))).toEqual([
       true,
       false,

@@ -23,7 +23,7 @@ const selectableAB = { policies: [policy('region', 'selectable', 'a', 'b')] };
 const lockedAB = { policies: [policy('region', 'locked', 'a', 'b')] };
 const hidden = { policies: [policy('region', 'hidden')] };
 const withDefault = input('region', { default: ['c'] });
-describe('what a request is bound to', () => {
+describe('a request of a viewer', () => {
   const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
     ['without terms: what is sent', {}, { region: ['a'] }, list('a')],
     ['without terms: nothing', {}, {}, null],
@@ -166,11 +166,11 @@ describe('what a request is bound to', () => {
       input('region', { origin: 'parameter' }),
     ],
   ];
-  it.each(cases)('%s', (_what, terms, sent, bound, of = region) => {
+  it.each(cases)('is bound or refused by its terms (%s)', (_what, terms, sent, bound, of = region) => {
     expect(decide(terms, sent, [of])).toEqual(bound);
   });
 
-  it('names everything that is wrong at once, and takes names of JavaScript for names', () => {
+  it('is refused with everything that is wrong at once, also under names that JavaScript knows', () => {
     const sent = JSON.parse('{"__proto__": "a", "constructor": "b", "region": {"deep": [[[]]]}}');
     const run = () => boundValues(viewerRules([region]), sent);
     expect(run).toThrow(expect.objectContaining({ reason: INVALID }));
@@ -186,8 +186,8 @@ describe('what a request is bound to', () => {
   });
 });
 
-describe('what a viewer sees', () => {
-  it('shows what is open, with the default where it may be chosen', () => {
+describe('the filters of a viewer', () => {
+  it('are those that may be chosen, with the default where it is allowed', () => {
     const inputs = [withDefault, input('city', { default: ['a'] }), input('shop')];
     const terms = {
       policies: [
@@ -208,7 +208,7 @@ describe('what a viewer sees', () => {
     ]);
   });
 
-  it('gives options of open filters alone', () => {
+  it('have options only where they may be chosen', () => {
     expect(optionsRule(viewerRules([region], selectableAB), 'region', null).allowed).toEqual(['a', 'b']);
     for (const terms of [lockedAB, hidden, embed({})]) {
       expect(() => optionsRule(viewerRules([region], terms), 'region', null)).toThrow(
@@ -221,7 +221,7 @@ describe('what a viewer sees', () => {
   });
 });
 
-describe('what a viewer is enforced to, but a visualization is not bound by', () => {
+describe('a visualization that is not bound by what holds for its viewer', () => {
   const reached = input('region', { appliesTo: ['v', 'w'] });
   const narrowedTo = input('region', { appliesTo: ['v'], skips: ['w'] });
   const gone = input('region', { appliesTo: ['v', 'w'], origin: 'parameter' });
@@ -244,15 +244,18 @@ describe('what a viewer is enforced to, but a visualization is not bound by', ()
     ['fixed, and neither filter nor parameter is left', fixed, [], [], ['region']],
     ['fixed to no value holds to nothing', embed({ fixed: { region: null } }), [], [], []],
   ];
-  it.each(cases)('%s', (_what, terms, of, refused, unenforceable) => {
-    const rules = viewerRules(of, terms);
-    expect([[...rules.refused], rules.unenforceable]).toEqual([refused, unenforceable]);
-    if (unenforceable.length > 0)
-      expect(() => boundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION }));
-    else expect(() => boundValues(rules, {})).not.toThrow();
-  });
+  it.each(cases)(
+    'is refused where a policy or an embed fixes values (%s)',
+    (_what, terms, of, refused, unenforceable) => {
+      const rules = viewerRules(of, terms);
+      expect([[...rules.refused], rules.unenforceable]).toEqual([refused, unenforceable]);
+      if (unenforceable.length > 0)
+        expect(() => boundValues(rules, {})).toThrow(expect.objectContaining({ reason: VIOLATION }));
+      else expect(() => boundValues(rules, {})).not.toThrow();
+    },
+  );
 
-  it('is told by no name that the viewer did not send', () => {
+  it('is refused without a name that the viewer did not send', () => {
     const told = (of: Input[], terms: Terms, sent: Record<string, unknown>) => {
       try {
         boundValues(viewerRules(of, terms), sent);
@@ -316,7 +319,7 @@ describe('the SQL of options', () => {
     ],
     ['a policy of its own does not need to be used', { policies: [policy('city', 'selectable', 'x')] }, [], []],
   ];
-  it.each(cases)('%s', (_what, terms, uses, outcome, of = [region, city, shop]) => {
+  it.each(cases)('is bound by the terms, or not run (%s)', (_what, terms, uses, outcome, of = [region, city, shop]) => {
     const ask = () => optionsRule(viewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
     if (outcome === DISABLED) expect(ask).toThrow(expect.objectContaining({ reason: DISABLED }));
     else expect(outcome === null ? ask() : [...(ask() ?? ['none'])]).toEqual(outcome);

@@ -34,7 +34,7 @@ const compile = (sql: string, sent: Record<string, unknown> = ALL) =>
 /** Spaces do not count. */
 const plain = (sql: string, sent?: Record<string, unknown>) => compile(sql, sent).text.replaceAll(/\s+/g, ' ').trim();
 
-describe('templates', () => {
+describe('an SQL template', () => {
   it.each([
     // Typed binding.
     ['x = {{r}}', 'x = ($1::text)'],
@@ -85,7 +85,7 @@ describe('templates', () => {
     ["{{q}} 'open {{q}}", "($1::text) 'open {{q}}"],
     ['{{q}} /* open {{q}}', '($1::text)'],
     ['{{q}} $a$ open {{q}}', '($1::text) $a$ open {{q}}'],
-  ])('%s', (sql, expected) => {
+  ])('binds parameters with their types: %s', (sql, expected) => {
     expect(plain(sql)).toBe(expected);
   });
 
@@ -109,7 +109,7 @@ describe('templates', () => {
       'm = ANY( ($1::text[]) )',
       ['{"a\\"b","c\\\\d","e\'f","{g}","h,i"," ","NULL"}'],
     ],
-  ])('%s with %j', (sql, sent, text, values) => {
+  ])('keeps a clause only with a value for its parameters: %s with %j', (sql, sent, text, values) => {
     expect(plain(sql, sent)).toBe(text);
     expect(compile(sql, sent).values).toEqual(values);
   });
@@ -153,7 +153,7 @@ describe('templates', () => {
     expect(() => compileTemplate(parseTemplate('r = ANY({{r}}) OR r = {{r}}'), KINDS, values)).toThrow(TemplateError);
   });
 
-  it('knows which parameters take a list, and which are misused', () => {
+  it('tells which parameters take a list, and which are misused', () => {
     const template = parseTemplate('r = ANY({{r}}) AND q = {{q}} AND {{p}} = {{q.from}} AND {{other}}');
     expect([
       takesList(template, 'r', 'select'),
@@ -170,7 +170,7 @@ describe('templates', () => {
   });
 });
 
-describe('properties', () => {
+describe('any SQL template', () => {
   const value = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 }).map((text) => `«${text}»`);
   const hostile = fc.constantFrom("»'; DROP TABLE x; --", '»{{q}}', '»[[ {{n}} ]]', '»$1', '»$$', '»*/', '»"', '»\\');
   const fragments = fc.array(
@@ -196,7 +196,7 @@ describe('properties', () => {
     { maxLength: 12 },
   );
 
-  it('no value ever appears in the text, and the text does not depend on it', () => {
+  it('has a text that holds no value and does not depend on any', () => {
     fc.assert(
       fc.property(fragments, fc.oneof(value, hostile), fc.oneof(value, hostile), (parts, one, other) => {
         const sql = parts.join(' ');
@@ -212,7 +212,7 @@ describe('properties', () => {
     );
   });
 
-  it('SQL without parameters stays as it is, token by token', () => {
+  it('stays as it is, token by token, without parameters', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), (sql) => {
         fc.pre(!/\{\{|\[\[|\$\d/.test(sql) && !/[;]/.test(sql));
@@ -224,7 +224,7 @@ describe('properties', () => {
     );
   });
 
-  it('tokens cover all of the SQL, without gaps', () => {
+  it('consists of its tokens, without gaps', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aeuEU&$1\'"\\-/*\n [{;é'), maxLength: 60 }), (sql) => {
         const tokens = sqlTokens(sql);
@@ -235,7 +235,7 @@ describe('properties', () => {
     );
   });
 
-  it('reads long and deeply nested SQL in its stride', () => {
+  it('is compiled quickly, however long and deeply nested it is', () => {
     const started = performance.now();
     for (const sql of [
       '('.repeat(20_000),

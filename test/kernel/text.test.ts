@@ -5,8 +5,8 @@ import { cut, illFormedPath, shorten } from '../../src/kernel/text.ts';
 const texts = fc.array(fc.constantFrom('a', 'é', '€', '😀', '𝄞'), { maxLength: 12 }).map((parts) => parts.join(''));
 const lengths = fc.integer({ min: 1, max: 12 });
 
-describe('cutting text', () => {
-  test('leaves whole characters of its beginning, as many as fit', () => {
+describe('a text that is cut', () => {
+  test('keeps whole characters of its beginning, as many as fit', () => {
     fc.assert(
       fc.property(texts, lengths, (text, most) => {
         const start = cut(text, most);
@@ -19,7 +19,7 @@ describe('cutting text', () => {
     );
   });
 
-  test('says with … that something was cut off, and nothing else', () => {
+  test('ends with … when something was cut off, and only then', () => {
     fc.assert(
       fc.property(texts, lengths, (text, most) => {
         const short = shorten(text, most);

@@ -12,7 +12,7 @@ function naive(pattern: string, text: string): boolean {
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ':', '/'), maxLength: 10 });
 const pattern = fc.string({ unit: fc.constantFrom('a', 'b', ':', '*', '*'), maxLength: 7 });
 
-describe('matches', () => {
+describe('a pattern', () => {
   test.each([
     ['users:list', 'users:list', true],
     ['users:list', 'users:list_integration_users', false],
@@ -38,33 +38,33 @@ describe('matches', () => {
     ['[ab]', 'a', false],
     ['arn:svc:users::*:user/*', 'arn:svc:users::c1:user/*', true],
     ['arn:svc:users::*:user/u1', 'arn:svc:users::c1:user/*', false],
-  ])('%j on %j is %j', (pattern, text, expected) => {
+  ])('%j matches %j: %j', (pattern, text, expected) => {
     expect(matches(pattern, text)).toBe(expected);
   });
 
-  test('agrees with the definition', () => {
+  test('matches as its definition says', () => {
     fc.assert(
       fc.property(pattern, text, (p, t) => matches(p, t) === naive(p, t)),
       { numRuns: 2000 },
     );
   });
 
-  test('takes no longer than the text is long, however many wildcards fail late', () => {
+  test('matches in time that grows with the text only, however many wildcards fail late', () => {
     const hostile = `${'*a'.repeat(200)}*b`;
     const started = performance.now();
     for (let i = 0; i < 100; i++) expect(matches(hostile, 'a'.repeat(2000))).toBe(false);
     expect(performance.now() - started).toBeLessThan(1000);
   });
 
-  test('forgets old patterns without forgetting how to match', () => {
+  test('matches also when it has left the cache', () => {
     for (let i = 0; i < 5000; i++) expect(matches(`p${i}*`, `p${i}-x`)).toBe(true);
     expect(matches('p0*', 'p0-x')).toBe(true);
     expect(matches('p0*', 'q0-x')).toBe(false);
   });
 });
 
-describe('containment, by matching a pattern as text', () => {
-  test('what fits the inner pattern fits the outer', () => {
+describe('a pattern that matches another as text', () => {
+  test('matches all that the other matches', () => {
     fc.assert(
       fc.property(pattern, pattern, fc.array(text, { maxLength: 5 }), (outer, inner, runs) => {
         fc.pre(matches(outer, inner));
@@ -76,7 +76,7 @@ describe('containment, by matching a pattern as text', () => {
     );
   });
 
-  test('where it says no, some text of the inner pattern does not fit the outer', () => {
+  test('is the only kind that matches all that the other matches', () => {
     fc.assert(
       fc.property(pattern, pattern, (outer, inner) => {
         fc.pre(!matches(outer, inner));
@@ -87,7 +87,7 @@ describe('containment, by matching a pattern as text', () => {
   });
 });
 
-describe('mayOverlap', () => {
+describe('the overlap of two patterns', () => {
   test.each([
     ['a*', '*b', true],
     ['a*', 'b*', false],
@@ -97,11 +97,11 @@ describe('mayOverlap', () => {
     ['ac', 'ab', false],
     ['arn:svc:users::c:user/*', 'arn:svc:groups::c:group/*', false],
     ['arn:svc:users::c:user/*', '*:user/u1', true],
-  ])('%j and %j: %j', (a, b, expected) => {
+  ])('is found for %j and %j: %j', (a, b, expected) => {
     expect(mayOverlap(a, b)).toBe(expected);
   });
 
-  test('never denies an overlap that a text proves', () => {
+  test('is found wherever a text matches both', () => {
     fc.assert(
       fc.property(pattern, pattern, text, (a, b, t) => {
         fc.pre(matches(a, t) && matches(b, t));

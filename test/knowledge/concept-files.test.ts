@@ -102,7 +102,7 @@ describe('the file of a generation of concepts', () => {
       }),
       'Values\nText\tI am text\nNumber\t3.14\nDate\t2016-05-17\nFormula\tI am text\n\nMore\nBEGIN\tEND',
     ],
-  ])('may be as office programs write it: %s', async (name, content, text) => {
+  ])('may be written as office programs write it: %s', async (name, content, text) => {
     expect(await shownOf(name, content)).toContain(text);
   });
 
@@ -110,7 +110,7 @@ describe('the file of a generation of concepts', () => {
     expect(await shownOf(name, '# Açúcar,definition')).toContain('# Açúcar,definition');
   });
 
-  it('may have another encoding', async () => {
+  it('may have another encoding than UTF-8', async () => {
     expect(await shownOf('a.txt', new Uint8Array([0x41, 0xe7, 0xfa]))).toContain('Açú');
     expect(await shownOf('b.txt', new Uint8Array([0xff, 0xfe, 0x41, 0, 0xe7, 0]))).toContain('Aç');
     expect(await shownOf('c.txt', `\ufeffAção`)).toContain('\nAção');
@@ -138,7 +138,7 @@ describe('the file of a generation of concepts', () => {
     await runner.run();
   });
 
-  it('may have 10 MiB and no more', async () => {
+  it('may have up to 10 MiB', async () => {
     const { status, body } = await post([['file', file('big.txt', 'word '.repeat((10 * MIB) / 5))]]);
     expect(status).toBe(202);
     expect(body.total_count).toBeGreaterThan(400);
@@ -149,11 +149,14 @@ describe('the file of a generation of concepts', () => {
     expect(refusal(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])('may not be %s', async (name) => {
-    expect(await refused(name, 'text')).toEqual(['file']);
-  });
+  it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])(
+    'is refused with the name %s',
+    async (name) => {
+      expect(await refused(name, 'text')).toEqual(['file']);
+    },
+  );
 
-  it('may be sent only once', async () => {
+  it('is refused beside a second one', async () => {
     const two = await post([
       ['file', file('a.txt', 'a')],
       ['file', file('b.txt', 'b')],
@@ -168,8 +171,8 @@ describe('the file of a generation of concepts', () => {
 
   it.each([
     ['empty', 'a.txt', ''],
-    ['empty of text', 'a.csv', ' \n\n '],
-    ['no text', 'a.txt', new Uint8Array([1, 0, 2, 0, 0, 3])],
+    ['without text', 'a.csv', ' \n\n '],
+    ['binary', 'a.txt', new Uint8Array([1, 0, 2, 0, 0, 3])],
     ['no archive', 'a.docx', 'This is no Word document.'],
     ['no archive', 'a.xlsx', 'term,count'],
     ['a workbook named as a document', 'a.docx', aWorkbook('S', [['x']])],
@@ -177,17 +180,17 @@ describe('the file of a generation of concepts', () => {
     ['cut off', 'a.docx', aWordDocument('x'.repeat(500)).slice(0, 400)],
     ['cut off', 'a.xlsx', aWorkbook('S', [['x']]).slice(0, 600)],
     ['a document without words', 'a.docx', aWordDocument('', '')],
-    ['far larger than it looks', 'a.docx', aBomb(64 * MIB)],
+    ['far larger when unpacked', 'a.docx', aBomb(64 * MIB)],
   ] as [string, string, Content][])('is refused when it is %s: %s', async (_, name, content) => {
     expect(await refused(name, content)).toEqual(['file']);
   });
 
-  it('may not be sent as a text field', async () => {
+  it('is refused in a text field', async () => {
     expect(fieldsOf(await post([['file', 'terms.csv']]))).toEqual(['file']);
     expect(fieldsOf(await post([['text', file('a.txt', 'a')]]))).toEqual(['text']);
   });
 
-  it('is refused in a form that is incomplete', async () => {
+  it('is refused in an incomplete form', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' };
     const answer = await as.post(PATH, {
       body: '--x\r\nContent-Disposition: form-data; name="te',

@@ -189,9 +189,9 @@ describe('a generation of concepts', () => {
   it.each([
     ['fails', [{ status: 500 }], 'failed'],
     ['is refused', [{ status: 401 }], 'failed'],
-    ['answers nothing of use', [{ text: 'no' }], 'failed'],
-    ['brings nothing', [concepts()], 'succeeded'],
-    ['brings nothing valid', [concepts(newConcept('', {}))], 'succeeded'],
+    ['answers no concepts', [{ text: 'no' }], 'failed'],
+    ['answers an empty list', [concepts()], 'succeeded'],
+    ['answers nothing valid', [concepts(newConcept('', {}))], 'succeeded'],
     ['fails in its second batch', [concepts(newConcept('Half')), { status: 500 }], 'failed'],
   ] as [string, Step[], string][])(
     'keeps the pending suggestions of an earlier one when it %s',
@@ -255,7 +255,7 @@ describe('a generation of concepts', () => {
     expect((await as.post(`${PATH}/jobs`, { json: {}, env: runner.env })).status).toBe(202);
   });
 
-  it('answers what is missing', async () => {
+  it('is refused with the name of what is missing', async () => {
     const prerequisites = async (changed: Record<string, string>) =>
       (await as.get(`${PATH}/prerequisites`, { env: changed })).body;
     const { model } = await aJobRunner(as, concepts());
@@ -277,7 +277,7 @@ describe('a generation of concepts', () => {
     expect(refusal(answer)).toEqual([503, 'AI_PROVIDER_NOT_CONFIGURED']);
   });
 
-  it('needs the permission to generate, and is hidden from other companies', async () => {
+  it('needs the permission to generate, and is not found by other companies', async () => {
     const runner = await aJobRunner(as, concepts());
     const id = await start(runner);
     const { as: lister } = await aUser(company, { can: ['knowledge_reviews:list'] });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 const create = (json: unknown) => as.post(PATH, { json });
 const minimal = (fields: Record<string, unknown> = {}) => ({ name: aName('concept'), description: 'x', ...fields });
 
-describe('creating a concept', () => {
+describe('the creation of a concept', () => {
   it('answers every field, with defaults for those not sent', async () => {
     const { status, body } = await create({ name: 'Churn', description: 'Customers who leave.' });
     expect(status).toBe(201);
@@ -44,7 +44,7 @@ describe('creating a concept', () => {
     expect((await create(minimal({ type, status: 'active' }))).body).toMatchObject({ type, status: 'active' });
   });
 
-  it('refuses a name that an unarchived concept has, in any case', async () => {
+  it('is refused with a name that an unarchived concept has, in any case', async () => {
     const name = aName('Ticket Médio');
     const id = await aConcept(as, { name });
     const again = await create(minimal({ name: `  ${name.toUpperCase().replace(' ', '  ')} ` }));
@@ -59,8 +59,8 @@ describe('creating a concept', () => {
   });
 });
 
-describe('listing concepts', () => {
-  it('answers pages, searches and filters', async () => {
+describe('the list of concepts', () => {
+  it('is answered by pages, searched and filtered', async () => {
     const { as } = await aCompany();
     for (let index = 0; index < 3; index += 1) await aConcept(as, { name: `Receita ${index}`, type: 'rule' });
     const late = await aConcept(as, { name: 'Cliente', aliases: ['FREGUÊS'], status: 'active' });
@@ -79,7 +79,7 @@ describe('listing concepts', () => {
   });
 });
 
-describe('updating a concept', () => {
+describe('the update of a concept', () => {
   it('changes the fields that are sent, and keeps every version with its author and time', async () => {
     const { id: editorId, as: editor } = await aUser(company, { can: ['concepts:update'] });
     const id = await aConcept(as, { description: 'first', tags: ['a'] });
@@ -121,7 +121,7 @@ describe('updating a concept', () => {
     expect((await as.patch(`${PATH}/${id}`, { json: { tags: ['a'], status: 'draft' } })).body.version).toBe(2);
   });
 
-  it('archives by status too, with the permission to delete', async () => {
+  it('archives by the status too, with the permission to delete', async () => {
     const id = await aConcept(as, { tags: ['a'] });
     const { as: editor } = await aUser(company, { can: ['concepts:update'] });
     const archive = { json: { status: 'archived', tags: ['b'] } };
@@ -137,7 +137,7 @@ describe('updating a concept', () => {
     expect(refusal(await as.delete(`${PATH}/${id}`))).toEqual([404, 'CONCEPT_NOT_FOUND']);
   });
 
-  it('is refused when it is archived, unless it is restored', async () => {
+  it('is refused while it is archived, unless it restores it', async () => {
     const id = await aConcept(as);
     await as.delete(`${PATH}/${id}`);
     expect((await as.get(`${PATH}/${id}`)).body.status).toBe('archived');
@@ -146,7 +146,7 @@ describe('updating a concept', () => {
   });
 });
 
-describe('access to concepts', () => {
+describe('the access to concepts', () => {
   it('is refused for concepts of other companies, as for unknown ones', async () => {
     const other = await aCompany();
     const id = await aConcept(other.as);

@@ -55,7 +55,7 @@ describe('an enrichment job', () => {
     ]);
   });
 
-  it('counts targets without a change and archived ones as rejected', async () => {
+  it('counts unchanged and archived targets as rejected', async () => {
     const [good, same, gone] = [await aConcept(as), await aConcept(as), await aConcept(as)];
     const runner = await aJobRunner(as, proposal({ tags: ['x'] }), proposal({ tags: [] }));
     const { body } = await enrich(runner, 'concept', [good, same, gone]);

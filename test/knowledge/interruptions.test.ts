@@ -30,7 +30,7 @@ async function start(runner: Workshop, json: unknown = {}): Promise<string> {
 const namesOf = (records: { target_name: string }[]) => records.map(({ target_name }) => target_name).sort();
 
 describe('a job that is interrupted', () => {
-  it('continues after a crash where it was', async () => {
+  it('continues after a crash where it stopped', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')), concepts(newConcept('B')));
     const id = await start(runner);
     await runner.deliver(runner.messages.shift() as never);
@@ -106,7 +106,7 @@ describe('a job that is interrupted', () => {
     expect(await runner.job(id)).toMatchObject({ status: 'succeeded', usage: { requests: 2, prompt_tokens: 200 } });
   });
 
-  it('has its text deleted later when R2 fails at its end', async () => {
+  it('has its text deleted later when R2 fails as it ends', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')));
     const id = await start(runner, { text: 'Some text.' });
     const away = new Proxy(env.FILES, {

@@ -94,7 +94,7 @@ describe('a message that is delivered twice', () => {
     expect(await pendingOf(as, '&status=rejected')).toHaveLength(1);
   });
 
-  it('neither fails nor discards what another delivery has done meanwhile', async () => {
+  it('keeps what another delivery does meanwhile', async () => {
     const runner = await aJobRunner(as, { status: 401 }, concepts(newConcept('A')), concepts(newConcept('B')));
     const { id, message } = await startGeneration(runner);
     await overtaken(
@@ -108,7 +108,7 @@ describe('a message that is delivered twice', () => {
     expect(namesOf(await pendingOf(as))).toEqual(['A', 'B']);
   });
 
-  it('leaves the lease to the delivery that took the job over, when it fails itself', async () => {
+  it('leaves the lease to the delivery that took over the job when it fails', async () => {
     const runner = await aJobRunner(as, concepts(newConcept('A')));
     const { id, message } = await startGeneration(runner, { text: 'Some text.' });
     const takeOver = () =>
@@ -142,7 +142,7 @@ describe('a job that is cancelled', () => {
     expect((await as.post(PATH, { json: {}, env: runner.env })).status).toBe(202);
   });
 
-  it('is not failed afterwards', async () => {
+  it('does not fail afterwards', async () => {
     const runner = await aJobRunner(as, { status: 401 });
     const { id, message } = await startGeneration(runner);
     await overtaken(
@@ -167,7 +167,7 @@ describe('a job that is cancelled', () => {
   });
 });
 
-describe('starting a generation', () => {
+describe('the start of a generation', () => {
   it('is refused when another starts first, and leaves no text', async () => {
     const runner = await aJobRunner(as, concepts());
     const post = (json: unknown, more = {}) => as.post(PATH, { json, env: { ...runner.env, ...more } });

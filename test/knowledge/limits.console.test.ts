@@ -87,7 +87,7 @@ const LIMITS: [path: string, field: string, good: unknown | (() => unknown), bad
 const value = (of: unknown | (() => unknown)): unknown => (typeof of === 'function' ? of() : of);
 
 describe('the body of a resource', () => {
-  it.each(LIMITS)('of %s has %s up to its limit and no more, in POST and PATCH', async (path, field, good, bad) => {
+  it.each(LIMITS)('of %s accepts %s up to its limit and no more, in POST and PATCH', async (path, field, good, bad) => {
     const made = await create(path, { [field]: value(good) });
     expect([made.status, made.body[field]]).toEqual([201, value(good)]);
     expect(fieldsOf(await create(path, { [field]: value(bad) }))).toEqual([field]);
@@ -110,7 +110,7 @@ describe('the body of a resource', () => {
     ['ontology/nodes', 'attributes', 300],
     ['ontology/nodes', 'constraints', 1000],
     ['ontology/nodes', 'mapped_catalog_assets', 300],
-  ])('of %s has items of %s of at most %i characters', async (path, field, length) => {
+  ])('of %s accepts items of %s of at most %i characters', async (path, field, length) => {
     expect((await create(path, { [field]: ['y', text(length)] })).status).toBe(201);
     expect(fieldsOf(await create(path, { [field]: ['y', text(length + 1)] }))).toEqual([`${field}.1`]);
   });
@@ -138,7 +138,7 @@ describe('the body of a resource', () => {
     ['semantic', 'depends_on_entities'],
     ['ontology/nodes', 'source_concepts'],
     ['ontology/nodes', 'mapped_semantic_entities'],
-  ])('of %s refers by %s to what exists', async (path, field) => {
+  ])('of %s refers in %s only to what exists', async (path, field) => {
     for (const bad of [NOBODY, 'not-an-id', NOBODY.toUpperCase(), 7]) {
       expect(fieldsOf(await create(path, { [field]: [bad] }))).toEqual([`${field}.0`]);
     }

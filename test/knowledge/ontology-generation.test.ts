@@ -216,7 +216,7 @@ describe('a generation of an ontology', () => {
     expect(await pendingOf(as)).toEqual(before);
   });
 
-  it('asks about a large catalogue part by part, and connects nodes of different parts', async () => {
+  it('asks about a large catalogue part by part, and relates nodes of different parts', async () => {
     await aLargeCatalogue();
     const runner = await aJobRunner(as, ontology([node('c', 'Customer')]), ontology([], []));
     const { body } = await as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });
@@ -280,7 +280,7 @@ describe('a generation of an ontology', () => {
     expect(new Set(found)).toEqual(new Set(columns.map(({ name }) => name)));
   });
 
-  it('answers what is missing', async () => {
+  it('is refused with the name of what is missing', async () => {
     const { model } = await aJobRunner(as, ontology([]));
     const ready = (await as.get(`${PATH}/prerequisites`, { env: model.env })).body;
     expect(ready).toStrictEqual({
@@ -304,7 +304,7 @@ describe('a generation of an ontology', () => {
     expect(fieldsOf(foreign)).toEqual(['connection_id']);
   });
 
-  it('runs one at a time, beside a generation of concepts', async () => {
+  it('runs one at a time in a company, beside a generation of concepts', async () => {
     await as.put(`${PREFIX}/business-domains`, { json: { business_domains: [{ key: 'a', name: 'A' }] } });
     const runner = await aJobRunner(as, ontology([]));
     const post = () => as.post(`${PATH}/jobs`, { json: { connection_id }, env: runner.env });

@@ -45,7 +45,7 @@ describe('an ontology node', () => {
     expect((await node({ node_type })).body.node_type).toBe(node_type);
   });
 
-  it('refers to what exists in the company, of the right type', async () => {
+  it('refers only to what exists in the company and has the right type', async () => {
     const other = await aCompany();
     const concept = await aConcept(as);
     const metric = await anItem(as, { kind: 'metric' });
@@ -138,8 +138,8 @@ describe('an ontology relation', () => {
   });
 });
 
-describe('access to the ontology', () => {
-  it('is given for nodes and relations apart', async () => {
+describe('the access to the ontology', () => {
+  it('is granted for nodes and relations apart', async () => {
     const [a, b] = [await aNode(as), await aNode(as)];
     const id = await aRelation(as, a, 'knows', b);
     const reach = (type: string) => `arn:svc:ontology::${company.id}:${type}/*`;

@@ -19,7 +19,7 @@ const digest = async (text: string): Promise<string> => {
 };
 
 describe('the version of a prompt', () => {
-  it('has the text that it always had: another text is another version', async () => {
+  it('has the same text for ever, since another text is another version', async () => {
     const digests: Record<string, string> = {};
     for (const prompt of Object.values(PROMPTS)) {
       const { system } = compose(prompt, []);

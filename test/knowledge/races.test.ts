@@ -20,7 +20,7 @@ const versionsOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}
 const INSERT = /^insert into "knowledge_resources"/;
 const REPLACE = /^update "knowledge_resources"/;
 
-describe('creating a concept', () => {
+describe('the creation of a concept', () => {
   it('is refused when another of its name is created first', async () => {
     const json = { name: aName('race'), description: 'What it is.' };
     const create = (env: Record<string, string> = {}) => as.post(`${PREFIX}/concepts`, { json, env });
@@ -29,7 +29,7 @@ describe('creating a concept', () => {
   });
 });
 
-describe('changing a concept', () => {
+describe('a change of a concept', () => {
   it('keeps what another change sets meanwhile', async () => {
     const id = await aConcept(as);
     const change = (json: unknown, env: Record<string, string> = {}) =>
@@ -44,7 +44,7 @@ describe('changing a concept', () => {
   });
 });
 
-describe('a dependency that would close a cycle', () => {
+describe('a dependency that closes a cycle', () => {
   const depend = (path: string, json: unknown, env: Record<string, string> = {}) =>
     as.patch(`${PREFIX}${path}`, { json, env });
 
@@ -58,7 +58,7 @@ describe('a dependency that would close a cycle', () => {
     expect(fieldsOf(answer)).toEqual(['parent_node_id']);
   });
 
-  it('is refused when an item comes to depend on the one that names it', async () => {
+  it('is refused when an item meanwhile depends on the one that names it', async () => {
     const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
     const answer = await overtaken(
       REPLACE,
@@ -105,7 +105,7 @@ describe('a suggestion that somebody else accepts first', () => {
     expect(await rowOf('select status from knowledge_suggestions where id = ?', id)).toEqual({ status: 'accepted' });
   });
 
-  it('makes another one for the same version stale', async () => {
+  it('makes another suggestion for the same version stale', async () => {
     const first = await aSuggestion(as, 'One.');
     const second = await aSuggestion(as, 'Two.', first.conceptId);
     const answer = await overtaken(
@@ -121,7 +121,7 @@ describe('a suggestion that somebody else accepts first', () => {
   });
 });
 
-describe('accepting a suggestion that is rejected meanwhile', () => {
+describe('the acceptance of a suggestion that is rejected meanwhile', () => {
   it('changes nothing', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Too late.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () => reject(id));
@@ -131,7 +131,7 @@ describe('accepting a suggestion that is rejected meanwhile', () => {
     expect(await versionsOf(conceptId)).toBe(1);
   });
 
-  it('stays pending when what it is about changes meanwhile and it fits no more', async () => {
+  it('leaves it pending when its target changes meanwhile and it does not fit any more', async () => {
     const { id, conceptId } = await aSuggestion(as, 'For an earlier version.');
     const { env, hasRun } = rivalBefore(/^update "knowledge_resources"/, () =>
       must(as.delete(`${PREFIX}/concepts/${conceptId}`)),
@@ -152,7 +152,7 @@ describe('accepting a suggestion that is rejected meanwhile', () => {
   });
 });
 
-describe('accepting several suggestions', () => {
+describe('the acceptance of several suggestions', () => {
   it('answers what was accepted before an internal error', async () => {
     const [first, second, third] = [await aSuggestion(as), await aSuggestion(as), await aSuggestion(as)];
     let acceptances = 0;

@@ -254,7 +254,7 @@ describe('a recheck of all items', () => {
     expect(await Promise.all(ids.map(codesOf))).toEqual(ids.map(() => []));
   });
 
-  it('is repeated until the database can be reached', async () => {
+  it('is repeated until the database is reached', async () => {
     const { name } = await aSum();
     const queue = aQueue();
     const { body } = await as.post(PATH, {

@@ -13,8 +13,8 @@ beforeAll(async () => {
 
 const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
 
-describe('accepting a suggestion', () => {
-  it('applies it as a version that names it', async () => {
+describe('the acceptance of a suggestion', () => {
+  it('adds a version that names the suggestion', async () => {
     const { id, conceptId } = await aSuggestion(as, 'Better.');
     const { status, body } = await accept(as, id);
     expect(status).toBe(200);
@@ -75,7 +75,7 @@ describe('accepting a suggestion', () => {
     expect((await accept(as, id, { override_payload: { name: aName('Other') } })).status).toBe(200);
   });
 
-  it('needs the permission for the target as well', async () => {
+  it('needs the permission for the target too', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const { id: making } = await aPromotion(as, { name: aName('New'), description: 'x' });
     const reviewer = async (...can: string[]) =>
@@ -105,7 +105,7 @@ describe('accepting a suggestion', () => {
   });
 });
 
-describe('rejecting a suggestion', () => {
+describe('the rejection of a suggestion', () => {
   it('records who, when and why', async () => {
     const { id, conceptId } = await aSuggestion(as);
     const { status, body } = await as.post(`${SUGGESTIONS}/${id}/reject`, { json: { review_note: 'Too long.' } });
@@ -124,7 +124,7 @@ describe('rejecting a suggestion', () => {
   });
 });
 
-describe('accepting several suggestions', () => {
+describe('the acceptance of several suggestions', () => {
   const bulk = (ids: unknown, caller = as) => caller.post(`${SUGGESTIONS}/bulk-accept`, { json: { ids } });
 
   it('answers for each, and does not stop at one that fails', async () => {

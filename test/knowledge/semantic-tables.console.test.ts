@@ -57,7 +57,7 @@ describe('the mapping of a semantic item to tables', () => {
     [{ mapped_tables: ['orders'], filters: ['total > 0', 'total'] }, [['filters.1', 'does_not_compile']]],
     [{ formula: 'count(*)' }, [['formula', 'nothing_to_compile_on']]],
     [{ mapped_columns: ['orders.total'], formula: 'max(total)' }, []],
-  ])('is checked: %j', async (fields, errors) => {
+  ])('is checked, and what is wrong is named: %j', async (fields, errors) => {
     expect(await wrong(fields)).toEqual(errors);
   });
 
@@ -73,17 +73,17 @@ describe('the mapping of a semantic item to tables', () => {
     'total, total',
     '1] , ARRAY[1',
     "repeat('x', 2000000000) || total",
-  ])('neither runs nor reads anything: %s', async (formula) => {
+  ])('neither runs nor reads what a formula says: %s', async (formula) => {
     expect(await wrong({ mapped_tables: ['orders'], formula })).toEqual([['formula', 'does_not_compile']]);
     expect((await tableRoutes(as, orders).get()).status).toBe(200);
   });
 
-  it('answers the message of Postgres', async () => {
+  it('is answered with the message of Postgres', async () => {
     const { body } = await create({ mapped_tables: ['orders'], formula: 'sum(totl)' });
     expect(body.validation_errors[0].message).toContain('"totl" does not exist');
   });
 
-  it('has unknown tables only before provisioning', async () => {
+  it('is answered with unknown tables before provisioning', async () => {
     const other = await aCompany();
     const source_concept_ids = [await aConcept(other.as)];
     const { status, body } = await create({ source_concept_ids, mapped_tables: ['orders'], formula: '1' }, other.as);

@@ -19,7 +19,7 @@ const create = (fields: Record<string, unknown>, caller = as) =>
   });
 
 describe('a semantic item', () => {
-  it('has a kind', async () => {
+  it('has one of the kinds', async () => {
     expect(fieldsOf(await create({ kind: undefined }))).toEqual(['kind']);
   });
 
@@ -52,7 +52,7 @@ describe('a semantic item', () => {
     expect(fieldsOf(patched)).toEqual(['source_concept_ids']);
   });
 
-  it('of kind mapping needs none, and does not change its kind without one', async () => {
+  it('of kind mapping needs no source concept, and does not change its kind without one', async () => {
     const { status, body } = await create({ kind: 'mapping', source_concept_ids: [] });
     expect(status).toBe(201);
     expect(fieldsOf(await as.patch(`${PATH}/${body._id}`, { json: { kind: 'entity' } }))).toEqual([
@@ -60,7 +60,7 @@ describe('a semantic item', () => {
     ]);
   });
 
-  it('refers to what exists, of the right type', async () => {
+  it('refers only to what exists and has the right type', async () => {
     const foreign = await aConcept((await aCompany()).as);
     const [metric, entity] = [await anItem(as, { kind: 'metric' }), await anItem(as, { kind: 'entity' })];
     expect(fieldsOf(await create({ source_concept_ids: [concept, foreign] }))).toEqual(['source_concept_ids.1']);
@@ -69,7 +69,7 @@ describe('a semantic item', () => {
     expect(fieldsOf(await create({ depends_on_entities: [metric] }))).toEqual(['depends_on_entities.0']);
   });
 
-  it('never depends on itself, not through others either', async () => {
+  it('never depends on itself, even through others', async () => {
     const a = await anItem(as, { kind: 'metric' });
     const b = await anItem(as, { kind: 'metric', depends_on_metrics: [a] });
     const patched = await as.patch(`${PATH}/${a}`, { json: { depends_on_metrics: [b] } });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const conceptOf = async (id: string) => (await as.get(`${PREFIX}/concepts/${id}`)).body;
 
-describe('asking for a suggestion', () => {
+describe('a request for a suggestion', () => {
   it('answers it pending, with explanation, evidence and confidence, and changes nothing', async () => {
     const name = aName('Churn');
     const conceptId = await aConcept(as, { name, description: 'x', tags: ['kept'] });
@@ -172,20 +172,20 @@ describe('an AI provider that fails', () => {
   };
 
   it.each([
-    ['500', { status: 500 }],
-    ['429', { status: 429 }],
+    ['the status 500', { status: 500 }],
+    ['the status 429', { status: 429 }],
     ['nothing', { hangUp: true }],
     ['half an answer', { half: true }],
     ['half an answer, and then silence', { stall: true }],
-    ['garbage', { body: '<html>' }],
-    ['another shape', { body: '{"choices":[]}' }],
+    ['HTML', { body: '<html>' }],
+    ['JSON of another shape', { body: '{"choices":[]}' }],
     ['text that is no JSON', { text: 'Sure! Here is your JSON:' }],
     ['an answer cut short', { text: '{}', finishReason: 'length' }],
-    ['a payload that is none', { answer: { payload: 7 } }],
+    ['a payload that is no object', { answer: { payload: 7 } }],
     ['a payload over the limits', proposal({ description: 'x'.repeat(4097) })],
-    ['too much', { body: `"${'x'.repeat(3 * 1024 * 1024)}"` }],
-    ['its answer too late', { ...good, afterMs: 2500 }],
-  ] as const)('is asked again: %s', async (_, step) => {
+    ['a body of 3 MiB', { body: `"${'x'.repeat(3 * 1024 * 1024)}"` }],
+    ['too late', { ...good, afterMs: 2500 }],
+  ] as const)('is asked again when it answers %s', async (_, step) => {
     const { answer, asked } = await ask(step, good);
     expect([answer.status, asked]).toEqual([201, 2]);
     expect(answer.body.suggested_payload).toEqual({ description: 'At last.' });
@@ -198,7 +198,7 @@ describe('an AI provider that fails', () => {
     ['soon', 0, 900],
     ['-5', 0, 900],
     ['Thu, 01 Jan 1970 00:00:00 GMT', 0, 900],
-  ])('is asked again after its Retry-After: %s', async (after, least, most) => {
+  ])('is asked again after the time of its Retry-After: %s', async (after, least, most) => {
     const retryAfter = typeof after === 'function' ? after() : after;
     const model = await aModel({ status: 429, retryAfter }, good);
     const answer = await as.post(`${SUGGESTIONS}/concepts/${await aConcept(as)}/generate`, { env: model.env });
@@ -216,9 +216,12 @@ describe('an AI provider that fails', () => {
     [{ status: 401 }, 502, 'AI_PROVIDER_REFUSED', 1],
     [{ text: 'no' }, 502, 'AI_OUTPUT_INVALID', 3],
     [proposal({ description: null }), 502, 'AI_OUTPUT_INVALID', 1],
-  ] as const)('ends the request, and is not quoted to the caller: %j', async (step, status, code, times) => {
-    const { answer, asked } = await ask(step);
-    expect([refusal(answer), asked]).toEqual([[status, code], times]);
-    expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);
-  });
+  ] as const)(
+    'ends the request, and is not quoted to the caller, when it answers %j',
+    async (step, status, code, times) => {
+      const { answer, asked } = await ask(step);
+      expect([refusal(answer), asked]).toEqual([[status, code], times]);
+      expect(JSON.stringify(answer.body)).not.toContain(AI_KEY);
+    },
+  );
 });

@@ -65,7 +65,7 @@ describe('a permission', () => {
     expect(fieldsOf(await create(permissionInput(company, target(scope))))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it('for all companies, or for another one, is refused to everybody here', async () => {
+  it('is refused for another company or all companies', async () => {
     const other = await aCompany();
     const id = await aPermission(company);
     for (const company_id of ['*', other.id]) {
@@ -76,7 +76,7 @@ describe('a permission', () => {
     expect((await company.as.get(`/v1/permissions/${id}`)).body.target.company_id).toBe(company.id);
   });
 
-  it('is changed by what is sent', async () => {
+  it('changes only what is sent', async () => {
     const before = (await create(permissionInput(company))).body;
     const put = async (json: object) => (await company.as.put(`/v1/permissions/${before._id}`, { json })).body;
     expect(await put({ name: 'Another' })).toEqual({ ...before, name: 'Another', updated_at: expect.any(String) });
@@ -99,7 +99,7 @@ describe('a permission', () => {
     expect((await company.as.get(`/v1/groups/${group._id}`)).body.permissionIds).toEqual([]);
   });
 
-  it('of another company, or of none, is not found', async () => {
+  it('is not found when it is of another company or does not exist', async () => {
     const other = await aCompany();
     const foreign = await aPermission(other);
     for (const id of [foreign, NOBODY, 'x']) {
@@ -114,7 +114,7 @@ describe('a permission', () => {
     expect((await other.as.get(`/v1/permissions/${foreign}`)).body.name).toBe('Permission');
   });
 
-  it('for one resource reaches that one only', async () => {
+  it('reaches one resource only when it names one', async () => {
     const { _id: group } = await aConsoleGroup(company, {
       permissionIds: [await aPermission(company, target({ service_name: 'users', service_id: company.owner.id }))],
     });
@@ -125,7 +125,7 @@ describe('a permission', () => {
     expect((await as.get('/v1/users')).status).toBe(403);
   });
 
-  it('of the operator for all companies acts in each of them', async () => {
+  it('reaches into each company when the operator made it for all', async () => {
     const id = await aPermission(company);
     await env.CONTROL_DB.prepare(`update permissions set target = '{"company_id":"*"}' where id = ?`).bind(id).run();
     const { _id: group } = await aConsoleGroup(company, { permissionIds: [id] });
@@ -137,8 +137,8 @@ describe('a permission', () => {
   });
 });
 
-describe('the list', () => {
-  it('holds all permissions of the company, also by pages', async () => {
+describe('the list of permissions', () => {
+  it('has all permissions of the company, also by pages', async () => {
     const crowd = await aCompany();
     const made: string[] = [];
     for (let count = 0; count < 21; count += 1) made.push(await aPermission(crowd));

@@ -82,7 +82,7 @@ describe('a request that was refused', () => {
     }
   });
 
-  it.each(REFUSED)('is followed on the same connection: %s', async (_what, status, path, sending) => {
+  it.each(REFUSED)('lets another follow on the same connection: %s', async (_what, status, path, sending) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();
     const ask = (
@@ -105,7 +105,7 @@ describe('a request that was refused', () => {
     expect(ports.size).toBe(1);
   });
 
-  it('is answered though its body never comes', async () => {
+  it('is answered although its body never comes', async () => {
     const startedAt = Date.now();
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const headers = { ...json, 'content-length': '1000' };

@@ -21,7 +21,7 @@ afterAll(() => state.remove());
 const run = async (...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;
 
-it('lists what died, and has it sent again, one or all', async () => {
+it('the command lists dead letters, and has one or all sent again', async () => {
   const listed = await run('list');
   expect(listed).toContain(
     'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
@@ -33,13 +33,13 @@ it('lists what died, and has it sent again, one or all', async () => {
 });
 
 it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 'm-1']]])(
-  'says how it is used when called with %j',
+  'the command prints its usage when called with %j',
   async (options) => {
     await expect(run(...options)).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') });
   },
 );
 
-it('finds every queue’s dead letters kept: each queue has one for them, and that one a consumer', () => {
+it('each queue has a queue for its dead letters, which has a consumer', () => {
   const { queues } = readConfig({ config: join(PROJECT, 'wrangler.toml') });
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues.consumers ?? [];
   const producers: { queue: string }[] = queues.producers ?? [];

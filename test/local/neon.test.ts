@@ -79,7 +79,7 @@ describe('the local Neon', () => {
     await expect(driver(url.replace(/@[^/:]+/, '@elsewhere.neon.tech'))`SELECT 1`).rejects.toThrow();
   });
 
-  it('makes owners as Neon does: powerful, but no superusers', async () => {
+  it('creates owners as Neon does, who are no superusers', async () => {
     const direct = new Client({ connectionString: neon.directUrl(wanted.name) });
     await direct.connect();
     try {
@@ -103,7 +103,7 @@ describe('the local Neon', () => {
 
   const other = { name: 'project-o', database: 'database_o', role: 'role_o' };
 
-  it('asks a person which organization is meant, and knows the organization by its own key', async () => {
+  it('needs org_id with a personal key, and none with a key of the organization', async () => {
     const { apiUrl, organization } = neon;
     const person = neonApi({ apiUrl, apiKey });
     const required = '400 org_id is required, you can find it on your organization settings page';
@@ -118,7 +118,7 @@ describe('the local Neon', () => {
     }
   });
 
-  it('makes projects where and how large they were asked for, within the plan', async () => {
+  it('creates projects in the region and of the size requested, within the plan', async () => {
     const { apiUrl } = neon;
     const asked = { region: 'aws-eu-central-1', historySeconds: 604_800, computeUnits: { min: 0.5, max: 4 } };
     const made = await neonApi({ apiUrl, apiKey: organizationKey, ...asked }).createProject(other, soon());
@@ -139,12 +139,12 @@ describe('the local Neon', () => {
     }
   });
 
-  it('has no test interface unless it is asked for', async () => {
+  it('has no test interface unless it is started with one', async () => {
     const faults = new URL('/_test/faults', neon.apiUrl);
     expect((await fetch(faults, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  it('pages its list', async () => {
+  it('answers its list by pages', async () => {
     for (const letter of ['b', 'c']) {
       const names = { name: `project-${letter}`, database: `database_${letter}`, role: `role_${letter}` };
       await api.createProject(names, soon());
@@ -164,7 +164,7 @@ describe('the local Neon', () => {
     expect(names).toEqual(['project-c', 'project-b', 'project-a']);
   });
 
-  it('deletes a project with its database and every role made in it', async () => {
+  it('deletes a project with its database and all its roles', async () => {
     const id = (await api.findProject(wanted.name, soon())) as string;
     const owner = new Client({ connectionString: neon.directUrl(wanted.name) });
     await owner.connect();

@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it('is what an operator’s command goes through while a start runs', { timeout: 60_000 }, async () => {
+it('the operators’ door runs the statements of a command while npm start runs', { timeout: 60_000 }, async () => {
   // There is no database in the folder: whoever would open its files finds none.
   const run = (name: string, ...options: string[]) => runCommand(name, options, { LOCAL_STATE_DIR: folder });
   expect(await run('dead-letters', 'list')).toEqual({ code: 0, output: 'There are no dead letters.\n' });
@@ -37,7 +37,7 @@ it('is what an operator’s command goes through while a start runs', { timeout:
   ]);
 });
 
-it('opens to those alone who can read its word', async () => {
+it('the operators’ door refuses requests without its token, which only its owner can read', async () => {
   const file = join(folder, doorFile);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const { url, token } = JSON.parse(await readFile(file, 'utf8'));
@@ -47,7 +47,7 @@ it('opens to those alone who can read its word', async () => {
   expect(asked).toEqual([]);
 });
 
-it('says what is wrong with a statement, and is no door once nobody answers', async () => {
+it('the operators’ door answers what is wrong with a statement, and is not found once nobody answers', async () => {
   const ask = await openDoor(folder);
   await expect(ask?.({ binding: 'CONTROL_DB', statement: 'broken', values: [] })).rejects.toThrow('syntax error');
   const left = await readFile(join(folder, doorFile), 'utf8');

@@ -40,7 +40,7 @@ describe('the local PostgreSQL', () => {
     }
   }
 
-  it('keeps its data from one start to the next, and is gone after it was stopped', async () => {
+  it('keeps its data from one start to the next, and does not run after it was stopped', async () => {
     const first = await start();
     expect(await query(first.url, 'SHOW server_version_num')).toEqual([
       { server_version_num: expect.stringMatching(/^18/) },
@@ -57,7 +57,7 @@ describe('the local PostgreSQL', () => {
     }
   });
 
-  it('is stopped with sessions still open', async () => {
+  it('is stopped while sessions are open', async () => {
     const postgres = await start();
     const client = new Client({ connectionString: postgres.url });
     client.on('error', () => undefined);
@@ -68,7 +68,7 @@ describe('the local PostgreSQL', () => {
     expect(isAlive(postgres.pid)).toBe(false);
   });
 
-  it('lives outside a private folder that root works in', async () => {
+  it('runs also when root starts it in a private folder', async () => {
     await chmod(parent, 0o700);
     const postgres = await start();
     try {
@@ -88,7 +88,7 @@ describe('the local PostgreSQL', () => {
     expect(isAlive(process.pid)).toBe(true);
   });
 
-  it('says what to do about data it cannot use', async () => {
+  it('says what to do about data that it cannot use', async () => {
     const first = await start();
     await first.stop();
     const data = join(first.folders.at(-1) as string, 'data');
@@ -99,14 +99,14 @@ describe('the local PostgreSQL', () => {
     expect((problem as Error).message).toContain(`delete all of ${parent}`);
   });
 
-  it('touches no folder that is not its own', async () => {
+  it('refuses a folder that is not its own', async () => {
     await mkdir(join(stateDir, 'data'), { recursive: true });
     await writeFile(join(stateDir, 'data', 'letter.txt'), 'dear');
     await expect(start()).rejects.toThrow(/is not a PostgreSQL data folder/);
     expect(await readFile(join(stateDir, 'data', 'letter.txt'), 'utf8')).toBe('dear');
   });
 
-  it('says so when the password is not the one of its first start', async () => {
+  it('refuses a password that is not the one of its first start', async () => {
     await (await start()).stop();
     await expect(startPostgres({ stateDir, password: 'another' })).rejects.toThrow(/password/);
   });

@@ -236,7 +236,7 @@ describe('npm start', () => {
     expect(await rowsOfCharts(renewed)).toEqual([made, shared]);
   }
 
-  it('says what to do about a port that is taken or is none', { timeout: 30_000 }, async () => {
+  it('says what to do about a port that is taken or invalid', { timeout: 30_000 }, async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port: taken } = server.address() as { port: number };

@@ -24,14 +24,14 @@ describe('the state folder', () => {
     expect(JSON.parse(first.secrets.JWT_PRIVATE_KEYS ?? '')[0]).toMatchObject({ kty: 'OKP', crv: 'Ed25519', kid: '1' });
   });
 
-  it('closes secrets that others could read', async () => {
+  it('takes away the right of others to read its secrets', async () => {
     await (await openState(folder)).release();
     await chmod(join(folder, 'secrets.json'), 0o644);
     await (await openState(folder)).release();
     expect((await stat(join(folder, 'secrets.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('takes over the lock of a process that is gone', async () => {
+  it('takes over the lock of a process that has ended', async () => {
     await writeFile(join(folder, 'lock'), '999999999\n');
     const opened = await openState(folder);
     expect(await readFile(join(folder, 'lock'), 'utf8')).toBe(`${process.pid}\n`);
@@ -39,7 +39,7 @@ describe('the state folder', () => {
     await expect(stat(join(folder, 'lock'))).rejects.toThrow('ENOENT');
   });
 
-  it('says what to do about secrets it cannot read, and lets go of the folder', async () => {
+  it('says what to do about secrets that it cannot read, and releases its lock', async () => {
     await writeFile(join(folder, 'secrets.json'), '{');
     await expect(openState(folder)).rejects.toThrow(/delete .* to begin anew/);
     await expect(stat(join(folder, 'lock'))).rejects.toThrow('ENOENT');

@@ -32,7 +32,7 @@ async function refusal(mailer: Mailer, to: string): Promise<{ code: string; perm
   return { code: error.code, permanent: error.permanent };
 }
 
-describe('a service that speaks Resend’s API', () => {
+describe('a mail service with Resend’s API', () => {
   it('receives the mail unchanged', async () => {
     await resend().send(mail('ina@example.com'));
     expect(await taken('ina@example.com')).toEqual([{ from: FROM, ...mail(''), to: ['ina@example.com'] }]);
@@ -46,11 +46,11 @@ describe('a service that speaks Resend’s API', () => {
   it.each([
     ['a wrong key', { apiKey: 'wrong' }, 'a@example.com', '403 invalid_api_key', true],
     ['a domain that is not verified', { from: 'a@elsewhere.test' }, 'a@example.com', '403 validation_error', true],
-    ['an address that is none', {}, 'nobody', '422 validation_error', true],
+    ['an invalid address', {}, 'nobody', '422 validation_error', true],
     ['another path', { baseUrl: '/v2' }, 'a@example.com', '404 not_found', true],
     ['too many requests', {}, 'busy@example.com', '429 rate_limit_exceeded', false],
     ['the day’s mails used up', {}, 'quota@example.com', '429 daily_quota_exceeded', false],
-    ['an error of its own', {}, 'down@example.com', '500 application_error', false],
+    ['an internal error', {}, 'down@example.com', '500 application_error', false],
   ])(
     'is reported with the code of its refusal, and whether that is permanent: %s',
     async (_what, settings, to, code, permanent) => {

@@ -35,7 +35,7 @@ describe('every mail', () => {
     }
   });
 
-  it('contains names neither as markup nor as header lines', () => {
+  it('holds names neither as markup nor as header lines', () => {
     for (const { subject, text, html } of mails({ name: HOSTILE, company: HOSTILE, inviter: HOSTILE })) {
       expect(subject).not.toMatch(/[\r\n]/);
       expect(text).not.toMatch(/^Bcc/m);
@@ -54,7 +54,7 @@ describe('a code or a link', () => {
   });
 });
 
-describe('names in mails', () => {
+describe('the names in a mail', () => {
   it.each([
     ['Acme, see https://evil.example/login?x=1 now', 'Acme, see now'],
     ['HTTPS://EVIL.EXAMPLE', 'a company'],
@@ -76,7 +76,7 @@ describe('names in mails', () => {
     expect(nameInMail(name, 'a company')).toBe(shown);
   });
 
-  it('have none in any mail', () => {
+  it('have no web addresses in any kind of mail', () => {
     const page = 'Prize at https://evil.example/x or evil.example';
     for (const { subject, text, html } of mails({ name: page, company: page, inviter: page })) {
       for (const part of [subject, text, html]) expect(part).not.toContain('evil.example');
