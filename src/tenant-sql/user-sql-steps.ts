@@ -1,4 +1,4 @@
-import type { CompiledSql } from '../kernel/sql-template.ts';
+import type { CompiledSql } from '../kernel/compiled-sql.ts';
 import { CHECK_NAMES, type NamesToCheck, valuesOf } from './user-sql-guard.ts';
 
 export type StepName = 'begin' | 'check_names' | 'set_limits' | 'declare' | 'check_tables' | 'fetch' | 'roll_back';

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { compileTemplate } from '../../src/kernel/compiled-sql.ts';
 import { type BoundValue, coerceParameter, type ParameterKind } from '../../src/kernel/parameters.ts';
 import { sqlTokens } from '../../src/kernel/sql-lexer.ts';
-import { compileTemplate, misuse, parseTemplate, TemplateError, takesList } from '../../src/kernel/sql-template.ts';
+import { misuse, parseTemplate, TemplateError, takesList } from '../../src/kernel/sql-template.ts';
 
 const KINDS = new Map<string, ParameterKind>([
   ['r', 'select'],

@@ -1,16 +1,10 @@
 import type { CompanyContext } from '../../context.ts';
 import type { Filter, FilterOption } from '../../db/schema/dashboards.ts';
+import { arrayLiteral, type CompiledSql, compileTemplate, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { allowsNothing } from '../../kernel/sharing-values.ts';
-import {
-  arrayLiteral,
-  type CompiledSql,
-  compileTemplate,
-  TemplateError,
-  templateOf,
-  usedSlugs,
-} from '../../kernel/sql-template.ts';
+import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { queryFailed } from '../../tenant-sql/failures.ts';
 import { type Cell, runUserSql, STANDARD_LIMITS } from '../../tenant-sql/user-sql.ts';

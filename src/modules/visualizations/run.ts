@@ -1,9 +1,10 @@
 import type { CompanyContext } from '../../context.ts';
+import { type CompiledSql, compileTemplate, usedSlugs } from '../../kernel/compiled-sql.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import { type BoundValue, type BoundValues, defaultOf, isChoice, type Parameter } from '../../kernel/parameters.ts';
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { allowsNothing } from '../../kernel/sharing-values.ts';
-import { type CompiledSql, compileTemplate, TemplateError, templateOf, usedSlugs } from '../../kernel/sql-template.ts';
+import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';

@@ -3,8 +3,8 @@ import { MAX_COLUMNS } from '../../../tenant-sql/columns.ts';
 import type { ColumnState } from './columns.ts';
 import { InferenceError, tooManyColumns } from './errors.ts';
 import { decideHeader, type HeaderDecision, headerCells, typedForms, usedWidth } from './header.ts';
+import { takeTrailing } from './kept-rows.ts';
 import { columnNames } from './names.ts';
-import { takeTrailing } from './rows.ts';
 import type { InferenceState, KeptRow } from './state.ts';
 
 export interface DecidedFile extends HeaderDecision {

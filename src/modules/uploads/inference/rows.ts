@@ -7,10 +7,11 @@ import { type Decode, encodedLength } from '../../../formats/text/decode.ts';
 import { classify, isBlank, traits } from '../../../formats/values/classify.ts';
 import { BLANK, DECIMALS, INTEGER, POINT } from '../../../formats/values/forms.ts';
 import { shorten } from '../../../kernel/text.ts';
-import { foldCell, hint, isOpen, type KeptCell, narrow } from './columns.ts';
+import { hint, isOpen, type KeptCell, narrow } from './columns.ts';
 import { tooManyValues } from './errors.ts';
+import { addSample, enterRow, takeTrailing } from './kept-rows.ts';
 import { lineText } from './skipped.ts';
-import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
+import { type Bounds, boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS } from './state.ts';
 
 /** Used by all scans, because it is large and scans do not overlap. */
 let shared: Fields | null = null;
@@ -216,42 +217,4 @@ export class RecordFold {
 /** An unquoted fraction of a workbook's sheet is a point decimal: `1.234` is not grouped. */
 function inSheet(forms: number): number {
   return (forms & DECIMALS) !== 0 && (forms & INTEGER) === 0 && forms !== BLANK ? forms & POINT : forms;
-}
-
-function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
-  if (state.secondRow === null) {
-    state.secondRow = { offset, line };
-    state.blankBeforeSecond = blankBefore;
-  } else if (blankBefore) state.irregular = true;
-}
-
-function addSample(state: InferenceState, textOf: (index: number) => string): void {
-  if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
-  const most = Math.max(64, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
-  const row = Array.from({ length: state.width }, (_, index) => shorten(textOf(index), most));
-  state.sampleSize += row.reduce((size, text) => size + text.length, 0);
-  state.sampleRows.push(row);
-}
-
-/** Turns the first `count` of the trailing sparse records into rows. */
-export function takeTrailing(state: InferenceState, count: number): void {
-  const bounds = boundsOf(state.width);
-  for (const row of state.trailing.splice(0, count)) {
-    enterRow(state, row.start, row.line, row.blankBefore);
-    if (row.width < state.width) state.irregular = true;
-    else state.sparseRows++;
-    addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
-    foldKept(state, row, bounds.samples);
-    state.rows++;
-    state.end = row.end;
-  }
-}
-
-function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
-  const filled = new Set<number>();
-  for (const cell of row.cells) {
-    filled.add(cell[0]);
-    foldCell(state.columns[cell[0]] as InferenceState['columns'][number], cell, row.line, samples);
-  }
-  for (const [index, column] of state.columns.entries()) if (!filled.has(index)) column.nulls++;
 }

@@ -1,0 +1,43 @@
+import { shorten } from '../../../kernel/text.ts';
+import { foldCell } from './columns.ts';
+import { boundsOf, type InferenceState, type KeptRow, SAMPLE_ROWS, SAMPLE_SIZE } from './state.ts';
+
+/** Notes where the second row begins, and whether blank lines stand between rows. */
+export function enterRow(state: InferenceState, offset: number, line: number, blankBefore: boolean): void {
+  if (state.secondRow === null) {
+    state.secondRow = { offset, line };
+    state.blankBeforeSecond = blankBefore;
+  } else if (blankBefore) state.irregular = true;
+}
+
+/** Keeps the row as one of the file's sample, while that has room. */
+export function addSample(state: InferenceState, textOf: (index: number) => string): void {
+  if (state.sampleRows.length >= SAMPLE_ROWS || state.sampleSize >= SAMPLE_SIZE) return;
+  const most = Math.max(64, Math.min(1000, Math.floor(SAMPLE_SIZE / state.width)));
+  const row = Array.from({ length: state.width }, (_, index) => shorten(textOf(index), most));
+  state.sampleSize += row.reduce((size, text) => size + text.length, 0);
+  state.sampleRows.push(row);
+}
+
+/** Turns the first `count` of the trailing sparse records into rows. */
+export function takeTrailing(state: InferenceState, count: number): void {
+  const bounds = boundsOf(state.width);
+  for (const row of state.trailing.splice(0, count)) {
+    enterRow(state, row.start, row.line, row.blankBefore);
+    if (row.width < state.width) state.irregular = true;
+    else state.sparseRows++;
+    addSample(state, (index) => row.cells.find(([field]) => field === index)?.[1] ?? '');
+    foldKept(state, row, bounds.samples);
+    state.rows++;
+    state.end = row.end;
+  }
+}
+
+function foldKept(state: InferenceState, row: KeptRow, samples: number): void {
+  const filled = new Set<number>();
+  for (const cell of row.cells) {
+    filled.add(cell[0]);
+    foldCell(state.columns[cell[0]] as InferenceState['columns'][number], cell, row.line, samples);
+  }
+  for (const [index, column] of state.columns.entries()) if (!filled.has(index)) column.nulls++;
+}

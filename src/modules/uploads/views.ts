@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { timestamp } from '../../kernel/fields.ts';
+import { confirmedColumn, type UploadJob } from './job.ts';
+
+const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
+
+const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const inferredColumn = z
+  .object({
+    name: z.string(),
+    display_name: z.string().meta({ description: 'The header as written, up to 255 characters.' }),
+    type: z.enum(['text', 'integer', 'decimal', 'boolean', 'date', 'datetime']),
+    nullable: z
+      .boolean()
+      .meta({ description: 'True: later files may have gaps. `evidence.nulls` counts those of this one.' }),
+    source_index: z
+      .int()
+      .nullable()
+      .meta({ description: '0-based position in the files; null for a column of the existing table that they lack.' }),
+    evidence: z.object({
+      format: z.string().meta({
+        description: 'How the values are written; where files differ, each way after ` | `.',
+        examples: ['1.234,56', 'd/m/yyyy'],
+      }),
+      nulls: z.int(),
+      distinct_sample: z.array(z.string()),
+      counter_example: z
+        .object({ value: z.string(), line: z.int() })
+        .nullable()
+        .meta({ description: 'The first value that forced the wider type.' }),
+    }),
+  })
+  .meta({ id: 'InferredColumn' });
+
+/** An upload job as the API shows it. */
+export const uploadJobView = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    user_table_id: z.string().nullable().meta({ description: 'The table, once it exists.' }),
+    files: z.array(
+      z.object({ original_name: z.string(), storage_path: z.string(), size_bytes: z.int(), mime_type: z.string() }),
+    ),
+    mode: z.enum(['create', 'append', 'replace']),
+    status,
+    inferred_schema: z
+      .object({
+        suggested_table_name: z.string(),
+        columns: z.array(inferredColumn),
+        sample_rows: z.array(z.record(z.string(), cell)).meta({ description: 'The first rows, up to 20, typed.' }),
+        total_row_count_estimate: z.int().meta({ description: 'Exact: every row was read.' }),
+        ignored_columns: z.array(inferredColumn).optional().meta({
+          description:
+            'Columns of the files that match none of the existing table. A confirm may match them with others.',
+        }),
+        dialect: z.object({
+          encoding: z.string(),
+          delimiter: z.string(),
+          quote: z.string().nullable().meta({ description: 'Null where quotes are characters like any other.' }),
+          header: z.boolean(),
+          skipped_lines: z.int().meta({ description: 'Lines of titles and notes, which are not rows.' }),
+          skipped: z
+            .array(z.object({ line: z.int(), text: z.string() }))
+            .meta({ description: 'The first 20 of them.' }),
+        }),
+      })
+      .nullable(),
+    confirmed_schema: z
+      .object({ display_name: z.string(), columns: z.array(confirmedColumn), time_zone: z.string().nullable() })
+      .nullable(),
+    progress: z
+      .object({
+        phase: status,
+        rows_processed: z.int(),
+        rows_total: z.int().nullable(),
+        bytes_processed: z.int(),
+        bytes_total: z.int(),
+      })
+      .nullable()
+      .meta({ description: 'Null while queued.' }),
+    error: z
+      .object({
+        code: z.string().meta({ examples: ['VALUE_DOES_NOT_FIT', 'NO_ROWS', 'CANCELLED', 'EXPIRED'] }),
+        message: z.string().meta({ description: 'A sentence in Portuguese.' }),
+        file: z.string().optional(),
+        line: z.int().optional().meta({ description: '1-based, where the record starts.' }),
+        column: z.string().optional(),
+        value: z.string().optional(),
+      })
+      .nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'UploadJob' });
+
+export const viewUploadJob = (job: UploadJob): z.input<typeof uploadJobView> => ({
+  _id: job.id,
+  company_id: job.companyId,
+  user_table_id: job.userTableId,
+  files: job.files,
+  mode: job.mode,
+  status: job.status,
+  inferred_schema: job.inferredSchema,
+  confirmed_schema: job.confirmedSchema,
+  progress: job.progress,
+  error: job.error,
+  created_at: job.createdAt,
+  updated_at: job.updatedAt,
+});
