@@ -15,6 +15,7 @@ const MODULES = 'src/modules';
 const ACCOUNTS = `${MODULES}/accounts/store.ts`;
 const DATABASES = `${MODULES}/managed-database/store.ts`;
 const FACTORS = `${MODULES}/sign-in/second-factor-store.ts`;
+const PROOFS = `${MODULES}/sign-in/proof-store.ts`;
 const GROUP_PERMISSIONS = `${MODULES}/groups/permission-store.ts`;
 const MAILS = `${MODULES}/mails/store.ts`;
 const SERVICE_ACCOUNTS = `${MODULES}/service-accounts/store.ts`;
@@ -33,7 +34,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [`${MODULES}/groups/user-group-store.ts`, 'leaveGroups', 'inArray(groupBindings.groupId'],
     [SERVICE_ACCOUNTS, 'endServiceAccount', "'service_account'"],
     [`${MODULES}/users/store.ts`, 'removeMemberships', "eq(groupBindings.principalType, 'user')"],
-    [FACTORS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
+    [PROOFS, 'useProof', 'inArray(backupCodes.digest, proof.backupDigests)'],
     [FACTORS, 'deleteOtherBackupCodes', 'isNew'],
     [`${MODULES}/password-reset/store.ts`, 'resetStatements', 'eq(users.passwordHash, passwordHash)'],
   ),
@@ -76,9 +77,11 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ...all(
     'is a name for conditions that are listed where they stand',
     [`${MODULES}/visualizations/store.ts`, 'insertVisualization', 'sql`true`'],
-    [FACTORS, 'useProof', 'when ?? sql`true`'],
+    [PROOFS, 'useProof', 'when ?? sql`true`'],
     [FACTORS, 'insertBackupCodes', '${when}'],
     [FACTORS, undefined, 'changes() > 0'],
+    [PROOFS, undefined, 'changes() > 0'],
+    [`${MODULES}/sign-in/pending-store.ts`, undefined, 'changes() > 0'],
     [`${MODULES}/uploads/work-store.ts`, undefined, '${here}'],
   ),
   ...all('is of a table that is held against every other change, and was there when it was held', [

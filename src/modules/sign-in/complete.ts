@@ -5,7 +5,7 @@ import { sha256Hex } from '../../platform/secrets.ts';
 import { type Company, selectCompany } from '../companies/service.ts';
 import type { User } from '../users/service.ts';
 import { ssoRequired, userNotActive } from './failures.ts';
-import { insertPending, type Pending } from './second-factor-store.ts';
+import { insertPending, type Pending } from './pending-store.ts';
 import { beginSession, type TokenPair } from './sessions.ts';
 
 /** How long a pending sign-in lives. */

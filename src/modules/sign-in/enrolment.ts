@@ -10,16 +10,10 @@ import { newBackupCodes } from './backup-codes.ts';
 import type { SignedIn } from './complete.ts';
 import { encryptSecret, proofOf } from './factor-codes.ts';
 import { pendingSignInEnded, secondFactorEnabled, secondFactorNotSetUp, wrongSecondFactor } from './failures.ts';
+import { countTry, endPending, selectPendingSetup } from './pending-store.ts';
+import { useProofAfterChange } from './proof-store.ts';
 import { type Reauthentication, withReauthentication } from './reauthentication.ts';
-import {
-  confirmFactor,
-  countTry,
-  endPending,
-  replaceFactor,
-  selectFactor,
-  selectPendingSetup,
-  useProofAfterChange,
-} from './second-factor-store.ts';
+import { confirmFactor, replaceFactor, selectFactor } from './second-factor-store.ts';
 import { prepareConsequences } from './security-mails.ts';
 import { prepareSession } from './sessions.ts';
 import { newTotpSecret, otpauthUrl } from './totp.ts';

@@ -1,7 +1,8 @@
 import type { Context } from '../../context.ts';
 import { decrypt, encrypt } from '../../platform/cipher.ts';
 import { backupDigests } from './backup-codes.ts';
-import type { Proof, SecondFactor } from './second-factor-store.ts';
+import type { Proof } from './proof-store.ts';
+import type { SecondFactor } from './second-factor-store.ts';
 import { stepOf } from './totp.ts';
 
 /** A typed code: six digits of the authenticator, or a backup code. */

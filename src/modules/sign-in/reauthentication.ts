@@ -5,7 +5,8 @@ import { selectUser, type User } from '../users/service.ts';
 import { attempt, attemptPassword, secondFactorOf, selectKnownHere } from './attempts.ts';
 import { proofOf, type SecondFactorCode } from './factor-codes.ts';
 import { reauthenticationRequired, wrongCredentials, wrongSecondFactor } from './failures.ts';
-import { type SecondFactor, useFreshSession, usePassword, useProof } from './second-factor-store.ts';
+import { useFreshSession, usePassword, useProof } from './proof-store.ts';
+import type { SecondFactor } from './second-factor-store.ts';
 
 /** How a caller with a session authenticates again: with the password, or a code of the second factor. */
 export interface Reauthentication {

@@ -1,30 +1,10 @@
-import {
-  and,
-  eq,
-  exists,
-  gt,
-  gte,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  not,
-  notExists,
-  notLike,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
-import type { ControlDb, Statement } from '../../db/client.ts';
-import { backupCodes, pendingSecondFactors, secondFactors, sessions, usedTotpSteps } from '../../db/schema/sign-in.ts';
+import { and, eq, exists, isNotNull, isNull, lt, not, notExists, notLike, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { backupCodes, pendingSecondFactors, secondFactors, usedTotpSteps } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
 import { insertWhen } from '../../db/statements.ts';
 
 export type SecondFactor = typeof secondFactors.$inferSelect;
-export type Pending = typeof pendingSecondFactors.$inferSelect;
-type User = typeof users.$inferSelect;
-
-/** What a right code uses: the time step of the authenticator, or the digests a backup code may be stored under. */
-export type Proof = { step: number } | { backupDigests: string[] };
 
 /** Backup codes as they are stored: HMACs under a version of the encryption keys. */
 export interface StoredCodes {
@@ -32,64 +12,9 @@ export interface StoredCodes {
   keyVersion: number;
 }
 
-/** Codes that may be tried with one pending token. */
-const MAX_PENDING_TRIES = 5;
-
 const afterChange = sql`changes() > 0`;
 
-export const insertPending = (db: ControlDb, record: Pending) => db.insert(pendingSecondFactors).values(record);
-
-const livePending = (digest: string, now: number, purpose: Pending['purpose']) =>
-  and(
-    eq(pendingSecondFactors.digest, digest),
-    eq(pendingSecondFactors.purpose, purpose),
-    isNull(pendingSecondFactors.endedAt),
-    gt(pendingSecondFactors.expiresAt, now),
-    lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),
-  );
-
-/** The user of a pending token and their authenticator; nothing when one of them has ended. */
-export const selectPending = (db: ControlDb, digest: string, now: number) =>
-  db
-    .select({ user: users, factorId: sql<string>`${secondFactors.id}`.as('factor_id'), secret: secondFactors.secret })
-    .from(pendingSecondFactors)
-    .innerJoin(users, isWaiting)
-    .innerJoin(
-      secondFactors,
-      and(eq(secondFactors.userId, users.id), eq(secondFactors.companyId, users.companyId), isConfirmed),
-    )
-    .where(and(livePending(digest, now, 'login'), isActive));
-
-/** The user of a pending token whose sign-in waits for a second factor to be set up. */
-export const selectPendingSetup = (db: ControlDb, digest: string, now: number) =>
-  db
-    .select({ user: users })
-    .from(pendingSecondFactors)
-    .innerJoin(users, isWaiting)
-    .where(and(livePending(digest, now, 'setup'), isActive));
-
-/** The user of a pending token, unless all their sessions were ended since. */
-const isWaiting = and(
-  eq(users.id, pendingSecondFactors.userId),
-  eq(users.companyId, pendingSecondFactors.companyId),
-  eq(users.sessionEpoch, pendingSecondFactors.sessionEpoch),
-);
-const isActive = and(eq(users.isActive, true), isNull(users.deletedAt));
 const isConfirmed = isNotNull(secondFactors.confirmedAt);
-
-/** Counts a try with a live pending token. */
-export const countTry = (db: ControlDb, digest: string, now: number, purpose: Pending['purpose']) =>
-  db
-    .update(pendingSecondFactors)
-    .set({ tries: sql`${pendingSecondFactors.tries} + 1` })
-    .where(livePending(digest, now, purpose));
-
-/** Ends a pending token, if the statement before it changed a row. */
-export const endPending = (db: ControlDb, digest: string, now: number) =>
-  db
-    .update(pendingSecondFactors)
-    .set({ endedAt: now })
-    .where(and(eq(pendingSecondFactors.digest, digest), afterChange));
 
 export const selectFactor = (db: ControlDb, companyId: string, userId: string) =>
   db
@@ -108,80 +33,11 @@ export const replaceFactor = (db: ControlDb, record: SecondFactor, { afterProof 
     setWhere: isNull(secondFactors.confirmedAt),
   });
 
-/** Uses a code. Changes a row only if it was not used before and `when` holds, if given. */
-export const useProof = (
-  db: ControlDb,
-  factor: { companyId: string; id: string },
-  proof: Proof,
-  when?: SQL,
-): Statement =>
-  'step' in proof
-    ? insertWhen(
-        db,
-        usedTotpSteps,
-        { companyId: factor.companyId, factorId: factor.id, step: proof.step },
-        when ?? sql`true`,
-      ).onConflictDoNothing()
-    : db
-        .delete(backupCodes)
-        .where(
-          and(
-            eq(backupCodes.companyId, factor.companyId),
-            eq(backupCodes.factorId, factor.id),
-            inArray(backupCodes.digest, proof.backupDigests),
-            when,
-          ),
-        );
-
-/** The same, only if the statement before it in the batch changed a row. */
-export const useProofAfterChange = (db: ControlDb, factor: { companyId: string; id: string }, proof: Proof) =>
-  useProof(db, factor, proof, afterChange);
-
 const factorRow = (db: ControlDb, { companyId, id }: { companyId: string; id: string }) =>
   db
     .select({ id: secondFactors.id })
     .from(secondFactors)
     .where(and(eq(secondFactors.companyId, companyId), eq(secondFactors.id, id)));
-
-/** Proof by password: changes a row if the verified password is still the user's. */
-export const usePassword = (db: ControlDb, user: User, now: number): Statement =>
-  db
-    .update(users)
-    .set({ updatedAt: now })
-    .where(and(isUser(user), eq(users.passwordHash, user.passwordHash as string)));
-
-/** Proof by a new session: changes a row if the user has neither password nor second factor, and signed in since. */
-export const useFreshSession = (
-  db: ControlDb,
-  user: User,
-  { sessionId, since, now }: { sessionId: string; since: number; now: number },
-): Statement =>
-  db
-    .update(users)
-    .set({ updatedAt: now })
-    .where(
-      and(
-        isUser(user),
-        isNull(users.passwordHash),
-        eq(users.mfaEnabled, false),
-        exists(
-          db
-            .select({ id: sessions.id })
-            .from(sessions)
-            .where(
-              and(
-                eq(sessions.id, sessionId),
-                eq(sessions.companyId, user.companyId),
-                eq(sessions.userId, user.id),
-                gte(sessions.createdAt, since),
-              ),
-            ),
-        ),
-      ),
-    );
-
-const isUser = ({ companyId, id }: { companyId: string; id: string }) =>
-  and(eq(users.companyId, companyId), eq(users.id, id), isNull(users.deletedAt));
 
 /** Ends every sign-in under way. */
 const nextEpoch = sql`${users.sessionEpoch} + 1`;

@@ -5,7 +5,8 @@ import { attempt, secondFactorOf } from './attempts.ts';
 import type { SignedIn } from './complete.ts';
 import { proofOf, type SecondFactorCode } from './factor-codes.ts';
 import { pendingSignInEnded, wrongSecondFactor } from './failures.ts';
-import { countTry, endPending, selectPending, useProofAfterChange } from './second-factor-store.ts';
+import { countTry, endPending, selectPending } from './pending-store.ts';
+import { useProofAfterChange } from './proof-store.ts';
 import { prepareSession } from './sessions.ts';
 
 /** Completes a sign-in with the second factor: uses the code, ends the pending token and begins the session in one unit. */

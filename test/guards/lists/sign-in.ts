@@ -33,14 +33,14 @@ export const SIGN_IN = [
     { in: 'checkCode', text: 'gt(passwordlessCodes.expiresAt, now),', without: '' },
     { in: 'checkCode', text: 'lt(passwordlessCodes.tries, MAX_TRIES),', without: '' },
   ]),
-  ...guardsOf('src/modules/sign-in/second-factor-store.ts', FACTOR, [
+  ...guardsOf('src/modules/sign-in/pending-store.ts', FACTOR, [
     { in: 'livePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
     { in: 'livePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
     { in: 'livePending', text: 'lt(pendingSecondFactors.tries, ', without: '' },
     { in: 'countTry', text: 'livePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
     { in: 'endPending', text: ', afterChange', without: '' },
-    { in: 'replaceFactor', text: 'afterProof ? afterChange : sql`true`', without: 'sql`true`' },
-    { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
+  ]),
+  ...guardsOf('src/modules/sign-in/proof-store.ts', FACTOR, [
     { in: 'useProof', text: '            when,', without: '' },
     { in: 'useProofAfterChange', text: ', afterChange', without: '' },
     { in: 'usePassword', text: 'isUser(user)', without: 'eq(users.id, user.id)' },
@@ -49,6 +49,10 @@ export const SIGN_IN = [
     { in: 'useFreshSession', text: 'isNull(users.passwordHash),', without: '' },
     { in: 'useFreshSession', text: 'eq(users.mfaEnabled, false),', without: '' },
     { in: 'useFreshSession', text: 'gte(sessions.createdAt, since),', without: '' },
+  ]),
+  ...guardsOf('src/modules/sign-in/second-factor-store.ts', FACTOR, [
+    { in: 'replaceFactor', text: 'afterProof ? afterChange : sql`true`', without: 'sql`true`' },
+    { in: 'replaceFactor', text: 'setWhere: isNull(secondFactors.confirmedAt),', without: '' },
     { in: 'confirmFactor', text: 'isNull(secondFactors.confirmedAt), ', without: '' },
     {
       in: 'confirmFactor',
