@@ -21,7 +21,7 @@ afterAll(() => state.remove());
 const run = async (...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;
 
-it('the command lists dead letters, and has one or all sent again', async () => {
+it('npm run dead-letters lists them, and has one or all sent again', async () => {
   const listed = await run('list');
   expect(listed).toContain(
     'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
@@ -33,7 +33,7 @@ it('the command lists dead letters, and has one or all sent again', async () => 
 });
 
 it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 'm-1']]])(
-  'the command prints its usage when called with %j',
+  'npm run dead-letters prints its usage when called with %j',
   async (options) => {
     await expect(run(...options)).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') });
   },

@@ -16,7 +16,7 @@ async function filledTable(columns: ColumnInput[], rows: unknown[]) {
   return table;
 }
 
-describe('renaming a table', () => {
+describe('the renaming of a table', () => {
   it('moves the name, refuses a taken one and answers the record', async () => {
     const table = await filledTable([column('a')], [{ a: 'x' }]);
     await filledTable([column('a')], [{}]);
@@ -32,7 +32,7 @@ describe('renaming a table', () => {
   });
 });
 
-describe('changing the columns', () => {
+describe('a change of the columns', () => {
   it('renames, exchanges names, adds, drops and orders in one call', async () => {
     const table = await filledTable([column('a'), column('b'), column('c')], [{ a: '1', b: '2', c: '3' }]);
     const columns = [
@@ -120,7 +120,7 @@ describe('changing the columns', () => {
     ['date', 'integer', '2024-01-01'],
     ['datetime', 'date', '2024-01-31T00:00:00.000001Z'],
   ];
-  it('refuses conversions that fail or lose digits in any row, names each column and value, and leaves all as it was', async () => {
+  it('refuses conversions that fail or lose digits in any row, names each column and value, and changes nothing', async () => {
     const columnsAs = (side: 0 | 1) => losses.map((loss, index) => column(`v${index}`, loss[side]));
     const bad = Object.fromEntries(losses.map(([, , value], index) => [`v${index}`, value]));
     const table = await filledTable([...columnsAs(0), column('other')], [{ other: 'x' }, bad]);
@@ -136,7 +136,7 @@ describe('changing the columns', () => {
     expect([(await table.get()).body, (await table.rows()).body]).toStrictEqual(before);
   });
 
-  it('refuses what would leave nulls in a non-nullable column, naming each', async () => {
+  it('refuses what would leave nulls in columns that are not nullable, and names each', async () => {
     const table = await filledTable([column('a'), column('b', 'text', false)], [{ b: 'x' }]);
     const refused = await table.put({ columns: [column('a', 'text', false), column('b'), column('c', 'text', false)] });
     expect(refused.body.details).toStrictEqual([
@@ -164,7 +164,7 @@ describe('changing the columns', () => {
     expect((await table.get()).body.columns).toStrictEqual([column('a')]);
   });
 
-  it('refuses more columns than Postgres allows a table in its life', async () => {
+  it('refuses more columns than Postgres allows a table in its lifetime', async () => {
     const wide = (round: number) => Array.from({ length: 600 }, (_, index) => column(`r${round}_${index}`));
     const table = await filledTable(wide(0), [{}]);
     expect((await table.put({ columns: wide(1) })).status).toBe(200);

@@ -25,7 +25,7 @@ describe('sort_by', () => {
     ['id DESC', { column: 'id', descending: true }],
     ['_x1', { column: '_x1', descending: false }],
     ['asc asc', { column: 'asc', descending: false }],
-  ])('%s', (text, order) => {
+  ])('accepts %s', (text, order) => {
     expect(parseSort(text, columns)).toStrictEqual(order);
   });
 
@@ -50,8 +50,8 @@ describe('sort_by', () => {
   });
 });
 
-describe('the window of a page', () => {
-  it('holds exactly the rows of the page, counted from either end', () => {
+describe('the rows of a page', () => {
+  it('are selected exactly, counted from either end', () => {
     for (let total = 0; total <= 25; total++) {
       const rows = Array.from({ length: total }, (_, index) => index);
       for (const limit of [1, 2, 3, 7, 10, 30]) {
@@ -66,7 +66,7 @@ describe('the window of a page', () => {
     }
   });
 
-  it('counts the last page from the end', () => {
+  it('are counted from the end on the last page', () => {
     expect(nearerWindow(1_000_003, 1_000_000, 50)).toStrictEqual({ limit: 3, offset: 0, fromEnd: true });
   });
 });

@@ -26,7 +26,7 @@ async function layFault(fault: NeonFault): Promise<void> {
 }
 
 describe('provisioning', () => {
-  it('is needed to create a table; before it there is none to find', async () => {
+  it('is needed to create a table, and before it no table is found', async () => {
     const { as } = await aCompany();
     expect((await as.get('/v1/managed-tables/status')).body).toStrictEqual({ provisioned: false, connection_id: null });
     expect((await as.get('/v1/managed-tables')).body).toStrictEqual({ total: 0, quantity: 0, records: [] });
@@ -46,7 +46,7 @@ describe('provisioning', () => {
     expect(created.body.error).toMatch(/não está provisionado/);
   });
 
-  it('creates one database for five calls at once, and answers it from then on', async () => {
+  it('creates one database when five calls come together, and answers it from then on', async () => {
     const company = await aCompany();
     const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION)));
     const ids = new Set(answers.map(({ body }) => body.connection_id));
@@ -116,7 +116,7 @@ describe('provisioning', () => {
     await aTable(company.as, 'works', [column('a')]);
   });
 
-  it('adopts the database whose creation was never answered', async () => {
+  it('takes over the database whose creation was never answered', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
     const answers = await Promise.all(Array.from({ length: 3 }, () => company.as.post(PROVISION)));
@@ -124,7 +124,7 @@ describe('provisioning', () => {
     expect(await projectsOf(company.id)).toHaveLength(1);
   });
 
-  it('answers 503 in Portuguese while Neon fails, and works afterwards', async () => {
+  it('answers 503 in Portuguese while Neon fails, and succeeds afterwards', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, status: 400 });
     const refused = await company.as.post(PROVISION);

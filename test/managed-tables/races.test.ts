@@ -28,7 +28,7 @@ describe('a row that is changed while its column is converted', () => {
     expect(Number(valuesOf(await table.rows(), 'v')[0])).toBe(Number(value));
   });
 
-  it('is refused where the conversion comes first', async () => {
+  it('is refused when the conversion comes first', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.put({ columns: [column('v', 'integer')] }));
     const updated = await table.updateRow(table.rowId, { v: 1.5 });
@@ -37,14 +37,14 @@ describe('a row that is changed while its column is converted', () => {
     expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1]);
   });
 
-  it('answers 404 where the table was deleted first', async () => {
+  it('is answered 404 when the table is deleted first', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/FOR KEY SHARE/, () => table.delete());
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(404);
     expect((await outcome).status).toBe(204);
   });
 
-  it('neither waits for inserted rows nor delays them', async () => {
+  it('neither waits for inserted rows nor makes them wait', async () => {
     const table = await filledTable('decimal', [1]);
     const { outcome } = await rivalAt(/UPDATE "public"/, () => table.insert([{ v: 3 }]));
     expect((await table.updateRow(table.rowId, { v: 2 })).status).toBe(200);
@@ -87,7 +87,7 @@ describe('rows that are read while the table is rewritten', () => {
     ['decimal', 'integer', 7, 7],
     ['integer', 'text', 7, '7'],
     ['text', 'boolean', 'true', true],
-  ])('are complete and converted, %s to %s', async (from, to, value, converted) => {
+  ])('are complete and converted from %s to %s', async (from, to, value, converted) => {
     const table = await filledTable(from, [value]);
     const { outcome } = await rivalAt(/AS MATERIALIZED/, () => table.put({ columns: [column('v', to)] }));
     const answer = await table.rows();
@@ -107,8 +107,8 @@ describe('rows that are read while the table is rewritten', () => {
   });
 });
 
-describe('a lost answer', () => {
-  it('to COMMIT is answered as an unknown result, and the rows are there once', async () => {
+describe('an answer of Postgres that is lost', () => {
+  it('is answered as an unknown result where it was that to COMMIT, and the rows are there once', async () => {
     const table = await filledTable('integer', [1]);
     await disturb(company.id, { statement: 'COMMIT', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);
@@ -117,7 +117,7 @@ describe('a lost answer', () => {
     expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
   });
 
-  it('to an earlier statement asks to try again, and no row is there', async () => {
+  it('is answered with the advice to try again where it was that to an earlier statement, and no row is there', async () => {
     const table = await filledTable('integer', [1]);
     await disturb(company.id, { statement: 'INSERT INTO "public"', effect: 'lose_answer' });
     const answer = await table.insert([{ v: 2 }]);

@@ -13,8 +13,8 @@ beforeAll(async () => {
 const freshTable = async (...columns: ReturnType<typeof column>[]) =>
   tableRoutes(company.as, await aTable(company.as, `t${++made}`, columns));
 
-describe('inserting rows', () => {
-  it('keeps every type exactly, at its limits, and its order', async () => {
+describe('the insertion of rows', () => {
+  it('keeps values of every type exactly, at their limits and in their order', async () => {
     const table = await freshTable(
       column('t'),
       column('i', 'integer'),
@@ -157,7 +157,7 @@ describe('inserting rows', () => {
     expect(refused.body.details[99].row).toBe(99);
   });
 
-  it('takes 10,000 rows in their order, refuses 10,001, none and no list', async () => {
+  it('accepts 10,000 rows in their order, and refuses 10,001, none, and no list', async () => {
     const table = await freshTable(column('n', 'integer'));
     const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
     expect((await table.insert(rows)).status).toBe(422);
@@ -173,7 +173,7 @@ describe('inserting rows', () => {
     expect((await table.insert(undefined)).status).toBe(422);
   });
 
-  it('takes a body of nearly 10 MiB and refuses a larger one with 413', async () => {
+  it('accepts a body of nearly 10 MiB, and refuses a larger one with 413', async () => {
     const table = await freshTable(column('t'));
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024 - 100) }])).status).toBe(201);
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024) }])).status).toBe(413);
@@ -210,7 +210,7 @@ describe('inserting rows', () => {
     expect((await table.get()).body.row_count).toBe(16);
   });
 
-  it('survives truncation, renaming and deletion at the same time', async () => {
+  it('succeeds while its table is truncated, renamed and converted', async () => {
     const table = await freshTable(column('n', 'integer'));
     const answers = await Promise.all([
       ...Array.from({ length: 4 }, (_, n) => table.insert([{ n }])),
@@ -225,7 +225,7 @@ describe('inserting rows', () => {
   });
 });
 
-describe('changing and deleting a row', () => {
+describe('the change and the deletion of a row', () => {
   it('changes the given fields alone and answers the row', async () => {
     const table = await freshTable(column('a'), column('b', 'decimal'));
     await table.insert([{ a: 'one', b: '1.10' }, { a: 'two' }]);
@@ -272,8 +272,8 @@ describe('changing and deleting a row', () => {
   });
 });
 
-describe('listing rows', () => {
-  it('sorts with nulls last and ties by insertion, from either end alike', async () => {
+describe('the list of rows', () => {
+  it('is sorted with nulls last and ties by insertion, from either end alike', async () => {
     const table = await freshTable(column('n', 'integer'), column('c0'));
     const numbers = [3, null, 1, 3, null, 2, 1];
     await table.insert(numbers.map((n, index) => ({ n, c0: `r${index}` })));
@@ -315,7 +315,7 @@ describe('listing rows', () => {
     expect(refused.body.details).toStrictEqual([{ field: query.split('=')[0], message: expect.any(String) }]);
   });
 
-  it('refuses a page too large for one answer, and takes smaller ones', async () => {
+  it('is refused when a page is too large for one answer, and answered by smaller ones', async () => {
     const table = await freshTable(column('t'));
     const rows = [{ t: 'é'.repeat(2_000_000) }, { t: 'x'.repeat(4_000_000) }];
     for (let round = 0; round < 3; round++) await table.insert(rows);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 const create = (display_name: unknown, columns: unknown) => company.as.post(PATH, { json: { display_name, columns } });
 
-describe('creating a table', () => {
+describe('the creation of a table', () => {
   it('answers the record', async () => {
     const columns = [column('name', 'text', false), column('price', 'decimal')];
     const { status, body } = await create('products', columns);
@@ -82,7 +82,7 @@ describe('creating a table', () => {
     ['a"; drop table x; --', 'SQL'],
     ['a\n', 'a line end'],
     [7, 'a number'],
-    [undefined, 'nothing'],
+    [undefined, 'no name'],
   ])('refuses %j as a name (%s)', async (name) => {
     const asTable = await create(name, [column('a')]);
     expect(asTable.status).toBe(422);
@@ -122,7 +122,7 @@ describe('creating a table', () => {
     expect((await create('wider', columns)).status).toBe(422);
   });
 
-  it('gives a name to one of several at once, and again after a deletion', async () => {
+  it('gives a name to one of several tables at once, and to another after a deletion', async () => {
     const answers = await Promise.all(Array.from({ length: 4 }, () => create('once', [column('a')])));
     expect(answers.map(({ status }) => status).toSorted()).toStrictEqual([201, 400, 400, 400]);
     const refused = answers.find(({ status }) => status === 400);
@@ -135,8 +135,8 @@ describe('creating a table', () => {
   });
 });
 
-describe('listing tables', () => {
-  it('searches literally, in any case, and pages with an exact total, newest first', async () => {
+describe('the list of tables', () => {
+  it('is searched literally, in any case, and answered by pages with an exact total, newest first', async () => {
     const other = await aProvisionedCompany();
     for (const name of ['sales_2023', 'sales_2024', 'salesx2024', 'costs']) await aTable(other.as, name, [column('a')]);
     const list = async (query: string) => (await other.as.get(`${PATH}${query}`)).body;
@@ -168,7 +168,7 @@ describe('listing tables', () => {
 });
 
 describe('a table of another company', () => {
-  it('answers 404', async () => {
+  it('is answered 404', async () => {
     const other = await aProvisionedCompany();
     const id = await aTable(other.as, 'private', [column('a')]);
     await tableRoutes(other.as, id).insert([{ a: 'secret' }]);
@@ -191,7 +191,7 @@ describe('a table of another company', () => {
   });
 
   it.each(['x', 'a'.repeat(23), 'A'.repeat(24), "1' OR '1'='1", '%00', '1; DROP TABLE x'])(
-    'nor is the id %j',
+    'is not found under the id %j either',
     async (id) => {
       const answer = await company.as.get(`${PATH}/${encodeURIComponent(id).replace('%2500', '%00')}`);
       expect(answer.status).toBe(404);
@@ -199,8 +199,8 @@ describe('a table of another company', () => {
   );
 });
 
-describe('truncating and deleting', () => {
-  it('keeps the table and its columns when its rows are removed', async () => {
+describe('the truncation and the deletion of a table', () => {
+  it('keep the table and its columns when only its rows are removed', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'emptied', [column('a', 'integer', false)]));
     await table.insert([{ a: 1 }, { a: 2 }]);
     expect((await table.truncate()).body).toStrictEqual({ row_count: 0 });
@@ -210,7 +210,7 @@ describe('truncating and deleting', () => {
     expect((await table.insert([{}])).status).toBe(422);
   });
 
-  it('answers 404 for the table once it is deleted', async () => {
+  it('make the table answer 404 once it is deleted', async () => {
     const table = tableRoutes(company.as, await aTable(company.as, 'deleted', [column('a')]));
     expect((await table.delete()).status).toBe(204);
     for (const answer of [await table.get(), await table.rows(), await table.insert([{}]), await table.delete()]) {

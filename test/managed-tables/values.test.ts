@@ -124,7 +124,7 @@ const ACCEPTED: Record<ColumnType, Case[]> = {
 
 describe('a JSON value as text for Postgres', () => {
   for (const [type, cases] of Object.entries(ACCEPTED) as [ColumnType, Case[]][]) {
-    it.each(cases)(`${type}: %j → %s`, (value, text) => {
+    it.each(cases)(`is for the ${type} %j the text %s`, (value, text) => {
       expect(toPostgresText(type, value)).toBe(text);
     });
   }
@@ -154,21 +154,21 @@ describe('a value of Postgres as JSON', () => {
     ['datetime', '1900-01-01 00:00:00-03:06:28', '1900-01-01T03:06:28.000Z'],
     ['datetime', '0001-01-01 00:00:00+00', '0001-01-01T00:00:00.000Z'],
     ['text', '123', '123'],
-  ])('%s %s → %j', (type, text, value) => {
+  ])('is read from the %s %s as %j', (type, text, value) => {
     expect(toJsonValue(type, text)).toStrictEqual(value);
   });
 
-  it('leaves decimals beyond what a double reaches as they are', () => {
+  it('is a text for a decimal beyond the range of a double', () => {
     for (const text of [`0.${'0'.repeat(400)}1`, `1${'0'.repeat(400)}`])
       expect(toJsonValue('decimal', text)).toBe(text);
   });
 
-  it('keeps null and booleans', () => {
+  it('is itself for null and booleans', () => {
     expect(toJsonValue('integer', null)).toBeNull();
     expect(toJsonValue('boolean', false)).toBe(false);
   });
 
-  it('never rounds a decimal: what the client reads back, digit for digit, is what is stored', () => {
+  it('has every digit of a decimal, as a client reads it', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     fc.assert(
       fc.property(fc.boolean(), digits, digits, (negative, whole, fraction) => {
@@ -179,7 +179,7 @@ describe('a value of Postgres as JSON', () => {
     );
   });
 
-  it('is accepted again, as it is or as a client writes the number', () => {
+  it('is accepted again, as it stands or as a client writes the number', () => {
     const digits = fc.stringMatching(/^[0-9]{1,25}$/);
     const written = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(plain),

@@ -52,7 +52,7 @@ const company = (...options: string[]) => {
   );
 };
 
-it('keeps a company’s rows, and brings back what it made as it was, without touching anything else', async () => {
+it('npm run company exports the rows of a company, and restores them as they were without changing anything else', async () => {
   const file = join(folder, 'then.ndjson');
   // readline would take U+2028 for the end of a line.
   query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
@@ -84,7 +84,7 @@ it('keeps a company’s rows, and brings back what it made as it was, without to
   expect(others()).toEqual(untouched);
 });
 
-it('puts back who may do what only where that is meant, and never a password', async () => {
+it('npm run company restores permissions only with --access, and never a password', async () => {
   const file = join(folder, 'access.ndjson');
   change(user('a', 'administrator'), user('a', 'gone'));
   await company('export', 'a', file);
@@ -113,7 +113,7 @@ it('puts back who may do what only where that is meant, and never a password', a
   expect(query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
 });
 
-it('skips and names rows that others stand in the way of, and puts back all the rest', async () => {
+it('npm run company skips and names rows that conflict with others, and restores all the rest', async () => {
   const file = join(folder, 'conflicts.ndjson');
   const account = (id: string, isDefault: number) =>
     `INSERT INTO accounts (id, company_id, name, is_default, is_active, metadata, created_at, updated_at)
@@ -156,7 +156,7 @@ it('skips and names rows that others stand in the way of, and puts back all the 
   expect(query('SELECT id FROM accounts WHERE is_default = 1')).toEqual([{ id: 'old' }]);
 });
 
-it('writes nothing from a file that is not whole, or holds rows of another company', async () => {
+it('npm run company writes nothing from a file that is incomplete or holds rows of another company', async () => {
   const file = join(folder, 'whole.ndjson');
   await company('export', 'a', file);
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
@@ -180,11 +180,11 @@ it.each([
   [['export', 'a'], 'Usage'],
   [['export', 'a', 'x', '--access'], 'Usage'],
   [['import', 'x', '--tables', 'sessions'], 'Not among what can be restored: sessions'],
-])('with %j says what is wrong', async (options, message) => {
+])('npm run company says what is wrong when called with %j', async (options, message) => {
   expect(await company(...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
 });
 
-it('knows tables that are there and belong to companies', () => {
+it('npm run company lists only tables that exist and belong to companies', () => {
   for (const table of [...ACCESS, ...CONTENT]) {
     const columns = query<{ name: string }>(`PRAGMA table_info(${table})`);
     expect(columns.map(({ name }) => name)).toContain('company_id');

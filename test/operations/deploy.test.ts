@@ -76,12 +76,12 @@ const worker = () => cloudflare.workers.get('data-console-staging-api');
 
 // wrangler takes ten seconds and more for each of its parts.
 describe('a deployment', { timeout: 240_000 }, () => {
-  it('says what it needs before it makes anything', async () => {
+  it('says what it needs before it creates anything', async () => {
     await expect(run()).rejects.toThrow('Set NEON_API_KEY in the environment of this command');
     expect(cloudflare.databases.size + cloudflare.queues.size + cloudflare.buckets.size).toBe(0);
   });
 
-  it('takes an empty account to the running system', async () => {
+  it('turns an empty account into the running system', async () => {
     const report = await run({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
     expect(cloudflare.unknown).toEqual([]);
     expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control', 'data-console-staging-audit']);
@@ -149,7 +149,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect((await stat(join(folder, 'safe'))).mode & 0o777).toBe(0o600);
   });
 
-  it('can be run again: it makes nothing anew, overwrites no secret, and deploys', async () => {
+  it('creates nothing again and overwrites no secret when it is run again', async () => {
     const before = new Map(worker()?.secrets);
     const made = cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
     const report = await run({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
@@ -162,7 +162,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
   });
 
-  it('refuses to call a database moved that stays where it was made', async () => {
+  it('refuses a change of the jurisdiction, which would not move the database', async () => {
     const { settings } = environment;
     const elsewhere = await environmentOf('staging', {
       ...settings,
@@ -172,7 +172,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     await expect(deploy(deployment, cloudflare)).rejects.toThrow('was made in the jurisdiction eu and stays there');
   });
 
-  it('is what the operator’s commands work on', async () => {
+  it('leaves a system that the operators’ commands work on', async () => {
     const env = {
       CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
       CLOUDFLARE_API_TOKEN: cloudflare.token,
@@ -206,7 +206,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
   it.each([
     ['is broken', 503, { status: 'broken', version: VERSION, broken: ['files'] }],
     ['is an older one', 200, { status: 'ok', version: 'an older one' }],
-  ])('ends with what to do when what answers %s', async (_, status, body) => {
+  ])('ends with what to do when the Worker that answers %s', async (_, status, body) => {
     health = { status, body };
     const url = environment.settings.vars.PUBLIC_URL as string;
     await expect(waitForHealth(url, VERSION, 1)).rejects.toThrow(
@@ -214,7 +214,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     );
   });
 
-  it('says what to do where no address would be found, before it makes anything', async () => {
+  it('says what to do where it would have no address, before it creates anything', async () => {
     const vars = { ...environment.settings.vars };
     delete vars.PUBLIC_URL;
     const nowhere = await environmentOf('staging', { ...environment.settings, vars });
@@ -225,7 +225,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(cloudflare.seen.slice(asked)).toEqual(['GET /workers/subdomain']);
   });
 
-  it('says so when the token may not do what is needed', async () => {
+  it('says which permission the token lacks', async () => {
     const access = { ...cloudflare, token: 'wrong' };
     const deployment = { environment, version: VERSION, env: {}, report: () => undefined };
     await expect(deploy(deployment, access)).rejects.toThrow('Check what CLOUDFLARE_API_TOKEN may do');
@@ -233,7 +233,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
 });
 
 describe('npm run deploy', { timeout: 120_000 }, () => {
-  it('rehearses each step without a network or an account, and bundles what fits into a Worker', async () => {
+  it('rehearses each step without a network or an account, and makes a bundle that fits into a Worker', async () => {
     const { code, output } = await runCommand('deploy', ['--env', 'production', '--dry-run'], {
       CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
     });
@@ -265,12 +265,12 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       { CLOUDFLARE_API_TOKEN: 't', CLOUDFLARE_ACCOUNT_ID: 'a' },
       'Before anything is deployed, give CONSOLE_URL of production in operations/environments.json an address of your own',
     ],
-  ])('with %j and %j says what is missing', async (options, env, message) => {
+  ])('says what is missing when called with %j and %j', async (options, env, message) => {
     expect(await runCommand('deploy', options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
   });
 });
 
-it('never takes a secret that is there for missing, whichever version it has', () => {
+it('a deployment finds a secret that exists, whichever version it has', () => {
   const present = ['JWT_PRIVATE_KEYS_5', 'ENCRYPTION_KEYS', 'EMBED_SECRETS_NEXT_7', 'NEON_API_KEY', 'AI_API_KEY'];
   const { toSet } = missingSecrets(present, { PLATFORM_ADMIN_TOKEN: 'the token of the operator' }, 1795309380_000);
   // One that was only next when a rotation broke off is no key yet.

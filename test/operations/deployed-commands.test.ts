@@ -38,7 +38,7 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     await account().query(id, 'INSERT INTO kept VALUES (1)', []);
   });
 
-  it('takes the database of the environment to a moment, and says how to come back', async () => {
+  it('takes the database of the environment back to a moment, and says how to undo that', async () => {
     await sleep(5);
     const moment = new Date().toISOString();
     await sleep(5);
@@ -64,14 +64,14 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     [['--env', 'staging', '--to', `00000000-00000000-00000000-${'0'.repeat(32)}`], 'invalid bookmark [7500]'],
     [['--env', 'production', '--to', new Date().toISOString()], 'There is no database data-console-control yet'],
     [['--env', 'staging', '--to', new Date().toISOString(), '--database', 'files'], 'Usage: npm run restore'],
-  ])('with %j says what is wrong, and restores nothing', async (options, message) => {
+  ])('says what is wrong with %j, and restores nothing', async (options, message) => {
     const before = await rows();
     expect(await command('restore', ...options)).toEqual({ code: 1, output: expect.stringContaining(message) });
     expect(await rows()).toEqual(before);
   });
 });
 
-it('rotates no key after a roll back, and says which commit to deploy first', async () => {
+it('npm run rotate-keys rotates nothing after a rollback, and says which commit to deploy first', async () => {
   const secrets = new Map([['EMBED_SECRETS', 'a secret']]);
   const worker = { tag: 't', metadata: { bindings: [] }, secrets, schedules: [], uploads: 2 };
   cloudflare.workers.set('data-console-staging-api', { ...worker, rolledBackTo: '0.1.0+d7363db' });

@@ -10,7 +10,7 @@ const migrations = ['drizzle', 'drizzle-audit'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-it.each(migrations)('%s is one that D1 does not cut within a trigger', (file) => {
+it.each(migrations)('the migration %s has no trigger that D1 cuts', (file) => {
   expect(cutsTrigger(readFileSync(join(PROJECT, file), 'utf8'))).toBe(false);
 });
 
@@ -22,6 +22,6 @@ it.each([
     'CREATE TABLE a (b);\r\nCREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; END;\r\n',
   ],
   ['a condition on a line before', 'create trigger t AFTER INSERT ON a\nWHEN new.b BEGIN DELETE FROM b; END;'],
-])('a trigger with %s is one that D1 would cut', (_, sql) => {
+])('a trigger with %s is found to be one that D1 cuts', (_, sql) => {
   expect(cutsTrigger(sql)).toBe(true);
 });

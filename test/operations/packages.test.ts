@@ -7,7 +7,7 @@ import { PROJECT } from '../../operations/environments.ts';
 
 const packageOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/');
 
-it('finds every package of the Worker and of the operators’ commands among those that stay with --omit=dev', async () => {
+it('every package of the Worker and of the operators’ commands stays with --omit=dev', async () => {
   const commands = readdirSync(join(PROJECT, 'operations')).filter((name) => name.endsWith('.ts'));
   const { metafile } = await build({
     absWorkingDir: PROJECT,

@@ -61,20 +61,20 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
   return said;
 }
 
-it('finds nothing to do where everything is ready', async () => {
+it('the preflight finds nothing to do where everything is ready', async () => {
   expect(await look()).toEqual({
     isReady: true,
     text: 'Neon: 0 of the 100 projects that the plan launch of org-local-12345678 has',
   });
 });
 
-it('asks nothing of a mail domain that another service sends for', async () => {
+it('the preflight does not check the mail domain when another service sends', async () => {
   const { isReady, text } = await look({ vars: { MAIL_FROM: 'a@elsewhere.test', MAIL_PROVIDER: 'resend' } });
   expect(isReady).toBe(true);
   expect(text).toContain('Mail from elsewhere.test is sent by resend, which needs MAIL_API_KEY.');
 });
 
-describe('before anything is made, it says what has to be done', () => {
+describe('the preflight of a deployment that cannot succeed', () => {
   it.each<[string, Case & { before?: () => void }, RegExp]>([
     [
       'R2 is off',
@@ -91,7 +91,7 @@ describe('before anything is made, it says what has to be done', () => {
       /let CLOUDFLARE_API_TOKEN edit Queues/,
     ],
     [
-      'the domain is nobody’s',
+      'the domain is in no zone of the account',
       { settings: { domain: 'api.elsewhere.test' } },
       /"domain" is at api.elsewhere.test, which is in no zone/,
     ],
@@ -100,19 +100,23 @@ describe('before anything is made, it says what has to be done', () => {
       { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { status: 'pending' }) },
       /The zone console.test is pending/,
     ],
-    ['mail comes from nowhere', { vars: { MAIL_FROM: 'nobody' } }, /MAIL_FROM is "nobody": give it an address/],
+    [
+      'the sender of mail has no domain',
+      { vars: { MAIL_FROM: 'nobody' } },
+      /MAIL_FROM is "nobody": give it an address/,
+    ],
     [
       'the mail domain is not the account’s',
       { vars: { MAIL_FROM: 'a@elsewhere.test' } },
       /MAIL_FROM is at elsewhere.test, which is in no zone/,
     ],
     [
-      'no mail is sent from there',
+      'the mail domain does not send yet',
       { vars: { MAIL_FROM: 'a@console.test' } },
       /No mail is sent from console.test yet: .*wrangler email sending enable console.test/,
     ],
     [
-      'the mail domain waits',
+      'the mail domain waits for its DNS records',
       {
         before: () =>
           cloudflare.zones.get('console.test')?.sending.forEach((it) => {
@@ -133,7 +137,7 @@ describe('before anything is made, it says what has to be done', () => {
       /put "NEON_ORG_ID" into "vars" of production .*org-local-12345678\/settings#api-keys.*organizations: org-local-12345678 \(Local\)/,
     ],
     [
-      'the organization is another',
+      'the organization is not the key’s',
       { vars: { NEON_ORG_ID: 'org-other' } },
       /may not use the organization org-other at Neon: 404/,
     ],
@@ -143,37 +147,37 @@ describe('before anything is made, it says what has to be done', () => {
       /Neon has no region "aws-moon-1".*it has aws-us-east-1, /,
     ],
     [
-      'the plan keeps less history',
+      'the plan keeps less history than is configured',
       { neon: { plan: 'free' } },
       /NEON_HISTORY_SECONDS is 604800, and the plan free .* keeps 21600/,
     ],
     [
-      'there is no room for a company',
+      'there is no room for another company',
       { neon: { projects: 100 } },
       /100 of the 100 projects .*no further company could get a database/,
     ],
-  ])('%s', async (_, { before, ...given }, message) => {
+  ])('says what has to be done when %s', async (_, { before, ...given }, message) => {
     before?.();
     const { isReady, text } = await look(given);
     expect(text).toMatch(message);
     expect(isReady).toBe(false);
   });
 
-  it('all at once', async () => {
+  it('says all that has to be done at once', async () => {
     cloudflare.hasR2 = false;
     const { text } = await look({ env: { NEON_API_KEY: 'wrong' }, vars: { MAIL_FROM: 'nobody' } });
     expect(text.match(/^- /gm)).toHaveLength(3);
   });
 });
 
-describe('it says what is good to know', () => {
+describe('the preflight of a deployment that can succeed', () => {
   it.each<[string, Case & { before?: () => void }, string]>([
     [
-      'a zone lets less through than an upload',
+      'a zone that allows smaller bodies than an upload has',
       { before: () => Object.assign(cloudflare.zones.get('console.test') ?? {}, { plan: 'pro' }) },
       'console.test (plan pro) lets bodies of 100 MB through',
     ],
-    ['production below workers.dev', { settings: { domain: null } }, 'Warning: production has no "domain"'],
+    ['production under workers.dev', { settings: { domain: null } }, 'Warning: production has no "domain"'],
     [
       'a person’s key',
       { env: { NEON_API_KEY: 'person' }, vars: { NEON_ORG_ID: 'org-local-12345678' } },
@@ -182,14 +186,14 @@ describe('it says what is good to know', () => {
     ['a key that is not given', { env: {} }, 'Neon: not looked at'],
     ['little room at Neon', { neon: { projects: 80 } }, 'Warning: Neon: 80 of the 100'],
     [
-      'a wildcard that mail is sent below',
+      'no mail domain below a wildcard',
       {
         before: () =>
           cloudflare.zones.get('console.test')?.sending.splice(0, 1, { name: '*.console.test', enabled: true }),
       },
       '',
     ],
-  ])('%s', async (_, { before, ...given }, message) => {
+  ])('warns of %s', async (_, { before, ...given }, message) => {
     before?.();
     const { isReady, text } = await look(given);
     expect(text).toContain(message);
@@ -200,7 +204,7 @@ describe('it says what is good to know', () => {
 it.each([
   [401, false],
   [404, true],
-])('a provider of models that answers %s to its key', async (status, isReady) => {
+])('the preflight accepts a provider of models that answers %s to its key: %s', async (status, isReady) => {
   const model = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1');
   await new Promise((resolve) => model.once('listening', resolve));
   ends.unshift(async () => void model.close());

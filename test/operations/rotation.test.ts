@@ -51,8 +51,8 @@ const aKey = (version: number, expiresAt: number) =>
      description, expires_at, is_active, created_at, updated_at)
    VALUES ('${crypto.randomUUID()}', 'c', 's', '${crypto.randomUUID()}', 'salt', ${version}, 'd', '', ${expiresAt}, 1, 0, 0)`;
 
-describe.each(KEY_NAMES)('rotating %s', (key) => {
-  it('adds a version that is used for what is new, and keeps the old one and all else', async () => {
+describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
+  it('adds a version that is used from then on, and keeps the old one and all else', async () => {
     const before = await secrets();
     const { code, output } = await rotate(key, '--copy-secrets-to', join(folder, `${key}.copy`));
     expect([code, output]).toEqual([0, expect.stringMatching(/^Version (\d+) is set.*\nVersion \1 is in use/)]);
@@ -73,14 +73,14 @@ describe.each(KEY_NAMES)('rotating %s', (key) => {
     expect((await stat(copy)).mode & 0o777).toBe(0o600);
   });
 
-  it('never takes away the only version', async () => {
+  it('never removes the only version', async () => {
     const { code, output } = await rotate('remove', key, '1', '--force');
     expect([code, output]).toEqual([1, expect.stringContaining('rotate it first')]);
   });
 });
 
-describe('taking an old version away', () => {
-  it('is refused while API keys are derived from it, and says how many and until when', async () => {
+describe('the removal of an old version', () => {
+  it('is refused while API keys are derived from it, with their number and latest expiry', async () => {
     const until = Date.now() + 30 * DAY_MS;
     change('DELETE FROM api_keys', aKey(1, until), aKey(1, Date.now() - DAY_MS), aKey(2, until));
     await rotate('key-derivation');
@@ -119,7 +119,7 @@ describe('taking an old version away', () => {
   it.each([
     ['jwt', 7],
     ['embed', 365],
-  ] as const)('of %s is refused for the %s days that tokens may live', async (key, days) => {
+  ] as const)('of %s is refused for the %s days that a token can live', async (key, days) => {
     await rotate(key);
     expect((await rotate('remove', key, '1')).output).toMatch(/still needed by\n {2}perhaps .* until \d{4}-\d\d-\d\d/);
     const now = Date.now();
@@ -131,7 +131,7 @@ describe('taking an old version away', () => {
 });
 
 it.each([[[]], [['burn']], [['jwt', 'now']], [['remove', 'jwt']], [['list', '--settle=-1']]])(
-  'says how it is used when called with %j',
+  'npm run rotate-keys prints its usage when called with %j',
   async (options) => {
     expect(await rotate(...options)).toEqual({ code: 1, output: expect.stringContaining('Usage') });
   },

@@ -13,8 +13,8 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it.each([
   ['copied secrets', '', (file: string) => copySecrets(file, { KEY: 'secret' }), '{"old":"one"}\n{"KEY":"secret"}\n'],
-  ['a file of secrets', '.new', (file: string) => writeSecretFile(file, 'secret\n'), 'secret\n'],
-])('%s are for us alone, also where a file with a wide mode is there', async (_, wide, write, text) => {
+  ['written secrets', '.new', (file: string) => writeSecretFile(file, 'secret\n'), 'secret\n'],
+])('%s can be read by their owner only, also where a file with a wider mode was', async (_, wide, write, text) => {
   const file = join(folder, 'safe');
   await writeFile(`${file}${wide}`, '{"old":"one"}\n', { mode: 0o644 });
   await write(file);

@@ -15,7 +15,7 @@ const policy = (slug: string, mode: string, values: string[] = [], kind = 'multi
   allowed_values: values,
 });
 
-describe.skipIf(!installed)('a page whose viewer is not to see everything', () => {
+describe.skipIf(!installed)('a page of a viewer under constraints', () => {
   const open = useBrowser();
   let dashboard: string;
 
@@ -29,7 +29,7 @@ describe.skipIf(!installed)('a page whose viewer is not to see everything', () =
     return page.getByRole('table', { name: 'States' }).getByRole('cell').allInnerTexts();
   };
 
-  it('offers what a share lets its viewer choose, and shows no other rows', async () => {
+  it('offers what the share lets its viewer choose, and shows no other rows', async () => {
     const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await aLink(dashboard, { share_filter_policies });
     const opened = await open(path);
@@ -43,7 +43,7 @@ describe.skipIf(!installed)('a page whose viewer is not to see everything', () =
     await page.context().close();
   });
 
-  it('shows neither filters that are locked nor hidden ones, and no way around them', async () => {
+  it('shows neither locked nor hidden filters, and lets no address get around them', async () => {
     const share_filter_policies = [policy('state', 'locked', ['Ohio']), policy('phase', 'hidden', [], 'select')];
     const { path } = await aLink(dashboard, { share_filter_policies });
     const opened = await open(`${path}?state=Texas&phase=Climb&period.from=1990-01-01`);
@@ -54,7 +54,7 @@ describe.skipIf(!installed)('a page whose viewer is not to see everything', () =
     await page.context().close();
   });
 
-  it('says so when an address asks for values that are forbidden, and shows nothing', async () => {
+  it('says that values of the address are forbidden, and shows nothing', async () => {
     const share_filter_policies = [policy('state', 'selectable', ['Texas', 'Ohio'])];
     const { path } = await aLink(dashboard, { share_filter_policies });
     const opened = await open(`${path}?state=Texas&state=Alaska`);
@@ -88,7 +88,7 @@ describe.skipIf(!installed)('a page whose viewer is not to see everything', () =
     await page.context().close();
   });
 
-  it('shows a visualization alone, with the parameters that its embed allows', async () => {
+  it('shows a visualization by itself, with the parameters that its embed allows', async () => {
     const more = { allowed_params: ['state', 'period'] };
     const path = await anEmbed(demo.visualization_id, more, 'visualizations');
     const { name } = await api<{ name: string }>('GET', `/v1/visualizations/${demo.visualization_id}`);
@@ -114,7 +114,7 @@ describe.skipIf(!installed)('a page whose viewer is not to see everything', () =
     await page.context().close();
   });
 
-  it('hides head and filters of a share where that is asked for', async () => {
+  it('hides the head and the filters of a share that says so', async () => {
     const { path } = await aLink(dashboard, { embed_options: { hide_header: true, hide_controls: true } });
     const { page } = await open(path);
     await settled(page);

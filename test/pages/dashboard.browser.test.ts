@@ -20,7 +20,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     link = (await aLink(await aDashboard(CHARTS, { filters: FILTERS, description, cache_seconds: 60 }))).path;
   });
 
-  it('draws every kind of chart and says what each is, in light and dark and on a phone', async () => {
+  it('draws every kind of chart and describes it in words, in light and dark and on a phone', async () => {
     const cost = (await resultsOf(link)).get('Cost')?.rows?.[0]?.[0] as number;
     for (const options of [{}, { colorScheme: 'dark' as const }, { viewport: { width: 320, height: 640 } }]) {
       const { page, problems } = await open(link, options);
@@ -81,7 +81,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('chooses among options that the server searches, with the keyboard alone, and shows their rows', async () => {
+  it('lets people choose among options that the server searches, with the keyboard alone', async () => {
     const { page, executed, searched, problems } = await open(link);
     const labels = await labelsOf(link, 'state', 'or');
     await page.getByRole('button', { name: /^State/ }).focus();
@@ -160,7 +160,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('takes a default away when the viewer clears it, and asks for what is required before it runs', async () => {
+  it('removes a default when the viewer clears it, and waits for what is required', async () => {
     const filters = [
       { slug: 'aircraft', label: 'Aircraft', kind: 'text', default: 'B-737-300' },
       { slug: 'cost', label: 'Lowest cost', kind: 'number', required: true },
@@ -184,7 +184,7 @@ describe.skipIf(!installed)('the page of a dashboard', () => {
     await page.context().close();
   });
 
-  it('keeps a link short: what it loads is its own, and small', async () => {
+  it('loads only small files of its own', async () => {
     const { page } = await open(link);
     await settled(page);
     const sizes = (await page.evaluate(

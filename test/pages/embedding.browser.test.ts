@@ -66,7 +66,7 @@ describe.skipIf(!installed)('a page within another', () => {
   const inFrame = (page: Page) => page.frameLocator('#dashboard');
   const strikes = (page: Page) => numberIn(inFrame(page), 'Strikes').catch(() => '');
 
-  it('is shown within origins that are allowed, and as high as it needs to be', async () => {
+  it('is shown within allowed origins, as high as its content', async () => {
     const { page, executed, problems } = await hosted(mine, await embedded([mine.origin]));
     await expect.poll(() => strikes(page)).toBe('10,000');
     const inner = () =>
@@ -83,7 +83,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('takes values of filters from the page around it, and ignores all else', async () => {
+  it('takes values of filters from the page around it, and ignores all other messages', async () => {
     const { page, executed, problems } = await hosted(mine, await embedded([mine.origin]));
     await expect.poll(() => strikes(page)).toBe('10,000');
     await page.evaluate(
@@ -110,7 +110,7 @@ describe.skipIf(!installed)('a page within another', () => {
     await page.context().close();
   });
 
-  it('takes no values from anybody but the page right around it', async () => {
+  it('takes values only from the page right around it', async () => {
     const { page, executed } = await hosted(mine, await embedded([mine.origin]));
     await expect.poll(() => strikes(page)).toBe('10,000');
     // Another frame of the host, of a foreign origin, that has found ours.
@@ -139,7 +139,7 @@ describe.skipIf(!installed)('a page within another', () => {
     }
   });
 
-  it('is not shown on the pages of others, and nor is a link or the portal unless it says so', async () => {
+  it('is not shown within other pages, and neither is a link or the portal unless it allows that', async () => {
     const paths = [
       await embedded([mine.origin]),
       (await aLink(dashboard)).path,

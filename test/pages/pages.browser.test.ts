@@ -6,7 +6,7 @@ describe.skipIf(!installed)('the pages', () => {
   const open = useBrowser();
 
   it.each(['/p/t', '/embed/d/t', '/embed/v/t', '/portal/acme', '/docs'])(
-    'are served with a strict policy: %s',
+    'are served with a strict content security policy: %s',
     async (path) => {
       const response = await fetch(url + path);
       expect(response.status).toBe(200);
@@ -36,12 +36,12 @@ describe.skipIf(!installed)('the pages', () => {
     },
   );
 
-  it('are not served by another path than their own', async () => {
+  it('are served by their own path only', async () => {
     expect((await fetch(`${url}/pages/view.html`)).status).toBe(404);
     expect((await fetch(`${url}/assets/none.js`)).status).toBe(404);
   });
 
-  it('show the description of the API grouped by surface, without a foreign host', async () => {
+  it('show the description of the API grouped by surface, and load nothing from other hosts', async () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page, problems } = await open('/docs', { colorScheme });
       for (const surface of ['Organization API', 'Console API', 'Managed tables', 'Sharing and embedding']) {

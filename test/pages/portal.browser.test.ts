@@ -82,7 +82,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('shows on a phone, in the dark and to the keyboard alone what a context lets its member see', async () => {
+  it('shows on a phone, in the dark and with the keyboard alone what a context lets its member see', async () => {
     const email = 'phone@example.com';
     const policies = [
       { filter_slug: 'state', filter_kind: 'multi_select', mode: 'selectable', allowed_values: ['Texas', 'Ohio'] },
@@ -135,7 +135,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('gets a new token when one has expired', async () => {
+  it('refreshes its token when it has expired', async () => {
     const email = 'renewed@example.com';
     await aContext([dashboard], email);
     const { page } = await signedIn(email);
@@ -173,7 +173,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.context().close();
   });
 
-  it('says that nothing is shared, and what a stranger who asks for a code is told is no different', async () => {
+  it('says that nothing is shared, and tells a stranger who requests a code the same as a member', async () => {
     const email = 'nothing@example.com';
     const { id } = await aContext([dashboard], email);
     await api('PUT', `/api/v1/share-contexts/${id}/grants`, { grants: [] });

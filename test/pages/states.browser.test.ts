@@ -10,10 +10,10 @@ const COUNT = {
 const AIRCRAFT = { filters: [{ slug: 'aircraft', label: 'Aircraft', kind: 'text' }] };
 const NOT_VALID = 'This link is not valid, or no longer.';
 
-describe.skipIf(!installed)('a page with nothing, little or too much to show', () => {
+describe.skipIf(!installed)('a page in an unusual state', () => {
   const open = useBrowser();
 
-  it('waits for a slow chart without keeping others from view when it comes', async () => {
+  it('shows the other charts while one is slow', async () => {
     const slow = { name: 'Slow', sql: "SELECT 'at last' AS text FROM pg_sleep(1.5)" };
     const { path } = await aLink(await aDashboard([COUNT, slow], AIRCRAFT));
     const { page, problems } = await open(path);
@@ -81,7 +81,7 @@ describe.skipIf(!installed)('a page with nothing, little or too much to show', (
     await page.context().close();
   });
 
-  it('says that a link or an embed opens nothing any more, from the next request on', async () => {
+  it('says from the next request on that a link or an embed has ended', async () => {
     const dashboard = await aDashboard([COUNT], AIRCRAFT);
     const link = await aLink(dashboard);
     const embed = await anEmbed(dashboard, { allowed_params: ['aircraft'] });
@@ -137,7 +137,7 @@ describe.skipIf(!installed)('a page with nothing, little or too much to show', (
     await page.context().close();
   });
 
-  it('waits when it is told to, and tries again when asked', async () => {
+  it('waits as long as a 429 says, and tries again when asked', async () => {
     const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
     let calls = 0;
     const { page } = await open(path, {

@@ -5,24 +5,24 @@ const OLD = { 1: 'the first secret, long enough to be one' };
 const BOTH = { ...OLD, 2: 'the second secret, long enough to be one' };
 
 describe('encryption', () => {
-  it('decrypts any text to what was encrypted', async () => {
+  it('restores any text by decryption', async () => {
     for (const text of ['', 'postgresql://a:b@c/d', '日本 \u{1F600}', 'x'.repeat(100_000)]) {
       expect(await decrypt(OLD, await encrypt(OLD, text, 'place'), 'place')).toBe(text);
     }
   });
 
-  it('encrypts under the newest version and decrypts older ones', async () => {
+  it('uses the newest version, and older ones for decryption', async () => {
     const old = await encrypt(OLD, 'text', 'place');
     expect(old).toMatch(/^v1:[A-Za-z0-9_-]{16}:[A-Za-z0-9_-]+$/);
     expect(await decrypt(BOTH, old, 'place')).toBe('text');
     expect(await encrypt(BOTH, 'text', 'place')).toMatch(/^v2:/);
   });
 
-  it('never encrypts a text twice to the same result', async () => {
+  it('never has the same result twice', async () => {
     expect(await encrypt(OLD, 'text', 'place')).not.toBe(await encrypt(OLD, 'text', 'place'));
   });
 
-  it('refuses another context, another key, a missing version, and a changed or malformed text', async () => {
+  it('is undone only in its context, with its key and version, and for an unchanged text', async () => {
     const encrypted = await encrypt(BOTH, 'text', 'company:a');
     // Not the last digit: some of its bits stand for nothing.
     const changed = encrypted.replace(/[^:](?=[^:]*$)/, (first) => (first === 'A' ? 'B' : 'A'));
@@ -35,7 +35,7 @@ describe('encryption', () => {
     await expect(decrypt(BOTH, 'text', 'company:a')).rejects.toThrow('not an encrypted text');
   });
 
-  it('encrypts a text again under the newest version, unless it is already, or cannot be decrypted', async () => {
+  it('is renewed under the newest version, unless it has that version or cannot be undone', async () => {
     const old = await encrypt(OLD, 'text', 'place');
     const fresh = await reencrypt(BOTH, old, 'place');
     expect(fresh).toMatch(/^v2:/);

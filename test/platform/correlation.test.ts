@@ -8,7 +8,7 @@ import { aCompany } from '../support/worlds.ts';
 afterEach(() => vi.restoreAllMocks());
 
 describe('the correlation id', () => {
-  it('is on every line of the work it was set for, and of what that started', async () => {
+  it('is on every log line of the work it was set for, and of what that started', async () => {
     const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
     const later = await withCorrelationId('one', async () => {
       log('at_once');

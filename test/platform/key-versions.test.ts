@@ -36,7 +36,7 @@ describe('secret versions in variables of their own', () => {
     expect(await decrypt(after, await encrypt(next, 'text', 'place'), 'place')).toBe('text');
   });
 
-  it('sign when they are the newest JWT key in use, and verify in any case', () => {
+  it('sign only when they are the newest JWT key in use, and verify in any case', () => {
     const jwk = (kid: string) => JSON.stringify({ kid });
     expect(
       kidsOf({

@@ -42,8 +42,8 @@ async function aMixedUser() {
   return { ...user, sid, allowing, denying, allowed, denied, legacy };
 }
 
-describe('simulating', () => {
-  it('names what decides: deny, allow, legacy, or nothing', async () => {
+describe('a simulation', () => {
+  it('names what decides: a Deny, an Allow, a legacy grant, or nothing', async () => {
     const user = await aMixedUser();
     const { status, body } = await simulate(
       'user',
@@ -68,7 +68,7 @@ describe('simulating', () => {
     expect(body.results[0]).toMatchObject({ action: 'users:get', resource: userArn(company.owner.id) });
   });
 
-  it('says what the guard does', async () => {
+  it('answers what a request is then answered', async () => {
     const user = await aMixedUser();
     const policyId = managedPolicyNamed('ReadOnly').id;
     const requests: [path: string, action: string, resource: string][] = [
@@ -92,12 +92,12 @@ describe('simulating', () => {
     expect(new Set(met)).toEqual(new Set([true, false]));
   });
 
-  it('names the owner', async () => {
+  it('names the owner as what decides', async () => {
     const { body } = await simulate('user', company.owner.id, ['company:update_sso', '*']);
     expect(body.results[0]).toMatchObject({ allowed: true, decided_by: decided('owner') });
   });
 
-  it('of a service account goes by its groups in its own account', async () => {
+  it('considers the groups of a service account in its own account', async () => {
     const group = await aConsoleGroup(company);
     await must(company.as.post(`/v1/groups/${group._id}/policies/${managedPolicyNamed('ReadOnly').id}`));
     const robot = await aRobot(company, [group._id]);
@@ -111,7 +111,7 @@ describe('simulating', () => {
     expect((await robot.as.get('/accounts')).status).toBe(200);
   });
 
-  it('of somebody who is not there is not found', async () => {
+  it('is answered 404 for somebody who does not exist', async () => {
     const other = await aCompany();
     const robot = await aRobot(other);
     for (const [type, id, code] of [
@@ -147,8 +147,8 @@ describe('simulating', () => {
   });
 });
 
-describe('one’s own access', () => {
-  it('is told with the policies it comes from, and every action allowed on everything', async () => {
+describe('the access of the caller', () => {
+  it('is answered with its policies and every action allowed on all resources', async () => {
     const user = await aMixedUser();
     await must(company.as.post(`/v1/groups/${user.denied._id}/policies/${user.allowing._id}`));
     const { status, body } = await user.as.get('/v1/auth/permissions');
@@ -180,7 +180,7 @@ describe('one’s own access', () => {
     expect(body.actions).not.toContain('permissions:create');
   });
 
-  it('of the owner is everything, of a newcomer nothing', async () => {
+  it('is everything for the owner, and nothing for a new user', async () => {
     const { body } = await company.as.get('/v1/auth/permissions');
     expect(body).toMatchObject({ user_id: company.owner.id, is_owner: true, actions: ALL_ACTIONS });
     expect(body.policies).toMatchObject([

@@ -38,7 +38,7 @@ const expectRefused = ({ status, body }: Answer, code: 'POLICY_LIMIT_EXCEEDED' |
   expect(body.message).toMatch(/at most/i);
 };
 
-describe('a document', () => {
+describe('a policy document', () => {
   it('has at most 20 KiB', async () => {
     const { as } = company;
     const made = await as.post('/v1/policies', { json: policyInput(statementsOf(20 * KIB)) });
@@ -51,7 +51,7 @@ describe('a document', () => {
 });
 
 describe('a group', () => {
-  it('has at most 50 policies, on both surfaces, whoever attaches at the same time', async () => {
+  it('has at most 50 policies, on both surfaces, whoever attaches one meanwhile', async () => {
     const group = await aConsoleGroup(company);
     const ids = await policies(51, 3 * KIB);
     const path = (id: string) => `/v1/groups/${group._id}/policies/${id}`;
@@ -68,7 +68,7 @@ describe('a group', () => {
   });
 });
 
-describe('documents that reach one principal', () => {
+describe('the policy documents of one principal', () => {
   /** Two groups whose documents have 240 and 20 KiB: together 4 KiB more than may reach one. */
   const twoGroups = async () => {
     const [large, small] = [
@@ -78,7 +78,7 @@ describe('documents that reach one principal', () => {
     return { large, small };
   };
 
-  it('have at most 256 KiB: putting somebody into a group', async () => {
+  it('have at most 256 KiB when somebody is put into a group', async () => {
     const { large, small } = await twoGroups();
     const user = await aUser(company);
     await bind(company, large, user.id);
@@ -92,13 +92,13 @@ describe('documents that reach one principal', () => {
     expect((await company.as.put(`/v1/users/${user.id}/groups`, { json: { group_ids: [small] } })).status).toBe(200);
   });
 
-  it('have at most 256 KiB: inviting into groups', async () => {
+  it('have at most 256 KiB when somebody is invited into groups', async () => {
     const { large, small } = await twoGroups();
     const json = { email: `invited@${company.slug}.test`, group_ids: [large, small] };
     expectRefused(await company.as.post('/v1/users/invite', { json }), 'POLICY_LIMIT_EXCEEDED');
   });
 
-  it('have at most 256 KiB: attaching a policy, and making one longer', async () => {
+  it('have at most 256 KiB when a policy is attached or made longer', async () => {
     const { large } = await twoGroups();
     const [first, second] = await policies(2, 10 * KIB);
     const other = await aGroup(company, first as string);
@@ -114,7 +114,7 @@ describe('documents that reach one principal', () => {
     expect((await change(16 * KIB)).status).toBe(200);
   });
 
-  it('are counted in the write: two groups at the same time are not both entered', async () => {
+  it('have at most 256 KiB when somebody is put into another group meanwhile', async () => {
     const { large, small } = await twoGroups();
     const user = await aUser(company);
     const add = (id: string, env?: Record<string, string>) =>

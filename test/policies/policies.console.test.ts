@@ -75,13 +75,13 @@ describe('a policy', () => {
     expect(fieldsOf(answer)).toEqual([422, 'VALIDATION_ERROR', `document.statements.0.${field}`]);
   });
 
-  it('that is too long is over the limit', async () => {
+  it('is refused over the limit of its length', async () => {
     const resources = Array.from({ length: 100 }, (_, n) => `arn:svc:users::${company.id}:user/${n}${'x'.repeat(400)}`);
     const answer = await create(policyInput([{ ...allow('users:list'), resources }]));
     expect(statusAndCode(answer)).toEqual([409, 'POLICY_LIMIT_EXCEEDED']);
   });
 
-  it('has a name of its own in the company, managed ones included', async () => {
+  it('is refused a name that another policy has, managed ones included', async () => {
     const { name } = await aPolicy();
     expect(statusAndCode(await create(policyInput(READS, { name })))).toEqual([409, 'POLICY_NAME_DUPLICATE']);
     expect(statusAndCode(await create(policyInput(READS, { name: 'FullAdmin' })))).toEqual([
@@ -97,7 +97,7 @@ describe('a policy', () => {
     expect((await other.as.post('/v1/policies', { json: policyInput(READS, { name }) })).status).toBe(201);
   });
 
-  it('is changed by what is sent', async () => {
+  it('changes only what is sent', async () => {
     const before = await aPolicy();
     const put = async (json: object) => (await company.as.put(`/v1/policies/${before._id}`, { json })).body;
     const renamed = await put({ name: 'Renamed' });
@@ -114,7 +114,7 @@ describe('a policy', () => {
     expect(fieldsOf(bad)).toEqual([422, 'VALIDATION_ERROR', 'document.version']);
   });
 
-  it('acts at once when it is changed', async () => {
+  it('takes effect on the next request when it is changed', async () => {
     const { _id } = await aPolicy([allow('users:list')]);
     const group = await aConsoleGroup(company);
     const { as, id } = await aUser(company);
@@ -137,7 +137,7 @@ describe('a policy', () => {
     expect(statusAndCode(await company.as.delete(`/v1/policies/${_id}`))).toEqual([404, 'POLICY_NOT_FOUND']);
   });
 
-  it('of another company, or of none, is not found', async () => {
+  it('is not found when it is of another company or does not exist', async () => {
     const other = await aCompany();
     const { _id: foreign } = await must(other.as.post('/v1/policies', { json: policyInput(READS) }));
     const { _id: group } = await aConsoleGroup(company);
@@ -175,8 +175,8 @@ describe('a managed policy', () => {
   );
 });
 
-describe('a clone', () => {
-  it('is a policy of the company’s own with the same document', async () => {
+describe('the clone of a policy', () => {
+  it('is a policy of the company with the same document', async () => {
     const { id, document, description } = managedPolicyNamed('UserManager');
     const { status, body } = await company.as.post(`/v1/policies/${id}/clone`, { json: { name: 'Our managers' } });
     expect([status, body]).toMatchObject([201, { name: 'Our managers', type: 'inline', document, description }]);
@@ -189,7 +189,7 @@ describe('a clone', () => {
     expect(again.body).toMatchObject({ description: 'New', document: changed.body.document });
   });
 
-  it('needs a name that is free', async () => {
+  it('is refused with a taken name', async () => {
     const path = `/v1/policies/${managedPolicyNamed('UserManager').id}/clone`;
     expect(fieldsOf(await company.as.post(path, { json: {} }))).toEqual([422, 'VALIDATION_ERROR', 'name']);
     for (const name of ['UserManager', (await aPolicy()).name]) {
@@ -198,8 +198,8 @@ describe('a clone', () => {
   });
 });
 
-describe('the list', () => {
-  it('holds the managed policies and then the company’s own, by pages', async () => {
+describe('the list of policies', () => {
+  it('has the managed policies and then the company’s own, by pages', async () => {
     const crowd = await aCompany();
     const made: string[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -224,8 +224,8 @@ describe('the list', () => {
   });
 });
 
-describe('the actions', () => {
-  it('are told to anybody who is signed in, by service and all', async () => {
+describe('the list of actions', () => {
+  it('is answered to anybody who is signed in, by service and as a whole', async () => {
     const { as } = await aUser(company);
     const { status, body } = await as.get('/v1/policies/actions');
     expect([status, body.all]).toEqual([200, ALL_ACTIONS]);
@@ -234,10 +234,10 @@ describe('the actions', () => {
   });
 });
 
-describe('access to single policies', () => {
+describe('the access to single policies', () => {
   const named = (name: string) => `arn:svc:iam::${company.id}:policy/inline/${name}`;
 
-  it('goes by their name, and tells nothing of others', async () => {
+  it('is granted by their name, and shows nothing of others', async () => {
     const mine = (await create(policyInput(READS, { name: 'Team North' }))).body;
     const other = await aPolicy();
     const { as } = await aUser(company, { can: ['policies:*'], on: [named('Team*')] });
@@ -257,14 +257,14 @@ describe('access to single policies', () => {
     expect((await as.put(`/v1/policies/${mine._id}`, { json: { description: 'Ours' } })).status).toBe(200);
   });
 
-  it('to managed ones goes by their ARN, which names no company', async () => {
+  it('is granted for managed ones by their ARN, which names no company', async () => {
     const { as } = await aUser(company, { can: ['policies:get'], on: ['arn:svc:iam:::policy/managed/Read*'] });
     expect((await as.get(`/v1/policies/${managedPolicyNamed('ReadOnly').id}`)).status).toBe(200);
     expect((await as.get(`/v1/policies/${managedPolicyNamed('FullAdmin').id}`)).status).toBe(403);
     expect((await as.get(`/v1/policies/${(await aPolicy())._id}`)).status).toBe(403);
   });
 
-  it('can be denied for one of all', async () => {
+  it('can be denied for one of them', async () => {
     const hidden = (await create(policyInput(READS, { name: 'Hidden' }))).body;
     const { _id: shown } = await aPolicy();
     const { _id: group } = await aConsoleGroup(company);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describe('a policy', () => {
-  it('does not give back what was taken from it while somebody changed it who may not give it', async () => {
+  it('does not get back what is taken from it while somebody changes it who may not grant that', async () => {
     const id = await aPolicy(company, [allow('users:*')]);
     const { as: editor } = await aUser(company, { can: ['policies:update'] });
     const { document } = policyInput([allow('users:list')]);
@@ -39,7 +39,7 @@ describe('a policy', () => {
     expect(await countOf('policies where id = ?', id)).toBe(1);
   });
 
-  it('has its name for itself when somebody takes the same meanwhile', async () => {
+  it('is refused a name that another policy takes meanwhile', async () => {
     const json = policyInput([allow('users:list')]);
     const make = (env?: Record<string, string>) => as.post('/v1/policies', { json, ...(env && { env }) });
     const answer = await overtaken(/^insert into "policies"/, () => must(make()), make);
@@ -53,7 +53,7 @@ describe('a legacy permission', () => {
   it.each([
     ['actions', { actions: ['read', 'delete'] }, { actions: ['read'] }],
     ['target', { target: 'users' }, { target: 'groups' }],
-  ])('does not give back what was taken from its %s meanwhile', async (_what, before, after) => {
+  ])('does not get back what is taken from its %s meanwhile', async (_what, before, after) => {
     const inputOf = ({ actions, target }: { actions?: string[]; target?: string }) => ({
       ...(actions && { actions }),
       ...(target && { target: { company_id: company.id, service_name: target } }),

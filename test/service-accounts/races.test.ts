@@ -48,7 +48,7 @@ describe('a service account', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'AlreadyDeleted']);
   });
 
-  it('loses its keys and memberships with its life, and nobody else theirs', async () => {
+  it('loses its keys and memberships when it is deleted, and no other loses theirs', async () => {
     const groupId = await aGroup(company);
     const [gone, stays] = [await aRobot(company, [groupId]), await aRobot(company, [groupId])];
     await remove(gone.id);

@@ -117,7 +117,7 @@ describe('a service account', () => {
 });
 
 describe('the list of service accounts', () => {
-  it('leaves out the inactive and the deleted, unless asked for them', async () => {
+  it('leaves out the inactive and the deleted unless they are requested', async () => {
     const { id: account_id } = await must(admin.post('/accounts', { json: { name: 'Listed' } }));
     const [active, inactive, deleted] = await Promise.all([1, 2, 3].map(() => aServiceAccount({ account_id })));
     await must(admin.patch(`/service-accounts/${inactive.id}`, { json: { is_active: false } }));
@@ -143,7 +143,7 @@ describe('the list of service accounts', () => {
 });
 
 describe('an API key', () => {
-  it('is issued with its secret, once, for a year', async () => {
+  it('shows its secret once when it is issued, and expires after a year', async () => {
     const { id } = await aServiceAccount();
     const { status, body } = await admin.post(`/service-accounts/${id}/keys`, { json: { description: 'CI' } });
     expect(status).toBe(201);
@@ -165,12 +165,12 @@ describe('an API key', () => {
     expect(JSON.stringify(results)).not.toContain(secret_key);
   });
 
-  it('is issued without a body as well', async () => {
+  it('is issued without a body too', async () => {
     const { id } = await aServiceAccount();
     expect((await admin.post(`/service-accounts/${id}/keys`)).status).toBe(201);
   });
 
-  it('expires when it was said to, in any offset', async () => {
+  it('expires at the moment that was sent, in any offset', async () => {
     const { id } = await aServiceAccount();
     const json = { expires_at: '2100-01-01T02:00:00+02:00' };
     expect((await must(admin.post(`/service-accounts/${id}/keys`, { json }))).expires_at).toBe(
@@ -187,7 +187,7 @@ describe('an API key', () => {
     },
   );
 
-  it('stops at once when it is revoked, stays listed, and is revoked once', async () => {
+  it('stops working at once when it is revoked, stays listed, and is revoked once', async () => {
     const robot = await aRobot(company);
     const path = `/service-accounts/${robot.id}/keys/${robot.keyId}`;
     expect((await admin.delete(path)).status).toBe(204);
@@ -213,8 +213,8 @@ describe('an API key', () => {
   });
 });
 
-describe('the ceiling', () => {
-  it('refuses a key for a service account that may do more than the caller, and allows one that may not', async () => {
+describe('the ceiling of what a key may do', () => {
+  it('refuses a key for a service account that may do more than the caller, and accepts one for any other', async () => {
     const caller = await aRobotThat(company, allow('service-accounts:IssueKey', 'users:*'));
     const wider = await aRobotThat(company, allow('users:*', 'groups:GetGroup'));
     const narrower = await aRobotThat(company, allow('users:ListUsers'));
@@ -233,8 +233,8 @@ describe('the ceiling', () => {
   });
 });
 
-describe('ids', () => {
-  it('of other organizations and malformed ones are not found', async () => {
+describe('an id', () => {
+  it('is not found when it is malformed or another organization’s', async () => {
     const stranger = await aRobot(other);
     for (const id of [stranger.id, '0'.repeat(24), 'x', '%00']) {
       const path = `/service-accounts/${encodeURIComponent(id)}`;
