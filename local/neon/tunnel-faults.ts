@@ -14,12 +14,13 @@ export interface TunnelFault {
 /** The faults laid on tunnels, each for one message. For tests of those who speak through them. */
 export class TunnelFaults {
   readonly #pending: TunnelFault[] = [];
-  readonly #holds = new Map<string, Hold>();
+  /** Of each project those not released yet, in the order they were laid and are met. */
+  readonly #holds = new Map<string, Hold[]>();
 
   /** Lays a fault. */
   lay(fault: TunnelFault): void {
     this.#pending.push(fault);
-    if (fault.effect === 'hold') this.#holds.set(fault.project_name, new Hold());
+    if (fault.effect === 'hold') this.#holdsOf(fault.project_name).push(new Hold());
   }
 
   /** Takes the fault that hits a message, or the opening of a tunnel where there is none. */
@@ -32,18 +33,24 @@ export class TunnelFaults {
 
   /** Says that a message waits, and waits until the project is released. */
   async hold(projectName: string): Promise<void> {
-    const hold = this.#holds.get(projectName);
+    const hold = this.#holdsOf(projectName)[0];
     hold?.met();
     await hold?.released;
   }
 
   /** Resolves when a message of the project waits. */
   async untilHeld(projectName: string): Promise<void> {
-    await this.#holds.get(projectName)?.held;
+    await this.#holdsOf(projectName)[0]?.held;
   }
 
   release(projectName: string): void {
-    this.#holds.get(projectName)?.release();
+    this.#holdsOf(projectName).shift()?.release();
+  }
+
+  #holdsOf(projectName: string): Hold[] {
+    const holds = this.#holds.get(projectName) ?? [];
+    this.#holds.set(projectName, holds);
+    return holds;
   }
 }
 

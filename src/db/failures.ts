@@ -1,7 +1,8 @@
 import { defineFailure } from '../kernel/failure.ts';
 import { POLICY_LIMITS } from '../kernel/policy-document.ts';
 
-const ATTEMPTS = 3;
+/** Without a pause: whoever comes in between is done then, and only so many of them in a row are in the way. */
+const ATTEMPTS = 5;
 
 /** Others change the same thing, again and again. */
 export const concurrentChange = defineFailure('request.concurrent_change', {
@@ -18,6 +19,7 @@ export const concurrentChange = defineFailure('request.concurrent_change', {
 /**
  * Repeats a read and the write that depends on it until nothing changed in between.
  * @param attempt answers undefined when its write found something else than it had read
+ * @throws concurrentChange after the last attempt
  */
 export async function retryOnConcurrentChange<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let count = 0; count < ATTEMPTS; count += 1) {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
+import { disturb, rivalBeforeStatement, rivalsBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
 let made = 0;
@@ -63,6 +63,40 @@ describe('rows that are inserted while their column is converted', () => {
     expect((await outcome).status).toBe(200);
     expect(inserted).toMatchObject({ status: 422, body: { details: [{ row: 0, field: 'v' }] } });
     expect(await table.rows()).toMatchObject({ body: { total: 1 } });
+  });
+});
+
+describe('rows of a table whose columns are changed again and again', () => {
+  const rivals = (table: { put(json: unknown): Promise<{ status: number }> }, times: number) =>
+    Array.from({ length: times }, (_, index) => () => {
+      const [from, to] = [`v${index || ''}`, `v${index + 1}`];
+      return table.put({ columns: [{ ...column(to, 'integer'), previous_name: from }] });
+    });
+
+  it.each([
+    ['listed', /AS MATERIALIZED/, (table: ReturnType<typeof tableRoutes>) => table.rows(), 200],
+    ['inserted', /SET row_count = row_count/, (table: ReturnType<typeof tableRoutes>) => table.insert([{}]), 201],
+  ])('are %s when a fifth change does not come, else it is 409', async (_, statement, request, status) => {
+    const four = await filledTable('integer', [1]);
+    const met = await rivalsBeforeStatement(company.id, statement, rivals(four, 4));
+    expect((await request(four)).status).toBe(status);
+    expect((await met.outcomes).map((outcome) => outcome.status)).toEqual([200, 200, 200, 200]);
+
+    const five = await filledTable('integer', [1]);
+    const { outcomes } = await rivalsBeforeStatement(company.id, statement, rivals(five, 5));
+    const refused = await request(five);
+    expect(refused).toMatchObject({ status: 409, body: { error: expect.stringContaining('Tente novamente') } });
+    expect(await outcomes).toHaveLength(5);
+    expect((await five.rows()).body.total).toBe(1);
+  });
+
+  it('fail as Postgres says where the table is as it was read', async () => {
+    const table = await filledTable('integer', [1]);
+    const { body } = await table.get();
+    await behindTheApi(company.id, (database) =>
+      database.execute(`ALTER TABLE "public"."${body.display_name}" RENAME COLUMN "v" TO "elsewhere"`),
+    );
+    expect((await table.rows()).status).toBe(500);
   });
 });
 

@@ -4,24 +4,25 @@ type Query = D1PreparedStatement;
 const RUNS = ['all', 'raw', 'run', 'first'] as const;
 
 /**
- * The environment of a request that meets a rival: `rival` runs, whole, just before the request's first query of the
- * control database whose SQL fits `pattern`, alone or in a batch. Only queries made with this environment are looked at,
+ * The environment of a request that meets a rival: `rival` runs, whole, just before each of the request's first `times`
+ * queries of the control database whose SQL fits `pattern`, alone or in a batch. Only queries made with this environment are looked at,
  * so what the rival does itself is never held up.
  * @returns `env` for `call`'s `env`, and whether the rival has run: a test that never met its rival proves nothing
  */
 export function rivalBefore(
   pattern: RegExp,
   rival: () => Promise<unknown>,
+  times = 1,
 ): { env: Record<string, string>; hasRun(): boolean } {
-  let met = false;
-  let done = false;
+  let met = 0;
+  let done = 0;
   const texts = new WeakMap<Query, string>();
 
   const meet = async (queries: Query[]): Promise<void> => {
-    if (met || !queries.some((query) => pattern.test(texts.get(query) ?? ''))) return;
-    met = true;
+    if (met === times || !queries.some((query) => pattern.test(texts.get(query) ?? ''))) return;
+    met += 1;
     await rival();
-    done = true;
+    done += 1;
   };
   const watch = (query: Query, text: string): Query => {
     texts.set(query, text);
@@ -52,21 +53,23 @@ export function rivalBefore(
       };
     },
   };
-  return { env: { CONTROL_DB } as unknown as Record<string, string>, hasRun: () => done };
+  return { env: { CONTROL_DB } as unknown as Record<string, string>, hasRun: () => done === times };
 }
 
 /**
  * What a request comes to that a rival overtakes: `rival` runs, whole, just before the request's first query that fits
  * `pattern`.
  * @param request sends the request with the environment it is given
+ * @param times before how many such queries it runs, once each
  * @throws Error where no query fits: the rival would never have come in between
  */
 export async function overtaken<T>(
   pattern: RegExp,
   rival: () => Promise<unknown>,
   request: (env: Record<string, string>) => Promise<T>,
+  times = 1,
 ): Promise<T> {
-  const { env: watched, hasRun } = rivalBefore(pattern, rival);
+  const { env: watched, hasRun } = rivalBefore(pattern, rival, times);
   const outcome = await request(watched);
   if (!hasRun()) throw new Error(`No rival came in between: no query fits ${pattern}, or the rival failed.`);
   return outcome;

@@ -26,20 +26,34 @@ export async function rivalBeforeStatement<T>(
   statement: RegExp,
   rival: () => Promise<T>,
 ): Promise<{ outcome: Promise<T> }> {
-  await disturb(companyId, { statement: statement.source, effect: 'hold' });
+  const { outcomes } = await rivalsBeforeStatement(companyId, statement, [rival]);
+  return { outcome: outcomes.then(([outcome]) => outcome as T) };
+}
+
+/** The same before each of the next such messages: one rival each, in their order. */
+export async function rivalsBeforeStatement<T>(
+  companyId: string,
+  statement: RegExp,
+  rivals: (() => Promise<T>)[],
+): Promise<{ outcomes: Promise<T[]> }> {
+  for (const _ of rivals) await disturb(companyId, { statement: statement.source, effect: 'hold' });
   const run = async () => {
-    await control('held', companyId);
-    let isDone = false;
-    const outcome = rival().finally(() => {
-      isDone = true;
-    });
-    await Promise.race([outcome.catch(() => undefined), untilSomebodyWaits(companyId, () => isDone)]);
-    await control('release', companyId);
-    return outcome;
+    const outcomes: Promise<T>[] = [];
+    for (const rival of rivals) {
+      await control('held', companyId);
+      let isDone = false;
+      const outcome = rival().finally(() => {
+        isDone = true;
+      });
+      await Promise.race([outcome.catch(() => undefined), untilSomebodyWaits(companyId, () => isDone)]);
+      await control('release', companyId);
+      outcomes.push(outcome);
+    }
+    return Promise.all(outcomes);
   };
-  const outcome = run();
-  outcome.catch(() => undefined);
-  return { outcome };
+  const outcomes = run();
+  outcomes.catch(() => undefined);
+  return { outcomes };
 }
 
 /** Resolves when a statement of the company's own login waits for a lock, or nobody wants to know any more. */

@@ -104,6 +104,22 @@ describe('a visualization', () => {
     expect((await company.as.get(path)).body).toMatchObject({ sql: 'SELECT 1', parameters: [] });
   });
 
+  it.each([
+    [4, 200, 'Late'],
+    [5, 409, 'Changed 5 times'],
+  ])('is changed after %i changes in a row came in between: %i', async (times, status, name) => {
+    const path = `${VISUALIZATIONS}/${(await aVisualization(company.as, 'SELECT 1'))._id}`;
+    let changed = 0;
+    const late = await overtaken(
+      /^update "visualizations"/,
+      () => must(company.as.put(path, { json: { name: `Changed ${++changed} times` } })),
+      (env) => company.as.put(path, { json: { name: 'Late' }, env }),
+      times,
+    );
+    expect([late.status, late.body.error]).toEqual([status, status === 409 ? 'CONFLICT' : undefined]);
+    expect((await company.as.get(path)).body.name).toBe(name);
+  });
+
   it('is deleted once, but not while it stands on a dashboard', async () => {
     const made = await aVisualization(company.as, 'SELECT 1');
     const path = `${VISUALIZATIONS}/${made._id}`;

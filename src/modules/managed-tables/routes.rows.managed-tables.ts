@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
@@ -43,7 +44,7 @@ export const managedTableRowsEndpoints = [
           }),
       }),
       returns: ok(listOf(row)),
-      fails: [tableNotFound, pageTooLarge, tableBusy, ...tenantSqlFailures],
+      fails: [tableNotFound, pageTooLarge, tableBusy, concurrentChange, ...tenantSqlFailures],
     },
     async ({ ctx, params, query: { page, per_page: perPage, sort_by: sortBy } }) =>
       list(await listRows(ctx, params.id, { page, perPage, sortBy }), (record) => record),
@@ -65,7 +66,7 @@ export const managedTableRowsEndpoints = [
       bodyLimit: MAX_INSERT_BYTES,
       exactNumbers: true,
       returns: created(z.object({ inserted: z.int() })),
-      fails: [tableNotFound, rowTooBig, tableBusy, ...tenantSqlFailures],
+      fails: [tableNotFound, rowTooBig, tableBusy, concurrentChange, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => ({ inserted: await insertRows(ctx, params.id, body.rows) }),
   ),

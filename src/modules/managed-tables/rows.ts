@@ -1,13 +1,15 @@
 import type { CompanyContext } from '../../context.ts';
-import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
-import { pageTooLarge, rowNotFound, rowTooBig, tableBusy, tableNotFound } from './failures.ts';
+import { pageTooLarge, rowNotFound, rowTooBig, tableNotFound } from './failures.ts';
 import { encodeChanges, encodeRows } from './row-input.ts';
 import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
 import { parseSort } from './sort.ts';
 import * as store from './store.ts';
+import type { ManagedTable } from './table.ts';
 
 /** A row as the API shows it: `id` and the table's columns. It has no prototype, so that a column may have any name. */
 export type Row = Record<string, string | number | boolean | null>;
@@ -24,12 +26,11 @@ export async function listRows(
 ): Promise<{ total: number; records: Row[] }> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return retryWhileStale(() =>
+  return withCurrentTable(database, key, (readTable) =>
     inTransaction(
       database,
       async (tx) => {
-        const table = await store.readTable(tx, key);
-        if (!table) throw tableNotFound();
+        const table = await readTable(tx);
         const order = parseSort(sortBy, table.columns);
         const window = sql.nearerWindow(table.rowCount, (page - 1) * perPage, perPage);
         const { text, values } = sql.selectRows(table.displayName, table.columns, order, window, MAX_PAGE_BYTES);
@@ -54,9 +55,8 @@ export async function listRows(
 export async function insertRows(ctx: CompanyContext, tableId: string, rows: unknown[]): Promise<number> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return retryWhileStale(async () => {
-    const table = await store.readTable(database, key);
-    if (!table) throw tableNotFound();
+  return withCurrentTable(database, key, async (readTable) => {
+    const table = await readTable(database);
     const encoded = encodeRows(table.columns, rows);
     const insert = async (tx: TenantTx) => {
       const current = await store.addToRowCount(tx, key, rows.length, new Date(ctx.now()).toISOString());
@@ -113,27 +113,38 @@ function rowOf(columns: Column[], raw: RawRow): Row {
 
 const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
-/** The table was renamed or its columns were changed since they were read. */
+/** The table is not as it was read: rolls back what was begun. */
 class StaleTable extends Error {}
 
-const MAX_ATTEMPTS = 3;
 /** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
 const NO_SUCH_THING = /^42/;
 
 /**
- * Runs the work again when the table changed meanwhile. Unlike `retryOnConcurrentChange` it also asks Postgres, whose
- * error stays what it is when it does not go away.
+ * Runs work on a table until what it read of the table has not changed in between. Postgres notices too, when a name or type
+ * is no longer as it was read; its error is passed on when the table is still the same.
+ * @param work reads the table with the function that it gets
  */
-async function retryWhileStale<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+function withCurrentTable<T>(
+  database: TenantSql,
+  key: store.TableKey,
+  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>) => Promise<T>,
+): Promise<T> {
+  return retryOnConcurrentChange(async () => {
+    let version: number | undefined;
     try {
-      return await work();
+      return await work(async (tx) => {
+        const table = await store.readTable(tx, key);
+        if (!table) throw tableNotFound();
+        version = table.schemaVersion;
+        return table;
+      });
     } catch (error) {
-      const isStale = error instanceof StaleTable;
-      if (!isStale && !(isPostgresError(error) && NO_SUCH_THING.test(error.code))) throw error;
-      if (attempt === MAX_ATTEMPTS) throw isStale ? tableBusy() : error;
+      if (error instanceof StaleTable) return undefined;
+      if (!isPostgresError(error) || !NO_SUCH_THING.test(error.code)) throw error;
+      if ((await store.readTable(database, key))?.schemaVersion === version) throw error;
+      return undefined;
     }
-  }
+  });
 }
 
 /** Runs work whose rows may be too big for Postgres to store. */
