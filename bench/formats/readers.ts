@@ -10,7 +10,7 @@ import { newFields, scan } from '../../src/formats/csv/records.ts';
 import { convertBiff } from '../../src/formats/workbook/biff.ts';
 import { openWorkbook } from '../../src/formats/workbook/parts.ts';
 import { beginSheet, convertRows } from '../../src/formats/workbook/sheet.ts';
-import { CUT, OPEN, XmlReader } from '../../src/formats/xml.ts';
+import { CUT, OPEN, XmlReader } from '../../src/formats/xml/reader.ts';
 import { readDirectory } from '../../src/formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../src/formats/zip/unpack.ts';
 

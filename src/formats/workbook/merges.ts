@@ -1,4 +1,6 @@
-import { CUT, EMPTY, indexOf, type Namespaces, OPEN, XmlReader } from '../xml.ts';
+import type { Namespaces } from '../xml/namespaces.ts';
+import { CUT, EMPTY, OPEN, XmlReader } from '../xml/reader.ts';
+import { indexOf } from '../xml/text.ts';
 import { columnAt } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 

@@ -1,4 +1,5 @@
-import { CUT, EMPTY, OPEN, XmlReader, XmlUnreadable } from '../xml.ts';
+import { CUT, EMPTY, OPEN, XmlReader } from '../xml/reader.ts';
+import { XmlUnreadable } from '../xml/text.ts';
 import { readDirectory, ZipDamaged, type ZipEntry } from '../zip/directory.ts';
 import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { mostXml, WorkbookTooLarge } from './limits.ts';

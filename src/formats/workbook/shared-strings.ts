@@ -1,4 +1,6 @@
-import { CDATA, CLOSE, CUT, decodeText, EMPTY, hasReference, type Namespaces, OPEN, TEXT, XmlReader } from '../xml.ts';
+import type { Namespaces } from '../xml/namespaces.ts';
+import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
+import { decodeText, hasReference } from '../xml/text.ts';
 import { unescapeText } from './cells.ts';
 import { WorkbookTooLarge } from './limits.ts';
 import { Texts } from './texts.ts';

@@ -1,23 +1,12 @@
-import {
-  CDATA,
-  CLOSE,
-  CUT,
-  decodeText,
-  EMPTY,
-  hasReference,
-  type Namespaces,
-  OPEN,
-  TEXT,
-  XmlReader,
-  XmlUnreadable,
-} from '../xml.ts';
-import { BOOLEAN, ISO_DATE, isoText, isPlainNumber, NUMERIC, SHARED, TEXTUAL, typeOf } from './cell-types.ts';
-import { columnAt, formatNumber, integerAt, unescapeText } from './cells.ts';
+import type { Namespaces } from '../xml/namespaces.ts';
+import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../xml/reader.ts';
+import { decodeText, XmlUnreadable } from '../xml/text.ts';
+import { NUMERIC, typeOf } from './cell-types.ts';
+import { CellWriter, type Opened } from './cell-writer.ts';
+import { columnAt, integerAt, unescapeText } from './cells.ts';
 import { MAX_COLUMNS, MAX_ROWS } from './limits.ts';
 import { MergedRows } from './merged-rows.ts';
 import type { Fill, Merges } from './merges.ts';
-import { NUMBER } from './number-format.ts';
-import type { Workbook } from './parts.ts';
 import { RowWriter } from './row-writer.ts';
 
 /** The progress of a sheet's conversion: plain data. */
@@ -62,8 +51,6 @@ export function namesIn(head: Uint8Array): Namespaces {
   return reader.names;
 }
 
-type Opened = Pick<Workbook, 'epoch1904' | 'formats' | 'strings'>;
-
 /**
  * Converts the complete rows of a block, which holds the sheet's XML from `state.offset` on: all of them, or until
  * their text fills {@link TEXT_BYTES}. Without a complete row the state stays the same.
@@ -82,18 +69,18 @@ export function convertRows(
 }
 
 class RowConverter {
-  readonly #workbook: Opened;
   readonly #state: SheetState;
   readonly #reader: XmlReader;
   readonly #writer: RowWriter;
   readonly #rows: MergedRows;
+  readonly #cellWriter: CellWriter;
 
   constructor(workbook: Opened, merges: Merges, state: SheetState, block: Uint8Array) {
-    this.#workbook = workbook;
     this.#state = { ...state };
     this.#reader = new XmlReader(block, { names: state.names });
     this.#writer = new RowWriter(state);
     this.#rows = new MergedRows(this.#writer, merges, state.first, state.fills);
+    this.#cellWriter = new CellWriter(workbook, block, this.#rows, this.#writer);
   }
 
   run(isLast: boolean): { state: SheetState; text: Uint8Array } {
@@ -179,8 +166,8 @@ class RowConverter {
         if (inline === null) return false;
       }
     }
-    if (inline !== null) this.#text(column, inline);
-    else if (end > start) this.#value(column, type, style, start, end, encoded);
+    if (inline !== null) this.#cellWriter.text(column, inline);
+    else if (end > start) this.#cellWriter.value(column, type, style, start, end, encoded);
     this.#rows.endCell(column);
     return true;
   }
@@ -202,59 +189,5 @@ class RowConverter {
       }
     }
     return null;
-  }
-
-  #value(column: number, type: number, style: number, start: number, end: number, encoded: boolean): void {
-    const { bytes } = this.#reader;
-    switch (type) {
-      case NUMERIC:
-        this.#number(column, style, start, end);
-        break;
-      case SHARED: {
-        const { strings } = this.#workbook;
-        const index = integerAt(bytes, start, end);
-        if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
-        const from = strings.start(index);
-        const to = strings.end(index);
-        if (to > from && this.#rows.goTo(column)) this.#writer.quoted(strings.bytes, from, to);
-        break;
-      }
-      case BOOLEAN:
-        if (this.#rows.goTo(column))
-          this.#writer.bareText(bytes[start] === 49 || bytes[start] === 116 ? 'true' : 'false');
-        break;
-      case TEXTUAL:
-        if (encoded && hasReference(bytes, start, end)) this.#text(column, unescapeText(decodeText(bytes, start, end)));
-        else this.#text(column, unescapeText(new TextDecoder().decode(bytes.subarray(start, end))));
-        break;
-      case ISO_DATE:
-        this.#isoDate(column, decodeText(bytes, start, end), style);
-        break;
-      // An error such as #N/A is not a value.
-    }
-  }
-
-  #number(column: number, style: number, start: number, end: number): void {
-    const { bytes } = this.#reader;
-    const format = this.#workbook.formats[style] ?? NUMBER;
-    if (format.kind === 'number' && isPlainNumber(bytes, start, end)) {
-      if (this.#rows.goTo(column)) this.#writer.bare(bytes, start, end);
-      return;
-    }
-    const text = formatNumber(decodeText(bytes, start, end), format, this.#workbook.epoch1904);
-    if (text === null || !this.#rows.goTo(column)) return;
-    // A code is text, although it is stored as a number.
-    if (format.kind === 'code' || format.kind === 'span') this.#writer.quotedText(text);
-    else this.#writer.bareText(text);
-  }
-
-  #isoDate(column: number, value: string, style: number): void {
-    const text = isoText(value, (this.#workbook.formats[style] ?? NUMBER).kind === 'date');
-    if (text === null) this.#text(column, unescapeText(value));
-    else if (this.#rows.goTo(column)) this.#writer.bareText(text);
-  }
-
-  #text(column: number, text: string): void {
-    if (text !== '' && this.#rows.goTo(column)) this.#writer.quotedText(text);
   }
 }

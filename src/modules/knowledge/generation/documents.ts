@@ -1,7 +1,8 @@
 import { decodeWhole } from '../../../formats/text/detect.ts';
 import { WorkbookTooLarge } from '../../../formats/workbook/limits.ts';
 import { readSmallWorkbook } from '../../../formats/workbook/small.ts';
-import { CDATA, CLOSE, CUT, decodeText, EMPTY, OPEN, TEXT, XmlReader, XmlUnreadable } from '../../../formats/xml.ts';
+import { CDATA, CLOSE, CUT, EMPTY, OPEN, TEXT, XmlReader } from '../../../formats/xml/reader.ts';
+import { decodeText, XmlUnreadable } from '../../../formats/xml/text.ts';
 import { readDirectory, ZipDamaged, ZipTooLarge } from '../../../formats/zip/directory.ts';
 import { unpackWhole, zipOf } from '../../../formats/zip/unpack.ts';
 import { ACCEPTED_FILE_TYPES, badFile } from './failures.ts';

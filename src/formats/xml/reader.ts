@@ -1,3 +1,6 @@
+import { type Namespaces, Scopes } from './namespaces.ts';
+import { decodeText, indexOf, isText, textOf, XmlUnreadable } from './text.ts';
+
 /**
  * Reads XML as bytes, token by token, without making strings or a tree of it, as sheets have tens of megabytes. Names
  * are compared by namespace, whatever their prefix. Only XML's own five entities are known: a document type declaration
@@ -14,9 +17,6 @@ export const TEXT = 4;
 /** Text without references to decode. */
 export const CDATA = 5;
 
-/** The bytes are not XML as it occurs in workbooks. */
-export class XmlUnreadable extends Error {}
-
 const LT = 60;
 const GT = 62;
 const SLASH = 47;
@@ -31,24 +31,6 @@ const M = 109;
 
 /** Markup compatibility (ECMA-376 part 3): the same content for programs that know an extension, and for the others. */
 const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006';
-
-/** Office declares about forty. */
-const MAX_SCOPES = 256;
-
-/** The namespaces of prefixes at a place in a part: plain data. */
-export interface Namespaces {
-  /** The namespace of the part's root element, to which the part's own elements belong; null before the root. */
-  own: string | null;
-  bound: { prefix: string; uri: string }[];
-}
-
-/** The declaration of a prefix, valid within the element that has it. */
-interface Scope {
-  prefix: string;
-  uri: string;
-  depth: number;
-  isOwn: boolean;
-}
 
 const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9;
 
@@ -68,11 +50,9 @@ export class XmlReader {
   #prefixStart = 0;
   #nameStart = 0;
   #nameEnd = 0;
-  #own: string | null;
   #isOwn = false;
-  #defaultIsOwn = false;
   #depth = 0;
-  readonly #scopes: Scope[];
+  readonly #scopes: Scopes;
   readonly #passedOver: string;
 
   /**
@@ -83,18 +63,15 @@ export class XmlReader {
     bytes: Uint8Array,
     from: { at?: number; names?: Namespaces | null; alternative?: 'Choice' | 'Fallback' } = {},
   ) {
-    const { own, bound } = from.names ?? { own: null, bound: [] };
     this.bytes = bytes;
     this.at = from.at ?? 0;
-    this.#own = own;
-    this.#scopes = bound.map((names) => ({ ...names, depth: Number.NEGATIVE_INFINITY, isOwn: names.uri === own }));
+    this.#scopes = new Scopes(from.names ?? { own: null, bound: [] });
     this.#passedOver = from.alternative === 'Choice' ? 'Fallback' : 'Choice';
-    this.#findDefault();
   }
 
   /** The namespaces of prefixes at the current tag. */
   get names(): Namespaces {
-    return { own: this.#own, bound: this.#scopes.map(({ prefix, uri }) => ({ prefix, uri })) };
+    return this.#scopes.names;
   }
 
   /** Moves to the next token. Comments, processing instructions and the other alternative contents are skipped. */
@@ -108,7 +85,11 @@ export class XmlReader {
   }
 
   #isAlternative(): boolean {
-    return this.#isNamed(this.#nameStart, this.#nameEnd, this.#passedOver) && this.#namespace() === COMPATIBILITY;
+    const { bytes } = this;
+    return (
+      isText(bytes, this.#nameStart, this.#nameEnd, this.#passedOver) &&
+      this.#scopes.namespaceOf(bytes, this.#prefixStart, this.#nameStart) === COMPATIBILITY
+    );
   }
 
   #any(): number {
@@ -133,13 +114,13 @@ export class XmlReader {
 
   /** Whether the current tag is in the part's own namespace and has this name. */
   is(name: string): boolean {
-    return this.#isOwn && this.#isNamed(this.#nameStart, this.#nameEnd, name);
+    return this.#isOwn && isText(this.bytes, this.#nameStart, this.#nameEnd, name);
   }
 
   /** Finds an attribute of the current tag; `valueStart` and `valueEnd` then delimit its value. */
   attribute(name: string): boolean {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
-      if (this.#isNamed(this.#attributeStart, this.#attributeEnd, name)) return true;
+      if (isText(this.bytes, this.#attributeStart, this.#attributeEnd, name)) return true;
     }
     return false;
   }
@@ -153,7 +134,7 @@ export class XmlReader {
   valueOf(namespace: string, name: string): string | undefined {
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       const [prefix, local] = this.#attributeName().split(':');
-      if (local === name && this.#meaning(prefix ?? '').endsWith(namespace)) {
+      if (local === name && this.#scopes.meaning(prefix ?? '').endsWith(namespace)) {
         return decodeText(this.bytes, this.valueStart, this.valueEnd);
       }
     }
@@ -161,7 +142,7 @@ export class XmlReader {
   }
 
   #attributeName(): string {
-    return decoder.decode(this.bytes.subarray(this.#attributeStart, this.#attributeEnd));
+    return textOf(this.bytes, this.#attributeStart, this.#attributeEnd);
   }
 
   /**
@@ -183,66 +164,14 @@ export class XmlReader {
     return at + 1;
   }
 
-  #isNamed(start: number, end: number, name: string): boolean {
-    if (end - start !== name.length) return false;
-    for (let index = 0; index < name.length; index++) {
-      if (this.bytes[start + index] !== name.charCodeAt(index)) return false;
-    }
-    return true;
-  }
-
-  /** The namespace of the current tag. */
-  #namespace(): string {
-    const end = Math.max(this.#prefixStart, this.#nameStart - 1);
-    return this.#meaning(decoder.decode(this.bytes.subarray(this.#prefixStart, end)));
-  }
-
-  /** The namespace of a prefix. An undeclared prefix stands for itself. */
-  #meaning(prefix: string): string {
-    return this.#scopes.findLast((scope) => scope.prefix === prefix)?.uri ?? prefix;
-  }
-
   /** Adds the namespaces that the current tag declares. */
   #declare(): void {
     const depth = this.#depth + 1;
     for (let at = this.#nextAttribute(this.start); at >= 0; at = this.#nextAttribute(at)) {
       const name = this.#attributeName();
       if (name !== 'xmlns' && !name.startsWith('xmlns:')) continue;
-      const uri = decodeText(this.bytes, this.valueStart, this.valueEnd);
-      this.#scopes.push({ prefix: name.slice(6), uri, depth, isOwn: uri === this.#own });
-      if (this.#scopes.length > MAX_SCOPES) throw new XmlUnreadable('namespaces without end');
+      this.#scopes.declare(name.slice(6), decodeText(this.bytes, this.valueStart, this.valueEnd), depth);
     }
-    this.#findDefault();
-  }
-
-  /** Removes the namespaces that closed elements declared. */
-  #undeclare(): void {
-    while ((this.#scopes.at(-1)?.depth ?? Number.NEGATIVE_INFINITY) > this.#depth) this.#scopes.pop();
-    this.#findDefault();
-  }
-
-  #findDefault(): void {
-    this.#defaultIsOwn = this.#meaning('') === this.#own;
-  }
-
-  /** Whether the current tag is in the part's own namespace, which the first tag names. */
-  #findOwn(): void {
-    if (this.#own === null) {
-      this.#own = this.#namespace();
-      for (const scope of this.#scopes) scope.isOwn = scope.uri === this.#own;
-      this.#findDefault();
-    }
-    if (this.#nameStart === this.#prefixStart) {
-      this.#isOwn = this.#defaultIsOwn;
-      return;
-    }
-    for (let index = this.#scopes.length - 1; index >= 0; index--) {
-      const { prefix, isOwn } = this.#scopes[index] as Scope;
-      if (!this.#isNamed(this.#prefixStart, this.#nameStart - 1, prefix)) continue;
-      this.#isOwn = isOwn;
-      return;
-    }
-    this.#isOwn = this.#namespace() === this.#own;
   }
 
   #text(): number {
@@ -299,42 +228,11 @@ export class XmlReader {
     const empty = bytes[at - 1] === SLASH;
     this.end = empty ? at - 1 : at;
     this.at = at + 1;
-    if ((this.#scopes.at(-1)?.depth ?? 0) > this.#depth) this.#undeclare();
+    this.#scopes.leave(this.#depth);
     if (declares && !closes) this.#declare();
-    this.#findOwn();
+    this.#isOwn = this.#scopes.isOwn(bytes, this.#prefixStart, this.#nameStart);
     if (closes) this.#depth--;
     else if (!empty) this.#depth++;
     return closes ? CLOSE : empty ? EMPTY : OPEN;
   }
-}
-
-/** The offset of a mark of ASCII characters from `from` on, or -1. */
-export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
-  const first = mark.charCodeAt(0);
-  for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
-    let index = 1;
-    while (index < mark.length && bytes[at + index] === mark.charCodeAt(index)) index++;
-    if (index === mark.length) return at;
-  }
-  return -1;
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
-const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-/** The text between two offsets, its references decoded. */
-export function decodeText(bytes: Uint8Array, start: number, end: number): string {
-  const text = decoder.decode(bytes.subarray(start, end));
-  if (!text.includes('&')) return text;
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
-  });
-}
-
-/** Whether there is an `&` between two offsets, so that the text needs decoding. */
-export function hasReference(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === 38) return true;
-  return false;
 }

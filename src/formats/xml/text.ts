@@ -1,0 +1,46 @@
+/** The bytes are not XML as it occurs in workbooks. */
+export class XmlUnreadable extends Error {}
+
+const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** The text between two offsets, as it stands there. */
+export const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  decoder.decode(bytes.subarray(start, end));
+
+/** Whether a text of ASCII characters stands between two offsets. */
+export function isText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
+  if (end - start !== text.length) return false;
+  for (let index = 0; index < text.length; index++) {
+    if (bytes[start + index] !== text.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+/** The offset of a mark of ASCII characters from `from` on, or -1. */
+export function indexOf(bytes: Uint8Array, mark: string, from: number): number {
+  const first = mark.charCodeAt(0);
+  for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
+    let index = 1;
+    while (index < mark.length && bytes[at + index] === mark.charCodeAt(index)) index++;
+    if (index === mark.length) return at;
+  }
+  return -1;
+}
+
+/** The text between two offsets, its references decoded. */
+export function decodeText(bytes: Uint8Array, start: number, end: number): string {
+  const text = textOf(bytes, start, end);
+  if (!text.includes('&')) return text;
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return NAMED[name.toLowerCase()] ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
+  });
+}
+
+/** Whether there is an `&` between two offsets, so that the text needs decoding. */
+export function hasReference(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === 38) return true;
+  return false;
+}
