@@ -65,7 +65,7 @@ const anEvent = (companyId: string, more: Partial<ShareEvent>): ShareEvent => ({
 
 afterEach(resetClock);
 
-describe('events', () => {
+describe('the list of events', () => {
   let company: Company;
   let id: string;
   let visualization: string;
@@ -77,7 +77,7 @@ describe('events', () => {
     visualization = made.rows._id;
   });
 
-  it('tell what happened to a share, who did it and from where', async () => {
+  it('says what happened to a share, who did it and from where', async () => {
     const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://partner.test'] } });
     await company.as.put(`/api/v1/dashboard-shares/${share.id}`, { json: { name: 'Renamed' } });
     const headers = { 'user-agent': 'Browser/1.0', 'cf-ipcountry': 'BR', origin: 'https://partner.test' };
@@ -132,7 +132,7 @@ describe('events', () => {
     expect(later.body.total).toBe(0);
   });
 
-  it('tell what happened to a context, its members and outsiders', async () => {
+  it('says what happened to a context, its members and outsiders', async () => {
     const email = 'ana@partner.test';
     const context = await aContext(company, [dashboardGrant(id)], [email]);
     await company.as.put(`${CONTEXTS}/${context.id}`, { json: { name: 'Partners' } });
@@ -171,7 +171,7 @@ describe('events', () => {
     expect(JSON.stringify(auth.body)).not.toMatch(/\d{4}-\d{4}"/);
   });
 
-  it('tell what happened to embeds', async () => {
+  it('says what happened to embeds', async () => {
     const token = await anEmbed(company, 'visualizations', visualization, { allowed_params: ['region'] });
     const embed = embedOf('v', token);
     await embed.info();
@@ -191,7 +191,7 @@ describe('events', () => {
     expect(JSON.stringify(all.body)).not.toContain(token);
   });
 
-  it('are kept once, however often they are delivered, and malformed ones not at all', async () => {
+  it('has an event once, however often it is delivered, and no malformed one', async () => {
     const { id: companyId, as } = await aCompany();
     const event = anEvent(companyId, {});
     await deliver([event, event, { nonsense: true } as never, anEvent(companyId, {})]);
@@ -199,7 +199,7 @@ describe('events', () => {
     expect((await as.get(EVENTS)).body.total).toBe(2);
   });
 
-  it('belong to the company', async () => {
+  it('has no events of another company', async () => {
     const other = await aCompany();
     expect((await other.as.get(EVENTS)).body).toEqual({ total: 0, page: 1, per_page: 20, records: [] });
     const { body } = await company.as.get(`${EVENTS}?per_page=1`);
@@ -208,15 +208,15 @@ describe('events', () => {
   });
 
   it.each(['type=nothing', 'target_type=table', 'from=yesterday', 'page=0', 'per_page=101'])(
-    'refuse the filter %s',
+    'refuses the filter %s',
     async (query) => {
       expect((await company.as.get(`${EVENTS}?${query}`)).status).toBe(422);
     },
   );
 });
 
-describe('permission', () => {
-  it('follows what the filters are about', async () => {
+describe('the permission to read events', () => {
+  it('is that for what the filters are about', async () => {
     const company = await aCompany();
     const { dashboard, rows } = await aSalesDashboard(company);
     const share = await aShare(company, dashboard._id);
@@ -276,7 +276,7 @@ describe('permission', () => {
 describe('analytics', () => {
   const at = (text: string) => Date.parse(text);
 
-  it('count what was seen, by interval, and name the most frequent', async () => {
+  it('count what was viewed, by interval, and name the most frequent', async () => {
     const company = await aCompany();
     const { dashboard } = await aSalesDashboard(company);
     const share = await aShare(company, dashboard._id, { name: 'Partners' });
@@ -339,7 +339,7 @@ describe('analytics', () => {
   });
 
   it.each([
-    ['more intervals than anybody reads', 'from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&interval=hour'],
+    ['more intervals than one answer holds', 'from=2020-01-01T00:00:00Z&to=2024-01-01T00:00:00Z&interval=hour'],
     ['an end before the beginning', 'from=2024-01-02T00:00:00Z&to=2024-01-01T00:00:00Z'],
     ['an unknown interval', 'interval=minute'],
   ])('refuse %s', async (_what, query) => {

@@ -48,7 +48,7 @@ const since = async (before: Event[]) => {
 const times = (count: number, work: () => Promise<unknown>) => Promise.all(Array.from({ length: count }, work));
 
 describe('requests of strangers', () => {
-  it('leave no event: unknown addresses, malformed tokens and preflights', async () => {
+  it('leave no event for unknown addresses, malformed tokens and preflights', async () => {
     const share = await aShare(company, dashboard, { embed_options: { allowed_origins: ['https://partner.test'] } });
     const embed = await anEmbed(company, 'dashboards', dashboard, { allowed_origins: ['https://partner.test'] });
     const before = await allEvents();
@@ -63,7 +63,7 @@ describe('requests of strangers', () => {
     expect(await since(before)).toEqual([]);
   });
 
-  it('with an ended token leave one refusal a minute', async () => {
+  it('leave one refusal a minute when their token has ended', async () => {
     const share = await aShare(company, dashboard);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);
     const embed = await anEmbed(company, 'dashboards', dashboard, { expires_in: 60 });
@@ -82,7 +82,7 @@ describe('requests of strangers', () => {
     expect(await since(before)).toHaveLength(3);
   });
 
-  it('for the address of a member leave as many events as there are codes and tries, in nobody’s name', async () => {
+  it('leave an event in nobody’s name for each code and try at the address of a member', async () => {
     const email = 'ana@partner.test';
     await aContext(company, [], [email]);
     const before = await allEvents();
@@ -100,7 +100,7 @@ describe('requests of strangers', () => {
   });
 });
 
-describe('requests with a real token', () => {
+describe('requests with a valid token', () => {
   it('leave each refusal, with the token that it was made with', async () => {
     const share = await aShare(company, dashboard);
     const before = await allEvents();

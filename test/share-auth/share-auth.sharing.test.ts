@@ -74,7 +74,7 @@ describe('a sign-in to the portal', () => {
     expect([late.status, late.body.error_code]).toEqual([400, 'INVALID_CODE']);
   });
 
-  it('ends a code after five wrong tries, also for a request that they overtake', async () => {
+  it('refuses a code after five wrong tries, also in a request that they overtake', async () => {
     await requestCode(company, email);
     const code = portalCodeOf(email);
     const guess = async () => {

@@ -65,7 +65,7 @@ describe('a context', () => {
     expect([taken.status, taken.body.error_code]).toEqual([409, 'SLUG_DUPLICATE']);
   });
 
-  it('has its grants replaced', async () => {
+  it('replaces its grants', async () => {
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
     const { status, body } = await put(id, [visualizationGrant(visualization._id)]);
     expect([status, body.grants]).toEqual([200, [visualizationGrant(visualization._id)]]);
@@ -88,7 +88,7 @@ describe('a context', () => {
     expect(body.records.find((record: { id: string }) => record.id === share.id).status).toBe('revoked');
   });
 
-  it('does not show what was deleted meanwhile', async () => {
+  it('does not show what has been deleted', async () => {
     const gone = await aDashboard(company.as, [visualization]);
     const { id } = await aContext(company, [dashboardGrant(gone._id), dashboardGrant(dashboard._id)]);
     await company.as.delete(`/v1/dashboards/${gone._id}`);
@@ -116,7 +116,7 @@ describe('a context', () => {
     }
   });
 
-  it('cannot show what does not exist, or is another company’s', async () => {
+  it('is refused when it shows what does not exist or is another company’s', async () => {
     const other = await aCompany();
     const foreign = await aVisualization(other.as, 'SELECT 1');
     for (const id of [UNKNOWN, foreign._id, 'x']) {
@@ -140,7 +140,7 @@ describe('a context', () => {
   });
 });
 
-describe('permission', () => {
+describe('the permission to share', () => {
   const users = async () => ({
     dashboards: (await aUser(company, { can: ['dashboards:share'] })).as,
     visualizations: (await aUser(company, { can: ['visualizations:share'] })).as,
@@ -148,7 +148,7 @@ describe('permission', () => {
     neither: (await aUser(company, { can: ['dashboards:get', 'visualizations:get'] })).as,
   });
 
-  it('is the share action of every target type; either of them without grants', async () => {
+  it('is needed for every type of target, and for either type without grants', async () => {
     const contexts = {
       dashboard: (await aContext(company, [dashboardGrant(dashboard._id)])).id,
       visualization: (await aContext(company, [visualizationGrant(visualization._id)])).id,
@@ -210,7 +210,7 @@ describe('permission', () => {
   });
 });
 
-describe('members', () => {
+describe('the members of a context', () => {
   it('are people and groups of the company, and addresses from outside', async () => {
     const { id } = await aContext(company);
     const user = await aUser(company);
@@ -252,7 +252,7 @@ describe('members', () => {
     expect([again.status, again.body.error_code]).toEqual([409, 'MEMBER_DUPLICATE']);
   });
 
-  it('are removed, once', async () => {
+  it('are removed once', async () => {
     const { id, members } = await aContext(company, [], ['a@b.test']);
     const path = `${CONTEXTS}/${id}/members/${members[0]?.id}`;
     expect((await company.as.delete(path)).status).toBe(204);
@@ -263,7 +263,7 @@ describe('members', () => {
   it.each([
     ['an unknown type', { member_type: 'robot', email: 'a@b.test' }, 422],
     ['no address', { member_type: 'external_email' }, 422],
-    ['no address that is one', { member_type: 'external_email', email: 'nobody' }, 422],
+    ['an invalid address', { member_type: 'external_email', email: 'nobody' }, 422],
     ['no id', { member_type: 'internal_user' }, 422],
     ['an unknown user', { member_type: 'internal_user', member_id: UNKNOWN }, 404],
     ['an unknown group', { member_type: 'group', member_id: 'x' }, 404],

@@ -89,7 +89,7 @@ describe('the portal', () => {
     expect(shown.headers.get('cache-control')).toBe('private, no-store');
   });
 
-  it('is for people of the company too, with their console token, as members or through a group', async () => {
+  it('accepts the console token of people of the company, who are members or in a group that is', async () => {
     const context = await aContext(company, [dashboardGrant(dashboard._id)]);
     const user = await aUser(company);
     const portal = inPortal(user.as, context.id, dashboard._id);
@@ -117,7 +117,7 @@ describe('the portal', () => {
     expect((await user.as.get(`${PORTAL}/contexts`)).body.total).toBe(0);
   });
 
-  it('is closed without a token', async () => {
+  it('is refused without a token', async () => {
     for (const [method, path] of [
       ['GET', 'contexts'],
       ['GET', `${company.slug}/contexts`],
@@ -155,7 +155,7 @@ describe('a context_id', () => {
     }
   });
 
-  it('opens what the context shows, and nothing else', async () => {
+  it('opens only what the context shows', async () => {
     const { as, context } = await aViewer();
     const { dashboard: hidden } = await aSalesDashboard(company, { name: 'Not shown' });
     for (const id of [hidden._id, UNKNOWN, 'x']) {
@@ -167,7 +167,7 @@ describe('a context_id', () => {
     expect((await as.get(`${PORTAL}/${company.slug}/dashboards/not-shown?context_id=${context.id}`)).status).toBe(404);
   });
 
-  it('is of the company whose slug the path names', async () => {
+  it('must be of the company whose slug the path names', async () => {
     const { as, context } = await aViewer();
     const other = await aCompany();
     for (const slug of [other.slug, 'no-such-company']) {
@@ -188,7 +188,7 @@ describe('what a member sees', () => {
     expect((await portal.options('regions')).body.source).toBe('policy');
   });
 
-  it('is the intersection with every active share of that context and dashboard', async () => {
+  it('is narrowed by every active share of that context and dashboard', async () => {
     const { portal, context } = await aViewer(policy('regions', 'selectable', ['north', 'south']));
     const narrowing = (values: string[], more: Record<string, unknown> = {}) =>
       aShare(company, dashboard._id, {
@@ -216,7 +216,7 @@ describe('what a member sees', () => {
     expect(regionsOf((await portal.execute()).body)).toEqual(['north', 'south']);
   });
 
-  it('is closed by a share that locks or hides', async () => {
+  it('is nothing of what a share locks or hides', async () => {
     const { portal, context } = await aViewer();
     const share = await aShare(company, dashboard._id, {
       share_context_id: context.id,
@@ -235,7 +235,7 @@ describe('what a member sees', () => {
 });
 
 describe('the next request', () => {
-  it('of a removed member shows nothing', async () => {
+  it('shows nothing to a removed member', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
     await company.as.delete(`${CONTEXTS}/${context.id}/members/${context.members[0]?.id}`);
@@ -246,7 +246,7 @@ describe('the next request', () => {
     expect((await as.get(`${PORTAL}/${company.slug}/dashboards`)).body.records).toEqual([]);
   });
 
-  it('under a removed grant shows nothing', async () => {
+  it('shows nothing under a removed grant', async () => {
     const { as, context, portal } = await aViewer();
     expect((await portal.execute()).status).toBe(200);
     await company.as.put(`${CONTEXTS}/${context.id}/grants`, { json: { grants: [] } });
@@ -262,13 +262,13 @@ describe('the next request', () => {
     expect(regionsOf((await portal.execute()).body)).toEqual(['north']);
   });
 
-  it('for a deleted context finds none', async () => {
+  it('is answered 404 for a deleted context', async () => {
     const { context, portal } = await aViewer();
     await company.as.delete(`${CONTEXTS}/${context.id}`);
     expectInvalid(await portal.execute());
   });
 
-  it('for a deleted dashboard finds none', async () => {
+  it('is answered 404 for a deleted dashboard', async () => {
     const { dashboard: short } = await aSalesDashboard(company, { name: 'Short-lived' });
     const { as, context } = await aViewer();
     const grants = [dashboardGrant(short._id)];
@@ -281,7 +281,7 @@ describe('the next request', () => {
 });
 
 describe('a table that was dropped under a dashboard', () => {
-  it('fails its visualization, and tells nothing of it', async () => {
+  it('fails its visualization without saying why', async () => {
     const other = await aProvisionedCompany();
     const table = await someSales(other);
     const { dashboard: shown } = await aSalesDashboard(other, { cache_seconds: 0 });
@@ -302,7 +302,7 @@ describe('a table that was dropped under a dashboard', () => {
     });
   });
 
-  it('is as if it had never been there for a company without a database', async () => {
+  it('looks the same where the company has no database', async () => {
     const other = await aCompany();
     const { dashboard: shown } = await aSalesDashboard(other);
     const email = anAddress();
@@ -313,8 +313,8 @@ describe('a table that was dropped under a dashboard', () => {
   });
 });
 
-describe('limits', () => {
-  it('of an outsider are their own', async () => {
+describe('the limits', () => {
+  it('are counted for each outsider apart', async () => {
     const { as } = await aViewer();
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '2', RATE_LIMIT_ORGANIZATION_PER_MINUTE: '1' } };
     const statuses = [];

@@ -18,8 +18,8 @@ const shared = async (...policies: unknown[]) =>
 const filtersOf = async (link: ReturnType<typeof linkOf>) =>
   (await link.resolve()).body.dashboard.filters.map(({ slug }: { slug: string }) => slug);
 
-describe('what a link tells', () => {
-  it('is the dashboard as its holder may use it', async () => {
+describe('what a link answers', () => {
+  it('is the dashboard as its viewer may use it', async () => {
     const share = await aShare(company, id, { expires_at: '2099-01-01T00:00:00.000Z' });
     const { status, body } = await linkOf(share.token).resolve();
     expect([status, body]).toEqual([
@@ -54,7 +54,7 @@ describe('what a link tells', () => {
     expect(JSON.stringify(body)).not.toMatch(/from sales|"sql"/i);
   });
 
-  it('is only where to sign in, when it has a context', async () => {
+  it('is only where to sign in when it has a context', async () => {
     const { id: contextId } = await aContext(company);
     const share = await aShare(company, id, { share_context_id: contextId });
     expect(share.requires_auth).toBe(true);
@@ -65,7 +65,7 @@ describe('what a link tells', () => {
     }
   });
 
-  it('is kept by nobody else, and told to no other site', async () => {
+  it('is stored by no cache and shows no other site its address', async () => {
     const link = await shared();
     const answers = [
       await link.resolve(),
@@ -80,8 +80,8 @@ describe('what a link tells', () => {
   });
 });
 
-describe('executing', () => {
-  it('answers results, a moment later from the cache', async () => {
+describe('the execution of a shared dashboard', () => {
+  it('answers results, and then from the cache', async () => {
     const link = await shared();
     const first = await link.execute({ regions: ['south'] });
     expect(first.body).toEqual({
@@ -125,7 +125,7 @@ describe('executing', () => {
     expect((await link.execute()).body.results[0].cached).toBe(false);
   });
 
-  it('tells of a failing query that it failed, and keeps no failure', async () => {
+  it('says that a query failed, and does not cache that', async () => {
     const { dashboard, rows } = await aSalesDashboard(company, { name: 'Failing' });
     const link = linkOf((await aShare(company, dashboard._id)).token);
     await company.as.put(`/v1/visualizations/${rows._id}`, {
@@ -145,7 +145,7 @@ describe('executing', () => {
     ['a wrong kind', { days: 'yesterday' }],
     ['an unknown parameter', { nothing: 1 }],
     ['a deeply nested value', { regions: [[[['north']]]] }],
-    ['a list of too many', { regions: Array.from({ length: 5000 }, String) }],
+    ['a list of 5,000 values', { regions: Array.from({ length: 5000 }, String) }],
     ['__proto__', JSON.parse('{"__proto__": {"x": 1}}')],
     ['a range that ends before it begins', { days: { from: '2024-02-01', to: '2024-01-01' } }],
   ])('refuses %s', async (_what, parameters) => {
@@ -164,8 +164,8 @@ describe('executing', () => {
   });
 });
 
-describe('a policy', () => {
-  it('selectable leaves a choice, and what is left out means all of it', async () => {
+describe('a filter policy', () => {
+  it('leaves a choice when it is selectable, of which all holds when none is sent', async () => {
     const link = await shared(policy('regions', 'selectable', ['north', 'east']));
     expect(await filtersOf(link)).toContain('regions');
     expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
@@ -187,14 +187,14 @@ describe('a policy', () => {
     });
   });
 
-  it('selectable on a select binds all allowed values as a list', async () => {
+  it('binds all allowed values as a list when it is selectable on a select', async () => {
     const link = await shared(policy('region', 'selectable', ['north', 'east'], 'select'));
     expect(regionsOf((await link.execute()).body)).toEqual(['east', 'north']);
     expect(regionsOf((await link.execute({ region: 'north' })).body)).toEqual(['north']);
     expect((await link.execute({ region: 'south' })).status).toBe(403);
   });
 
-  it('locked fixes it and does not show the filter', async () => {
+  it('fixes the values and does not show the filter when it is locked', async () => {
     const link = await shared(policy('regions', 'locked', ['north']));
     expect(await filtersOf(link)).toEqual(['region', 'days']);
     expect(regionsOf((await link.execute()).body)).toEqual(['north']);
@@ -207,7 +207,7 @@ describe('a policy', () => {
     expect([options.status, options.body.error_code]).toEqual([403, 'FILTER_DISABLED_BY_POLICY']);
   });
 
-  it('hidden takes the filter away', async () => {
+  it('does not show the filter when it is hidden', async () => {
     const link = await shared(policy('regions', 'hidden'));
     expect(await filtersOf(link)).toEqual(['region', 'days']);
     expect(regionsIn((await link.execute()).body)).toHaveLength(6);
@@ -215,7 +215,7 @@ describe('a policy', () => {
     expect((await link.options('regions')).body.error_code).toBe('FILTER_DISABLED_BY_POLICY');
   });
 
-  it('holds when its filter is gone from the dashboard, and lets nothing be shown when it cannot hold', async () => {
+  it('holds when its filter is removed from the dashboard, and lets nothing be shown when it cannot hold', async () => {
     const { dashboard, rows } = await aSalesDashboard(company, { name: 'Losing a filter' });
     const share = await aShare(company, dashboard._id, {
       share_filter_policies: [policy('regions', 'locked', ['north'])],
@@ -231,7 +231,7 @@ describe('a policy', () => {
   });
 });
 
-describe('options', () => {
+describe('the options of a filter', () => {
   it('come from the dashboard or from its SQL, and are searched', async () => {
     const link = await shared();
     expect((await link.options('region')).body).toMatchObject({ filter_slug: 'region', source: 'static' });
@@ -245,7 +245,7 @@ describe('options', () => {
     expect((await link.options('nothing')).status).toBe(404);
   });
 
-  it('are bounded where there are a million, and a search finds the last of them', async () => {
+  it('are limited where there are a million, and a search finds the last of them', async () => {
     const { dashboard } = await aSalesDashboard(company, {
       name: 'A million',
       filters: [
@@ -264,7 +264,7 @@ describe('options', () => {
     ]);
   });
 
-  it('say that their SQL failed, and nothing of it', async () => {
+  it('are answered with a failure that shows nothing of their SQL', async () => {
     const { dashboard } = await aSalesDashboard(company, {
       name: 'Failing options',
       filters: [{ slug: 'regions', label: 'R', kind: 'multi_select', options: { sql: 'SELECT hidden FROM nowhere' } }],
@@ -274,16 +274,16 @@ describe('options', () => {
   });
 });
 
-describe('origins', () => {
+describe('the origins of a share', () => {
   const PARTNER = 'https://partner.test';
 
-  it('are any, where the share names none', async () => {
+  it('are any when the share names none', async () => {
     const share = await aShare(company, id);
     const { status, headers } = await linkOf(share.token, { origin: 'https://anyone.test' }).execute();
     expect([status, headers.get('access-control-allow-origin')]).toEqual([200, '*']);
   });
 
-  it('are those that the share names, and our own pages', async () => {
+  it('are those that the share names, and those of our own pages', async () => {
     const share = await aShare(company, id, { share_type: 'embed', embed_options: { allowed_origins: [PARTNER] } });
     const partner = await linkOf(share.token, { origin: PARTNER }).execute();
     expect([partner.status, partner.headers.get('access-control-allow-origin')]).toEqual([200, PARTNER]);
@@ -303,7 +303,7 @@ describe('origins', () => {
     }
   });
 
-  it('are told in a preflight', async () => {
+  it('are answered in a preflight', async () => {
     const share = await aShare(company, id, { embed_options: { allowed_origins: [PARTNER] } });
     const preflight = (origin: string, token = share.token) =>
       call('OPTIONS', `/api/v1/public/shares/${token}/execute`, {
@@ -317,7 +317,7 @@ describe('origins', () => {
   });
 });
 
-describe('limits', () => {
+describe('the limits', () => {
   it('are counted per token, so that one viewer does not starve another or the company', async () => {
     const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '3' } };
     const [one, other] = [await aShare(company, id), await aShare(company, id)];
@@ -333,7 +333,7 @@ describe('limits', () => {
   });
 });
 
-describe('a token', () => {
+describe('the token of a share', () => {
   it('is in no record of requests, no event and no log', async () => {
     const logged = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
     const share = await aShare(company, id);

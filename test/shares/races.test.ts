@@ -86,7 +86,7 @@ describe('a dashboard', () => {
     expect(answer.status).toBe(404);
   });
 
-  it('stays embedded as long as the longest of its tokens', async () => {
+  it('counts as embedded until the last of its tokens expires', async () => {
     const { _id } = await aDashboard(as, []);
     const until = () => rowOf<{ embedded_until: number }>('select embedded_until from dashboards where id = ?', _id);
     await anEmbed(company, 'dashboards', _id, { expires_in: 86_400 });
@@ -131,7 +131,7 @@ describe('a context', () => {
   const CHANGED = [409, 'CONFLICT'];
 
   it.each([{}, { slug: 'of-a-changed-dashboard' }])(
-    '%j is not made of a dashboard that changes meanwhile',
+    'with %j is not made of a dashboard that changes meanwhile',
     async (json) => {
       const { _id } = await aDashboard(as, []);
       const answer = await overtaken(
@@ -143,7 +143,7 @@ describe('a context', () => {
     },
   );
 
-  it('shows what a rival put there, not what came too late', async () => {
+  it('shows what a rival puts there, not what comes too late', async () => {
     const [first, second, { id }] = [await aDashboard(as, []), await aDashboard(as, []), await aContext(company, [])];
     const put = (_id: string, env?: Env) =>
       as.put(grantsPath(id), { json: { grants: [dashboardGrant(_id)] }, ...(env && { env }) });
@@ -156,7 +156,7 @@ describe('a context', () => {
     expect(await grantsOf(id)).toEqual([first._id]);
   });
 
-  it('shows no dashboard that changes meanwhile, and goes on showing what it did', async () => {
+  it('does not show a dashboard that changes meanwhile, and keeps showing what it did', async () => {
     const [shown, next] = [await aDashboard(as, []), await aDashboard(as, [])];
     const { id } = await aContext(company, [dashboardGrant(shown._id)]);
     const answer = await overtaken(
@@ -168,7 +168,7 @@ describe('a context', () => {
     expect(await grantsOf(id)).toEqual([shown._id]);
   });
 
-  it('is not renamed by somebody who was allowed to when it showed something else', async () => {
+  it('is not renamed by somebody who may no more because of what it shows meanwhile', async () => {
     const [dashboard, { id, slug }] = [await aDashboard(as, []), await aContext(company, [])];
     const answer = await overtaken(
       /^update "share_contexts"/,
@@ -179,7 +179,7 @@ describe('a context', () => {
     expect((await must(as.get(`${CONTEXTS}/${id}`))).slug).toBe(slug);
   });
 
-  it('keeps all that is its own when it is not deleted because it changes meanwhile', async () => {
+  it('keeps its grants, members and shares when it changes meanwhile and is not deleted', async () => {
     const dashboard = await aDashboard(as, []);
     const { id } = await aContext(company, [dashboardGrant(dashboard._id)]);
     await aMember(as, id, { member_type: 'external_email', email: 'member@elsewhere.test' });
@@ -195,7 +195,7 @@ describe('a context', () => {
     expect(await rowOf('select revoked_at from dashboard_shares where id = ?', share.id)).toEqual({ revoked_at: null });
   });
 
-  it('takes its shares along, but for those that were revoked before', async () => {
+  it('revokes its shares when it is deleted, but for those revoked before', async () => {
     const [dashboard, { id }] = [await aDashboard(as, []), await aContext(company, [])];
     const share = await aShare(company, dashboard._id, { share_context_id: id });
     await rowOf('update dashboard_shares set revoked_at = 1 where id = ?', share.id);
@@ -217,7 +217,7 @@ describe('a member', () => {
     expect(await countOf('share_members where context_id = ?', id)).toBe(0);
   });
 
-  it('is one of them once', async () => {
+  it('is added once', async () => {
     const { id } = await aContext(company, []);
     expect(
       (
@@ -231,7 +231,7 @@ describe('a member', () => {
     expect(await countOf('share_members where context_id = ?', id)).toBe(1);
   });
 
-  it('is one of at most 10,000', async () => {
+  it('is refused when there are 10,000', async () => {
     const { id } = await aContext(company, []);
     await rowOf(
       `with recursive member(n) as (select 1 union all select n + 1 from member where n < 9999)

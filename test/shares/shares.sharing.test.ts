@@ -17,8 +17,8 @@ beforeAll(async () => {
 });
 afterEach(resetClock);
 
-describe('sharing a dashboard', () => {
-  it('answers the share with its token, this once, and keeps only a hash of it', async () => {
+describe('the creation of a share', () => {
+  it('answers the share with its token once, and stores only a hash of it', async () => {
     const share = await aShare(company, id, {
       name: 'For partners',
       embed_options: { allowed_origins: ['https://partner.test'], hide_header: true },
@@ -93,7 +93,7 @@ describe('sharing a dashboard', () => {
     expect(regionsIn((await linkOf(one.body.token).execute()).body)).toEqual(['north', 'north']);
   });
 
-  it('does not share what is another company’s, nor with its context', async () => {
+  it('refuses a dashboard or a context of another company', async () => {
     const other = await aCompany();
     const foreign = await other.as.post(`/api/v1/dashboards/${id}/shares`, { json: { share_type: 'link' } });
     expect([foreign.status, foreign.body.error_code]).toEqual([404, 'NOT_FOUND']);
@@ -104,8 +104,8 @@ describe('sharing a dashboard', () => {
   });
 });
 
-describe('permission', () => {
-  it('to share the dashboard is needed, before anything is told', async () => {
+describe('the permission', () => {
+  it('to share the dashboard is needed before anything is shown', async () => {
     const share = await aShare(company, id);
     const { as } = await aUser(company, { can: ['dashboards:get', 'visualizations:share'] });
     const answers = [
@@ -133,8 +133,8 @@ describe('permission', () => {
   });
 });
 
-describe('changing a share', () => {
-  it('changes what is sent and leaves the rest', async () => {
+describe('a change of a share', () => {
+  it('changes only what is sent', async () => {
     const share = await aShare(company, id, { embed_options: { allowed_origins: ['https://a.test'] } });
     const json = { name: 'Renamed', embed_options: { hide_controls: true } };
     const { status, body } = await company.as.put(`${SHARES}/${share.id}`, { json });
@@ -164,7 +164,7 @@ describe('changing a share', () => {
     expect((await link.execute()).status).toBe(200);
   });
 
-  it('is refused to another company', async () => {
+  it('is not found by another company', async () => {
     const share = await aShare(company, id);
     const other = await aCompany();
     expect((await other.as.put(`${SHARES}/${share.id}`, { json: { name: 'x' } })).status).toBe(404);
@@ -173,7 +173,7 @@ describe('changing a share', () => {
   });
 });
 
-describe('the end of a share', () => {
+describe('a share', () => {
   const refused = async (token: string) => {
     const link = linkOf(token);
     for (const { status, body } of [await link.resolve(), await link.options('regions'), await link.execute()]) {
@@ -181,7 +181,7 @@ describe('the end of a share', () => {
     }
   };
 
-  it('is its revocation: on the next request, for good', async () => {
+  it('ends for good on the next request when it is revoked', async () => {
     const share = await aShare(company, id);
     expect((await linkOf(share.token).execute()).status).toBe(200);
     expect((await company.as.delete(`${SHARES}/${share.id}`)).status).toBe(204);
@@ -194,14 +194,14 @@ describe('the end of a share', () => {
     await refused(share.token);
   });
 
-  it('is its expiry', async () => {
+  it('ends when it expires', async () => {
     const share = await aShare(company, id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
     expect((await linkOf(share.token).execute()).status).toBe(200);
     later(61_000);
     await refused(share.token);
   });
 
-  it('is that of its dashboard', async () => {
+  it('ends when its dashboard is deleted', async () => {
     const { dashboard } = await aSalesDashboard(company, { name: 'Short-lived' });
     const share = await aShare(company, dashboard._id);
     expect((await linkOf(share.token).execute()).status).toBe(200);
@@ -215,8 +215,8 @@ describe('the end of a share', () => {
   });
 });
 
-describe('the count of a share', () => {
-  it('counts executions, also those answered from the cache; opening only records the time', async () => {
+describe('the view count of a share', () => {
+  it('counts executions, also those answered from the cache, but not the opening', async () => {
     const share = await aShare(company, id);
     const link = linkOf(share.token);
     const shown = async () => {
@@ -233,8 +233,8 @@ describe('the count of a share', () => {
   });
 });
 
-describe('candidates', () => {
-  it('for policies are the filters one chooses from', async () => {
+describe('the candidates', () => {
+  it('for policies are the filters with options', async () => {
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/share-filter-candidates`);
     expect(body).toEqual({
       records: [
@@ -244,7 +244,7 @@ describe('candidates', () => {
     });
   });
 
-  it('for embeds are all filters, and the parameters that none stands for', async () => {
+  it('for embeds are all filters, and the parameters without a filter', async () => {
     const { body } = await company.as.get(`/api/v1/dashboards/${id}/embed-parameter-candidates`);
     expect(body.records).toEqual([
       { slug: 'regions', label: 'Regions', kind: 'multi_select', options_source: 'dynamic' },
@@ -256,9 +256,12 @@ describe('candidates', () => {
   });
 });
 
-describe('a request of a share that is not there', () => {
-  it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])('%s', async (token) => {
-    const { status, body } = await call('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
-    expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
-  });
+describe('a share that does not exist', () => {
+  it.each(['x', 'A'.repeat(43), 'A'.repeat(4000), '%00', "'; drop table dashboard_shares --"])(
+    'is refused: %s',
+    async (token) => {
+      const { status, body } = await call('GET', `/api/v1/public/shares/${encodeURIComponent(token)}/resolve`);
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    },
+  );
 });

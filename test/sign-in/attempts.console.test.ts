@@ -65,7 +65,7 @@ describe('wrong passwords from one network', () => {
 });
 
 describe('a hundred wrong passwords from many networks', () => {
-  it.each(['somebody', 'nobody'])('leave only networks known for the email: %s', async (who) => {
+  it.each(['somebody', 'nobody'])('leave sign-in to networks known for the email only: %s', async (who) => {
     const email = who === 'nobody' ? 'nobody@nowhere.test' : (await aUser(company)).email;
     if (who === 'somebody') expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(200);
     await fail(passwordOf(email), 99, 100);
@@ -76,7 +76,7 @@ describe('a hundred wrong passwords from many networks', () => {
     expect((await logInFrom(HOME, email, PASSWORD)).status).toBe(who === 'nobody' ? 429 : 200);
   });
 
-  it('leave no network whose last sign-in is thirty days ago, nor one of another user', async () => {
+  it('close networks whose last sign-in is thirty days ago, and those of another user', async () => {
     const { email } = await aUser(company);
     const other = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
@@ -92,7 +92,7 @@ describe('a hundred wrong passwords from many networks', () => {
     expect(left).toEqual({ n: 0 });
   });
 
-  it('leave ten wrong ones in fifteen minutes to a known network', async () => {
+  it('leave ten wrong passwords in fifteen minutes to a known network', async () => {
     const { email } = await aUser(company);
     await logInFrom(HOME, email, PASSWORD);
     await fail(passwordOf(email), 100, 100);
@@ -149,7 +149,7 @@ describe('the record of an attempt', () => {
     expect(await sizeOf(limiter)).toEqual(NOTHING);
   });
 
-  it('is not a failure when a right one took longer than its lease', async () => {
+  it('is no failure when a right password takes longer than its lease', async () => {
     const limiter = limiterOf('slow');
     await runInDurableObject(limiter, async (object: AttemptLimiter) => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -162,15 +162,15 @@ describe('the record of an attempt', () => {
     });
   });
 
-  it('is a failure when it was wrong, even if a restart lost its begin', async () => {
+  it('is a failure when the password was wrong, even if a restart loses its beginning', async () => {
     const restarted = limiterOf('restarted');
     await restarted.settle('begun before', true, WINDOW);
     expect((await restarted.begin('next', 1, WINDOW)).allowed).toBe(false);
   });
 });
 
-describe('a call whose answer the platform lost', () => {
-  it('is made again and counts one attempt', async () => {
+describe('a call whose answer is lost', () => {
+  it('is made again and counted once', async () => {
     const person = await aUser(company);
     let calls = 0;
     const getByName = (name: string) => {

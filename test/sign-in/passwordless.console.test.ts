@@ -112,7 +112,7 @@ describe('a mailed code', () => {
     expect((await verify(one.email, code)).status).toBe(200);
   });
 
-  it('does not sign in a user who was deactivated since', async () => {
+  it('does not sign in a user who has been deactivated since', async () => {
     const { id, email } = await aUser(company);
     const code = await aCode(email);
     await env.CONTROL_DB.prepare('UPDATE users SET is_active = 0 WHERE id = ?').bind(id).run();
@@ -148,7 +148,7 @@ describe('a request for a code', () => {
     ['a user of another company', async () => (await aCompany()).owner.email],
   ];
 
-  it.each(strangers)('does the same for %s, without a mail', async (_who, email) => {
+  it.each(strangers)('does the same for %s, but sends no mail', async (_who, email) => {
     const { email: known } = await aUser(company);
     const stranger = await email();
     const [right, other] = [await watched(known), await watched(stranger)];
@@ -200,7 +200,7 @@ describe('a request for a code', () => {
     expect((await verify(email, codeIn(mailTo(email)))).status).toBe(200);
   });
 
-  it('is given up when the code would be too late', async () => {
+  it('is dropped when its code would come too late', async () => {
     const { email } = await aUser(company);
     await whileMailIsDown(() => request(email));
     later(10 * MINUTE + 1000);

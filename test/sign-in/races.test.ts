@@ -38,7 +38,7 @@ describe('a sign-in', () => {
     await rowOf('select last_login_at from users where id = ?', id),
   ];
 
-  it('begins no session, and leaves no trace, when all sessions of the user are ended meanwhile', async () => {
+  it('begins no session and stores nothing when all sessions of the user are ended meanwhile', async () => {
     const { id, email } = await aUser(company);
     const before = await rowOf('select last_login_at from users where id = ?', id);
     await rowOf('delete from sign_in_networks where user_id = ?', id);
@@ -57,7 +57,7 @@ describe('a sign-in', () => {
 });
 
 describe('a session', () => {
-  it('is ended once by its person', async () => {
+  it('is ended once by its user', async () => {
     const { email, as } = await aUser(company);
     await sessionOf(email, PASSWORD);
     const { records } = await must(as.get('/v1/auth/sessions'));
@@ -68,7 +68,7 @@ describe('a session', () => {
 });
 
 describe('a change of the password', () => {
-  it('does nothing, and tells nobody, when the password is changed meanwhile', async () => {
+  it('does nothing and mails nobody when the password is changed meanwhile', async () => {
     const { email, as } = await aUser(company);
     let elsewhere = as;
     const answer = await overtaken(
@@ -94,7 +94,7 @@ describe('a change of the password', () => {
     expect(answer.status).toBe(400);
   });
 
-  it('ends the other sessions, and makes links useless that were to set another', async () => {
+  it('ends the other sessions and all links that set a password', async () => {
     const { email, as } = await aUser(company);
     const elsewhere = await sessionOf(email, PASSWORD);
     await sendReset(email);
@@ -126,7 +126,7 @@ describe('a link that sets a new password', () => {
     expect((await reset(next as unknown as string, 'yet-another-passphrase')).status).toBe(200);
   });
 
-  it('works once, one use after the other', async () => {
+  it('works once when it is used twice in a row', async () => {
     const { email } = await aUser(company);
     await sendReset(email);
     const token = tokenFor(email);
@@ -134,7 +134,7 @@ describe('a link that sets a new password', () => {
     expect(statusAndCode(await reset(token, PASSWORD))).toEqual(DEAD);
   });
 
-  it('makes all other links useless once it was used, and ends the sessions', async () => {
+  it('ends all other links and the sessions when it is used', async () => {
     const { email, as } = await aUser(company);
     await sendReset(email);
     const first = tokenFor(email);
@@ -144,14 +144,14 @@ describe('a link that sets a new password', () => {
     expect(await isLive(as)).toBe(false);
   });
 
-  it('is worth nothing after an hour', async () => {
+  it('is refused after an hour', async () => {
     const { email } = await aUser(company);
     await sendReset(email);
     later(61 * MINUTE);
     expect(statusAndCode(await reset(tokenFor(email), NEXT))).toEqual(DEAD);
   });
 
-  it('is worth nothing when its user is deactivated or deleted meanwhile', async () => {
+  it('is refused when its user is deactivated or deleted meanwhile', async () => {
     for (const end of [
       (id: string) => must(company.as.post(`/v1/users/${id}/deactivate`)),
       (id: string) => must(signed(company.apiKey).delete(`/users/${id}`)),
@@ -200,7 +200,7 @@ describe('a mailed code', () => {
     ).toBe(400);
   });
 
-  it('is worth nothing after ten minutes, or five wrong tries', async () => {
+  it('is refused after ten minutes or five wrong tries', async () => {
     const { email } = await aUser(company);
     const code = await aCode(email);
     for (let tries = 0; tries < 5; tries += 1) expect((await verify(email, wrong(code))).status).toBe(400);

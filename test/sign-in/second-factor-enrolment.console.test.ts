@@ -27,7 +27,7 @@ async function anEnrolledUser() {
 }
 
 describe('the enrolment of a second factor', () => {
-  it('answers a secret, and ten backup codes once it is confirmed by a code', async () => {
+  it('answers a secret, and ten backup codes once a code confirms it', async () => {
     const { as, email, id } = await aUser(company);
     const { status, body } = await as.post('/v1/auth/2fa/setup', AGAIN);
     expect(status).toBe(200);
@@ -58,7 +58,7 @@ describe('the enrolment of a second factor', () => {
     expect(statusAndCode(await as.post('/v1/auth/2fa/setup', AGAIN))).toEqual([409, '2FA_ALREADY_ENABLED']);
   });
 
-  it.each(['enable', 'disable', 'backup-codes'])('refuses to %s what was not set up', async (what) => {
+  it.each(['enable', 'disable', 'backup-codes'])('refuses %s when nothing was set up', async (what) => {
     const { as } = await aUser(company);
     const json = { enable: { totp_token: '123456' }, disable: { password: 'x' }, 'backup-codes': undefined }[what];
     const { status, body } = await as.post(`/v1/auth/2fa/${what}`, { json });
@@ -90,7 +90,7 @@ describe('a new set of backup codes', () => {
   });
 });
 
-describe('disabling a second factor', () => {
+describe('the disabling of a second factor', () => {
   const disable = (as: Caller, json: unknown) => as.post('/v1/auth/2fa/disable', { json });
   const isAskedFor = async (email: string) => 'requires_2fa' in (await password(email)).body;
 

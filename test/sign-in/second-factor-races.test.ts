@@ -44,7 +44,7 @@ const changePassword = (as: Caller) =>
   must(as.post('/v1/auth/password', { json: { current_password: PASSWORD, new_password: NEXT } }));
 
 describe('a sign-in that waits for the second factor', () => {
-  it('ends with one session, and spends no second code, when two good codes come at once', async () => {
+  it('begins one session, and uses up one code, when a second valid code comes meanwhile', async () => {
     const { email, code, backupCodes } = await anEnrolled();
     const [first, second] = [await pendingOf(email), await pendingOf(email)];
     const [one, other] = backupCodes;
@@ -59,7 +59,7 @@ describe('a sign-in that waits for the second factor', () => {
     }
   });
 
-  it('takes a code once, and goes on after a wrong one', async () => {
+  it('accepts a code once, and goes on after a wrong one', async () => {
     const { email, code, secret } = await anEnrolled();
     const pending = await pendingOf(email);
     expect(statusAndCode(await finish(pending, { totp_token: wrongCode(secret) }))).toEqual(WRONG_CODE);
@@ -69,7 +69,7 @@ describe('a sign-in that waits for the second factor', () => {
     expect(statusAndCode(await finish(pending, { totp_token: code() }))).toEqual(ENDED);
   });
 
-  it('is over after five wrong codes, or five minutes', async () => {
+  it('ends after five wrong codes or five minutes', async () => {
     const { email, code, secret } = await anEnrolled();
     const pending = await pendingOf(email);
     for (let tries = 0; tries < 5; tries += 1) {
@@ -82,11 +82,11 @@ describe('a sign-in that waits for the second factor', () => {
   });
 });
 
-describe('setting up a second factor', () => {
+describe('the setup of a second factor', () => {
   const setUp = (as: Caller, rival: () => Promise<unknown>, json: object = { password: PASSWORD }) =>
     overtaken(/^update "users"/, rival, (env) => factorOf(as, 'setup', json, env));
 
-  it('is refused, and leaves nothing, when the password is changed meanwhile', async () => {
+  it('is refused, and stores nothing, when the password is changed meanwhile', async () => {
     const { id, as } = await aUser(company);
     expect(statusAndCode(await setUp(as, () => changePassword(as)))).toEqual(WRONG_PASSWORD);
     expect((await stateOf(id)).factors).toBe(0);
@@ -101,7 +101,7 @@ describe('setting up a second factor', () => {
     }
   });
 
-  it('leaves the factor that is enabled meanwhile as it is', async () => {
+  it('does not change the second factor that is enabled meanwhile', async () => {
     const { id, as } = await aUser(company);
     let secret: unknown;
     const rival = async () => {
@@ -112,14 +112,14 @@ describe('setting up a second factor', () => {
     expect(await rowOf('select secret from second_factors where user_id = ?', id)).toEqual(secret);
   });
 
-  it('needs a session of the last ten minutes where there is no password', async () => {
+  it('needs a session of the last ten minutes when there is no password', async () => {
     const { id, as } = await aUser(company);
     await withoutPassword(id);
     await rowOf('update sessions set created_at = created_at - 660000 where user_id = ?', id);
     expect(statusAndCode(await factorOf(as, 'setup', {}))).toEqual(AGAIN);
   });
 
-  it('is refused when there is a password, or a second factor, meanwhile', async () => {
+  it('is refused when a password is set or a second factor enabled meanwhile', async () => {
     for (const gain of ["password_hash = 'set'", 'mfa_enabled = 1']) {
       const { id, as } = await aUser(company);
       await withoutPassword(id);
@@ -129,7 +129,7 @@ describe('setting up a second factor', () => {
   });
 });
 
-describe('enabling a second factor', () => {
+describe('the enabling of a second factor', () => {
   const secretOf = async (as: Caller): Promise<string> =>
     (await must(factorOf(as, 'setup', { password: PASSWORD }))).secret;
   const enabling = (secret: string, steps = 0) => ({ totp_token: codeOf(secret, steps), password: PASSWORD });
@@ -147,7 +147,7 @@ describe('enabling a second factor', () => {
     });
   });
 
-  it('gives one set of backup codes when it is enabled meanwhile', async () => {
+  it('answers one set of backup codes when the factor is enabled meanwhile', async () => {
     const { id, as } = await aUser(company);
     const secret = await secretOf(as);
     const answer = await overtaken(
@@ -160,7 +160,7 @@ describe('enabling a second factor', () => {
   });
 });
 
-describe('disabling a second factor', () => {
+describe('the disabling of a second factor', () => {
   it('changes nothing with a wrong code', async () => {
     const { id, email, as, secret, code, backupCodes } = await anEnrolled();
     await must(finish(await pendingOf(email), { totp_token: code() }));
@@ -173,7 +173,7 @@ describe('disabling a second factor', () => {
     expect((await finish(await pendingOf(email), { backup_code: backupCodes[0] })).status).toBe(200);
   });
 
-  it('leaves nothing behind', async () => {
+  it('deletes its secret and all codes', async () => {
     const { id, as, code } = await anEnrolled();
     const factor = await rowOf<{ id: string }>('select id from second_factors where user_id = ?', id);
     await must(factorOf(as, 'disable', { totp_token: code() }));
@@ -182,7 +182,7 @@ describe('disabling a second factor', () => {
     expect(await countOf('used_totp_steps where factor_id = ?', factor?.id)).toBe(0);
   });
 
-  it.each(['disable', 'backup-codes'])('does not touch one that is enrolled meanwhile: %s', async (what) => {
+  it.each(['disable', 'backup-codes'])('does not touch one that is enrolled meanwhile (%s)', async (what) => {
     const { id, as } = await anEnrolled();
     let after: unknown;
     const answer = await overtaken(
@@ -199,7 +199,7 @@ describe('disabling a second factor', () => {
     expect(after).toMatchObject({ mfa_enabled: 1, codes: 10 });
   });
 
-  it('of somebody else takes none away that is only set up', async () => {
+  it('does not remove another user’s that is only set up', async () => {
     const { id, as } = await aUser(company);
     await must(factorOf(as, 'setup', { password: PASSWORD }));
     expect((await company.as.delete(`/v1/users/${id}/2fa`)).status).toBe(404);
@@ -208,14 +208,14 @@ describe('disabling a second factor', () => {
 });
 
 describe('new backup codes', () => {
-  it('take the place of the old ones', async () => {
+  it('replace the old ones', async () => {
     const { email, as, code, backupCodes } = await anEnrolled();
     const { backup_codes } = await must(factorOf(as, 'backup-codes', { totp_token: code() }));
     expect((await finish(await pendingOf(email), { backup_code: backup_codes[0] })).status).toBe(200);
     expect(statusAndCode(await finish(await pendingOf(email), { backup_code: backupCodes[0] }))).toEqual(WRONG_CODE);
   });
 
-  it('are not made with a wrong code, and the old ones go on working', async () => {
+  it('are not made with a wrong code, after which the old ones still work', async () => {
     const { id, email, as, secret, backupCodes } = await anEnrolled();
     const before = await stateOf(id);
     const answer = await factorOf(as, 'backup-codes', { totp_token: wrongCode(secret) });

@@ -34,7 +34,7 @@ async function anEnrolledUser() {
 }
 
 describe('a sign-in with a second factor', () => {
-  it('asks for it after the password, and then answers a session', async () => {
+  it('asks for a code after the password, and then answers a session', async () => {
     const { id, email, code } = await anEnrolledUser();
     const first = await password(email);
     expect([first.status, first.body]).toEqual([
@@ -47,7 +47,7 @@ describe('a sign-in with a second factor', () => {
     expect((await bearer(body.token).get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('asks for it after a mailed code', async () => {
+  it('asks for a code after a mailed one', async () => {
     const { email, code } = await anEnrolledUser();
     await call('POST', '/v1/auth/passwordless/request', { json: { company_slug: company.slug, email } });
     const json = { company_slug: company.slug, email, code: codeIn(mailTo(email)) };
@@ -56,7 +56,7 @@ describe('a sign-in with a second factor', () => {
     expect((await finish(body.pending_2fa_token, { totp_token: code() })).status).toBe(200);
   });
 
-  it('accepts the codes of one time step before and after, no others', async () => {
+  it('accepts the codes of one time step before and after only', async () => {
     const { email, code } = await anEnrolledUser();
     nextStep();
     expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(-2) }))).toEqual(WRONG);
@@ -80,7 +80,7 @@ describe('a sign-in with a second factor', () => {
     expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code(-1) }))).toEqual(WRONG);
   });
 
-  it('accepts each backup code once, in any spelling that people type', async () => {
+  it('accepts each backup code once, also in upper case and with spaces', async () => {
     const { email, backupCodes } = await anEnrolledUser();
     const [one, other] = backupCodes as [string, string];
     const [first, second] = [await pendingOf(email), await pendingOf(email)];
@@ -174,7 +174,7 @@ describe('a pending token', () => {
 });
 
 describe('the eleventh wrong code of a user', () => {
-  it('is refused with any pending token, and so is the right code then', async () => {
+  it('is refused with any pending token, and so is the right code from then on', async () => {
     const { email, secret, code } = await anEnrolledUser();
     const pending = await Promise.all(Array.from({ length: 3 }, () => pendingOf(email)));
     const guesses = await Promise.all(

@@ -49,7 +49,7 @@ describe('the list of sessions', () => {
     expect(body.records[1].current).toBe(true);
   });
 
-  it('has the minute of the last use, and no ended session', async () => {
+  it('has the minute of the last use and no ended session', async () => {
     const { as, elsewhere } = await aRoamer();
     const before = (await as.get('/v1/auth/sessions')).body.records;
     later(5 * 60_000);
@@ -63,8 +63,8 @@ describe('the list of sessions', () => {
   });
 });
 
-describe('ending sessions', () => {
-  it('ends one of the caller', async () => {
+describe('the end of sessions', () => {
+  it('can be that of one session of the caller', async () => {
     const { as, elsewhere } = await aRoamer();
     const { records } = (await as.get('/v1/auth/sessions')).body;
     const [other] = records.filter(({ current }: { current: boolean }) => !current);
@@ -74,14 +74,14 @@ describe('ending sessions', () => {
     expect(statusAndCode(await as.delete(`/v1/auth/sessions/${other._id}`))).toEqual([404, 'SESSION_NOT_FOUND']);
   });
 
-  it('ends none of another user', async () => {
+  it('is never that of a session of another user', async () => {
     const [{ as }, other] = [await aUser(company), await aUser(company)];
     const [theirs] = (await other.as.get('/v1/auth/sessions')).body.records;
     expect((await as.delete(`/v1/auth/sessions/${theirs._id}`)).status).toBe(404);
     expect(await isLive(other.as)).toBe(true);
   });
 
-  it('ends all others of the caller, and a sign-in under way', async () => {
+  it('can be that of all others of the caller, together with a sign-in under way', async () => {
     const { id, as, elsewhere } = await aRoamer();
     const bystander = await aUser(company);
     const user = await userOf(id);
@@ -90,7 +90,7 @@ describe('ending sessions', () => {
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
-  it('ends all of a user for a caller with users:update', async () => {
+  it('can be that of all sessions of a user, for a caller with users:update', async () => {
     const { id, as, elsewhere } = await aRoamer();
     const manager = await aUser(company, { can: ['users:update'] });
     const user = await userOf(id);
@@ -104,7 +104,7 @@ describe('ending sessions', () => {
     ]);
   });
 
-  it('ends none in another company', async () => {
+  it('is never that of sessions in another company', async () => {
     const { id, as } = await aUser(company);
     const stranger = await aCompany();
     expect((await stranger.as.delete(`/v1/users/${id}/sessions`)).status).toBe(404);
@@ -128,7 +128,7 @@ describe('a change of the password', () => {
     await expect(complete(user)).rejects.toMatchObject({ reason: 'sign_in.sessions_ended' });
   });
 
-  it('ends links to reset the password', async () => {
+  it('ends links that reset the password', async () => {
     const { email, as } = await aUser(company);
     await call('POST', '/v1/users/reset-password/request', { json: { email } });
     const token = linkIn(mailTo(email)).searchParams.get('token');

@@ -183,7 +183,7 @@ describe('GET /v1/auth/me', () => {
 describe('POST /v1/auth/refresh', () => {
   const refresh = (token: string) => call('POST', '/v1/auth/refresh', { json: { refresh_token: token } });
 
-  it('answers a new pair; using it ends the old refresh token', async () => {
+  it('answers a new pair, whose use ends the old refresh token', async () => {
     const { refreshToken } = await aCompany();
     const first = await refresh(refreshToken);
     expect(first.status).toBe(200);
@@ -240,7 +240,7 @@ describe('POST /v1/auth/refresh', () => {
     expect((await bearer(last.body.token).get('/v1/auth/me')).status).toBe(401);
   });
 
-  it('refuses what is not a token, of any length', async () => {
+  it('refuses what is no token, of any length', async () => {
     for (const token of ['x', 'x'.repeat(5000)]) expect((await refresh(token)).status).toBe(401);
   });
 
@@ -269,7 +269,7 @@ describe('POST /v1/auth/refresh', () => {
 });
 
 describe('POST /v1/auth/logout', () => {
-  it('ends the session, so that neither token works', async () => {
+  it('ends the session and both its tokens', async () => {
     const { as, refreshToken } = await aCompany();
     const { status, body } = await as.post('/v1/auth/logout');
     expect([status, body]).toEqual([200, { success: true }]);
@@ -278,7 +278,7 @@ describe('POST /v1/auth/logout', () => {
   });
 
   it.each<Record<string, string>>([{}, { authorization: 'Bearer garbage' }])(
-    'succeeds without a good token (%j)',
+    'succeeds without a valid token (%j)',
     async (headers) => {
       const { status, body } = await call('POST', '/v1/auth/logout', { headers });
       expect([status, body]).toEqual([200, { success: true }]);

@@ -71,13 +71,13 @@ describe('an access token alone', () => {
     expect(await pendingOf(email)).toEqual(expect.any(String));
   });
 
-  it.each(['setup', 'enable'])('is needed besides the password for %s', async (what) => {
+  it.each(['setup', 'enable'])('is required besides the password for %s', async (what) => {
     for (const json of [{}, { password: PASSWORD }, { totp_token: '123456', password: PASSWORD }]) {
       expect((await call('POST', `/v1/auth/2fa/${what}`, { json })).status).toBe(401);
     }
   });
 
-  it('guesses the password as rarely as a sign-in does', async () => {
+  it('allows as few guesses of the password as a sign-in', async () => {
     const { as, email } = await aUser(company);
     const answers = await Promise.all(
       Array.from({ length: 11 }, () => factorOf(as, 'setup', { password: 'wrong-password' })),
@@ -126,7 +126,7 @@ describe('a change of the second factor', () => {
     expect((await call('POST', '/v1/auth/2fa/login', { json })).status).toBe(401);
   });
 
-  it('is neither mailed nor ends sessions when it is refused', async () => {
+  it('neither sends a mail nor ends sessions when it is refused', async () => {
     const { as, email, backupCodes, secret } = await anEnrolledUser();
     const other = await elsewhere(email, backupCodes[0]);
     await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
@@ -135,7 +135,7 @@ describe('a change of the second factor', () => {
     expect(subjects(email)).toEqual(['Your second factor was enabled']);
   });
 
-  it('accepts a code in place of the password: backup-codes', async () => {
+  it('is accepted with a code in place of the password: backup-codes', async () => {
     const { as, backupCodes, code } = await anEnrolledUser();
     const first = await factorOf(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);
@@ -201,7 +201,7 @@ describe('the reset of a second factor', () => {
     expect((await reset(equal.as, powerful.id)).status).toBe(204);
   });
 
-  it('is refused to all but administrators for the owner, in any group', async () => {
+  it('is refused for the owner to all but administrators, whatever their groups', async () => {
     const there = await aCompany();
     const { as, owner } = there;
     const manager = await aUser(there, { can: ['users:update'] });

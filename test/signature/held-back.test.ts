@@ -34,23 +34,23 @@ function sendHeldBack({ method, path, headers, body }: Wire, ms: number): Promis
 const aGroup = (name: string) =>
   signedWire(company.apiKey, { method: 'POST', path: '/groups', body: JSON.stringify({ name }) });
 
-it('is let in while its date is good', async () => {
+it('a request whose body is held back is let in while its date is valid', async () => {
   expect((await sendHeldBack(await aGroup('In time'), 4 * MINUTE)).status).toBe(201);
 });
 
-it('is refused when its body comes after its date has passed', async () => {
+it('a request whose body is held back is refused when its date has passed', async () => {
   const { status, body } = await sendHeldBack(await aGroup('Too late'), 6 * MINUTE);
   expect([status, body.details?.reason]).toEqual([401, 'clock_skew']);
 });
 
-it('is told of its date before anything is said of its key', async () => {
+it('a request whose body is held back is refused for its date before its key is looked up', async () => {
   const wire = await aGroup('Nobody');
   wire.headers.set('authorization', `HMAC sa_nobody:${'0'.repeat(64)}`);
   expect((await sendHeldBack(wire, 0)).body.details.reason).toBe('unknown_key');
   expect((await sendHeldBack(wire, 6 * MINUTE)).body.details.reason).toBe('clock_skew');
 });
 
-it('is let in once, however long the body of its copy is held back', async () => {
+it('a request is let in once, however long the body of its copy is held back', async () => {
   const wire = await aGroup('Only once');
   expect((await sendHeldBack(wire, 0)).status).toBe(201);
   for (const minutes of [1, 4, 6, 21, 60]) {

@@ -45,7 +45,7 @@ describe('a key', () => {
       'was derived under a master secret that is gone',
       () => alter('UPDATE api_keys SET derivation_version = 99 WHERE id = ?', robot.keyId),
     ],
-  ])('that %s is refused on the very next request', async (_what, end) => {
+  ])('that %s is refused on the next request', async (_what, end) => {
     expect(await next()).toBe(200);
     await end();
     expect(await next()).toBe('unknown_key');
@@ -58,14 +58,14 @@ describe('a key', () => {
     expect(await next()).toBe(200);
   });
 
-  it('loses its access on the very next request when it leaves its group', async () => {
+  it('loses its access on the next request when its service account leaves its group', async () => {
     expect(await next()).toBe(200);
     await alter('DELETE FROM group_bindings WHERE principal_id = ?', robot.id);
     const { status } = await sendSigned(robot.key, { path: '/accounts' });
     expect(status).toBe(403);
   });
 
-  it('keeps working when a new master secret comes, and new keys take that one', async () => {
+  it('keeps working after a new master secret, from which new keys are derived', async () => {
     const { 1: first } = JSON.parse((env as unknown as { KEY_DERIVATION_SECRETS: string }).KEY_DERIVATION_SECRETS);
     const rotated = {
       KEY_DERIVATION_SECRETS: JSON.stringify({ 1: first, 2: 'another master secret, just as long as it has to be' }),
@@ -78,7 +78,7 @@ describe('a key', () => {
     expect((await sendSigned(issued.body, { path: '/accounts' })).body.details.reason).toBe('unknown_key');
   });
 
-  it('of another organization signs nothing here', async () => {
+  it('of another organization is refused', async () => {
     const other = await aCompany();
     const mixed = { access_key: company.apiKey.access_key, secret_key: other.apiKey.secret_key };
     expect((await sendSigned(mixed)).body.details.reason).toBe('bad_signature');

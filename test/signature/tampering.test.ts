@@ -71,13 +71,13 @@ const CHANGES: [part: string, change: Change][] = [
 ];
 
 describe('a signed request with one byte changed', () => {
-  it('is accepted as long as nothing is changed', async () => {
+  it('is accepted when nothing is changed', async () => {
     const { status } = await send(await fresh());
     expect(status).toBe(201);
   });
 
   it.each(CHANGES)(
-    'in its %s is refused',
+    'is refused when that is in its %s',
     async (_part, change) => {
       const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
       await fc.assert(
@@ -126,21 +126,21 @@ describe('a signed request with one byte changed', () => {
 });
 
 describe('a hostile request', () => {
-  it.each(['authorization', 'x-date', 'x-nonce', 'x-content-sha256'])('with a huge %s is refused', async (name) => {
+  it.each(['authorization', 'x-date', 'x-nonce', 'x-content-sha256'])('is refused with a huge %s', async (name) => {
     const wire = await fresh();
     wire.headers.set(name, `${wire.headers.get(name)}${'9'.repeat(60_000)}`);
     const { status, body } = await send(wire);
     expect([status, body.details.reason]).toEqual([401, 'malformed']);
   });
 
-  it('with a body over the limit is refused before it is digested', async () => {
+  it('is refused with a body over the limit before that is hashed', async () => {
     const { status, body } = await send(
       await signedWire(company.apiKey, { method: 'POST', path: PATH, body: 'x'.repeat(1024 * 1024 + 1) }),
     );
     expect([status, body.error]).toEqual([413, 'PayloadTooLarge']);
   });
 
-  it('with a body that says nothing of its length is read, up to the limit', async () => {
+  it('is read up to the limit when it does not say its length', async () => {
     const stream = (text: string) => new Blob([text]).stream();
     const sendStream = async (wire: Wire, text: string) =>
       call(wire.method, wire.path, { headers: Object.fromEntries(wire.headers), body: stream(text) });
@@ -153,19 +153,19 @@ describe('a hostile request', () => {
     expect((await sendStream(await fresh(), long)).status).toBe(413);
   });
 
-  it('with a session token is refused', async () => {
+  it('is refused with a session token', async () => {
     const wire = await fresh();
     wire.headers.set('authorization', `Bearer ${company.token}`);
     const { status, body } = await send(wire);
     expect([status, body.details.reason]).toEqual([401, 'malformed']);
   });
 
-  it('with the headers of another request is refused', async () => {
+  it('is refused with the headers of another request', async () => {
     const other = await signedWire(company.apiKey, { path: '/users' });
     expectRefused(await send({ ...(await fresh()), headers: other.headers }));
   });
 
-  it('is told what the server would have signed, and nothing that would help it to sign', async () => {
+  it('is answered what the server would have signed, and nothing that helps to sign', async () => {
     const wire = await fresh();
     wire.headers.set('x-nonce', 'another-nonce');
     const { body } = await send(wire);

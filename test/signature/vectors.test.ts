@@ -69,7 +69,7 @@ afterEach(() => {
   clock.now = () => Date.now();
 });
 
-describe('the published vectors', () => {
+describe('the published test vectors', () => {
   it('are what their generator writes', async () => {
     expect(await makeVectors()).toEqual(vectors);
   });
@@ -79,12 +79,12 @@ describe('the published vectors', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(valid)('sign: $name', async ({ method, url, body, headers }) => {
+  it.each(valid)('fit what is signed: $name', async ({ method, url, body, headers }) => {
     const stamp = { date: headers['x-date'], nonce: headers['x-nonce'] };
     expect(await sign(key, method, url, body, stamp)).toEqual(headers);
   });
 
-  it.each(valid)('accept: $name', async ({ method, url, body, headers }) => {
+  it.each(valid)('are accepted: $name', async ({ method, url, body, headers }) => {
     const answer = await knock(method, url, { ...headers }, body);
     expect(answer).toEqual({
       status: 200,
@@ -99,7 +99,7 @@ describe('the published vectors', () => {
     });
   });
 
-  it.each(invalid)('refuse: $name', async ({ method, url, body, headers, reason, string_to_sign }) => {
+  it.each(invalid)('are refused: $name', async ({ method, url, body, headers, reason, string_to_sign }) => {
     const answer = await call(method, url.slice(new URL(url).origin.length), {
       headers: headersOf(headers),
       ...(body !== '' && { body }),

@@ -56,7 +56,7 @@ describe('the configuration of single sign-on', () => {
     expect((await (await aCompany()).as.put(PATH, { json: without })).status).toBe(422);
   });
 
-  it('may be a SAML provider instead', async () => {
+  it('may name a SAML provider instead', async () => {
     const { certificate } = await aSigner();
     const saml = {
       type: 'saml',
@@ -152,7 +152,7 @@ describe('the configuration of single sign-on', () => {
     expect(body.details.map((problem: { field: string }) => problem.field)).toEqual([field]);
   });
 
-  it('must have certificates that are valid, single and strong', async () => {
+  it('must have valid, single and strong certificates', async () => {
     const [{ certificate }, weak] = [await aSigner(), await aSigner(1024)];
     const saml = { type: 'saml', idp_entity_id: 'idp', idp_sso_url: 'https://idp.example.org', redirect_uris: [] };
     const fields = async (idp_certificates: unknown) => {
@@ -192,7 +192,7 @@ describe('the address of a provider in production', () => {
     expect([sso.status, sso.body.details[0].field]).toEqual([422, 'idp_sso_url']);
   });
 
-  it('may be public, with a redirect_uri on the same machine', async () => {
+  it('may be public while the redirect_uri is on the user’s own machine', async () => {
     const json = { ...oidc, redirect_uris: ['http://localhost:5173/signed-in', CONSOLE] };
     expect((await company.as.put(PATH, { ...production, json })).status).toBe(200);
     const plain = { ...oidc, redirect_uris: ['http://console.test/'] };

@@ -99,8 +99,8 @@ describe('a provider with forged answers', () => {
 
   it.each<[string, Forged, string]>([
     ['not verified', { claims: { email_verified: false } }, 'email_not_verified'],
-    ['of unknown standing', { without: ['email_verified'] }, 'email_not_verified'],
-    ['that is none', { claims: { email: 'not an address' } }, 'email_missing'],
+    ['not said to be verified', { without: ['email_verified'] }, 'email_not_verified'],
+    ['that is invalid', { claims: { email: 'not an address' } }, 'email_missing'],
     ['that is a list', { claims: { email: ['a@b.test'] } }, 'email_missing'],
     ['with a Kelvin sign for a k', { claims: { email: '\u212Aim@console.test' } }, 'email_missing'],
   ])('is refused for an address %s', async (_what, forged, error) => {
@@ -160,7 +160,7 @@ describe('a provider with forged answers', () => {
     expect((await answerByRedirect(company, answered)).status).toBe(400);
   });
 
-  it.each(['impostor', 'moved', 'huge', 'absent'])('is not asked when it is %s', async (kind) => {
+  it.each(['impostor', 'moved', 'huge', 'absent'])('is not called when it is %s', async (kind) => {
     const other = await aCompany();
     await configure(other, configuration(kind));
     const { status, body } = await tryStart(other.slug, CONSOLE);

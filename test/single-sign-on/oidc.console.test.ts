@@ -48,7 +48,7 @@ describe('a sign-in with an OpenID Provider', () => {
     return answerByRedirect(to, Object.fromEntries(back.searchParams));
   }
 
-  it('begins a session: start, login, callback, exchange', async () => {
+  it('begins a session by start, login, callback and exchange', async () => {
     const answer = await signIn(company.owner.email);
     const { to, code, error } = sentOn(answer);
     expect([to, error]).toEqual([CONSOLE, null]);
@@ -91,7 +91,7 @@ describe('a sign-in with an OpenID Provider', () => {
     expect((await exchange(another)).status).toBe(200);
   });
 
-  it('stores nothing that a reader of the database could exchange a code with', async () => {
+  it('stores nothing with which a reader of the database could exchange a code', async () => {
     await start(company);
     const { code } = sentOn(await signIn(company.owner.email));
     const dumps = await env.CONTROL_DB.batch(

@@ -29,7 +29,7 @@ describe('a client secret', () => {
       )
     )?.client_secret as string;
 
-  it('is not brought back by a change of something else', async () => {
+  it('is not overwritten by an older one in a change of something else', async () => {
     await put('the first secret');
     let ofRival = '';
     const rival = async () => {
@@ -42,7 +42,7 @@ describe('a client secret', () => {
     expect([answer.status, await stored()]).toEqual([200, ofRival]);
   });
 
-  it('is not brought back by its own encryption under a newer key', async () => {
+  it('is not overwritten by an older one that is encrypted under a newer key', async () => {
     await put('the first secret');
     const read = { companyId: company.id, clientSecret: await stored() };
     await put('the secret of the rival');
@@ -52,24 +52,27 @@ describe('a client secret', () => {
   });
 });
 
-describe('what is encrypted of a company’s database', () => {
+describe('the encrypted columns of a company’s database', () => {
   const FIRST = { owner_connection: 'o', readonly_connection: 'r', reader_password: 'p' };
 
-  it.each(Object.keys(FIRST))('is not brought back by its own encryption under a newer key: %s', async (changed) => {
-    const { id } = await aCompany();
-    await rowOf(
-      `insert into managed_databases (id, company_id, status, owner_connection, readonly_connection, reader_password, created_at, updated_at)
+  it.each(Object.keys(FIRST))(
+    'are not overwritten by older values that are encrypted under a newer key: %s',
+    async (changed) => {
+      const { id } = await aCompany();
+      await rowOf(
+        `insert into managed_databases (id, company_id, status, owner_connection, readonly_connection, reader_password, created_at, updated_at)
        values (?1, ?1, 'ready', 'o', 'r', 'p', 0, 0)`,
-      id,
-    );
-    await rowOf(`update managed_databases set ${changed} = 'of the rival' where company_id = ?`, id);
-    const old = { companyId: id, ownerConnection: 'o', readonlyConnection: 'r', readerPassword: 'p' };
-    const renewed = { companyId: id, ownerConnection: 'O', readonlyConnection: 'R', readerPassword: 'P' };
-    await inContext({ kind: 'anonymous' }, (ctx) => replaceEncrypted(ctx.db, old, renewed));
-    const columns = Object.keys(FIRST).join(', ');
-    expect(await rowOf(`select ${columns} from managed_databases where company_id = ?`, id)).toEqual({
-      ...FIRST,
-      [changed]: 'of the rival',
-    });
-  });
+        id,
+      );
+      await rowOf(`update managed_databases set ${changed} = 'of the rival' where company_id = ?`, id);
+      const old = { companyId: id, ownerConnection: 'o', readonlyConnection: 'r', readerPassword: 'p' };
+      const renewed = { companyId: id, ownerConnection: 'O', readonlyConnection: 'R', readerPassword: 'P' };
+      await inContext({ kind: 'anonymous' }, (ctx) => replaceEncrypted(ctx.db, old, renewed));
+      const columns = Object.keys(FIRST).join(', ');
+      expect(await rowOf(`select ${columns} from managed_databases where company_id = ?`, id)).toEqual({
+        ...FIRST,
+        [changed]: 'of the rival',
+      });
+    },
+  );
 });

@@ -34,7 +34,7 @@ describe('a signature', () => {
     expect(sentOn(await world.answer(unsigned))).toEqual(REFUSED);
   });
 
-  it('must be on the assertion: the response alone is not enough', async () => {
+  it('must be on the assertion, not on the response alone', async () => {
     expect(sentOn(await world.answer((request) => sign(unsigned(request), 'Response', world.signer)))).toEqual(REFUSED);
   });
 
@@ -92,7 +92,7 @@ describe('a signature', () => {
     expect(sentOn(await world.answer((request) => change(world.honest(attacker.email)(request))))).toEqual(REFUSED);
   });
 
-  it('covers the whole address when that holds a comment', async () => {
+  it('covers the whole address, also with a comment in it', async () => {
     const nameId = `${company.owner.email}<!---->.evil.test`;
     expect(await whoIsLetIn(await world.answer(world.honest('', { nameId })))).toBeNull();
   });
@@ -193,7 +193,7 @@ describe('a SAML response', () => {
     expect(await signed(failing)).toEqual({ ...REFUSED, error: 'access_denied' });
   });
 
-  it('may leave out destination and issuer, unless it is signed itself', async () => {
+  it('may leave out destination and issuer unless it is signed itself', async () => {
     for (const part of [DESTINATION, ISSUER]) {
       expect((await changed((xml) => xml.replace(part, ''))).code).toBeTruthy();
     }

@@ -48,7 +48,7 @@ describe('a valid SAML response', () => {
     expect(await whoIsLetIn(await world.answer(both))).toBe(company.owner.email);
   });
 
-  it('may have the address in an attribute where the NameID is none', async () => {
+  it('may have the address in an attribute where the NameID holds none', async () => {
     const changes = {
       nameId: 'S-1-5-21',
       nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',

@@ -130,7 +130,7 @@ describe('an ID token', () => {
     }
   });
 
-  it('is not a token of our own session', async () => {
+  it('is refused when it is a token of one of our sessions', async () => {
     expect((await signIn(company.token)).body.error).toBe('INVALID_SOCIAL_TOKEN');
   });
 
@@ -143,7 +143,7 @@ describe('an ID token', () => {
     }
   });
 
-  it('works for a company with its provider only', async () => {
+  it('works only for a company with its provider', async () => {
     const other = await aCompany();
     const token = await idToken({ claims: { email: other.owner.email } });
     expect((await signIn(token, other.slug)).body.error).toBe('INVALID_SOCIAL_TOKEN');
@@ -184,7 +184,7 @@ describe('an ID token', () => {
     expect((await signIn(await idToken(), other.slug)).status).toBe(200);
   });
 
-  it('is deleted from the used ones once it is too old', async () => {
+  it('is deleted from the used ones when it is too old', async () => {
     const spent = () => env.CONTROL_DB.prepare('SELECT count(*) AS n FROM spent_social_tokens').first<number>('n');
     await signIn(await idToken());
     const before = await spent();
@@ -207,7 +207,7 @@ describe('an ID token', () => {
   });
 
   it.each([[{}], [{ company_slug: 'a' }], [{ company_slug: 'a', social_token: 7 }]])(
-    'is required: %#',
+    'is required (%#)',
     async (json) => {
       const { status, body } = await call('POST', '/v1/auth/social', { json });
       expect([status, body.error]).toEqual([422, 'VALIDATION_ERROR']);
@@ -220,14 +220,14 @@ describe('the identity of a user', () => {
   const REFUSED = [403, 'FORBIDDEN'];
   const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 
-  it('is pinned by the first sign-in, and another with the same address refused', async () => {
+  it('is pinned by the first sign-in, after which another with the same address is refused', async () => {
     const { email } = await aUser(company);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
     expect(statusAndCode(await signIn(await anotherSub(email)))).toEqual(REFUSED);
     expect((await signIn(await idToken({ claims: { email } }))).status).toBe(200);
   });
 
-  it('belongs to one provider: the same subject of another is refused', async () => {
+  it('belongs to one provider, and the same subject of another is refused', async () => {
     const other = await aCompany();
     const providers = [plain(), { ...plain(), issuer: forged('form') }];
     expect((await other.as.put(PATH, { json: { providers } })).status).toBe(200);
@@ -291,7 +291,7 @@ describe('the keys of a provider', () => {
     expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
   });
 
-  it('are not read from an address that has none', async () => {
+  it('are not read from an address that answers none', async () => {
     for (const jwks_uri of [forged('absent'), forged('plain/.well-known/openid-configuration')]) {
       const other = await withProvider({ issuer: forged('plain'), audience: AUDIENCE, jwks_uri });
       const token = await idToken({ claims: { email: other.owner.email } });
@@ -349,7 +349,7 @@ describe('the configuration of social sign-in', () => {
       'providers.0.jwks_uri',
     ],
     [Array.from({ length: 21 }, () => ({ issuer: 'https://a.example.org', audience: 'b' })), 'providers'],
-  ])('must be valid: %#', async (providers, field) => {
+  ])('must be valid (%#)', async (providers, field) => {
     const { status, body } = await company.as.put(PATH, {
       json: { providers },
       env: { ALLOW_PRIVATE_ISSUERS: 'false' },

@@ -28,7 +28,7 @@ function open(connectionString = url, options: TenantSqlOptions = tunnel()): Ten
   return sql;
 }
 
-describe('values', () => {
+describe('the values of a row', () => {
   const cases: [string, unknown][] = [
     ['9223372036854775807::bigint', '9223372036854775807'],
     ["'-9223372036854775808'::bigint", '-9223372036854775808'],
@@ -82,7 +82,7 @@ describe('statements', () => {
 });
 
 describe('a transaction', () => {
-  it('commits what work did and returns what it returned', async () => {
+  it('commits what the work did and returns its result', async () => {
     const result = await open().transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (1)');
       return 'done';
@@ -91,7 +91,7 @@ describe('a transaction', () => {
     expect(await open().execute('DELETE FROM t WHERE n = 1')).toBe(1);
   });
 
-  it('rolls back when work throws, and throws the same', async () => {
+  it('rolls back when the work throws, and throws the same', async () => {
     const sql = open();
     const work = sql.transaction(async (tx) => {
       await tx.execute('INSERT INTO t (n) VALUES (2)');
@@ -153,7 +153,7 @@ describe('a connection', () => {
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('fails as unavailable when it is lost, then and later', async () => {
+  it('fails as unavailable when it is lost, and from then on', async () => {
     const sql = open();
     const work = sql.transaction(async (tx) => {
       const [row] = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -174,7 +174,7 @@ describe('a connection', () => {
   it.each([
     ['outside of a transaction', (sql: TenantSql) => sql.executeAlone('SELECT 1 AS dead', 100)],
     [
-      'inside one',
+      'inside of one',
       (sql: TenantSql) => sql.transaction((tx) => tx.query('SELECT 1 AS dead'), { statementTimeoutMs: 100 }),
     ],
     ['in the middle of COPY', (sql: TenantSql) => copyIn(sql, 'COPY t FROM STDIN /* dead */', new Uint8Array(), 100)],
@@ -243,7 +243,7 @@ describe('a connection', () => {
   });
 });
 
-describe('migrations', () => {
+describe('the migrations', () => {
   it('run once, however many calls migrate at the same time', async () => {
     const versions = await Promise.all([1, 2, 3].map(() => migrate(open(), tenantNames(companyId).reader)));
     expect(versions).toEqual([TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION, TENANT_SCHEMA_VERSION]);

@@ -40,7 +40,7 @@ async function works(connection: TenantConnection): Promise<void> {
 }
 
 describe('provisioning', () => {
-  it('creates one project for five calls at once, and returns it to later ones', async () => {
+  it('creates one project when five calls come together, and answers it to later ones', async () => {
     const it = company();
     const answers = await Promise.all(Array.from({ length: 5 }, () => it.provision()));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -49,7 +49,7 @@ describe('provisioning', () => {
     await works(answers[0] as TenantConnection);
   });
 
-  it('adopts the project of a call that crashed before it could record it', async () => {
+  it('takes over the project of a call that crashed before it recorded it', async () => {
     const it = company();
     const crashing: NeonApi = {
       ...neon(),
@@ -63,7 +63,7 @@ describe('provisioning', () => {
     await works(connection);
   });
 
-  it('sets one reader password however far an earlier call came', async () => {
+  it('sets one password of the reader, however far an earlier call came', async () => {
     const it = company();
     const record = it.ledger.record();
     const crashing = {
@@ -139,7 +139,7 @@ describe('provisioning', () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('waits for operations that are slow', async () => {
+  it('waits for slow operations', async () => {
     const it = company();
     await it.lay({ call: 'create_project', operations_ms: 1_500 });
     const started = Date.now();
@@ -168,7 +168,7 @@ describe('provisioning', () => {
     await works(await it.provision());
   });
 
-  it('adopts the oldest of several projects of one name, and none whose name only contains it', async () => {
+  it('takes over the oldest of several projects of one name, and none whose name only contains it', async () => {
     const it = company();
     const made = [];
     for (const suffix of ['a', 'b']) {

@@ -22,7 +22,7 @@ describe('the login of user SQL', () => {
     await owner?.close();
   });
 
-  it('reads tables of schema public, also one that was loaded elsewhere and moved there', async () => {
+  it('reads tables of schema public, also one that was loaded in another and moved there', async () => {
     expect(await reader.query('SELECT n FROM sales')).toEqual([{ n: 1 }]);
     await owner.query('CREATE TABLE console.staging (n integer); INSERT INTO console.staging VALUES (2)');
     await expect(reader.query('SELECT n FROM console.staging')).rejects.toMatchObject({ code: '42501' });
@@ -105,7 +105,7 @@ describe('the login of user SQL', () => {
     }
   });
 
-  it('takes no right from the owner', async () => {
+  it('takes no privilege from the owner', async () => {
     expect(await owner.execute('INSERT INTO sales VALUES (3)')).toBe(1);
     expect(await owner.query('SELECT version FROM console.migrations ORDER BY version')).toContainEqual({ version: 1 });
   });

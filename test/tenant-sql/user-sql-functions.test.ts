@@ -40,7 +40,7 @@ describe('the allowed names', () => {
     expect(all.filter((name) => !ALLOWED_TYPES.has(name))).toEqual(REFUSED_TYPES);
   });
 
-  it('hold no function that returns a refused type, or takes one except as the language of a text', async () => {
+  it('include no function that returns a refused type, or takes one except as the language of a text', async () => {
     const found = await world.owner.query<{ signature: string }>(`
       SELECT DISTINCT p.oid::regprocedure::text AS signature
       FROM pg_proc AS p, unnest(p.prorettype || string_to_array(p.proargtypes::text, ' ')::oid[] || coalesce(p.proallargtypes, '{}')) AS used
@@ -94,11 +94,11 @@ describe('SQL as analysts write it', () => {
     `SELECT * FROM sales TABLESAMPLE bernoulli (50) REPEATABLE (1)`,
     `SELECT current_setting('TimeZone'), n AS "type", n AS name, n AS version, n AS user_name FROM sales AS "trigger"`,
     `SELECT width_bucket(n, 0, 10, 5), random() < 2, gen_random_uuid() IS NOT NULL, age(now(), now()), make_date(2024, 1, 1) FROM sales`,
-  ])('runs: %s', async (text) => {
+  ])('is run: %s', async (text) => {
     await expect(world.run(text)).resolves.toMatchObject({ truncated: false });
   });
 
-  it("reads the company's tables whatever their names", async () => {
+  it('is run on the company’s tables whatever their names are', async () => {
     for (const name of ['pg_sales', 'version', 'tables']) {
       await world.owner.query(`CREATE TABLE public.${name} (pg_typeof integer); INSERT INTO public.${name} VALUES (1)`);
       expect((await world.run(`SELECT * FROM ${name}`)).rows).toEqual([[1]]);

@@ -53,7 +53,7 @@ describe('a result', () => {
     expect(truncated).toBe(false);
   });
 
-  it('has every column of the same name, and none where the query has none', async () => {
+  it('has each of several columns of one name, and no columns where the query has none', async () => {
     expect(await world.run('SELECT 1 AS a, 2 AS a')).toMatchObject({
       columns: [{ name: 'a' }, { name: 'a' }],
       rows: [[1, 2]],
@@ -84,15 +84,15 @@ describe('a result', () => {
   }
 });
 
-describe('a run with limits', () => {
-  it('returns the rows up to the limit and says that there are more', async () => {
+describe('user SQL under limits', () => {
+  it('answers the rows up to the limit and says that there are more', async () => {
     const { rows, truncated } = await world.run('SELECT g FROM generate_series(1, 10001) AS g');
     expect([rows.length, truncated]).toEqual([10_000, true]);
     const all = await world.run('SELECT g FROM generate_series(1, 10000) AS g');
     expect([all.rows.length, all.truncated]).toEqual([10_000, false]);
   });
 
-  it('returns the columns alone for a limit of no rows', async () => {
+  it('answers only the columns for a limit of no rows', async () => {
     expect(await world.run('SELECT 1 / (random() * 0)::integer AS broken', [], { rows: 0 })).toEqual({
       columns: [{ name: 'broken', type: 'integer' }],
       rows: [],
@@ -100,7 +100,7 @@ describe('a run with limits', () => {
     });
   });
 
-  it('stops SQL that never ends', async () => {
+  it('is stopped when it never ends', async () => {
     const started = Date.now();
     const endless = 'WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r';
     for (const text of [
@@ -113,18 +113,18 @@ describe('a run with limits', () => {
     expect(Date.now() - started).toBeLessThan(8000);
   });
 
-  it('returns the rows that fit when the result has too many bytes', async () => {
+  it('answers the rows that fit when the result has too many bytes', async () => {
     const { rows, truncated } = await world.run("SELECT repeat('x', 100000) FROM generate_series(1, 9000)");
     expect(truncated).toBe(true);
     expect(rows.length).toBeGreaterThan(50);
     expect(rows.length).toBeLessThan(120);
   });
 
-  it('refuses a single value that is too large', async () => {
+  it('is refused when a single value is too large', async () => {
     expect((await world.failureOf("SELECT repeat('x', 100000000)")).reason).toBe('user_sql.too_large');
   });
 
-  it('shares a budget of bytes among statements', async () => {
+  it('shares a budget of bytes among its statements', async () => {
     const budget = { left: 300_000 };
     expect((await world.run("SELECT repeat('x', 200000)", [], { budget })).truncated).toBe(false);
     await expect(world.run("SELECT repeat('x', 200000)", [], { budget })).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe('a run with limits', () => {
     });
   });
 
-  it('works after a failure on the same connection, and fails after a drop', async () => {
+  it('succeeds after a failure on the same connection, and fails after a dropped table', async () => {
     const reader = world.tenant.reader();
     try {
       await expect(runUserSql(reader, { text: 'SELECT 1 / 0', values: [] })).rejects.toMatchObject({

@@ -56,7 +56,7 @@ describe('an invitation', () => {
     expect(seen.status).toBe(200);
   });
 
-  it('is renewed by inviting again: the earlier link stops working, the later one works', async () => {
+  it('is renewed by another, whose link works while the earlier one stops working', async () => {
     const email = anEmail();
     const { _id: groupId } = await aConsoleGroup(company);
     const first = await invite({ email, team_ids: ['t1'] });
@@ -74,7 +74,7 @@ describe('an invitation', () => {
     expect((await accept(email)).status).toBe(200);
   });
 
-  it('is refused for one who is in the company already', async () => {
+  it('is refused for somebody who is in the company already', async () => {
     const active = await aUser(company);
     const inactive = await aUser(company);
     await company.as.post(`/v1/users/${inactive.id}/deactivate`);
@@ -101,7 +101,7 @@ describe('an invitation', () => {
     expect((await accept(email)).status).toBe(200);
   });
 
-  it('into a group that is not there invites nobody', async () => {
+  it('is refused, and invites nobody, into a group that does not exist', async () => {
     const { _id: foreign } = await aConsoleGroup(await aCompany());
     for (const unknown of [foreign, NOBODY]) {
       const email = anEmail();
@@ -125,7 +125,7 @@ describe('an invitation', () => {
     expect(fieldsOf(await invite(json))).toEqual([422, 'VALIDATION_ERROR', field]);
   });
 
-  it('shows in the list of users', async () => {
+  it('is shown in the list of users', async () => {
     const email = anEmail();
     const { _id } = (await invite({ email })).body;
     const { records } = await must(company.as.get('/v1/users?per_page=100'));

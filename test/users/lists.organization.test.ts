@@ -49,7 +49,7 @@ const ids = (records: Listed[]): string[] => records.map(({ id }) => id);
 
 describe('the list of users', () => {
   it.each(['created_at', 'updated_at', 'email', 'last_login_at'])(
-    'is ordered by %s, stable over its pages, whole and without doubles',
+    'is ordered by %s, with each user once over all pages',
     async (field) => {
       for (const deleted of ['', '&include_deleted=true']) {
         for (const sign of ['', '-']) {
@@ -62,7 +62,7 @@ describe('the list of users', () => {
     },
   );
 
-  it('counts exactly the living, or all who ever were', async () => {
+  it('counts the users exactly, with or without the deleted', async () => {
     const { living, ever } = (await env.CONTROL_DB.prepare(
       'select sum(deleted_at is null) as living, count(*) as ever from users where company_id = ?',
     )
@@ -73,7 +73,7 @@ describe('the list of users', () => {
     expect(ever - living).toBe(Math.floor(USERS / 5));
   });
 
-  it('shows the newest first, 20 of them, when nothing else is asked', async () => {
+  it('shows the newest 20 when nothing else is requested', async () => {
     const { results, page } = await must(admin.get('/users'));
     expect([page, results.length]).toEqual([1, 20]);
     expect(ids(results)).toEqual(ids((await must(admin.get('/users?order_by=-created_at&quantity=20'))).results));
@@ -93,7 +93,7 @@ describe('the list of users', () => {
     }
   });
 
-  it('is filtered by account in every ordering, deep as well', async () => {
+  it('is filtered by account in every order, also on late pages', async () => {
     const { id: account } = await must(admin.post('/accounts', { json: { name: 'Crowded' } }));
     const groupId = await aGroup(company);
     await env.CONTROL_DB.prepare(
@@ -137,7 +137,7 @@ describe('the other lists', () => {
     }
   });
 
-  it('of keys and bindings can be paged and ordered', async () => {
+  it('of keys and bindings are answered by pages and in order', async () => {
     const robot = await aRobot(company);
     for (let n = 0; n < 4; n++) await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
     await robot.as.get('/accounts');
@@ -155,7 +155,7 @@ describe('the other lists', () => {
   });
 });
 
-describe('what a list is asked', () => {
+describe('the query of a list', () => {
   const LISTS = ['/accounts', '/admin/deleted/accounts', '/service-accounts', '/groups', '/users'];
 
   it.each(
@@ -172,25 +172,37 @@ describe('what a list is asked', () => {
         'page=1&page=2',
       ].map((query) => [path, query]),
     ),
-  )('is refused: %s?%s', async (path, query) => {
+  )('is refused for %s?%s', async (path, query) => {
     const { status, body } = await admin.get(`${path}?${query}`);
     expect([status, body.error]).toEqual([422, 'ValidationError']);
     expect(body.details[0].field).toBe((query as string).split('=')[0]);
   });
 
-  it.each(LISTS.map((path) => [path]))('%s names the fields it can be ordered by', async (path) => {
-    for (const order of ['password_hash', '-', '', '--name', 'created_at,name', 'CREATED_AT', '__proto__', 'id desc']) {
-      const { status, body } = await admin.get(`${path}?order_by=${encodeURIComponent(order)}`);
-      expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'order_by']);
-      expect(body.details[0].message).toContain('created_at, updated_at, ');
-    }
-  });
+  it.each(LISTS.map((path) => [path]))(
+    'is refused for %s with an unknown field, and the refusal names the known ones',
+    async (path) => {
+      for (const order of [
+        'password_hash',
+        '-',
+        '',
+        '--name',
+        'created_at,name',
+        'CREATED_AT',
+        '__proto__',
+        'id desc',
+      ]) {
+        const { status, body } = await admin.get(`${path}?order_by=${encodeURIComponent(order)}`);
+        expect([status, body.error, body.details[0].field]).toEqual([422, 'ValidationError', 'order_by']);
+        expect(body.details[0].message).toContain('created_at, updated_at, ');
+      }
+    },
+  );
 
   it.each([
     ['/users', 'include_deleted=1'],
     ['/service-accounts', 'include_inactive=yes'],
     ['/users', 'include_deleted='],
-  ])('takes true and false for yes and no: %s?%s', async (path, query) => {
+  ])('is refused for %s?%s, which is neither true nor false', async (path, query) => {
     expect((await admin.get(`${path}?${query}`)).status).toBe(422);
   });
 });

@@ -46,7 +46,7 @@ describe('a user', () => {
     expect(await isLive(as)).toBe(true);
   });
 
-  it('has the email alone when somebody takes the same meanwhile', async () => {
+  it('is refused an email that somebody else takes meanwhile', async () => {
     const json = { email: `taken@${company.slug}.test`, password: 'quiet-harbour-lantern' };
     const make = (env?: Record<string, string>) => admin.post('/users', { json, ...(env && { env }) });
     const answer = await overtaken(/^insert into "users"/, () => must(make()), make);
@@ -56,7 +56,7 @@ describe('a user', () => {
 });
 
 describe('somebody who is only invited', () => {
-  it('is activated by nobody else', async () => {
+  it('is not activated by anybody else', async () => {
     const { user } = await invite(company, `invited@${company.slug}.test`);
     expect((await company.as.post(`/v1/users/${user.id}/activate`)).status).toBe(409);
     expect(await rowOf('select is_active from users where id = ?', user.id)).toEqual({ is_active: 0 });
@@ -64,7 +64,7 @@ describe('somebody who is only invited', () => {
 });
 
 describe('a company', () => {
-  it('has its slug for itself when another is founded with the same meanwhile', async () => {
+  it('is refused a slug that another company takes meanwhile', async () => {
     const slug = 'founded-twice';
     const founding = {
       headers: { authorization: `Bearer ${bindings.PLATFORM_ADMIN_TOKEN}` },

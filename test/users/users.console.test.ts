@@ -41,7 +41,7 @@ describe('a user', () => {
     ]);
   });
 
-  it('of another company, or of none, is not found', async () => {
+  it('is not found when they are of another company or do not exist', async () => {
     const other = await aCompany();
     for (const id of [other.owner.id, NOBODY, 'x', '%00']) {
       expect(statusAndCode(await get(id))).toEqual([404, 'USER_NOT_FOUND']);
@@ -53,7 +53,7 @@ describe('a user', () => {
   });
 });
 
-describe('the list', () => {
+describe('the list of users', () => {
   it('pages through all users once, with the exact total', async () => {
     const crowd = await aCompany();
     const ids = [crowd.owner.id];
@@ -67,7 +67,7 @@ describe('the list', () => {
     expect(seen.toSorted()).toEqual(ids.toSorted());
   });
 
-  it('shows the groups themselves only when asked to', async () => {
+  it('shows the groups themselves only with include=groups', async () => {
     const { id } = await aUser(company);
     const mine = await groupsOf(id);
     const group = await aConsoleGroup(company);
@@ -97,8 +97,8 @@ describe('the list', () => {
   );
 });
 
-describe('deactivating', () => {
-  it('ends the sessions, and activating lets the user in again', async () => {
+describe('the deactivation of a user', () => {
+  it('ends the sessions, and the activation lets the user sign in again', async () => {
     const user = await aUser(company, { can: ['users:list'] });
     const answer = await company.as.post(`/v1/users/${user.id}/deactivate`);
     expect([answer.status, answer.body]).toEqual([200, { _id: user.id, email: user.email, status: 'inactive' }]);
@@ -112,7 +112,7 @@ describe('deactivating', () => {
     expect((await user.as.get('/v1/users')).status).toBe(401);
   });
 
-  it('is refused for oneself, and for the owner', async () => {
+  it('is refused for oneself and for the owner', async () => {
     const manager = await aUser(company, { can: ['users:*'] });
     for (const [as, id] of [
       [manager.as, manager.id],
@@ -127,7 +127,7 @@ describe('deactivating', () => {
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('and activating are refused for one who has not accepted the invitation', async () => {
+  it('is refused, like the activation, for somebody who has not accepted the invitation', async () => {
     const json = { email: `waiting@${company.slug}.test` };
     const { _id } = await must(company.as.post('/v1/users/invite', { json }));
     for (const verb of ['activate', 'deactivate']) {
@@ -157,7 +157,7 @@ describe('the groups of a user', () => {
     }
   });
 
-  it('must be there, all of them', async () => {
+  it('are refused when one of them does not exist', async () => {
     const { id } = await unboundUser(company);
     const { _id: mine } = await aConsoleGroup(company);
     const { _id: foreign } = await aConsoleGroup(await aCompany());
@@ -180,7 +180,7 @@ describe('the groups of a user', () => {
     ['delete', 'x'],
     ['put', [7]],
     ['put', Array.from({ length: 101 }, (_, number) => `g${number}`)],
-  ] as const)('%s with %j is not valid', async (method, sent) => {
+  ] as const)('are refused by a %s with %j', async (method, sent) => {
     const answer = await groups(method, company.owner.id, sent);
     expect(answer.status).toBe(422);
     expect(String((fieldsOf(answer)[2] as string).split('.')[0])).toBe('group_ids');
@@ -211,10 +211,10 @@ describe('the groups of a user', () => {
   });
 });
 
-describe('the same people on the organization API', () => {
+describe('the users of the organization API', () => {
   const admin = () => signed(company.apiKey);
 
-  it('are in the groups that the console put them into, within the default account', async () => {
+  it('are in the groups that the console added them to, within the default account', async () => {
     const { id } = await unboundUser(company);
     const { _id: groupId } = await aConsoleGroup(company);
     await enter(company, id, groupId);
@@ -241,7 +241,7 @@ describe('the same people on the organization API', () => {
     expect((await admin().get(`/groups/${groupId}`)).body.member_count).toBe(0);
   });
 
-  it('stand where they stand', async () => {
+  it('have the same status', async () => {
     const made = await unboundUser(company);
     expect((await get(made.id)).body).toMatchObject({ status: 'active', name: made.email.split('@')[0] });
     await company.as.post(`/v1/users/${made.id}/deactivate`);

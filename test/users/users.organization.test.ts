@@ -18,8 +18,8 @@ const PASSWORD = 'quiet-harbour-lantern';
 let emails = 0;
 const anEmail = () => `new-${emails++}@people.test`;
 
-describe('creating a user', () => {
-  it('makes one who can sign in at once', async () => {
+describe('the creation of a user', () => {
+  it('makes a user who can sign in at once', async () => {
     const email = anEmail();
     const { status, body } = await admin.post('/users', { json: { email, password: PASSWORD, metadata: { desk: 4 } } });
     expect(status).toBe(201);
@@ -73,8 +73,8 @@ describe('creating a user', () => {
   });
 });
 
-describe('changing a user', () => {
-  it('ends the sessions of one who is deactivated, for good', async () => {
+describe('a change of a user', () => {
+  it('ends the sessions of a deactivated user for good', async () => {
     const user = await aUser(company);
     const { body } = await logIn(company.slug, user.email, user.password);
     const session = bearer(body.token);
@@ -104,7 +104,7 @@ describe('changing a user', () => {
     expect((await admin.patch(path, { json: { is_active: true } })).status).toBe(200);
   });
 
-  it('does not activate one who was only invited', async () => {
+  it('does not activate a user who is only invited', async () => {
     const { id } = await aUser(company);
     await env.CONTROL_DB.prepare(
       'update users set is_active = 0, activated_at = null, password_hash = null where id = ?',
@@ -117,8 +117,8 @@ describe('changing a user', () => {
   });
 });
 
-describe('deleting a user', () => {
-  it('removes memberships and sessions, and gives the email again', async () => {
+describe('the deletion of a user', () => {
+  it('removes memberships and sessions, and makes the email free', async () => {
     const [user, groupId] = await Promise.all([aUser(company), aGroup(company)]);
     await bind(company, groupId, user.id);
     const { body } = await logIn(company.slug, user.email, user.password);
@@ -133,13 +133,13 @@ describe('deleting a user', () => {
     expect((await admin.post('/users', { json: { email: user.email, password: PASSWORD } })).status).toBe(201);
   });
 
-  it('spares the owner', async () => {
+  it('is refused for the owner', async () => {
     const { status, body } = await admin.delete(`/users/${company.owner.id}`);
     expect([status, body.error]).toEqual([409, 'AlreadyExists']);
     expect((await company.as.get('/v1/auth/me')).status).toBe(200);
   });
 
-  it('takes along the membership that is made meanwhile', async () => {
+  it('removes a membership that is made meanwhile', async () => {
     const [groupId, user] = [await aGroup(company), await aUser(company)];
     const answer = await overtaken(
       /^update "users"/,
@@ -168,7 +168,7 @@ describe('the list of users', () => {
     expect((await must(admin.get(`/users?account_id=${other.accountId}`))).total).toBe(0);
   });
 
-  it('shows deleted users to administrators who ask', async () => {
+  it('shows deleted users to administrators who request them', async () => {
     const { id } = await aUser(company);
     const before = await must(admin.get('/users?quantity=100'));
     await must(admin.delete(`/users/${id}`));
@@ -184,8 +184,8 @@ describe('the list of users', () => {
   });
 });
 
-describe('ids', () => {
-  it('of other organizations and malformed ones are not found', async () => {
+describe('an id', () => {
+  it('is not found when it is malformed or another organization’s', async () => {
     for (const id of [other.owner.id, '0'.repeat(24), 'x', '%00']) {
       const path = `/users/${encodeURIComponent(id)}`;
       for (const { status, body } of [

@@ -108,7 +108,7 @@ describe('a dashboard', () => {
     as.post(DASHBOARDS, { json: { name: 'Made', ...json } });
   const dynamic = (sql: string) => [{ ...parameter('region', 'select'), options: { sql } }];
 
-  it('is made of visualizations that its author may execute', async () => {
+  it('shows only visualizations that its author may execute', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*'] });
     expectForbidden(await create(as, { layout: place(open) }));
     const made = (await create(as, {})).body;
@@ -122,7 +122,7 @@ describe('a dashboard', () => {
     await company.as.put(`${DASHBOARDS}/${dashboard._id}`, { json: { layout: place(secret, open) } });
   });
 
-  it('has SQL for options of those alone who may write SQL', async () => {
+  it('has SQL for options only from those who may write SQL', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*', 'visualizations:execute', 'visualizations:share'] });
     const filters = dynamic('SELECT region FROM sales');
     expectForbidden(await create(as, { filters }));
@@ -136,7 +136,7 @@ describe('a dashboard', () => {
     expect((await create(author, { filters })).status).toBe(201);
   });
 
-  it('is shared by those who may share what stands on it', async () => {
+  it('is shared only by those who may share what stands on it', async () => {
     const { as } = await aUser(company, { can: ['dashboards:*'] });
     expectForbidden(await as.post(`/api/v1/dashboards/${dashboard._id}/shares`, { json: { share_type: 'link' } }));
     expectForbidden(await as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} }));
@@ -148,7 +148,7 @@ describe('a dashboard', () => {
   });
 });
 
-describe('a dashboard that others see already', () => {
+describe('a dashboard that others see', () => {
   /** Who may change dashboards and execute what stands on them, but share none of it. */
   const anEditor = async () => (await aUser(company, { can: ['dashboards:*', 'visualizations:execute'] })).as;
   const add = (as: Company['as'], id: string) =>
@@ -159,7 +159,7 @@ describe('a dashboard that others see already', () => {
     ['an embed', (id) => anEmbed(company, 'dashboards', id)],
   ];
 
-  it.each(ways)('by %s gets nothing more to show from those who may not share it', async (_what, show) => {
+  it.each(ways)('by %s gets nothing more to show from those who may not share that', async (_what, show) => {
     const { _id } = await aDashboard(company.as, [open]);
     await show(_id);
     const as = await anEditor();
@@ -168,7 +168,7 @@ describe('a dashboard that others see already', () => {
     expect((await add(company.as, _id)).status).toBe(200);
   });
 
-  it.each(ways)('by %s made at the same moment gets nothing more either', async (_what, show) => {
+  it.each(ways)('by %s that is made at the same moment gets nothing more to show either', async (_what, show) => {
     const { _id } = await aDashboard(company.as, [open]);
     const as = await anEditor();
     const rival = rivalBefore(/^update "dashboards"/i, () => show(_id));
@@ -197,7 +197,7 @@ describe('a dashboard that others see already', () => {
     expect(rival.hasRun()).toBe(true);
   });
 
-  it('may be filled again when nobody sees it any more', async () => {
+  it('can get more to show when nobody sees it any more', async () => {
     const { _id } = await aDashboard(company.as, [open]);
     const share = await aShare(company, _id);
     await company.as.delete(`/api/v1/dashboard-shares/${share.id}`);

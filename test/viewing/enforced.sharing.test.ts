@@ -50,8 +50,8 @@ async function viewersOf(dashboardId: string, ...others: string[]) {
   };
 }
 
-describe('a visualization that a lock does not reach', () => {
-  it('is refused to viewers when somebody takes it out of the filter, and shown to nobody else less', async () => {
+describe('a visualization that a locked filter does not bind', () => {
+  it('is refused to viewers when it is taken out of the filter, and shown to all others as before', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
     const viewers = await viewersOf(_id);
     for (const viewer of Object.values(viewers)) expect(shown(await viewer.execute())).toEqual([NORTH, [[6]]]);
@@ -68,7 +68,7 @@ describe('a visualization that a lock does not reach', () => {
     expect(inside.body.results[0].rows).toHaveLength(6);
   });
 
-  it('is refused when the filter is gone, by policies; an embed binds the parameter itself', async () => {
+  it('is refused under policies when the filter is removed, and bound by an embed', async () => {
     const { _id } = await aDashboard(company.as, [rows, total], { filters: [regions()] });
     const { link, portal, embed } = await viewersOf(_id);
     await company.as.put(`${DASHBOARDS}/${_id}`, { json: { filters: [] } });
@@ -76,7 +76,7 @@ describe('a visualization that a lock does not reach', () => {
     expect(shown(await embed.execute())).toEqual([NORTH, [[6]]]);
   });
 
-  it('is refused when its SQL drops the lock together with something else', async () => {
+  it('is refused when its SQL drops the locked filter in an optional clause', async () => {
     const sql = 'SELECT region FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]';
     const both = await aVisualization(company.as, sql, {
       parameters: [parameter('regions', 'multi_select'), parameter('least', 'number')],
@@ -88,7 +88,7 @@ describe('a visualization that a lock does not reach', () => {
     }
   });
 
-  it('lets nothing be shown when neither filter nor parameter is left of what a viewer is held to', async () => {
+  it('keeps everything from being shown when neither filter nor parameter is left', async () => {
     const gone = await aVisualization(company.as, 'SELECT region FROM sales WHERE region = ANY({{regions}})', {
       parameters: [parameter('regions', 'multi_select')],
     });
@@ -106,12 +106,12 @@ describe('a visualization that a lock does not reach', () => {
   });
 });
 
-describe('options by SQL', () => {
+describe('the options of a filter by SQL', () => {
   const days = (sql: string) => ({ ...parameter('day', 'select'), options: { sql } });
   const daysOf = ({ status, body }: Answer) =>
     status === 200 ? body.options.map(({ value }: { value: string }) => value) : [status, body.error_code];
 
-  it('show what a viewer is held to and no more', async () => {
+  it('show only what a viewer may see', async () => {
     const sql = 'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}})]] ORDER BY 1';
     const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
     const free = linkOf((await aShare(company, _id)).token);
@@ -125,7 +125,7 @@ describe('options by SQL', () => {
     expect(daysOf(await linkOf(choosing.token).options('day'))).toEqual(['2024-01-06']);
   });
 
-  it('are not available where they would show what a lock hides', async () => {
+  it('are not available where they would show what a locked filter hides', async () => {
     for (const sql of [
       'SELECT day FROM sales',
       // Dropped together with what has no value.
@@ -139,7 +139,7 @@ describe('options by SQL', () => {
     }
   });
 
-  it('are what a policy names, without their SQL, where that would show more', async () => {
+  it('are those that a policy names, without their SQL, where that would show more', async () => {
     const sql = "SELECT day, 'region ' || region FROM sales";
     const { _id } = await aDashboard(company.as, [rows], { filters: [regions(), days(sql)] });
     const policies = [policy('regions', 'locked', ['north']), policy('day', 'selectable', ['2024-01-06'], 'select')];
@@ -165,7 +165,7 @@ describe('options by SQL', () => {
     }
   });
 
-  it('that compare one value keep a policy from allowing several', async () => {
+  it('keep a policy from allowing several values where they compare one', async () => {
     const filters = [parameter('region', 'select'), days('SELECT day FROM sales WHERE region = {{region}}')];
     const { _id } = await aDashboard(company.as, [total], { filters });
     const share = (...values: string[]) =>

@@ -29,7 +29,7 @@ const intact = async () => {
   expect(body.total).toBe(6);
 };
 
-describe('an outsider learns nothing', () => {
+describe('what an outsider is answered', () => {
   /** What no answer may hold: SQL, names that no result shows, and what the database says. */
   const TELLTALE =
     /select|generate_series|pg_|secret|hint|division|column|relation|position|postgres|statement|memory|schema/i;
@@ -46,7 +46,7 @@ describe('an outsider learns nothing', () => {
     "SELECT string_agg(repeat('secret', 1000000), '') AS secret FROM generate_series(1, 1000)",
   ];
 
-  it('of SQL that fails, runs for ever or returns a gigabyte, through a link, an embed or the portal', async () => {
+  it('shows nothing of SQL that fails, runs for ever or returns a gigabyte, through a link, an embed or the portal', async () => {
     const made = [];
     for (const sql of FAILING) made.push(await aVisualization(company.as, sql));
     const fine = await aVisualization(company.as, 'SELECT count(*) AS n FROM sales');
@@ -70,7 +70,7 @@ describe('an outsider learns nothing', () => {
     }
   });
 
-  it('of SQL for options that fails, runs for ever or returns a gigabyte', async () => {
+  it('shows nothing of SQL for options that fails, runs for ever or returns a gigabyte', async () => {
     const chart = await aVisualization(company.as, 'SELECT region FROM sales WHERE true [[AND region = ANY({{a}})]]', {
       parameters: [parameter('a', 'multi_select')],
     });
@@ -92,7 +92,7 @@ describe('an outsider learns nothing', () => {
     }
   });
 
-  it(`of ${SQL_ATTACKS.length} attacks that somebody wrote into a dashboard, of which none succeeds`, async () => {
+  it(`shows nothing of ${SQL_ATTACKS.length} attacks that somebody wrote into a dashboard, of which none succeeds`, async () => {
     const made: { _id: string }[] = [];
     for (const sql of SQL_ATTACKS) {
       const { status, body } = await company.as.post(VISUALIZATIONS, { json: { name: 'Attack', sql } });
@@ -113,7 +113,7 @@ describe('an outsider learns nothing', () => {
   });
 });
 
-describe('an outsider changes nothing of the SQL', () => {
+describe('the SQL of a dashboard', () => {
   const VALUES = [
     "'",
     "''",
@@ -171,7 +171,7 @@ describe('an outsider changes nothing of the SQL', () => {
     'x'.repeat(1000),
   ];
 
-  it(`with any of ${VALUES.length} values, whatever its kind, nor by the name of a parameter or a search`, async () => {
+  it(`is changed by none of ${VALUES.length} values that an outsider sends, nor by the name of a parameter or a search`, async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { link, embed, portal } = await everyDoor(dashboard._id, ['regions', 'region', 'days']);
     for (const [at, value] of VALUES.entries()) {
@@ -197,11 +197,11 @@ describe('an outsider changes nothing of the SQL', () => {
   });
 });
 
-describe('a body of an execution', () => {
+describe('the body of an execution', () => {
   const send = async (door: { execute(parameters: unknown, more: object): Promise<Answer> }, body: string) =>
     door.execute(undefined, { json: undefined, body, headers: { 'content-type': 'application/json' } });
 
-  it('may be nested as deep as a body can be, repeat itself or be no JSON, and is answered each time', async () => {
+  it('is answered, however deep it is nested, repeated or malformed', async () => {
     const { dashboard } = await aSalesDashboard(company);
     const { link, embed } = await everyDoor(dashboard._id, ['regions']);
     const deep = (value: string, depth: number) => `${'['.repeat(depth)}${value}${']'.repeat(depth)}`;

@@ -7,7 +7,7 @@ import { aDashboard, aVisualization } from '../visualizations/support.ts';
 const REQUESTS = 40;
 const SECONDS = 2;
 
-it('one viewer of a slow dashboard takes no connection of the company, and not all of the other viewers', async () => {
+it('a viewer of a slow dashboard takes no connection from the company, and not all from other viewers', async () => {
   const company = await aProvisionedCompany();
   await someSales(company);
   const slow = await Promise.all(
@@ -41,7 +41,7 @@ it('one viewer of a slow dashboard takes no connection of the company, and not a
   expect((await viewer.execute()).status).toBe(200);
 });
 
-it('answers everybody of a crowd that opens one dashboard at once, and runs it a few times', async () => {
+it('a dashboard that a crowd opens at once is run a few times and answered to everybody', async () => {
   const company = await aProvisionedCompany();
   await someSales(company);
   const quick = await Promise.all(

@@ -14,8 +14,8 @@ const execute = (id: string, json: unknown = {}, as = company.as) =>
 const executeSql = async (sql: string, json: unknown = {}, more: Record<string, unknown> = {}) =>
   execute((await aVisualization(company.as, sql, more))._id, json);
 
-describe('executing a visualization', () => {
-  it('answers columns, rows and how it went', async () => {
+describe('the execution of a visualization', () => {
+  it('answers columns, rows and the status', async () => {
     const made = await aVisualization(
       company.as,
       'SELECT region, sum(amount) AS total FROM sales GROUP BY 1 ORDER BY 1',
@@ -76,7 +76,7 @@ describe('executing a visualization', () => {
     expect(await count({ some: ['south"}', '{north}', "'"] })).toBe(0);
   });
 
-  it('uses defaults, lets them be taken away, and insists on what is required', async () => {
+  it('uses defaults, which a null takes away, and refuses a missing required parameter', async () => {
     const sql = 'SELECT count(*) FROM sales WHERE true [[AND region = {{region}}]] [[AND amount >= {{min}}]]';
     const withDefault = await aVisualization(company.as, sql, {
       parameters: [parameter('region', 'select', { default: 'east' }), parameter('min', 'number')],
@@ -130,12 +130,12 @@ describe('executing a visualization', () => {
     expect((await execute(_id, { parameters: many })).body.details).toHaveLength(1);
   });
 
-  it('says that there is more than 10,000 rows', async () => {
+  it('answers 10,000 rows, and that there are more', async () => {
     const { body } = await executeSql('SELECT g FROM generate_series(1, 20000) AS g');
     expect([body.result.row_count, body.result.rows.length, body.result.truncated]).toEqual([10_000, 10_000, true]);
   });
 
-  it('tells a failure in the result: the database speaks to authors alone', async () => {
+  it('answers a failure in the result, with the message of the database to authors only', async () => {
     const { _id } = await aVisualization(company.as, 'SELECT region::integer FROM sales');
     const { status, body } = await execute(_id);
     expect(status).toBe(200);
@@ -162,13 +162,13 @@ describe('executing a visualization', () => {
     "COPY sales TO PROGRAM 'id'",
     'COMMIT',
     'SELECT pg_advisory_lock(1)',
-  ])('does not let through: %s', async (sql) => {
+  ])('refuses %s', async (sql) => {
     const { status, body } = await executeSql(sql);
     expect([status, body.result.error.error_code, body.result.rows]).toEqual([200, 'DB_QUERY_ERROR', undefined]);
     expect((await executeSql('SELECT count(*) FROM sales')).body.result.rows).toEqual([[6]]);
   });
 
-  it("sees the company's own tables alone, as they are at the moment", async () => {
+  it('reads only the company’s own tables, as they are at the moment', async () => {
     const other = await aProvisionedCompany();
     const { _id } = await aVisualization(other.as, 'SELECT count(*) FROM sales');
     expect((await execute(_id, {}, other.as)).body.result.error.error_code).toBe('DB_QUERY_ERROR');
@@ -186,7 +186,7 @@ describe('executing a visualization', () => {
     expect([status, body.error]).toEqual([400, 'MANAGED_DATABASE_NOT_PROVISIONED']);
   });
 
-  it('leaves no connection and no transaction behind', async () => {
+  it('leaves no connection and no transaction open', async () => {
     for (const sql of ['SELECT 1', 'SELECT 1 / 0', "SELECT repeat('x', 30000000)"]) await executeSql(sql);
     await expect
       .poll(() =>

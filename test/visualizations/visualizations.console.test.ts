@@ -12,7 +12,7 @@ beforeAll(async () => {
 const create = (json: unknown) => company.as.post(VISUALIZATIONS, { json });
 
 describe('a visualization', () => {
-  it('is created with all it says, and with standards for the rest', async () => {
+  it('is created with what is sent, and with defaults for the rest', async () => {
     const definition = {
       name: 'Sales by region',
       slug: 'by-region',
@@ -42,7 +42,7 @@ describe('a visualization', () => {
     });
   });
 
-  it('takes a slug of its own when none is sent, and refuses a taken one that is', async () => {
+  it('gets a free slug when none is sent, and is refused with a taken one', async () => {
     const first = await aVisualization(company.as, 'SELECT 1', { name: 'Same name' });
     const second = await aVisualization(company.as, 'SELECT 1', { name: 'Same name' });
     expect(first.slug).toBe('same-name');
@@ -77,7 +77,7 @@ describe('a visualization', () => {
       { name: 'a', sql: 'SELECT 1', parameters: Array.from({ length: 51 }, (_, n) => parameter(`p${n}`, 'text')) },
       'parameters',
     ],
-  ])('is refused: %j', async (json, field) => {
+  ])('is refused with %j', async (json, field) => {
     const { status, body } = await create(json);
     expect([status, body.error, body.details[0].field]).toEqual([422, 'VALIDATION_ERROR', field]);
   });
@@ -163,7 +163,7 @@ describe('a visualization', () => {
     expect((await company.as.get(path)).body.name).toBe('Sales');
   });
 
-  it('needs the permission of each route, also of the single one', async () => {
+  it('needs the permission of each route, also for one visualization', async () => {
     const made = await aVisualization(company.as, 'SELECT 1');
     const other = await aVisualization(company.as, 'SELECT 1');
     const { as } = await aUser(company, {

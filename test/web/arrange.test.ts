@@ -16,15 +16,15 @@ const places = fc.array(
   { maxLength: 50 },
 );
 
-describe('an arrangement', () => {
-  it('is what the author wrote, where a page can draw that', () => {
+describe('the arrangement of a page', () => {
+  it('is the layout of the author where a page can draw that', () => {
     const layout = [place(0, 0, 6, 4), place(6, 0, 6, 4), place(0, 4, 12, 3)];
     expect(arrange(layout)).toEqual({ columns: 12, places: layout });
     expect(arrange([])).toEqual({ columns: 12, places: [] });
     expect(arrange([place(0, 0, 18, 2)]).columns).toBe(18);
   });
 
-  it('moves down what stands on another, and up what stands below nothing', () => {
+  it('moves down a card that lies on another, and up a card with nothing above it', () => {
     const { places: arranged } = arrange([place(0, 7, 4, 2, 'a'), place(0, 7, 4, 2, 'b'), place(4, 400, 4, 2, 'c')]);
     expect(arranged).toEqual([place(0, 0, 4, 2, 'a'), place(0, 2, 4, 2, 'b'), place(4, 4, 4, 2, 'c')]);
   });

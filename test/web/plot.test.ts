@@ -32,14 +32,14 @@ const SALES = data(
 );
 
 describe('a plot', () => {
-  it('takes the first column that is no number for x, and every number for y, where the chart names none', () => {
+  it('takes the first column without numbers for x, and each column of numbers for y, where the chart names none', () => {
     const plot = plotOf(SALES, chart({}));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 5, 2024', 'Jan 6, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series.map(({ label }) => label)).toEqual(['amount', 'pieces']);
     expect(plot?.series[1]?.values).toEqual([3, null, 1, 1, 1]);
   });
 
-  it('has a place for every x and a line for every series, adding what falls on one place', () => {
+  it('has a place for every x and a line for every series, and adds up values of one place', () => {
     const plot = plotOf(SALES, chart({ x: 'day', y: ['amount'], series: 'region' }));
     expect(plot?.labels).toEqual(['Jan 5, 2024', 'Jan 6, 2024', '(empty)']);
     expect(plot?.series).toEqual([
@@ -51,7 +51,7 @@ describe('a plot', () => {
     expect(both?.series.map(({ label }) => label).slice(0, 2)).toEqual(['South · amount', 'South · pieces']);
   });
 
-  it('is none when a column that the chart names is missing, or nothing is a number', () => {
+  it('is not drawn when a column that the chart names is missing, or no column has numbers', () => {
     for (const terms of [{ x: 'month' }, { y: ['amount', 'profit'] }, { series: 'size' }]) {
       expect(plotOf(SALES, chart(terms))).toBeUndefined();
     }
@@ -70,7 +70,7 @@ describe('a plot', () => {
     expect(plotOf(data([['a', 'integer']], [1]), chart({ y: ['a'] }))).toBeUndefined();
   });
 
-  it('of points leaves out what has no place', () => {
+  it('of points leaves out rows without a place', () => {
     const points = data(
       [
         ['x', 'integer'],
@@ -111,11 +111,11 @@ describe('a plot', () => {
   });
 });
 
-describe('cells', () => {
+describe('the cells of a table', () => {
   const written = (type: ViewColumn['type'], cells: ViewCell[], name = 'column') =>
     cells.map(cellTextOf({ name, type }, cells));
 
-  it('are written without losing digits that matter, and no year is grouped', () => {
+  it('are written with all significant digits, and without grouping in a year', () => {
     expect(written('integer', [1234567, '9007199254740993', null])).toEqual(['1,234,567', '9,007,199,254,740,993', '']);
     expect(written('decimal', [0.000123456, 1234.5678, '0.1'])).toEqual(['0.0001235', '1,234.57', '0.1']);
     expect(written('integer', [2024], 'year')).toEqual(['2024']);
@@ -131,7 +131,7 @@ describe('cells', () => {
     expect(axis(['2023-01-01', '2023-02-02'])).toEqual(['Jan 1, 2023', 'Feb 2, 2023']);
   });
 
-  it('follow the style that the chart asks for, as far as it makes sense', () => {
+  it('follow the style of the chart where it fits the values', () => {
     const text = (options: Record<string, unknown>, value = 1234.5) => numberText(value, numberStyleOf(options));
     expect(text({ format: 'currency', currency: 'USD' })).toBe('$1,234.50');
     expect(text({ format: 'percent' }, 0.1234)).toBe('12.3%');

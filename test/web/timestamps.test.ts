@@ -5,7 +5,7 @@ import { timestampsOf, timestampTicks } from '../../src/web/charts/timestamps.ts
 const ticks = (from: string, to: string, most = 8) =>
   timestampTicks(Date.parse(from), Date.parse(to), most).map(({ label }) => label);
 
-describe('ticks of a time axis', () => {
+describe('the ticks of a time axis', () => {
   it('stand at round hours, days, months or years', () => {
     expect(ticks('2024-01-01T05:30Z', '2024-01-01T09:10Z')).toEqual([
       expect.stringMatching(/^Jan 1, 6:00\sAM$/),
@@ -24,7 +24,7 @@ describe('ticks of a time axis', () => {
     expect(ticks('1989-06-01', '2024-01-01')).toEqual(['1990', '1995', '2000', '2005', '2010', '2015', '2020']);
   });
 
-  it('are never more than fit, always within and in order', () => {
+  it('are never more than fit, within the axis and in order', () => {
     const timestamp = fc.integer({ min: Date.parse('0100-01-01'), max: Date.parse('9000-01-01') });
     fc.assert(
       fc.property(timestamp, timestamp, fc.integer({ min: 2, max: 20 }), (a, b, most) => {
@@ -38,7 +38,7 @@ describe('ticks of a time axis', () => {
     );
   });
 
-  it('are for columns of timestamps alone', () => {
+  it('are drawn only for columns of timestamps', () => {
     const day = (cells: (string | null)[]) => timestampsOf({ name: 'day', type: 'date' }, cells);
     expect(day(['2024-01-02', '2024-01-01'])).toEqual([Date.parse('2024-01-02'), Date.parse('2024-01-01')]);
     expect(day(['2024-01-02', null])).toBeUndefined();

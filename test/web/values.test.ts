@@ -20,8 +20,8 @@ const date = fc
   .date({ min: new Date('1990-01-01'), max: new Date('2050-01-01'), noInvalidDate: true })
   .map((day) => day.toISOString().slice(0, 10));
 
-describe('values of filters', () => {
-  it('are the same after a way through the address of the page', () => {
+describe('the values of filters', () => {
+  it('are the same when read back from the address of the page', () => {
     const values = fc.record({
       state: fc.oneof(fc.constant([]), fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 5 })),
       name: fc.oneof(fc.constant(null), fc.string({ minLength: 1 })),
@@ -45,18 +45,18 @@ describe('values of filters', () => {
     expect(toQuery(FILTERS, initialValues(FILTERS, new URLSearchParams())).size).toBe(0);
   });
 
-  it('are sent where there are any, and as null where a default was taken away', () => {
+  it('are sent where there are any, and as null where a default is removed', () => {
     expect(toParameters(FILTERS, { state: [], name: '', period: {} })).toEqual({ state: null, period: null });
     expect(toParameters(FILTERS, { state: ['CA'], name: 'x' })).toEqual({ state: ['CA'], name: 'x', period: null });
   });
 
-  it('are missing where they are required and have no default to fall back to', () => {
+  it('are missing where they are required and have no default', () => {
     const filters = [filter('a', 'text', null, true), filter('b', 'text', 'x', true), filter('c', 'text')];
     expect(unmet(filters, {}).map(({ slug }) => slug)).toEqual(['a']);
     expect(unmet(filters, { a: 'y' })).toEqual([]);
   });
 
-  it('are none when nothing is in them', () => {
+  it('are empty when nothing is entered', () => {
     for (const none of [undefined, null, '', [], {}, { from: '', to: null }]) expect(isNone(none)).toBe(true);
     for (const some of [0, false, ' ', [''], { from: '2024-01-01' }]) expect(isNone(some)).toBe(false);
   });
