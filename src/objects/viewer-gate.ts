@@ -31,8 +31,13 @@ export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: Waiting[] = [];
 
-  /** Waits for a slot. @returns whether it came in time; `leave` releases it */
+  /**
+   * Waits for a slot. @returns whether it came in time; `leave` releases it. A call that is repeated with the same id,
+   * because its answer got lost, waits for the same slot.
+   */
   async enter(slot: Slot): Promise<boolean> {
+    if (this.#running.has(slot.id)) return true;
+    this.#forget(slot.id);
     const ofViewer = this.#waiting.filter(({ viewer }) => viewer === slot.viewer).length;
     if (this.#waiting.length >= MAX_WAITING.company || ofViewer >= MAX_WAITING.viewer) return false;
     const admitted = new Promise<boolean>((begin) => this.#waiting.push({ ...slot, begin }));

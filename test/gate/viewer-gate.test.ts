@@ -1,0 +1,134 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ViewerGate } from '../../src/objects/viewer-gate.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Somebody who has asked for a slot. */
+interface Asking {
+  id: string;
+  /** What came of it so far. */
+  admitted?: boolean;
+}
+
+interface Gate {
+  object: ViewerGate;
+  /** Asks for slots, one after another, and waits until nothing more happens of itself. */
+  ask(...viewers: string[]): Promise<Asking[]>;
+  /** Asks once more what was asked before. */
+  askAgain(asking: Asking, viewer: string): Promise<Asking>;
+  leave(asking?: Asking): Promise<void>;
+  pass(ms: number): Promise<void>;
+}
+
+let gates = 0;
+/** Works within a gate of nobody's, whose time stands still but for what passes on purpose. */
+function inGate(work: (gate: Gate) => Promise<void>): Promise<void> {
+  gates += 1;
+  const stub = env.VIEWER_GATE.getByName(`viewers-${gates}`) as DurableObjectStub<ViewerGate>;
+  return runInDurableObject(stub, async (object: ViewerGate) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const pass = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms);
+    };
+    const enter = (id: string, viewer: string): Asking => {
+      const asking: Asking = { id };
+      void object.enter({ id, viewer }).then((admitted) => {
+        asking.admitted = admitted;
+      });
+      return asking;
+    };
+    let asked = 0;
+    await work({
+      object,
+      pass,
+      async ask(...viewers) {
+        const asking = viewers.map((viewer) => enter(`slot-${++asked}`, viewer));
+        await pass(0);
+        return asking;
+      },
+      async askAgain({ id }, viewer) {
+        const asking = enter(id, viewer);
+        await pass(0);
+        return asking;
+      },
+      async leave(asking) {
+        object.leave((asking as Asking).id);
+        await pass(0);
+      },
+    });
+  });
+}
+
+const seen = (all: Asking[]) => all.map(({ admitted }) => admitted);
+const times = (count: number, viewer: string): string[] => Array(count).fill(viewer);
+
+describe('the gate of viewers', () => {
+  it('gives a viewer three slots, and all together six', () =>
+    inGate(async ({ ask }) => {
+      expect(seen(await ask(...times(4, 'ana')))).toEqual([true, true, true, undefined]);
+      expect(seen(await ask(...times(2, 'bia')))).toEqual([true, true]);
+      expect(seen(await ask('cid', 'bia'))).toEqual([true, undefined]);
+    }));
+
+  it('gives a slot that is released to the first who may have it', () =>
+    inGate(async ({ ask, leave }) => {
+      const running = await ask(...times(3, 'ana'), ...times(2, 'bia'), 'cid');
+      const waiting = await ask('ana', 'bia', 'bia');
+      await leave(running.at(-1));
+      expect(seen(waiting)).toEqual([undefined, true, undefined]);
+      await leave(running[0]);
+      expect(seen(waiting)).toEqual([true, true, undefined]);
+    }));
+
+  it('sends away who has waited eight seconds, and keeps no slot for them', () =>
+    inGate(async ({ ask, leave, pass }) => {
+      const running = await ask(...times(3, 'ana'));
+      const [waiting, gone] = await ask('ana', 'ana');
+      await leave(gone);
+      expect([waiting?.admitted, gone?.admitted]).toEqual([undefined, false]);
+      await pass(7_999);
+      expect(waiting?.admitted).toBeUndefined();
+      const [later] = await ask('ana');
+      await pass(1);
+      expect([waiting?.admitted, later?.admitted]).toEqual([false, undefined]);
+      await leave(running[0]);
+      expect(later?.admitted).toBe(true);
+    }));
+
+  it('ends a slot that is never released, after forty-five seconds', () =>
+    inGate(async ({ ask, pass }) => {
+      await ask(...times(3, 'ana'));
+      await pass(44_999);
+      const [early] = await ask('ana');
+      expect(early?.admitted).toBeUndefined();
+      await pass(1);
+      expect(seen(await ask('ana', 'ana', 'ana'))).toEqual([true, true, undefined]);
+      expect(early?.admitted).toBe(true);
+    }));
+
+  it('lets 250 of a viewer wait, and 500 of all', () =>
+    inGate(async ({ ask }) => {
+      await ask(...times(3, 'ana'), ...times(3, 'bia'));
+      expect(new Set(seen(await ask(...times(250, 'ana'))))).toEqual(new Set([undefined]));
+      expect(seen(await ask('ana', 'bia'))).toEqual([false, undefined]);
+      expect(new Set(seen(await ask(...times(249, 'bia'))))).toEqual(new Set([undefined]));
+      expect(seen(await ask('cid'))).toEqual([false]);
+    }));
+
+  it('takes no second slot, and no second place, for who asks again', () =>
+    inGate(async ({ ask, askAgain, leave }) => {
+      const running = await ask(...times(3, 'ana'));
+      expect((await askAgain(running[0] as Asking, 'ana')).admitted).toBe(true);
+      const [waiting] = await ask('ana');
+      const again = await askAgain(waiting as Asking, 'ana');
+      await leave(running[0]);
+      expect(again.admitted).toBe(true);
+      expect(seen(await ask('ana'))).toEqual([undefined]);
+      await leave(again);
+      await leave(running[1]);
+      expect(seen(await ask('ana'))).toEqual([true]);
+    }));
+});
