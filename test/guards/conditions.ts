@@ -12,6 +12,21 @@ const ANYWHERE = /changes\(\) > 0|\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE)\b|pg_
 /** Unique indexes, keys of several columns, and triggers whole. */
 const CONSTRAINTS = /UNIQUE INDEX `?\w+`?|PRIMARY KEY\(`[^)]*\)|FOREIGN KEY [^\n]*|CREATE TRIGGER [^\n]*/g;
 
+/** Durable Objects, and the windows they count in: one of them decides alone, in its own code and its own SQL. */
+const OF_OBJECTS = /^src\/(?:objects\/|kernel\/fixed-window\.ts)/;
+/** Comparisons, whatever else is asked, terms of a `WHERE`, and keys of several columns. */
+const IN_OBJECTS = new RegExp(
+  [
+    /[\w.#][\w.#()]* (?:<=?|>=?|[!=]==) [\w.#]+/,
+    /(?<=\b(?:if|while) \(|&& |\|\| )!?[\w.#]+/,
+    /(?<=(?:WHERE|AND) )\w+ (?:<=?|=) /,
+    /PRIMARY KEY \([^)]*\)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
+
 /** Whatever in a file looks like a guard: each has to be in a list. */
 export function guardsIn(file: string, source: string): Found[] {
   const found = (pattern: RegExp): Found[] =>
@@ -22,6 +37,7 @@ export function guardsIn(file: string, source: string): Found[] {
       end: start + text.length,
     }));
   if (file.endsWith('.sql') || file.includes('tenant-sql/migrations/')) return found(CONSTRAINTS);
+  if (OF_OBJECTS.test(file)) return found(IN_OBJECTS).filter(({ start }) => !isComment(source, start));
   return [
     ...(/(?:store|queries)\.ts$/.test(file) ? writeConditions(source) : []),
     ...conditionsOfPostgres(source),

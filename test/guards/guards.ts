@@ -2,6 +2,7 @@ import type { Guard } from './guard.ts';
 import { ACCOUNTS } from './lists/accounts.ts';
 import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
+import { OBJECTS } from './lists/objects.ts';
 import { SHARING } from './lists/sharing.ts';
 import { SIGN_IN } from './lists/sign-in.ts';
 import { MANAGED_TABLES } from './lists/tables.ts';
@@ -16,4 +17,5 @@ export const GUARDS: readonly Guard[] = [
   ...SHARING,
   ...KNOWLEDGE,
   ...MANAGED_TABLES,
+  ...OBJECTS,
 ];

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { transformSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { type Found, guardsIn } from './conditions.ts';
-import { declarationsOf, nameOf, placeOf } from './guard.ts';
+import { declarationsOf, type Guard, nameOf, placeOf, sourceWithout } from './guard.ts';
 import { GUARDS } from './guards.ts';
 import { NO_GUARDS } from './no-guards.ts';
 
@@ -12,13 +13,9 @@ const FILES = execFileSync('git', ['ls-files', '--deduplicate', 'src', 'drizzle'
   .filter((file) => /^src\/.*\.ts$|^drizzle\/.*\.sql$/.test(file) && existsSync(file));
 
 /** What to do about an entry that does not fit any more, or nothing. */
-function problemOf(guard: (typeof GUARDS)[number]): string[] {
-  if (!existsSync(guard.file)) return [`${nameOf(guard)}: there is no such file any more. Correct the entry.`];
-  try {
-    placeOf(guard, sourceOf(guard.file));
-  } catch (error) {
-    return [(error as Error).message];
-  }
+function problemOf(guard: Guard): string[] {
+  const misplaced = misplacementOf(guard);
+  if (misplaced !== undefined) return [misplaced];
   const isTest = (file: string): boolean => existsSync(file) && statSync(file).isFile();
   const missing = guard.tests.filter((file) => !isTest(file) || !sourceOf(file).includes(guard.title ?? ''));
   return missing.map(
@@ -26,10 +23,30 @@ function problemOf(guard: (typeof GUARDS)[number]): string[] {
   );
 }
 
+function misplacementOf(guard: Guard): string | undefined {
+  if (!existsSync(guard.file)) return `${nameOf(guard)}: there is no such file any more. Correct the entry.`;
+  try {
+    placeOf(guard, sourceOf(guard.file));
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** What keeps a file from being loaded without the guard, or nothing. */
+function brokenWithout(guard: Guard): string[] {
+  try {
+    transformSync(sourceWithout(guard, sourceOf(guard.file)), { loader: 'ts', logLevel: 'silent' });
+    return [];
+  } catch (error) {
+    return [`${nameOf(guard)}: ${(error as Error).message}. Put something in its place that runs.`];
+  }
+}
+
 /** Whether an entry, of either list, is about what was found. */
 function isListed(file: string, source: string, { start, end }: Found): boolean {
   const isIn = ({ start: from, end: to }: { start: number; end: number }) => from < end && to > start;
-  const mine = GUARDS.filter((guard) => guard.file === file && problemOf(guard).length === 0);
+  const mine = GUARDS.filter((guard) => guard.file === file && misplacementOf(guard) === undefined);
   return (
     mine.some((guard) => isIn(placeOf(guard, source))) ||
     NO_GUARDS.some((one) => excuses(one, file, source, { start, end }))
@@ -52,6 +69,12 @@ function excuses(
 describe('the list of guards', () => {
   it('fits the sources and the tests', () => {
     expect(GUARDS.flatMap(problemOf)).toEqual([]);
+  });
+
+  it('puts something in the place of each that can be loaded', () => {
+    expect(
+      GUARDS.filter((guard) => guard.file.endsWith('.ts') && !misplacementOf(guard)).flatMap(brokenWithout),
+    ).toEqual([]);
   });
 
   it('has every guard once', () => {

@@ -73,6 +73,7 @@ export const NO_GUARDS: readonly NoGuard[] = [
     [SESSIONS, 'endSessionsOfInactive', 'isNull(sessions.endedAt)'],
     [`${MODULES}/users/store.ts`, 'endResets', 'isNull(passwordResets.usedAt)'],
     [`${MODULES}/users/store.ts`, 'recordVerified', 'eq(users.isVerified, false)'],
+    ['src/kernel/fixed-window.ts', 'FixedWindows', '!this.#windows.has'],
   ),
   ...all(
     'is a name for conditions that are listed where they stand',
@@ -109,10 +110,16 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['drizzle/0007_visualizations.sql', undefined, 'PRIMARY KEY(`dashboard_id`, `visualization_id`)'],
     ['drizzle/0010_sharing.sql', undefined, 'PRIMARY KEY(`context_id`, `target_type`, `target_id`)'],
   ),
-  ...all('orders the versions of a resource: each follows a change of `version`, whose guard is listed', [
-    'drizzle/0008_knowledge.sql',
-    undefined,
-    '`knowledge_versions_of_resource`',
+  ...all(
+    'chooses a value, and refuses nothing',
+    ['src/objects/ip-limiter.ts', 'limiterOf', 'ip === null'],
+    ['src/objects/ip-limiter.ts', 'IpLimiter', 'networkOf'],
+  ),
+  ...all('spares memory', ['src/kernel/fixed-window.ts', 'FixedWindows', 'SWEEP_AT']),
+  ...all('finds a nonce: `admit` has looked for it before it adds one, and waits for nothing in between', [
+    'src/objects/organization-gate.ts',
+    'OrganizationGate',
+    'PRIMARY KEY',
   ]),
   ...all('is of a table that another migration makes anew', [
     'drizzle/0004_ways_in.sql',

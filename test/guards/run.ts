@@ -34,13 +34,7 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
     const unfit = await tests.unfit(guards);
     for (const guard of guards.filter(unfit)) report(guard, unfit(guard));
     const fit = guards.filter((guard) => !unfit(guard));
-    for (const round of options.alone ? fit.map((guard) => [guard]) : roundsOf(fit)) {
-      const files = new Map(round.map(({ file }) => [file, readFileSync(join(folder, file), 'utf8')]));
-      const removed = round.filter((guard) => remove(guard));
-      const survival = await tests.survival(removed);
-      for (const guard of removed) report(guard, survival(guard));
-      for (const [file, source] of files) writeFileSync(join(folder, file), source);
-    }
+    for (const round of options.alone ? fit.map((guard) => [guard]) : roundsOf(fit)) await removeTogether(round);
   } finally {
     await tests.close();
     rmSync(folder, { recursive: true, force: true });
@@ -49,6 +43,16 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
   console.log(`\n${guards.length} guards in ${seconds} s, ${failures.length} not held.`);
   for (const failure of failures) console.log(failure);
   return failures.length === 0;
+
+  async function removeTogether(round: Guard[]): Promise<void> {
+    const files = new Map(round.map(({ file }) => [file, readFileSync(join(folder, file), 'utf8')]));
+    const removed = round.filter((guard) => remove(guard));
+    const { verdict, brokeDown } = await tests.survival(removed);
+    for (const [file, source] of files) writeFileSync(join(folder, file), source);
+    // One of them takes away what the tests of the others stand on.
+    if (brokeDown && removed.length > 1) for (const guard of removed) await removeTogether([guard]);
+    else for (const guard of removed) report(guard, verdict(guard));
+  }
 
   function remove(guard: Guard): boolean {
     const path = join(folder, guard.file);

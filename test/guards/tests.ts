@@ -39,18 +39,19 @@ export async function openTests(folder: string) {
         return `${placed(guard)} fails with every guard in place. Repair that first.`;
       };
     },
-    /** Runs the tests of guards that are removed: which still pass? */
-    async survival(guards: readonly Guard[]): Promise<Verdict> {
+    /** Runs the tests of guards that are removed: which still pass, and did a file break down before its tests? */
+    async survival(guards: readonly Guard[]): Promise<{ verdict: Verdict; brokeDown: boolean }> {
       for (const { file } of guards) vitest.invalidateFile(join(folder, file));
       const modulesOf = await run(guards);
       for (const { file } of guards) vitest.invalidateFile(join(folder, file));
-      return (guard) => {
+      const verdict: Verdict = (guard) => {
         const modules = modulesOf(guard);
         if (modules.flatMap(testsOf).some((test) => test.result().state === 'failed')) return undefined;
-        const [error] = modules.flatMap((module) => [...module.errors(), ...suiteErrors(module)]);
+        const [error] = modules.flatMap(errorsOf);
         if (error) return `${placed(guard)} did not run (${error.message}). Put something in its place that runs.`;
         return `${placed(guard)}: survived, no test fails without it. Write one in which a rival comes in between: see CONTRIBUTING.md.`;
       };
+      return { verdict, brokeDown: guards.flatMap(modulesOf).some((module) => errorsOf(module).length > 0) };
     },
     close: () => vitest.close(),
   };
@@ -60,5 +61,8 @@ const placed = (guard: Guard): string => `${nameOf(guard)}, in ${guard.tests.joi
 /** Those that ran. */
 const testsOf = (module: TestModule) =>
   [...module.children.allTests()].filter((test) => test.result().state !== 'skipped');
-const suiteErrors = (module: TestModule) => [...module.children.allSuites()].flatMap((suite) => suite.errors());
+const errorsOf = (module: TestModule) => [
+  ...module.errors(),
+  ...[...module.children.allSuites()].flatMap((suite) => suite.errors()),
+];
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

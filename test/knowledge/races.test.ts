@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { overtaken, rivalBefore, rowOf } from '../support/rival.ts';
 import { must } from '../support/signed.ts';
@@ -41,6 +42,20 @@ describe('a change of a concept', () => {
     );
     expect([status, body]).toEqual([200, expect.objectContaining({ tags: ['t'], aliases: ['a'], version: 3 })]);
     expect(await versionsOf(id)).toBe(3);
+  });
+});
+
+describe('a version that stands in the history already', () => {
+  it('is not written again, and the change that would have made it is not either', async () => {
+    const id = await aConcept(as);
+    // Routes cannot bring this about: somebody has worked by hand, or restored a backup of one table.
+    const ahead = `insert into knowledge_versions
+      select 'by hand', company_id, resource_id, 2, change, status, content, changed_by_user_id, suggestion_id, changed_at
+      from knowledge_versions where resource_id = ?`;
+    await env.CONTROL_DB.prepare(ahead).bind(id).run();
+    expect((await as.patch(`${PREFIX}/concepts/${id}`, { json: { tags: ['t'] } })).status).toBe(500);
+    expect(await rowOf('select version from knowledge_resources where id = ?', id)).toEqual({ version: 1 });
+    expect(await versionsOf(id)).toBe(2);
   });
 });
 

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { mailTo } from '../support/mail.ts';
-import { overtaken } from '../support/rival.ts';
+import { countOf, overtaken } from '../support/rival.ts';
 import { runScheduled } from '../support/scheduled.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -238,7 +238,7 @@ describe('the identity of a user', () => {
   });
 
   it('is the one that is pinned meanwhile', async () => {
-    const { email } = await aUser(company);
+    const { id, email } = await aUser(company);
     const first = await idToken({ claims: { email } });
     const json = { company_slug: company.slug, social_token: await anotherSub(email) };
     const late = await overtaken(
@@ -247,6 +247,7 @@ describe('the identity of a user', () => {
       (env) => call('POST', '/v1/auth/social', { json, env }),
     );
     expect(statusAndCode(late)).toEqual(REFUSED);
+    expect(await countOf('user_identities where user_id = ?', id)).toBe(1);
   });
 
   it('is deleted with users:update, and pinned again by the next sign-in', async () => {

@@ -74,6 +74,7 @@ export const KNOWLEDGE = [
   ]),
   ...guardsOf('drizzle/0008_knowledge.sql', RACES, [
     { text: 'UNIQUE INDEX `knowledge_resources_living_key`', without: 'INDEX `knowledge_resources_living_key`' },
+    { text: 'UNIQUE INDEX `knowledge_versions_of_resource`', without: 'INDEX `knowledge_versions_of_resource`' },
   ]),
   ...guardsOf('drizzle/0009_knowledge_suggestions.sql', ONTOLOGY, [
     {

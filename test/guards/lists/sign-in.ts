@@ -36,7 +36,7 @@ export const SIGN_IN = [
   ...guardsOf('src/modules/sign-in/pending-store.ts', FACTOR, [
     { in: 'livePending', text: 'isNull(pendingSecondFactors.endedAt),', without: '' },
     { in: 'livePending', text: 'gt(pendingSecondFactors.expiresAt, now),', without: '' },
-    { in: 'livePending', text: 'lt(pendingSecondFactors.tries, ', without: '' },
+    { in: 'livePending', text: 'lt(pendingSecondFactors.tries, MAX_PENDING_TRIES),', without: '' },
     { in: 'countTry', text: 'livePending(digest, now, purpose)', without: 'eq(pendingSecondFactors.digest, digest)' },
     { in: 'endPending', text: ', afterChange', without: '' },
   ]),

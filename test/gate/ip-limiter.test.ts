@@ -1,0 +1,75 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import type { AuditRecord } from '../../src/kernel/audit-record.ts';
+import type { IpLimiter } from '../../src/objects/ip-limiter.ts';
+
+const recordOf = (id: string): AuditRecord => ({
+  id,
+  correlationId: crypto.randomUUID(),
+  occurredAt: 1,
+  companyId: null,
+  principalType: 'anonymous',
+  principalId: null,
+  credential: null,
+  method: 'GET',
+  route: '/health',
+  action: null,
+  resourceId: null,
+  status: 200,
+  ip: '203.0.113.9',
+  durationMs: 1,
+  count: 1,
+});
+
+let limiters = 0;
+/**
+ * Works within a limiter of nobody's whose queue keeps what it is sent.
+ * @param whileSent runs while a record is on its way to the queue
+ */
+function inLimiter(
+  work: (limiter: IpLimiter, sent: AuditRecord[], storage: DurableObjectStorage) => Promise<void>,
+  whileSent: (limiter: IpLimiter) => Promise<void> = async () => {},
+): Promise<void> {
+  limiters += 1;
+  const stub = env.IP_LIMITER.getByName(`strangers-${limiters}`) as DurableObjectStub<IpLimiter>;
+  return runInDurableObject(stub, async (limiter: IpLimiter, { storage }) => {
+    const sent: AuditRecord[] = [];
+    const send = async (record: AuditRecord) => {
+      sent.push(record);
+      await whileSent(limiter);
+    };
+    Object.assign(limiter, { env: { AUDIT: { send } } });
+    await work(limiter, sent, storage);
+  });
+}
+
+describe('the record of the strangers of an address', () => {
+  it('stands for all of its minute, and is sent once', () =>
+    inLimiter(async (limiter, sent, storage) => {
+      for (const id of ['first', 'second', 'third']) await limiter.countStranger(recordOf(id));
+      const endsAt = await storage.getAlarm();
+      expect(endsAt).toBeGreaterThan(Date.now() + 50_000);
+      await limiter.alarm();
+      expect(sent).toMatchObject([{ id: 'first', count: 3 }]);
+      await limiter.alarm();
+      expect(sent).toHaveLength(1);
+      expect((await storage.list()).size).toBe(0);
+    }));
+
+  it('of those who come while it is sent is that of the next minute', () =>
+    inLimiter(
+      async (limiter, sent, storage) => {
+        await limiter.countStranger(recordOf('first'));
+        await limiter.alarm();
+        expect(sent).toMatchObject([{ id: 'first', count: 1 }]);
+        expect(await storage.getAlarm()).toBeGreaterThan(Date.now() + 50_000);
+        await limiter.alarm();
+        expect(sent).toMatchObject([{ count: 1 }, { count: 2 }]);
+        expect(sent[1]?.id).not.toBe('first');
+      },
+      async (limiter) => {
+        await limiter.countStranger(recordOf('second'));
+        await limiter.countStranger(recordOf('third'));
+      },
+    ));
+});

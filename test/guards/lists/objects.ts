@@ -1,0 +1,81 @@
+import { guardsOf } from '../guard.ts';
+
+const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
+const GATE = ['test/gate/organization-gate.test.ts'];
+const STRANGERS = ['test/gate/ip-limiter.test.ts'];
+const VIEWERS = ['test/gate/viewer-gate.test.ts'];
+const WINDOWS = ['test/kernel/fixed-window.test.ts'];
+
+/** What Durable Objects refuse, and what makes a call that comes twice count once. */
+export const OBJECTS = [
+  ...guardsOf('src/objects/attempt-limiter.ts', ATTEMPTS, [
+    {
+      text: 'while (!this.#inFlight.has(attemptId)) {',
+      without: 'for (let letIn = false; !letIn; letIn = this.#inFlight.has(attemptId)) {',
+    },
+    { text: 'failures >= limit', without: 'false' },
+    { text: 'failures + this', without: 'this' },
+    { text: 'failures + this.#inFlight.size', without: 'failures' },
+    {
+      text: 'this.#inFlight.delete(attemptId)) {\n      if (failed) ',
+      without: 'this.#inFlight.delete(attemptId)) {\n ',
+    },
+    { text: 'this.#overdue.delete(attemptId)', without: 'false' },
+    { text: 'if (!failed) ', without: '' },
+    { text: 'else if (failed) {', without: 'else {' },
+    {
+      text: 'endsAt > Date.now()',
+      without: 'false',
+      tests: ['test/sign-in/attempts.console.test.ts'],
+      title: 'when its window is over',
+    },
+    { text: ' && window.endsAt > now', without: '' },
+    { text: 'failures + change < 0', without: 'false' },
+    { text: 'failures > 0 ? endsAt : ', without: '' },
+  ]),
+  ...guardsOf('src/objects/ip-limiter.ts', STRANGERS, [
+    { text: 'if (first)', without: 'if (false as boolean && first)' },
+    { text: 'if (!sent) return;', without: '' },
+    { text: 'count === sent.count', without: 'true' },
+  ]),
+  ...guardsOf('src/objects/organization-gate.ts', GATE, [
+    { text: 'nonce && nonce.goodUntil < now', without: 'false' },
+    { text: ' && usedBy !== requestId', without: '' },
+    { text: 'usedBy !== undefined && usedBy !== requestId', without: 'false' },
+    { text: '!organization.allowed || ', without: '' },
+    { text: ' || !principal.allowed', without: '' },
+    { text: 'nonce && usedBy === undefined', without: 'nonce' },
+    { text: ' WHERE expires_at <= ?', without: ' WHERE ? IS NOT NULL' },
+    { text: 'if (next !== null) ', without: 'if (false) ' },
+    { text: 'access_key = ? AND', without: '? IS NOT NULL AND' },
+    { text: ' AND nonce = ?', without: ' AND ? IS NOT NULL' },
+    { text: 'if (this.#alarmIsSet) return;', without: '' },
+    { text: '(await state.storage.getAlarm()) !== null', without: 'false' },
+    { text: 'this.#alarmIsSet = next !== null;', without: '' },
+    { text: 'columns.next().done', without: 'true' },
+    { text: " WHERE name = 'request_id'", without: '' },
+  ]),
+  ...guardsOf('src/objects/viewer-gate.ts', VIEWERS, [
+    { text: 'if (this.#running.has(slot.id)) return true;', without: '' },
+    { text: 'this.#forget(slot.id);\n    const', without: 'const' },
+    { text: '(({ viewer }) => viewer === slot.viewer)', without: '(() => true)' },
+    { text: 'this.#waiting.length >= MAX_WAITING.company || ', without: '' },
+    { text: ' || ofViewer >= MAX_WAITING.viewer', without: '' },
+    { text: 'if (endsAt <= now) this', without: 'this' },
+    { text: 'if (endsAt <= now) this.#running.delete(id);', without: '{}' },
+    { text: 'this.#running.size < AT_ONCE.company', without: 'true' },
+    { text: 'this.#runningOf(viewer) < AT_ONCE.viewer', without: 'true' },
+    { text: 'slot.viewer === viewer', without: 'true' },
+    { text: 'slot.id === id', without: 'true' },
+    { text: 'next < 0 ? [] : ', without: '' },
+    { text: 'if (!slot) return;', without: '' },
+    { text: 'if (place >= 0) ', without: '' },
+  ]),
+  ...guardsOf('src/objects/jurisdiction.ts', GATE, [{ text: 'jurisdiction === undefined', without: 'false' }]),
+  ...guardsOf('src/kernel/fixed-window.ts', WINDOWS, [
+    { text: 'count < limit', without: 'true' },
+    { text: 'if (!state.allowed) return state;', without: '' },
+    { text: 'known && known.endsAt > now', without: 'known' },
+    { text: 'if (endsAt <= now) this', without: 'this' },
+  ]),
+];

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { FixedWindows } from '../../src/kernel/fixed-window.ts';
+
+const LENGTH = 1000;
+const NOW = 5_000_000;
+
+describe('a fixed window', () => {
+  it('lets in as many as its limit, then none until it ends', () => {
+    const windows = new FixedWindows(LENGTH);
+    const take = (now: number) => windows.take('key', 2, now);
+    const resetAt = NOW + LENGTH;
+    expect([take(NOW), take(NOW + 10), take(NOW + LENGTH - 1)]).toEqual([
+      { limit: 2, remaining: 1, resetAt, allowed: true },
+      { limit: 2, remaining: 0, resetAt, allowed: true },
+      { limit: 2, remaining: 0, resetAt, allowed: false },
+    ]);
+    expect(take(NOW + LENGTH)).toEqual({ limit: 2, remaining: 1, resetAt: resetAt + LENGTH, allowed: true });
+  });
+
+  it('counts nothing that it refuses, nor what only looks', () => {
+    const windows = new FixedWindows(LENGTH);
+    windows.take('key', 1, NOW);
+    windows.take('key', 1, NOW);
+    windows.peek('key', 1, NOW);
+    expect(windows.take('key', 3, NOW)).toMatchObject({ remaining: 1, allowed: true });
+  });
+
+  it('is of one key', () => {
+    const windows = new FixedWindows(LENGTH);
+    windows.take('key', 1, NOW);
+    expect(windows.take('other', 1, NOW).allowed).toBe(true);
+  });
+
+  it('is kept among ten thousand others', () => {
+    const windows = new FixedWindows(LENGTH);
+    windows.take('key', 1, NOW);
+    for (let count = 0; count < 10_001; count += 1) windows.take(`other ${count}`, 1, NOW);
+    expect(windows.take('key', 1, NOW).allowed).toBe(false);
+  });
+});
