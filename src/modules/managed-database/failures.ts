@@ -1,6 +1,6 @@
 import { defineFailure } from '../../kernel/failure.ts';
 
-/** The company has no Postgres of its own yet: someone must activate it (POST /v1/managed-tables/provision). */
+/** The company has no Postgres yet: a user must activate it (POST /v1/managed-tables/provision). */
 export const notProvisioned = defineFailure('managed_database.not_provisioned', {
   kind: 'invalid',
   detail: { message: 'The managed database is not provisioned. Activate it first.' },

@@ -6,7 +6,7 @@ import * as store from './store.ts';
 
 const contextOf = (companyId: string) => `tenant-sql:${companyId}`;
 
-/** Encrypts a company's connection strings: what is one company's does not decrypt as another's. */
+/** Encrypts a company's connection strings, bound to the company: they do not decrypt for another one. */
 export function connectionCipher({ config, actor }: CompanyContext) {
   const context = contextOf(actor.companyId);
   return {
@@ -15,7 +15,7 @@ export function connectionCipher({ config, actor }: CompanyContext) {
   };
 }
 
-/** What one call of provisioning records in the control database. The company's row must be there. */
+/** The record of one call of provisioning in the control database. The company's row must exist. */
 export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
   const { companyId } = ctx.actor;
   const cipher = connectionCipher(ctx);
@@ -61,10 +61,10 @@ export function provisioningRecord(ctx: CompanyContext): ProvisioningRecord {
   };
 }
 
-/** Companies whose connections one scheduled run encrypts again. */
+/** How many companies' connections one scheduled run encrypts again. */
 const RENEWED_AT_ONCE = 200;
 
-/** Encrypts outdated connections under the newest key. @returns of how many companies */
+/** Encrypts outdated connections under the newest key. @returns the number of companies */
 export async function renewConnections(ctx: Context): Promise<number> {
   const keys = ctx.config.ENCRYPTION_KEYS;
   const outdated = await store.readNotEncryptedUnder(ctx.db, newestPrefix(keys), RENEWED_AT_ONCE);

@@ -10,20 +10,20 @@ import * as store from './store.ts';
 
 export { renewConnections } from './record.ts';
 
-/** Whether the company has its Postgres, and the id the API gives it. */
+/** Whether the company has its Postgres, and the connection's id in the API. */
 export interface DatabaseStatus {
   provisioned: boolean;
   connection_id: string | null;
 }
 
-/** A provisioned database: its id and its two connection strings. Secret. */
+/** The id and the two connection strings of a provisioned database. Secret. */
 interface Connection {
   id: string;
   owner: string;
   reader: string;
 }
 
-/** What a context has read and opened. */
+/** The connection strings that a context has read, and the connection it has opened. */
 interface Opened {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
@@ -32,8 +32,8 @@ interface Opened {
 const openedBy = new WeakMap<Context, Opened>();
 
 /**
- * Provisions the company's Postgres, unless that is done: any number of calls, at once or after a crash, create one. A
- * call that fails leaves what it made to the next one.
+ * Provisions the company's Postgres unless that is done: concurrent or repeated calls create only one. The next call
+ * continues with what a failed call created.
  */
 export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const { companyId } = ctx.actor;
@@ -54,7 +54,7 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   return statusOf(ctx);
 }
 
-/** Whether provisioning is done; one that is still under way counts as not. */
+/** Whether provisioning is finished; while it is under way the answer is no. */
 export async function statusOf(ctx: CompanyContext): Promise<DatabaseStatus> {
   const id = await connectionIdOf(ctx);
   return { provisioned: id !== null, connection_id: id };
@@ -65,7 +65,7 @@ export async function connectionIdOf(ctx: CompanyContext): Promise<string | null
   return (await connectionOf(ctx))?.id ?? null;
 }
 
-/** The company's Postgres with the service's own login, one connection per context; undefined before provisioning. */
+/** The company's Postgres under the service's own login, one connection per context; undefined before provisioning. */
 export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await connectionOf(ctx);
   if (!connection) return undefined;
@@ -81,8 +81,8 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 }
 
 /**
- * Opens the same database with the login that user SQL runs under: it may read tables of schema `public` and nothing
- * else. Each call is a connection of its own, for statements that run side by side.
+ * Opens the company's Postgres under the login for user SQL, which may read tables of schema `public` only. Each call
+ * opens a new connection, for statements that run in parallel.
  */
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await connectionOf(ctx);
@@ -90,27 +90,27 @@ export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantS
   return open(ctx, connection.reader);
 }
 
-/** Has the scheduled run sweep the company's Postgres at `dueAt` (ms) or before. */
+/** Schedules the sweep of the company's Postgres at `dueAt` (ms) or before. */
 export async function scheduleSweep(ctx: CompanyContext, dueAt: number): Promise<void> {
   await store.scheduleSweep(ctx.db, ctx.actor.companyId, dueAt);
 }
 
-/** A database that the scheduled run sweeps; `marks` goes back to `finishSweep`. */
+/** A database whose sweep is due; `finishSweep` takes `marks`. */
 export interface DueDatabase {
   companyId: string;
   marks: number;
 }
 
-/** How long a sweep may take before another run begins it again. Milliseconds. */
+/** How long a sweep may take before another run starts it again. Milliseconds. */
 const SWEEP_MS = 60_000;
 
-/** The databases whose sweep is due, each given to one run at a time. */
+/** Claims the databases whose sweep is due, so that only one run sweeps each. */
 export async function claimDueDatabases(ctx: Pick<Context, 'db' | 'now'>, limit: number): Promise<DueDatabase[]> {
   const now = ctx.now();
   return store.claimDue(ctx.db, { now, next: now + SWEEP_MS, limit });
 }
 
-/** Ends a sweep. The next one is at `next` (ms) or never, unless one was scheduled meanwhile. */
+/** Ends a sweep. The next one is at `next` (ms), or never with null, unless one was scheduled meanwhile. */
 export async function finishSweep(ctx: Pick<Context, 'db'>, swept: DueDatabase, next: number | null): Promise<void> {
   await store.finishSweep(ctx.db, swept.companyId, swept.marks, next);
 }

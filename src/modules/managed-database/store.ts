@@ -12,7 +12,7 @@ export async function readDatabase(db: ControlDb, companyId: string): Promise<Da
   return db.select().from(managedDatabases).where(ofCompany(companyId)).get();
 }
 
-/** Creates the company's row, unless it is there. */
+/** Inserts the company's row unless it exists. */
 export async function ensureDatabase(
   db: ControlDb,
   row: { id: string; companyId: string; now: number },
@@ -24,7 +24,7 @@ export async function ensureDatabase(
     .onConflictDoNothing();
 }
 
-/** Takes the lease of a database, unless somebody holds it. */
+/** Acquires the lease of a database, unless another call holds it. */
 export async function takeLease(
   db: ControlDb,
   companyId: string,
@@ -41,7 +41,7 @@ export async function releaseLease(db: ControlDb, companyId: string, token: stri
   await db.update(managedDatabases).set({ leaseToken: null, leaseUntil: null }).where(leasedBy(companyId, token));
 }
 
-/** Keeps the reader's password (encrypted) unless there is one. @returns the one that is kept */
+/** Stores the reader's password (encrypted) unless one is stored. @returns the stored one */
 export async function keepReaderPassword(db: ControlDb, companyId: string, encrypted: string): Promise<string> {
   const { kept } = await commit(db, {
     keep: db
@@ -53,7 +53,7 @@ export async function keepReaderPassword(db: ControlDb, companyId: string, encry
   return kept[0]?.password ?? encrypted;
 }
 
-/** Records where the database is, if `token` still holds the lease. */
+/** Records the connection of the database, if `token` still holds the lease. */
 export async function recordReady(
   db: ControlDb,
   companyId: string,
@@ -85,7 +85,7 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
     .where(ofCompany(companyId));
 }
 
-/** Takes those that are due, the longest waiting first, and puts their next sweep off to `next` meanwhile. */
+/** Claims due databases, the longest waiting first, and postpones their next sweep to `next` meanwhile. */
 export async function claimDue(
   db: ControlDb,
   { now, next, limit }: { now: number; next: number; limit: number },
@@ -111,10 +111,9 @@ export async function finishSweep(db: ControlDb, companyId: string, marks: numbe
     .where(and(ofCompany(companyId), eq(managedDatabases.sweepMarks, marks)));
 }
 
-/** The encrypted columns of a company's row. */
 export type Encrypted = Pick<DatabaseRow, 'companyId' | 'ownerConnection' | 'readonlyConnection' | 'readerPassword'>;
 
-/** Rows with a value that does not begin with `prefix`, because it is encrypted under an older key. */
+/** Selects rows with a value that does not begin with `prefix`, because it is encrypted under an older key. */
 export async function readNotEncryptedUnder(db: ControlDb, prefix: string, limit: number): Promise<Encrypted[]> {
   const { companyId, ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
   return db
@@ -124,7 +123,7 @@ export async function readNotEncryptedUnder(db: ControlDb, prefix: string, limit
     .limit(limit);
 }
 
-/** Replaces values by the same under another key, unless any of them has changed. */
+/** Replaces encrypted values, unless any of them has changed. */
 export async function replaceEncrypted(db: ControlDb, old: Encrypted, renewed: Encrypted): Promise<void> {
   const { ownerConnection, readonlyConnection, readerPassword } = managedDatabases;
   await db

@@ -21,7 +21,7 @@ const wantedColumn = column
   })
   .meta({ id: 'ManagedTableColumnChange' });
 
-/** What is left out stays. */
+/** Fields left out stay as they are. */
 export const tableChanges = z.object({
   display_name: tableName.optional(),
   columns: columnList(wantedColumn).optional(),
@@ -34,8 +34,8 @@ export type TableChanges = z.output<typeof tableChanges>;
 const CHANGE_TIMEOUT_MS = 120_000;
 
 /**
- * Renames a table and brings its columns to the wanted list, all or nothing. A change that would lose values is refused,
- * with the columns that hold them.
+ * Renames a table and changes its columns to the wanted list, all or nothing. A change that would lose values is
+ * refused; the failure names the columns.
  */
 export async function changeTable(ctx: CompanyContext, id: string, changes: TableChanges): Promise<ManagedTable> {
   let oldName: string | undefined;
@@ -57,7 +57,7 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
   return table;
 }
 
-/** Takes the new name before the table itself is touched. */
+/** Reserves the new name before the table itself is changed. */
 async function recordChange(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -75,9 +75,9 @@ async function recordChange(
 
 async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<void> {
   const name = table.displayName;
-  // Against an operator who writes to the table by hand.
+  // Guards against an operator who writes to the table by hand.
   await tx.execute(lockAgainstWrites(name));
-  // Texts without an offset are UTC.
+  // Datetimes in texts without an offset are in UTC.
   await tx.execute("SET LOCAL TIME ZONE 'UTC'");
   const problems = await findLosses(tx, table, plan);
   if (problems.length > 0) throw columnsRefused(problems);
@@ -91,7 +91,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
   ];
   if (actions.length > 0) await tx.execute(alterColumns(name, actions));
 
-  // By way of names that no user can give, so that two columns may exchange theirs.
+  // Columns first get names that no user can give, so that two columns may exchange theirs.
   const renamed = plan.kept.filter(({ from, to }) => from.name !== to.name);
   for (const { index, from } of renamed) await tx.execute(renameColumn(name, from.name, `$${index}`));
   for (const { index, to } of renamed) await tx.execute(renameColumn(name, `$${index}`, to.name));
@@ -112,7 +112,7 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
   }
 }
 
-/** A problem for each column whose values the change would lose or leave null. */
+/** Finds the columns whose values the change would lose or leave null; one problem for each. */
 async function findLosses(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): Promise<FieldProblem[]> {
   const problems: FieldProblem[] = [];
   for (const { index, from, to } of plan.kept) {

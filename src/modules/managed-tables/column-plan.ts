@@ -2,23 +2,23 @@ import type { FieldProblem } from '../../kernel/failure.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { columnsRefused } from './failures.ts';
 
-/** A column of the wanted list; `previous_name` where it is renamed. */
+/** A column of the wanted list; `previous_name` if it is renamed. */
 export type WantedColumn = Column & { previous_name?: string | undefined };
 
-/** The changes from the present columns to the wanted ones. `index` is the position in the wanted list. */
+/** The changes from the current columns to the wanted ones. `index` is the position in the wanted list. */
 export interface ColumnPlan {
   dropped: Column[];
   kept: { index: number; from: Column; to: Column }[];
   added: { index: number; column: Column }[];
-  /** The columns afterwards. */
+  /** The columns after the change. */
   columns: Column[];
-  /** False when everything is as it was. */
+  /** Whether anything changes. */
   changes: boolean;
 }
 
 /**
- * Matches the wanted columns with the present ones: by `previous_name` where it is given, else by name among those that no
- * `previous_name` claims.
+ * Matches the wanted columns with the current ones: by `previous_name` if given, else by name among the columns that no
+ * `previous_name` refers to.
  */
 export function planColumns(present: Column[], wanted: WantedColumn[]): ColumnPlan {
   const unclaimed = new Map(present.map((column) => [column.name, column]));

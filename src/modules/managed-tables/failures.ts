@@ -28,7 +28,7 @@ export const tableNameTaken = defineFailure('managed_table.duplicate_name', {
   },
 });
 
-/** An upload job works on the table: it may not be emptied. */
+/** An upload job uses the table, so it cannot be emptied. */
 export const truncateLocked = defineFailure('managed_table.truncate_locked', {
   kind: 'conflict',
   detail: { message: 'The table cannot be emptied while files are loaded into it.' },
@@ -40,7 +40,7 @@ export const truncateLocked = defineFailure('managed_table.truncate_locked', {
   },
 });
 
-/** An upload job works on the table: it may be neither deleted, renamed nor changed. */
+/** An upload job uses the table, so it can be neither deleted, renamed nor changed. */
 export const tableLocked = defineFailure('managed_table.locked', {
   kind: 'conflict',
   detail: { message: 'The table cannot be changed or deleted while files are loaded into it.' },
@@ -52,14 +52,14 @@ export const tableLocked = defineFailure('managed_table.locked', {
   },
 });
 
-/** A row whose columns together are more than Postgres stores in one row. */
+/** The values of a row are larger than a row of Postgres can be. */
 export const rowTooBig = defineFailure('managed_table.row_too_big', {
   kind: 'invalid',
   detail: { message: 'The row is too large to be stored.' },
   says: { 'managed-tables': { message: 'A linha é grande demais para ser armazenada.' } },
 });
 
-/** The page's values are more than one answer may hold. */
+/** The values of the page are larger than an answer may be. */
 export const pageTooLarge = defineFailure('managed_table.page_too_large', {
   kind: 'too_large',
   detail: (bytes: number, limit: number) => ({
@@ -74,14 +74,14 @@ export const pageTooLarge = defineFailure('managed_table.page_too_large', {
   },
 });
 
-/** Others hold the table for longer than a request waits, or the work takes too long. */
+/** Other transactions lock the table for longer than a request waits, or the work takes too long. */
 export const tableBusy = defineFailure('managed_table.busy', {
   kind: 'unavailable',
   detail: { message: 'Others are using the table. Try again in a moment.', retryAfter: 5 },
   says: { 'managed-tables': { message: 'A tabela está em uso por outra operação. Tente novamente em instantes.' } },
 });
 
-/** How many wrong values of a list of rows are named. */
+/** The most wrong values of a list of rows that a failure names. */
 export const MAX_ROW_PROBLEMS = 100;
 
 /** Values that do not fit the table: at most `MAX_ROW_PROBLEMS` problems, each with its row, counted from 0. */
@@ -90,6 +90,6 @@ export const valuesDoNotFit = (problems: FieldProblem[]) =>
 
 export const badSort = (message: string) => invalid([{ field: 'sort_by', message }]);
 
-/** The wanted columns cannot be applied; the table stays as it is. */
+/** The wanted columns cannot be applied; the table is unchanged. */
 export const columnsRefused = (problems: FieldProblem[]) =>
   invalid(problems, 'The columns cannot be changed as asked; the table was left as it was.');

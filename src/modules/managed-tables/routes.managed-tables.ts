@@ -27,7 +27,7 @@ const tableRecord = z
   })
   .meta({ id: 'ManagedTable' });
 
-/** Where there is a table, there is a connection. */
+/** A company with a table always has a connection. */
 const viewWith =
   (connectionId: string | null) =>
   (table: ManagedTable): z.input<typeof tableRecord> => ({

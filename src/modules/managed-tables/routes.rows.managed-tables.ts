@@ -21,7 +21,7 @@ const row = z.record(z.string(), cell).meta({
     '`id` (uuid) and a field for each column. Integers and decimals are numbers where a double holds them exactly, else strings; dates are `YYYY-MM-DD`, datetimes ISO 8601 UTC.',
 });
 
-/** Not `z.record`, which would drop a column called `__proto__` and copy every row. */
+/** `z.record` would drop a column called `__proto__` and copy every row. */
 const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
 
 export const managedTableRowsEndpoints = [

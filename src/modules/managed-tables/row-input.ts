@@ -3,15 +3,15 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
 import { MAX_ROW_PROBLEMS, valuesDoNotFit } from './failures.ts';
 
-/** Rows as `insertRows` of `tenant-sql/rows.ts` takes them. */
+/** The input of `insertRows` of `tenant-sql/rows.ts`. */
 export interface EncodedRows {
-  /** The columns that any row gives a value for. */
+  /** The columns for which any row has a value. */
   columns: Column[];
-  /** Per row, the texts by position in `columns`. */
+  /** For each row, its texts by position in `columns`. */
   rows: Record<number, string>[];
 }
 
-/** Validates JSON rows and encodes their values for the columns of a table. */
+/** Validates JSON rows and encodes their values for a table's columns. */
 export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
   const byName = new Map(columns.map((column) => [column.name, column]));
   const required = columns.filter(({ nullable }) => !nullable);
@@ -56,7 +56,7 @@ export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
   return { columns: used, rows: encoded };
 }
 
-/** Validates the changed fields of a row, of which there must be one, and encodes their values. */
+/** Validates the changed fields of a row, at least one, and encodes their values. */
 export function encodeChanges(
   columns: Column[],
   changes: Record<string, unknown>,

@@ -11,14 +11,14 @@ import { parseSort } from './sort.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
-/** A row as the API shows it: `id` and the table's columns. It has no prototype, so that a column may have any name. */
+/** A row in the API: `id` and the table's columns. It has no prototype, so that a column may have any name. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** The values of one page as text: a page of long texts must not exhaust the Worker's memory. */
+/** Limit of a page's values as text: a page of long texts must not exhaust the Worker's memory. */
 const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 const READ_TIMEOUT_MS = 20_000;
 
-/** A page of rows with their exact number, in insertion order unless `sortBy` says otherwise (see `parseSort`). */
+/** A page of rows with the exact total, in insertion order unless `sortBy` asks for another (see `parseSort`). */
 export async function listRows(
   ctx: CompanyContext,
   tableId: string,
@@ -38,7 +38,7 @@ export async function listRows(
         const bytes = Number(found[0]?.bytes ?? 0);
         if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
         const records = found.flatMap((row) => (row.id === null ? [] : [rowOf(table.columns, row)]));
-        // Truncating or rewriting a table empties it for transactions that began before.
+        // Truncating or rewriting a table makes it look empty to transactions that began before.
         if (records.length === 0 && (page - 1) * perPage < table.rowCount) throw new StaleTable();
         return { total: table.rowCount, records };
       },
@@ -49,8 +49,8 @@ export async function listRows(
 
 /**
  * Inserts all rows or none, in their order.
- * @param rows JSON objects by column name; `values.ts` says what each type takes
- * @returns how many
+ * @param rows JSON objects by column name; `values.ts` describes the values of each type
+ * @returns the number of rows
  */
 export async function insertRows(ctx: CompanyContext, tableId: string, rows: unknown[]): Promise<number> {
   const key = keyOf(ctx, tableId);
@@ -79,7 +79,7 @@ export async function updateRow(
   const database = await databaseOfTables(ctx);
   return refuseTooBig(() =>
     inTransaction(database, async (tx) => {
-      // Locked, because Postgres would round a value that was meant for the column as it was.
+      // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
       if (!isUuid(rowId)) throw rowNotFound();
@@ -101,7 +101,7 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
   });
 }
 
-/** `id` and the columns as `c0`, `c1`, … */
+/** A row of Postgres: `id`, and the columns as `c0`, `c1`, … */
 type RawRow = { id: string | null } & Record<string, string | boolean | null>;
 
 function rowOf(columns: Column[], raw: RawRow): Row {
@@ -120,9 +120,9 @@ class StaleTable extends Error {}
 const NO_SUCH_THING = /^42/;
 
 /**
- * Runs work on a table until what it read of the table has not changed in between. Postgres notices too, when a name or type
- * is no longer as it was read; its error is passed on when the table is still the same.
- * @param work reads the table with the function that it gets
+ * Repeats work on a table that was changed after the work read it. Postgres, too, reports a changed name or type; its
+ * error is rethrown if the table has not changed.
+ * @param work reads the table by the function passed to it
  */
 function withCurrentTable<T>(
   database: TenantSql,
@@ -147,7 +147,7 @@ function withCurrentTable<T>(
   });
 }
 
-/** Runs work whose rows may be too big for Postgres to store. */
+/** Runs work whose rows may be too large for Postgres. */
 async function refuseTooBig<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -19,7 +19,7 @@ export interface TablePage {
   records: ManagedTable[];
 }
 
-/** The key of a table of the caller's company. What cannot be an id is answered as an unknown table. */
+/** The key of a table of the caller's company. A string that cannot be an id is treated as an unknown table's. */
 export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
   if (!ID_PATTERN.test(id)) throw tableNotFound();
   return { id, companyId: ctx.actor.companyId };
@@ -27,14 +27,17 @@ export function keyOf(ctx: CompanyContext, id: string): store.TableKey {
 
 const nowOf = (ctx: CompanyContext): string => new Date(ctx.now()).toISOString();
 
-/** The company's Postgres, for work on an existing table: where nothing is provisioned there can be none. */
+/** The company's Postgres, for work on an existing table; before provisioning no table exists. */
 export async function databaseOfTables(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw tableNotFound();
   return database;
 }
 
-/** A page of the company's tables, newest first. `search` is a literal part of the name, in any case. Empty before provisioning. */
+/**
+ * A page of the company's tables, newest first; empty before provisioning. `search` is a literal part of the name, in
+ * any case.
+ */
 export async function listTables(
   ctx: CompanyContext,
   { page, perPage, search }: { page: number; perPage: number; search: string },
@@ -48,15 +51,15 @@ export async function listTables(
   });
 }
 
-/** The company's living tables that an id or a name of the list means. None before provisioning. */
+/** The company's living tables with one of these ids or names; none before provisioning. */
 export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Promise<ManagedTable[]> {
   const database = await databaseOf(ctx);
   return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
 }
 
 /**
- * Has domain knowledge check again what it says of changed tables. The change itself is done, so a queue that cannot be
- * reached does not undo it.
+ * Lets domain knowledge check again its references to changed tables. The change itself is committed, so a failure to
+ * reach the queue does not undo it.
  * @param tables ids and names, old and new
  */
 export async function announceChange(ctx: CompanyContext, tables: string[]): Promise<void> {
@@ -93,7 +96,7 @@ export async function createTable(ctx: UserContext, { display_name, columns }: N
   return table;
 }
 
-/** Enters a table into the catalogue, in the transaction that creates it. The name is taken from here on. */
+/** Inserts a table into the catalogue, in the transaction that creates it. This takes its name. */
 export async function registerTable(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -114,13 +117,13 @@ export async function registerTable(
   }
 }
 
-/** Whether a living table has this name. For an early answer: the name is only taken by `registerTable`. */
+/** Whether a living table has this name, for an early answer. Only `registerTable` takes a name. */
 export async function isNameInUse(ctx: CompanyContext, displayName: string): Promise<boolean> {
   const database = await databaseOf(ctx);
   return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
 }
 
-/** Locks the living table until the transaction ends. To be taken before any lock on the table's rows. */
+/** Locks the living table until the transaction ends. Take it before any lock on the table's rows. */
 export async function lockTable(
   tx: TenantTx,
   ctx: CompanyContext,
@@ -152,7 +155,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
 
 /**
  * Removes all rows of a table; columns, indexes and metadata stay.
- * @returns the number of rows that are left
+ * @returns the number of rows left
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
   return inTransaction(await databaseOfTables(ctx), async (tx) => {
@@ -164,7 +167,7 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
   });
 }
 
-/** Runs a transaction; one that waits for others in vain fails with `tableBusy`. */
+/** Runs a transaction; fails with `tableBusy` if it waits for others too long. */
 export async function inTransaction<T>(
   database: TenantSql,
   work: (tx: TenantTx) => Promise<T>,

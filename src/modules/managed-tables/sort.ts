@@ -5,7 +5,7 @@ import { badSort } from './failures.ts';
 const GRAMMAR = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
 
 /**
- * The order that `sort_by` asks for, `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case;
+ * Parses `sort_by`: `field`, `field ASC`, `field DESC`, `-field` or `-field DESC`, the direction in any case. Returns
  * null without one, which means insertion order.
  */
 export function parseSort(sortBy: string | undefined, columns: Column[]): RowOrder | null {

@@ -3,7 +3,7 @@ import type { Column } from '../../tenant-sql/columns.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import type { ManagedTable, TableSource } from './table.ts';
 
-/** Which table of which company. Every statement on the catalogue filters by both. */
+/** The id of a table and of its company. Every statement on the catalogue filters by both. */
 export interface TableKey {
   id: string;
   companyId: string;
@@ -57,16 +57,16 @@ export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTab
 }
 
 /**
- * What a lock on a table is for, the strongest first: `shape` to change its name or columns or to delete it, `rows` to
- * change the number of its rows or its upload jobs, `row` to change single rows, which conflicts with `shape` alone.
+ * The purpose of a lock on a table, the strongest first: `shape` to change its name or columns or to delete it, `rows`
+ * to change the number of its rows or its upload jobs, `row` to change single rows, which conflicts with `shape` only.
  */
 export type TableLock = 'shape' | 'rows' | 'row';
 
 const LOCKS: Record<TableLock, string> = { shape: 'FOR UPDATE', rows: 'FOR NO KEY UPDATE', row: 'FOR KEY SHARE' };
 
 /**
- * Locks the living table until the transaction ends. Whoever changes anything of a table takes this lock before any lock
- * on the table itself, so that they wait for each other instead of deadlocking.
+ * Locks the living table until the transaction ends. Every change of a table takes this lock before any lock on the
+ * table itself, so that changes wait for each other instead of deadlocking.
  */
 export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): Promise<ManagedTable | undefined> {
   const [row] = await tx.query<CatalogueRow>(
@@ -76,7 +76,6 @@ export async function lockTable(tx: TenantTx, key: TableKey, lock: TableLock): P
   return row && tableOf(row);
 }
 
-/** Whether a living table of the company has this name. */
 export async function nameInUse(tx: TenantTx, companyId: string, displayName: string): Promise<boolean> {
   const rows = await tx.query(
     'SELECT FROM console.managed_tables WHERE company_id = $1 AND display_name = $2 AND deleted_at IS NULL',
@@ -85,17 +84,17 @@ export async function nameInUse(tx: TenantTx, companyId: string, displayName: st
   return rows.length > 0;
 }
 
-/** Whether a write failed because a living table of the company has the name already. */
+/** Whether a write failed because a living table of the company already has the name. */
 export const isNameTaken = (error: unknown): boolean =>
   isPostgresError(error) && error.constraint === 'managed_tables_display_name';
 
-/** Whether an upload job that has not ended feeds this table. */
+/** Whether an unfinished upload job loads into this table. */
 export async function hasActiveUpload(tx: TenantTx, tableId: string): Promise<boolean> {
   const [row] = await tx.query<{ active: boolean }>(`SELECT ${HAS_ACTIVE_UPLOAD} AS active`, [tableId]);
   return row?.active === true;
 }
 
-/** A page of the living tables whose name holds `search` (lower-case), newest first, with their exact number. */
+/** A page of the living tables whose name contains `search` (lower-case), newest first, with the exact total. */
 export async function readTables(
   tx: TenantTx,
   companyId: string,
@@ -117,7 +116,6 @@ export async function readTables(
   };
 }
 
-/** The living tables that have one of these ids or names. */
 export async function findTables(tx: TenantTx, companyId: string, idsOrNames: string[]): Promise<ManagedTable[]> {
   const rows = await tx.query<CatalogueRow>(
     `SELECT ${FIELDS} FROM console.managed_tables
@@ -129,7 +127,7 @@ export async function findTables(tx: TenantTx, companyId: string, idsOrNames: st
 
 type Nullable<T> = { [K in keyof T]: T[K] | null };
 
-/** Enters a new table into the catalogue. A taken name violates `managed_tables_display_name`. */
+/** Inserts a table into the catalogue. A taken name violates `managed_tables_display_name`. */
 export async function insertTable(
   tx: TenantTx,
   table: Omit<ManagedTable, 'status' | 'schemaVersion'>,
@@ -153,7 +151,7 @@ export async function insertTable(
   return tableOf(row as CatalogueRow);
 }
 
-/** Sets name and columns and counts the change; to be called with the table locked. */
+/** Sets name and columns and increments `schema_version`. The table must be locked. */
 export async function changeTable(
   tx: TenantTx,
   key: TableKey,
@@ -170,7 +168,7 @@ export async function changeTable(
 
 /**
  * Adds to the number of rows and locks the table until the transaction ends.
- * @returns the table as it is then, undefined when it is deleted
+ * @returns the table after that; undefined if it is deleted
  */
 export async function addToRowCount(
   tx: TenantTx,
@@ -186,7 +184,7 @@ export async function addToRowCount(
   return row && tableOf(row);
 }
 
-/** Sets the number of rows; to be called with the table locked. */
+/** Sets the number of rows. The table must be locked. */
 export async function setRowCount(tx: TenantTx, key: TableKey, rows: number, at: string): Promise<void> {
   await tx.execute(`UPDATE console.managed_tables SET row_count = $3::bigint, updated_at = $4 WHERE ${LIVING}`, [
     key.id,
@@ -196,7 +194,7 @@ export async function setRowCount(tx: TenantTx, key: TableKey, rows: number, at:
   ]);
 }
 
-/** To be called with the table locked. */
+/** The table must be locked. */
 export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
   await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
     key.id,
@@ -205,7 +203,7 @@ export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Prom
   ]);
 }
 
-/** Deleted tables, the longest deleted first. `deletedAt` in milliseconds. */
+/** Deleted tables, the earliest deleted first. `deletedAt` in milliseconds. */
 export async function readDeleted(
   tx: TenantTx,
   companyId: string,
@@ -219,7 +217,6 @@ export async function readDeleted(
   return rows.map((row) => ({ id: row.id, deletedAt: Number(row.deleted_at) }));
 }
 
-/** Removes a deleted table from the catalogue. */
 export async function removeDeleted(tx: TenantTx, key: TableKey): Promise<void> {
   await tx.execute('DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at IS NOT NULL', [
     key.id,

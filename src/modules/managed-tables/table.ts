@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { COLUMN_TYPES, type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
 import { IDENTIFIER_PATTERN, MAX_IDENTIFIER_LENGTH, RESERVED_COLUMN_NAMES } from '../../tenant-sql/identifiers.ts';
 
-/** A managed table as the catalogue knows it. Times are ISO 8601 UTC. */
+/** A managed table in the catalogue. Times are ISO 8601 UTC. */
 export interface ManagedTable {
   id: string;
   companyId: string;
@@ -34,14 +34,14 @@ const columnName = identifier.refine(
   'is reserved: every table has it already',
 );
 
-/** Text that Postgres can keep: no NUL, no half of a surrogate pair. */
+/** Text that Postgres can store: no NUL, no half of a surrogate pair. */
 const storableText = z
   .string()
   .min(1)
   .max(255)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters');
 
-/** A column as callers send it and the API shows it. */
+/** A column in requests and answers. */
 export const column = z
   .object({
     name: columnName.meta({ description: 'Name in the database.', examples: ['unit_price'] }),
@@ -51,7 +51,7 @@ export const column = z
   })
   .meta({ id: 'ManagedTableColumn' });
 
-/** A list of columns with one name each. */
+/** A list of columns with distinct names. */
 export const columnList = <C extends z.ZodType<{ name: string }>>(of: C) =>
   z
     .array(of)

@@ -5,13 +5,13 @@ import { dropFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import * as store from './store.ts';
 
-/** A deleted table is kept so long: within that time an operator can bring it back. Milliseconds. */
+/** How long a deleted table is kept: until then an operator can restore it. Milliseconds. */
 export const KEPT_IN_TRASH_MS = 30 * 24 * 60 * 60 * 1000;
 const TABLES_PER_SWEEP = 100;
 
 /**
- * Drops the company's tables that were deleted long enough ago.
- * @returns when the next one is due, in milliseconds; infinity when there is none
+ * Drops the company's tables that were deleted longer ago than {@link KEPT_IN_TRASH_MS}.
+ * @returns when the next one is due, in milliseconds; infinity if there is none
  */
 export async function purgeTrash(ctx: CompanyContext): Promise<number> {
   const database = await databaseOf(ctx);
@@ -25,7 +25,7 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
         await tx.execute(dropFromTrash(id));
         await store.removeDeleted(tx, { id, companyId });
       })
-      // One that is locked, say, does not keep the others.
+      // A locked table, for example, does not keep the others from being dropped.
       .catch((error: unknown) => {
         if (!isPostgresError(error)) throw error;
         logError('table_not_purged', error, { company_id: companyId, table_id: id });

@@ -9,24 +9,24 @@ import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { addViews } from './store.ts';
 
-/** An event to record; the rest of it is taken from the context. */
+/** An event to record; its other fields come from the context. */
 export interface NewShareEvent {
   type: ShareEventType;
   /** For an actor that belongs to no company. */
   companyId?: string;
-  /** Who did it, when it was not the context's actor. */
+  /** The actor of the event, if it is not the context's. */
   actor?: { kind: ShareActorKind; id: string | null; email: string | null };
   target?: { type: TargetType; id: string | null };
   shareId?: string | null;
   shareContextId?: string | null;
   details?: Record<string, unknown>;
   /**
-   * A key for events that anybody can cause, such as the use of a revoked token: one a minute is kept for each key.
+   * A key for events that anyone can cause, such as the use of a revoked token: only one a minute is kept for each key.
    */
   onceAMinute?: string | undefined;
 }
 
-/** Records an event after the answer, so that nobody waits for it. */
+/** Records an event after the answer, so that the caller does not wait for it. */
 export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
   const companyId = event.companyId ?? ('companyId' in ctx.actor ? ctx.actor.companyId : undefined);
   if (companyId === undefined) throw new Error('an event of no company');
@@ -62,24 +62,26 @@ async function enqueue(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMin
   try {
     await ctx.bindings.SHARE_EVENTS.send({ ...event, viewer: await viewerOf(ctx, event) } satisfies ShareEvent);
   } catch (error) {
-    // The log keeps it, without what identifies the person.
+    // The log gets the event without the data that identifies the person.
     logError('share_event_not_queued', error);
     log('share_event', { id: event.id, company_id: event.companyId, type: event.type, share_id: event.shareId });
   }
 }
 
-/** The events with a key that this isolate has queued. */
+/** The keyed events that this isolate has queued. */
 const enqueued = new RecentlyUsed<string, true>(1000);
 const MINUTE_MS = 60_000;
 
-/** The same id for all events of a key in one minute, whichever isolate they come from: only the first is kept. */
+/** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
 async function idOfMinute({ companyId, type, occurredAt }: Omit<ShareEvent, 'viewer'>, what: string): Promise<string> {
   const minute = Math.floor(occurredAt / MINUTE_MS) * MINUTE_MS;
   const digest = await sha256Hex([companyId, type, what, minute].join('\n'));
   return idsFrom(minute) + digest.slice(0, 16);
 }
 
-/** Known people are told apart by id, others by address and browser, of which only a keyed digest is kept. */
+/**
+ * Identifies users and outsiders by id, others by a keyed digest of address and browser; nothing else of these is kept.
+ */
 async function viewerOf(ctx: Context, { actorId, companyId, userAgent }: Omit<ShareEvent, 'viewer'>): Promise<string> {
   if (actorId !== null) return actorId;
   const traits = `${companyId}\n${ctx.ip}\n${userAgent}`;
@@ -99,7 +101,7 @@ function actorOf(actor: Actor): NonNullable<NewShareEvent['actor']> {
   }
 }
 
-/** Views of this isolate that are not written yet, by share. A share is in it while a write of it is under way. */
+/** Views in this isolate that are not yet stored, by share. A share stays in it while its write is under way. */
 const pending = new Map<string, Views>();
 
 interface Views {
@@ -108,12 +110,12 @@ interface Views {
   writtenSince: number;
 }
 
-/** A write that is older than this was cut off together with its request. Milliseconds. */
+/** An older write was cut off together with its request. Milliseconds. */
 const WRITE_MS = 30_000;
 
 /**
- * Counts an execution of a share, or only that it was opened. However many come at once, this isolate has one write of a
- * share under way, which takes along all that came meanwhile.
+ * Counts an execution of a share, or only that it was opened. This isolate has at most one write of a share under way;
+ * it includes all views that came meanwhile.
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {
   const underWay = pending.get(share.id);

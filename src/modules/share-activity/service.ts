@@ -32,19 +32,19 @@ export const shareEventNotFound = defineFailure('share_event.not_found', {
 export const tooManyIntervals = (limit: number) =>
   invalid([{ field: 'interval', message: `is too short for this time: at most ${limit} intervals are answered` }]);
 
-/** Stores events in one statement; those that are there already are left as they are. */
+/** Stores events in one statement; those already stored stay unchanged. */
 export async function keepShareEvents(database: D1Database, events: readonly ShareEvent[]): Promise<void> {
   if (events.length > 0) await insertEvents(openAuditDb(database), events);
 }
 
-/** How often shares were executed, and when they were last opened (ms), by id. Those never opened are missing. */
+/** How often shares were executed, and when they were last opened (ms), by id. Shares never opened are missing. */
 export async function viewsOf(ctx: UserContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
   const found = await selectViews(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, shareIds);
   return new Map(found.map((views) => [views.shareId, views]));
 }
 
-/** A page of events, the newest first. */
+/** A page of events, newest first. */
 export async function listShareEvents(
   ctx: UserContext,
   filter: EventFilter,
@@ -83,12 +83,12 @@ interface TopEntry {
   count: number;
 }
 
-/** How often shares and embeds were opened and executed, and by how many. */
+/** How often shares and embeds were opened and executed, and by how many viewers. */
 export interface Analytics {
   totals: Counts;
   /** One entry for each interval, also for those without events. `start` in milliseconds. */
   series: (Counts & { start: number })[];
-  /** By executions, most frequent first. */
+  /** Ordered by executions, the most first. */
   top: Record<'shares' | 'dashboards' | 'viewers' | 'countries', TopEntry[]>;
 }
 
@@ -136,8 +136,8 @@ export async function shareAnalytics(ctx: UserContext, filter: EventFilter, inte
 }
 
 /**
- * The filter, narrowed to what the caller may see: events about a type of things need the permission to share these;
- * events about none, such as sign-ins, need both.
+ * Narrows the filter to the events that the caller may see: those about dashboards or visualizations need the
+ * permission to share these; those about neither, such as sign-ins, need both.
  */
 async function visibleFilter(ctx: UserContext, filter: EventFilter): Promise<EventFilter> {
   const types = await effectiveTypes(ctx, filter);
@@ -146,7 +146,7 @@ async function visibleFilter(ctx: UserContext, filter: EventFilter): Promise<Eve
   return others.length === 0 && only !== undefined ? { ...filter, targetType: only } : filter;
 }
 
-/** What the filter is about: the type it names, that of the share (a dashboard), or those of the context. */
+/** The target types of the filter: the one it names, that of its share (a dashboard), or those of its context. */
 async function effectiveTypes(ctx: UserContext, filter: EventFilter): Promise<readonly TargetType[]> {
   if (filter.targetType) return [filter.targetType];
   if (filter.shareId !== undefined) return ['dashboard'];
@@ -159,5 +159,5 @@ function requireTypes({ actor }: UserContext, types: readonly TargetType[]): voi
   for (const type of types) requireAction(actor, `${type}s:share`, '*');
 }
 
-/** The scheduled run's part: moves events that are older than is kept to R2. */
+/** Moves events past their retention to R2; the scheduled run calls it. */
 export const archiveOldEvents = (ctx: Context): Promise<number> => archiveOld(ctx, shareEvents, 'share-events');

@@ -7,9 +7,9 @@ import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
 import type { ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
 
-/** Which events of a company are meant. Times in milliseconds, both ends included. */
+/** Selects events of a company. Times in milliseconds, both ends included. */
 export interface EventFilter {
-  /** Only events about something of this type. */
+  /** Only events about a target of this type. */
   targetType?: TargetType;
   shareId?: string;
   shareContextId?: string;
@@ -18,7 +18,7 @@ export interface EventFilter {
   to?: number;
 }
 
-/** Stores events that are not there yet. They go in as one JSON value: a statement takes 100 bound ones. */
+/** Inserts events that are not stored yet, as one JSON value: a statement of D1 has at most 100 bound ones. */
 export const insertEvents = (db: ControlDb, events: readonly ShareEvent[]) =>
   db.run(sql`
     insert into ${shareEvents} (id, company_id, type, occurred_at, actor_kind, actor_id, actor_email, target_type, target_id,
@@ -31,7 +31,7 @@ export const insertEvents = (db: ControlDb, events: readonly ShareEvent[]) =>
     where true
     on conflict do nothing`);
 
-/** A page of a company's events, the newest first. */
+/** A page of a company's events, newest first. */
 export const readEvents = (db: ControlDb, companyId: string, filter: EventFilter, page: number, perPage: number) =>
   readPage(
     db,
@@ -39,14 +39,13 @@ export const readEvents = (db: ControlDb, companyId: string, filter: EventFilter
     { by: shareEvents.occurredAt, descending: true, page, perPage },
   );
 
-/** One event. */
 export const selectEvent = (db: ControlDb, companyId: string, id: string) =>
   db
     .select()
     .from(shareEvents)
     .where(and(eq(shareEvents.companyId, companyId), eq(shareEvents.id, id)));
 
-/** Which events stand for a dashboard seen, executed or refused, in the words of analytics. */
+/** The outcome of an event in the words of analytics: resolved, executed or denied. */
 const OUTCOME = sql`case
   when ${shareEvents.type} in ('share.executed', 'embed.executed') then 'executed'
   when ${shareEvents.type} in ('share.denied', 'embed.denied') then 'denied'
@@ -54,7 +53,7 @@ const OUTCOME = sql`case
 
 const countOf = (outcome: string) => sql<number>`coalesce(sum(outcome = ${outcome}), 0)`.as(outcome);
 
-/** What is counted of some events. */
+/** The counts of some events. */
 const COUNTS = {
   resolved: countOf('resolved'),
   executed: countOf('executed'),
@@ -64,7 +63,7 @@ const COUNTS = {
   ),
 };
 
-/** Counts of one part of the analytics. `bucket` is its number since the epoch. */
+/** The counts of one entry of the analytics. `bucket` is the interval's number since the epoch. */
 export interface Counts {
   resolved: number;
   executed: number;
@@ -72,7 +71,7 @@ export interface Counts {
   unique_viewers: number;
 }
 
-/** How a list of the most frequent is made: what is counted, and a label that the events themselves know. */
+/** For each list of the most frequent: the column that is counted, and a label from the events themselves. */
 const TOPS = {
   shares: { key: sql`share_id`, label: sql`null` },
   dashboards: { key: sql`iif(target_type = 'dashboard', target_id, null)`, label: sql`null` },
@@ -82,10 +81,10 @@ const TOPS = {
 
 export type Top = keyof typeof TOPS;
 
-/** How many entries a list of the most frequent has. */
+/** The number of entries of a list of the most frequent. */
 const TOP_LENGTH = 10;
 
-/** Totals, the series and the lists of the most frequent, all as of one moment. */
+/** Totals, the series and the lists of the most frequent, all from one state of the database. */
 export async function readAnalytics(
   db: ControlDb,
   companyId: string,
@@ -93,7 +92,7 @@ export async function readAnalytics(
   interval: { ms: number; offset: number },
 ) {
   const events = sql`(select *, ${OUTCOME} as outcome from ${shareEvents} where ${matching(companyId, filter)})`;
-  // D1 binds every number as a double: without the cast each time would be an interval of its own.
+  // D1 binds every number as a double: without the cast each timestamp would be an interval of its own.
   const bucket = sql<number>`cast((occurred_at - ${interval.offset}) / ${interval.ms} as integer)`.as('bucket');
   const top = (name: Top) => {
     const { key, label } = TOPS[name];
@@ -142,7 +141,7 @@ function matching(companyId: string, filter: EventFilter): SQL {
   ) as SQL;
 }
 
-/** Adds executions of a share (none when it was only opened) and when it was last opened. */
+/** Adds executions of a share (0 if it was only opened), and when it was last opened. */
 export const addViews = (db: ControlDb, view: typeof shareViews.$inferSelect) =>
   db
     .insert(shareViews)
@@ -157,21 +156,20 @@ export const addViews = (db: ControlDb, view: typeof shareViews.$inferSelect) =>
 
 const idsIn = (ids: readonly string[]): SQL => sql`(select value from json_each(${JSON.stringify(ids)}))`;
 
-/** The counts of these shares. */
 export const selectViews = (db: ControlDb, companyId: string, shareIds: readonly string[]) =>
   db
     .select()
     .from(shareViews)
     .where(and(eq(shareViews.companyId, companyId), inArray(shareViews.shareId, idsIn(shareIds))));
 
-/** What contexts of the company show, by type. Of the control database. */
+/** The types of what the company's contexts grant. From the control database. */
 export const selectGrantTypes = (db: ControlDb, companyId: string, contextId: string) =>
   db
     .selectDistinct({ type: shareGrants.targetType })
     .from(shareGrants)
     .where(and(eq(shareGrants.companyId, companyId), eq(shareGrants.contextId, contextId)));
 
-/** Names of shares and dashboards. Of the control database. */
+/** Names of shares and dashboards. From the control database. */
 export const nameReads = (db: ControlDb, companyId: string, ids: { shares: string[]; dashboards: string[] }) => ({
   shares: db
     .select({ id: dashboardShares.id, name: dashboardShares.name })

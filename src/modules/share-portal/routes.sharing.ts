@@ -62,7 +62,7 @@ const pages = pageQuery('per_page');
 const ofContext = z.object({ context_id: contextId });
 const execution = executeBody.extend({ context_id: contextId });
 
-/** Every route by the id of its dashboard, and by the slugs of company and dashboard. */
+/** Every route exists by the dashboard's id, and by the slugs of company and dashboard. */
 export const sharePortalEndpoints = [
   endpoint(
     {

@@ -42,31 +42,31 @@ export function requireOwnCompany({ actor }: PortalContext, slug: string): void 
 }
 
 /** A page of the contexts of which the caller is a member. */
-export const ownContexts = (ctx: PortalContext, part: PageRequest) => readOwnContexts(ctx.db, ctx.actor, part);
+export const ownContexts = (ctx: PortalContext, pageRequest: PageRequest) => readOwnContexts(ctx.db, ctx.actor, pageRequest);
 
 /** A page of the dashboards of all contexts of the caller. */
-export const ownDashboards = (ctx: PortalContext, part: PageRequest) => readOwnDashboards(ctx.db, ctx.actor, part);
+export const ownDashboards = (ctx: PortalContext, pageRequest: PageRequest) => readOwnDashboards(ctx.db, ctx.actor, pageRequest);
 
 /** A page of the dashboards of one context. */
-export async function contextDashboards(ctx: PortalContext, contextId: unknown, part: PageRequest) {
+export async function contextDashboards(ctx: PortalContext, contextId: unknown, pageRequest: PageRequest) {
   const id = contextIdOf(contextId);
   const [context] = await selectOwnContext(ctx, id);
   if (!context) throw invalidContextId();
   return readOwnDashboards(ctx.db, ctx.actor, { ...part, contextId: id });
 }
 
-/** Which dashboard is asked for, and through which context. */
+/** The requested dashboard, and the context that grants it. */
 export interface DashboardRequest {
   contextId: unknown;
   dashboard: { id: string } | { slug: string };
 }
 
-/** A dashboard as a context shows it to the caller. */
+/** A dashboard as the context grants it to the caller. */
 export interface PortalDashboard {
   contextId: string;
   item: SharedItem & { type: 'dashboard' };
   rules: ViewerRules;
-  /** The shares that narrow it. */
+  /** The shares whose policies also apply. */
   shareIds: string[];
 }
 
@@ -97,7 +97,7 @@ export async function executeInPortal(
   return answer;
 }
 
-/** Everything that decides is read at once, at every request: removals take effect on the next. */
+/** Every request reads all data that decides on access, so that a removal takes effect at the next one. */
 async function openDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const { companyId } = ctx.actor;
   const contextId = contextIdOf(request.contextId);

@@ -7,10 +7,9 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
 
-/** Who may call the portal. */
 export type PortalActor = UserActor | OutsiderActor;
 
-/** An entry of the portal's lists: a context, or a dashboard of one. */
+/** An entry of the portal's lists: a context, or a dashboard of a context. */
 export interface PortalEntry {
   id: string;
   name: string;
@@ -28,7 +27,9 @@ interface PortalPage {
 
 type PageRequest = { page: number; perPage: number };
 
-/** Holds for contexts (by this id) of which the caller is a member: by address, as a user, or through a group. */
+/**
+ * SQL that holds for contexts (by this id) of which the caller is a member: by address, as a user, or through a group.
+ */
 function isMember(actor: PortalActor, contextId: SQL): SQL {
   const { companyId } = actor;
   const member = sql`select 1 from ${shareMembers} where share_members.context_id = ${contextId} and share_members.company_id = ${companyId}`;
@@ -53,7 +54,7 @@ export async function readOwnContexts(
   return { ...found, records: found.records.map((context) => ({ ...context, contextId: context.id })) };
 }
 
-/** A page of the dashboards that contexts of the caller show, or ofContext of them does; each once for each context. */
+/** A page of the dashboards that the caller's contexts grant, or those of `ofContext`; once for each context. */
 export async function readOwnDashboards(
   db: ControlDb,
   actor: PortalActor,
@@ -88,7 +89,7 @@ export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =
       ),
     );
 
-/** The policies under which a context shows a dashboard; nothing when it does not show it. The id may be a subquery. */
+/** The policies under which a context grants a dashboard; no row if it does not. The id may be a subquery. */
 export const selectGrant = (db: ControlDb, companyId: string, contextId: string, dashboardId: string | SQL) =>
   db
     .select({ filterPolicies: shareGrants.filterPolicies })
@@ -102,6 +103,6 @@ export const selectGrant = (db: ControlDb, companyId: string, contextId: string,
       ),
     );
 
-/** The dashboard of a slug, for reads in the same batch. */
+/** A subquery for a dashboard's id by its slug, for reads in the same batch. */
 export const dashboardOfSlug = (companyId: string, slug: string): SQL =>
   sql`(select dashboards.id from ${dashboards} where dashboards.company_id = ${companyId} and dashboards.slug = ${slug})`;

@@ -11,13 +11,13 @@ import { denials, type Execution, execute, type Refusals, viewExecution } from '
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 
-/** How long a result of a visualization shown alone is cached, in seconds. Dashboards have a setting for it. */
+/** How long the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
 const DEFAULT_CACHE_SECONDS = 60;
-/** Characters of the largest answer that is cached. */
+/** The most characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
 
 /**
- * The options of a filter that the viewer may use.
+ * The options of a filter that the viewer may choose.
  * @param search a literal part of label or value, in any case
  */
 export async function optionsFor(
@@ -37,7 +37,7 @@ export async function optionsFor(
 }
 
 /**
- * Executes for a viewer, or answers from the cache what was executed with the same values.
+ * Executes for a viewer, or answers a cached result for the same values.
  * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization
  */
 export async function executeFor(
@@ -60,7 +60,7 @@ export async function executeFor(
   const compute = async () => {
     const executions = await run(ctx, item, values, limits);
     const text = jsonOf(item, executions);
-    // A failure may be gone by the next request, and an isolate should not hold two copies of a large result.
+    // Failures are not cached, as they may be gone by the next request; and a large result is not held twice in memory.
     const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
     if (text.length <= MAX_CACHED && isLasting) {
       const kept = jsonOf(
@@ -72,17 +72,20 @@ export async function executeFor(
     }
     return json(text);
   };
-  // Who waited for a slot finds what others computed meanwhile: a crowd that opens one dashboard runs it a few times.
+  // A viewer who waited for a slot looks the result up again, so that a crowd at one dashboard runs it only a few
+  // times.
   return (await lookUp()) ?? withSlot(ctx, async () => (await lookUp()) ?? compute());
 }
 
-/** What a viewer is not shown, and the slugs with enforced values. */
+/** What a viewer may not see, and the slugs with enforced values. */
 interface Limits {
   refusals: Refusals;
   enforced: ReadonlySet<string>;
 }
 
-/** What is not shown: an enforced value does not apply to it, or the caller is denied it. */
+/**
+ * The visualizations that a viewer may not see: an enforced value does not apply to them, or the caller is denied them.
+ */
 function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules): Refusals {
   const denied = denials(
     ctx,
@@ -108,9 +111,9 @@ function jsonOf(item: SharedItem, executions: readonly Execution[]): string {
 const json = (text: string): Response => new Response(text, { headers: { 'Content-Type': 'application/json' } });
 
 /**
- * The address of a cached result, under our own host: Cloudflare caches nothing under others. It is made of all that the
- * result depends on: the company, what is executed in which version, all bound values, the enforced slugs, and what is
- * not shown.
+ * The cache's address of a result, under our own host, as Cloudflare caches nothing under others. It is made of
+ * everything that the result depends on: the company, the version of what is executed, all bound values, the enforced
+ * slugs, and the refused visualizations.
  */
 async function cacheKey(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
   const { companyId } = ctx.actor;

@@ -17,8 +17,8 @@ export const tooManyViewers = defineFailure('viewing.busy', {
 
 const databaseFailures = [notProvisioned, ...tenantSqlFailures, tooManyViewers];
 
-/** What `executeFor` fails with, besides bad parameters. */
+/** The failures of `executeFor`, besides bad parameters. */
 export const executionFailures = [policyViolation, ...databaseFailures];
 
-/** What `optionsFor` fails with. */
+/** The failures of `optionsFor`. */
 export const optionFailures = [filterNotFound, filterDisabled, ...databaseFailures, ...userSqlFailures];

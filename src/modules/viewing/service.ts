@@ -1,4 +1,4 @@
-/** What viewers of a dashboard or visualization may see and do, whichever way it was shared. */
+/** What viewers of a dashboard or visualization may see and do, however it was shared. */
 
 import type { Context } from '../../context.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';

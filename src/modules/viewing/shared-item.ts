@@ -22,18 +22,18 @@ import {
   visualizationNotFound,
 } from '../visualizations/service.ts';
 
-/** What is shared: a dashboard with its visualizations, or a visualization alone. */
+/** A shared dashboard with its visualizations, or a single shared visualization. */
 export type SharedItem =
   | ({ type: 'dashboard' } & LoadedDashboard)
   | { type: 'visualization'; visualization: Visualization };
 
-/** Reads a dashboard, together with others. The ids may be subqueries. */
+/** The queries for a dashboard, to be run in a batch with others. The ids may be subqueries. */
 export const dashboardReads = (db: Context['db'], companyId: Id, id: Id) => ({
   dashboard: selectDashboard(db, companyId, id),
   visualizations: selectDashboardVisualizations(db, companyId, id),
 });
 
-/** What the reads found, as it is shared. */
+/** The shared item from the results of `dashboardReads`. */
 export function sharedDashboard({
   dashboard: [dashboard],
   visualizations,
@@ -47,7 +47,7 @@ export function sharedVisualization([visualization]: readonly Visualization[]): 
   return { type: 'visualization', visualization };
 }
 
-/** A dashboard or visualization of the context's company. */
+/** Loads a dashboard or visualization of the context's company. */
 export async function loadSharedItem(ctx: CompanyContext, type: TargetType, id: string): Promise<SharedItem> {
   const { companyId } = ctx.actor;
   if (type === 'visualization') {
@@ -57,34 +57,32 @@ export async function loadSharedItem(ctx: CompanyContext, type: TargetType, id: 
   return sharedDashboard(await readTogether(ctx.db, dashboardReads(ctx.db, companyId, id)));
 }
 
-/** The dashboard or visualization itself. */
 export const recordOf = (item: SharedItem): Dashboard | Visualization =>
   item.type === 'dashboard' ? item.dashboard : item.visualization;
 
-/** Its visualizations. */
 export const visualizationsOf = (item: SharedItem): readonly Visualization[] =>
   item.type === 'dashboard' ? item.visualizations : [item.visualization];
 
-/** Who shares a dashboard must be allowed to share the visualizations on it. */
+/** Sharing a dashboard requires the permission to share its visualizations. */
 export const requireSharingOf = (ctx: UserContext, item: SharedItem): void =>
   requireSharingAll(
     ctx,
     visualizationsOf(item).map(({ id }) => id),
   );
 
-/** The inputs that can be given a value. */
+/** The inputs that accept a value. */
 export function inputsOf(item: SharedItem): Input[] {
   return item.type === 'dashboard'
     ? dashboardInputs(item.dashboard, item.visualizations)
     : visualizationInputs(item.visualization);
 }
 
-/** What these terms let a viewer do with it. */
+/** The rules for a viewer under these terms. */
 export const rulesOf = (item: SharedItem, terms: Terms): ViewerRules => viewerRules(inputsOf(item), terms);
 
 const NO_COLUMNS = { x: null, y: [], series: null, options: {} };
 
-/** The item as its viewer sees it, as the API has it. */
+/** The item for its viewer, in the API's format. */
 export function viewSharedItem(item: SharedItem, rules: ViewerRules) {
   const { id, name, slug, description } = recordOf(item);
   const visualizations = visualizationsOf(item);
@@ -106,13 +104,13 @@ export function viewSharedItem(item: SharedItem, rules: ViewerRules) {
       visualization_id: chart.id,
       name: chart.name,
       description: chart.description,
-      // What is not shown names no columns either.
+      // A refused visualization does not reveal its columns.
       chart: rules.refused.has(chart.id) ? { ...chart.chart, ...NO_COLUMNS } : chart.chart,
     })),
   };
 }
 
-/** Where the options of an input come from; null for none. */
+/** Where the options of an input come from; null if it has none. */
 export function optionsSource(item: SharedItem, slug: string): 'static' | 'dynamic' | null {
   if (item.type !== 'dashboard') return null;
   const options = item.dashboard.filters.find((filter) => filter.slug === slug)?.options ?? null;

@@ -3,18 +3,18 @@ import { newSecretToken } from '../../kernel/ids.ts';
 import { callObject } from '../../platform/objects.ts';
 import { tooManyViewers } from './failures.ts';
 
-/** How long a viewer without a slot waits before asking once more, in milliseconds; random, so that not all ask at once. */
+/** How long a viewer without a slot waits before another try, in milliseconds; random, so that not all try at once. */
 const PAUSE = { min: 250, spread: 1_000 };
 
 /**
- * Runs `work`, which uses the company's database, once the viewer has a slot: one viewer of something slow must not take
- * all connections, and all viewers together must not take the company's own.
+ * Runs `work`, which uses the company's database, when the viewer gets a slot: a single viewer must not use all
+ * connections, and all viewers together must not use the company's own.
  */
 export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): Promise<T> {
   const { VIEWER_GATE } = ctx.bindings;
   const { companyId } = ctx.actor;
   const slot = { id: newSecretToken(), viewer: viewerOf(ctx) };
-  // Asking again with the same id takes no second slot.
+  // Asking again with the same id does not take a second slot.
   const enter = () => callObject(VIEWER_GATE, companyId, async (gate) => await gate.enter(slot));
   if (!(await enter()) && !(await pause().then(enter))) {
     throw tooManyViewers();
@@ -26,7 +26,7 @@ export async function withSlot<T>(ctx: CompanyContext, work: () => Promise<T>): 
   }
 }
 
-/** Whoever holds a token is one viewer, and so is each person. */
+/** Each holder of a token counts as one viewer, and so does each person. */
 const viewerOf = ({ actor }: CompanyContext): string => {
   if (actor.kind === 'viewer') return actor.tokenId;
   return actor.kind === 'system' ? actor.kind : actor.id;

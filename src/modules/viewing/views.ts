@@ -3,7 +3,7 @@ import { MAX_LIST_LENGTH, MAX_SLUG_LENGTH, MAX_TEXT_LENGTH, PARAMETER_KINDS } fr
 import { POLICY_MODES } from '../../kernel/sharing-terms.ts';
 import { executionSchema } from '../visualizations/service.ts';
 
-/** A dashboard or visualization as its viewer sees it. */
+/** A dashboard or visualization for its viewer. */
 export const sharedItemView = z
   .object({
     id: z.string(),
@@ -28,12 +28,11 @@ export const sharedItemView = z
   })
   .meta({ id: 'SharedItem' });
 
-/** How the page of a share is to be shown, and where. */
+/** How and where the page of a share is displayed. */
 export const embedOptionsView = z
   .object({ allowed_origins: z.array(z.string()), hide_header: z.boolean(), hide_controls: z.boolean() })
   .meta({ id: 'EmbedOptions' });
 
-/** The options of a filter. */
 export const optionsView = z
   .object({
     filter_slug: z.string(),
@@ -48,15 +47,15 @@ export const optionsQuery = z.object({
   search: z.string().max(200).default('').meta({ description: 'A literal part of label or value, in any case.' }),
 });
 
-/** What executing a dashboard answers. */
+/** The answer to executing a dashboard. */
 export const resultsView = z.object({ results: z.array(executionSchema) });
 
-/** What executing a visualization answers. */
+/** The answer to executing a visualization. */
 export const resultView = z.object({ result: executionSchema });
 
 const MAX_POLICIES = 50;
 
-/** What viewers may choose of filters, as callers send it and as it is shown. */
+/** What viewers may choose in filters, in requests and answers. */
 export const filterPolicies = z
   .array(
     z
@@ -73,7 +72,7 @@ export const filterPolicies = z
   )
   .max(MAX_POLICIES);
 
-/** An origin as browsers send it. */
+/** An origin in the form that browsers send. */
 export const origin = z
   .string()
   .max(256)
@@ -81,7 +80,7 @@ export const origin = z
     error: 'must be an origin such as https://www.example.com',
   });
 
-/** What can be narrowed or fixed, for those who share. */
+/** The filters and parameters that a share may narrow or fix. */
 export const candidatesView = z.object({
   records: z.array(
     z.object({
