@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Key } from '../examples/signing/sign.ts';
 import { bundleWorker } from '../local/bundle.ts';
-import { startNeonStandIn } from '../local/neon/stand-in.ts';
+import { startLocalNeon } from '../local/neon/server.ts';
 import { startPostgres } from '../local/postgres.ts';
 import { freePort } from '../local/processes.ts';
 import { openState } from '../local/state.ts';
@@ -45,7 +45,7 @@ export async function startSystem(entry?: string): Promise<System> {
   const modules = await bundleWorker(PROJECT, join(stateDir, 'bundle'), entry && join(PROJECT, entry));
   const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
   const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
-  const neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
+  const neon = await startLocalNeon({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
   const port = await freePort();
   const inspectorPort = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;

@@ -14,9 +14,9 @@ const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
 };
 
 /**
- * Bundles the Worker of `projectDir` with wrangler, exactly as a deployment would, into `outDir`.
+ * Bundles the Worker of `projectDir` into `outDir` with wrangler, exactly as a deployment does.
  *
- * @param entry another entry than that of `wrangler.toml`
+ * @param entry replaces the entry of `wrangler.toml`
  * @returns the modules of the bundle, the entry first
  */
 export async function bundleWorker(projectDir: string, outDir: string, entry?: string): Promise<V4ModuleDefinition[]> {

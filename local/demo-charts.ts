@@ -1,8 +1,8 @@
-/** What stands on the demo's dashboard: reported collisions of aircraft with wildlife. */
+/** The charts of the demo's dashboard: reported collisions of aircraft with wildlife. */
 
 import type { Chart, Filter, Parameter } from '../client/client.ts';
 
-/** The filters. In SQL they are optional clauses: without a value one asks for nothing. */
+/** The filters. Each is an optional clause in the SQL: without a value it does not filter. */
 export const PARAMETERS: Parameter[] = [
   { slug: 'state', label: 'State', kind: 'multi_select' },
   { slug: 'size', label: 'Size of the animal', kind: 'select' },
@@ -17,7 +17,7 @@ const CHOSEN = `
 
 const FILTERED = `FROM birdstrikes\nWHERE true${CHOSEN}`;
 
-/** Months without a strike are shown as such, not left out. */
+/** Months without a strike are listed with 0. */
 const BY_MONTH = `SELECT month::date AS month, times.time_of_day, count(flight_date) AS strikes
 FROM generate_series((SELECT date_trunc('month', min(flight_date)) FROM birdstrikes),
   (SELECT max(flight_date) FROM birdstrikes), interval '1 month') AS month
@@ -36,11 +36,11 @@ interface DemoChart {
   description?: string;
   sql: string;
   chart: Chart;
-  /** Where it stands on a grid of twelve columns. */
+  /** The place on a grid of twelve columns. */
   place: { x: number; y: number; w: number; h: number };
 }
 
-/** The chart that is shared alone, too. */
+/** The chart that is also shared by itself. */
 export const CHART_ALONE = 'strikes-by-month';
 
 export const CHARTS: DemoChart[] = [
@@ -103,7 +103,7 @@ export const DASHBOARD = {
   description: 'Where, when and in which phase of flight aircraft met wildlife, and what it cost.',
 };
 
-/** Where the values of its filters come from. */
+/** The sources of the filters' options. */
 export const OPTIONS: Partial<Record<string, Filter['options']>> = {
   state: { sql: 'SELECT DISTINCT origin_state FROM birdstrikes ORDER BY 1' },
   size: ['Small', 'Medium', 'Large'].map((size) => ({ label: size, value: size })),

@@ -1,13 +1,12 @@
 import { ApiError, type Client } from '../client/client.ts';
 import { CHART_ALONE, CHARTS, DASHBOARD, OPTIONS, PARAMETERS } from './demo-charts.ts';
 
-/** What of `demo.json` names the dashboard, and where it opens. */
+/** The fields of `demo.json` that describe the dashboard and where to open it. */
 export interface DemoDashboard {
   dashboard_id: string;
   visualization_id: string;
-  /** The page of the embedded dashboard. */
   embed_url: string;
-  /** The page of the same dashboard, behind a link. */
+  /** The public page of the same dashboard, behind a link. */
   public_share_url: string;
 }
 
@@ -15,10 +14,10 @@ const EMBED_SECONDS = 31_536_000;
 const LINK_NAME = 'Link of the demo';
 
 /**
- * Makes the dashboard on the demo's table, an embed of it and a link to it, or takes up what an earlier start left. What is
- * still there stays as it is, also where people have changed it; an embed that has expired is made anew.
- * @param api for the company's owner
- * @param known what an earlier start told
+ * Makes the demo's dashboard with an embed and a link, or reuses those of an earlier start. Existing objects stay
+ * unchanged, also if people have edited them; an expired embed is replaced.
+ * @param api client of the company's owner
+ * @param known the fields of an earlier start
  */
 export async function makeDashboard(
   baseUrl: string,
@@ -42,19 +41,19 @@ export async function makeDashboard(
   const alone =
     (await stillThere(known.visualization_id, '/v1/visualizations/{id}')) ??
     ((charts ?? (await drawCharts(api))).get(CHART_ALONE) as string);
-  // Tokens of a dashboard that is gone open nothing.
+  // The token of a deleted dashboard opens nothing.
   const embedded = await stillOpen(known.embed_url, '/api/embed/d/{token}/info');
   const linked = await stillOpen(known.public_share_url, '/api/v1/public/shares/{token}/resolve');
   return {
     dashboard_id: dashboardId,
     visualization_id: alone,
-    // The port may be another one than at the last start.
+    // The port may differ from that of the last start.
     embed_url: baseUrl + (embedded ?? (await embed(api, dashboardId))),
     public_share_url: baseUrl + (linked ?? (await shareByLink(api, dashboardId))),
   };
 }
 
-/** The ids of the demo's visualizations by their slugs; those that are missing are made. */
+/** The ids of the demo's visualizations by slug; missing ones are made. */
 async function drawCharts(api: Client): Promise<ReadonlyMap<string, string>> {
   const ids = await idsBySlug(api, '/v1/visualizations');
   for (const { place: _place, ...definition } of CHARTS) {
@@ -78,7 +77,7 @@ async function composeDashboard(api: Client, charts: ReadonlyMap<string, string>
   return _id;
 }
 
-/** The ids of all that there are, by their slugs. */
+/** The ids of all existing objects by slug. */
 async function idsBySlug(api: Client, path: '/v1/visualizations' | '/v1/dashboards'): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (let page = 1; ; page += 1) {
@@ -96,7 +95,7 @@ async function embed(api: Client, dashboardId: string): Promise<string> {
   return new URL(url).pathname;
 }
 
-/** A new link. One of an earlier start whose token was lost, because that start was killed, is ended. */
+/** Makes a new link. Revokes the link of an earlier start that was killed before its token was stored. */
 async function shareByLink(api: Client, dashboardId: string): Promise<string> {
   const ofDashboard = { params: { id: dashboardId } };
   const { records } = await api.get('/api/v1/dashboards/{id}/shares', { ...ofDashboard, query: { per_page: 100 } });
@@ -109,7 +108,7 @@ async function shareByLink(api: Client, dashboardId: string): Promise<string> {
   return new URL(url as string).pathname;
 }
 
-/** Whether the API knows it; false when it says that it is gone, or a token is no good any more. */
+/** Whether the API answers with success; false if the object is gone or the token is invalid. */
 async function isAnswered(ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask();

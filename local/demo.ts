@@ -11,12 +11,12 @@ import { type DemoDashboard, makeDashboard } from './demo-dashboard.ts';
 const DATA_FILE = join(dirname(createRequire(import.meta.url).resolve('vega-datasets')), '../data/birdstrikes.csv');
 const TABLE_NAME = 'birdstrikes';
 const POLL_MS = 500;
-/** In which requests from one address are counted together. */
+/** The window in which requests from one address are counted. */
 const IP_WINDOW_MS = 1_000;
-/** The demo is patient: limits may be set low. */
+/** The demo retries for long, because limits may be set low. */
 const RETRIES = 1_000;
 
-/** What `demo.json` tells about the running system. Members appear as the parts they name exist. */
+/** The content of `demo.json`. Fields are added once what they refer to exists. */
 export interface Demo extends Partial<DemoDashboard> {
   base_url: string;
   iam_base_url: string;
@@ -34,15 +34,15 @@ export interface DemoOptions {
   baseUrl: string;
   platformAdminToken: string;
   mailboxUrl: string;
-  /** Where `demo.json` is kept from one start to the next. */
+  /** The folder of `demo.json`, which is kept for the next start. */
   stateDir: string;
-  /** Address of a company's database for psql, when it has one. */
+  /** The address of a company's database for psql, if it has one. */
   postgresUrlOf(companyId: string): string | undefined;
-  /** Shows progress. */
+  /** Prints progress. */
   report(line: string): void;
 }
 
-/** Makes the demo company and loads its data through the public API, or takes up what an earlier start left. */
+/** Makes the demo company and loads its data through the public API, or reuses those of an earlier start. */
 export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { baseUrl, stateDir, report } = options;
   const file = join(stateDir, 'demo.json');
@@ -69,7 +69,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   }
   report('Opening the dashboard …');
   demo = await keep({ ...demo, ...(await makeDashboard(baseUrl, api, demo)) });
-  // What was asked here shall not count against whoever comes first.
+  // The demo's requests must not count against the first user's limit.
   await sleep(IP_WINDOW_MS);
   return keep({ ...demo, postgres_url: options.postgresUrlOf(demo.company.id) });
 }
@@ -80,7 +80,7 @@ async function foundCompany({ baseUrl, platformAdminToken, report }: DemoOptions
   const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRIES });
   const found = (slug: string) => operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
   const { organization, default_account, service_account, api_key } = await found('demo').catch((error) => {
-    // A start that was killed after founding lost the secrets that are shown only once: begin with another company.
+    // If a start was killed after creating the company, its secrets are lost: make another company.
     if (error instanceof ApiError && error.status === 409) return found(`demo-${randomBytes(3).toString('hex')}`);
     throw error;
   });
@@ -92,7 +92,7 @@ async function foundCompany({ baseUrl, platformAdminToken, report }: DemoOptions
   };
 }
 
-/** Signs the company's owner in. @returns a client for what the owner does */
+/** Signs in the company's owner. @returns a client for the owner */
 export async function signIn({
   base_url: baseUrl,
   company,
@@ -114,7 +114,7 @@ async function tableExists(api: Client, id: string): Promise<boolean> {
   }
 }
 
-/** Uploads the data set, confirms what was inferred, and waits for its rows. @returns the table's id */
+/** Uploads the data set, confirms the inferred schema, and waits for its rows. @returns the table's id */
 async function loadData(api: Client, report: DemoOptions['report']): Promise<string> {
   const tables = await api.get('/v1/managed-tables', { query: { search: TABLE_NAME } });
   const loaded = tables.records.find(({ display_name }) => display_name === TABLE_NAME);

@@ -1,6 +1,6 @@
 /**
- * Something on this machine stands in the way of a local start, and a person can remedy it.
- * The message is one sentence (or two) for that person: what is wrong and what to do.
+ * A problem of this machine that prevents a local start and that a person can solve. The message is one or two
+ * sentences for that person: what is wrong and what to do.
  */
 export class LocalProblem extends Error {
   constructor(message: string, options?: { cause?: unknown }) {

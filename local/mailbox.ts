@@ -11,7 +11,7 @@ export interface SentMail {
   sent_at: string;
 }
 
-/** The place where mails land in local development. */
+/** Stores the mails of local development. */
 export interface Mailbox {
   /** `GET {url}?to=ADDRESS` answers every mail to that address, newest first, as JSON; without `to` all mails. */
   url: string;
@@ -19,7 +19,7 @@ export interface Mailbox {
   close(): Promise<void>;
 }
 
-/** Opens the mailbox kept in `file` (one JSON object a line) and serves it on a free port of 127.0.0.1. */
+/** Opens the mailbox in `file` (one JSON object a line) and serves it on a free port of 127.0.0.1. */
 export async function openMailbox(file: string): Promise<Mailbox> {
   const kept = await readFile(file, 'utf8').catch(() => '');
   const mails = parse(kept);
@@ -49,7 +49,7 @@ export async function openMailbox(file: string): Promise<Mailbox> {
   };
 }
 
-/** A last line that a kill cut off is not a mail. */
+/** Skips a last line that a kill cut off. */
 function parse(lines: string): SentMail[] {
   return lines.split('\n').flatMap((line) => {
     try {

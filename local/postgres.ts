@@ -10,13 +10,12 @@ import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries
 import { homeFor, type PostgresUser, unprivilegedUser } from './postgres-user.ts';
 import { freePort, isAlive, stopWhenParentDies } from './processes.ts';
 
-/** How a local PostgreSQL is to run. */
 export interface LocalPostgresOptions {
-  /** Folder of its data and log; made when absent. */
+  /** Folder of its data and log; created if missing. */
   stateDir: string;
-  /** Password of the superuser `postgres`; fixed by the first start in `stateDir`. */
+  /** Password of the superuser `postgres`; set by the first start in `stateDir`. */
   password: string;
-  /** True for a server whose data may be lost: no fsync, faster. */
+  /** For a server whose data may be lost: no fsync, faster. */
   throwaway?: boolean;
 }
 
@@ -29,11 +28,11 @@ export interface LocalPostgres {
   url: string;
   /** Process id of the postmaster. */
   pid: number;
-  /** Every folder that holds something of it: `stateDir`, and one elsewhere where root works in a private folder. */
+  /** All folders with its files: `stateDir`, and one elsewhere if root works in a private folder. */
   folders: string[];
-  /** Resolves when the server ends, wanted or not. */
+  /** Resolves when the server ends for any reason. */
   exited: Promise<void>;
-  /** Stops it, open sessions included, and waits until it is gone. Idempotent. */
+  /** Stops it, including open sessions, and waits until it has ended. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -41,8 +40,8 @@ const START_TIMEOUT_MS = 60_000;
 const SUPERUSER = 'postgres';
 
 /**
- * Starts the embedded PostgreSQL on a free port of 127.0.0.1, creating its data on the first start. A server that
- * an earlier, killed start left on the same data is stopped first. The server ends when this process ends, however.
+ * Starts the embedded PostgreSQL on a free port of 127.0.0.1, creating its data on the first start. First stops a
+ * server that an earlier, killed start left on the same data. The server ends when this process ends, in any way.
  * Throws `LocalProblem` when the binaries or the data are unusable.
  */
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
@@ -58,7 +57,8 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const port = await freePort();
   const output = openSync(log, 'w', 0o644);
   const server = spawn(binaries.postgres, serverArguments(data, port, options.throwaway === true), {
-    // A group of its own: Ctrl-C in the terminal reaches us alone, and we stop it in order.
+    // The server is in a group of its own: Ctrl-C in the terminal reaches this process only, which then stops the
+    // server.
     detached: true,
     stdio: ['ignore', output, output],
     env: serverEnvironment(),
@@ -75,7 +75,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const watchdog = stopWhenParentDies(pid, 'INT');
 
   const stop = async () => {
-    // SIGINT is PostgreSQL's "fast" shutdown: sessions are ended, data is written.
+    // SIGINT is PostgreSQL's "fast" shutdown: it ends sessions and writes the data.
     if (server.exitCode === null && server.signalCode === null) server.kill('SIGINT');
     await exited;
     watchdog.release();
@@ -99,7 +99,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   };
 }
 
-/** Makes the data folder in a side folder first, so that an interrupted start leaves nothing half-made in place. */
+/** Creates the data in another folder first, so that an interrupted start leaves nothing incomplete in place. */
 async function initialise(
   binaries: PostgresBinaries,
   data: string,
@@ -124,7 +124,8 @@ async function initialise(
         `--pgdata=${fresh}`,
         `--username=${SUPERUSER}`,
         `--pwfile=${secret}`,
-        // Clear text over loopback, as Neon's proxy asks for it inside TLS: it lets the driver send password and first query at once.
+        // Clear text over loopback, as Neon's proxy asks for it inside TLS: the driver can then send password and first
+        // query at once.
         '--auth=password',
         '--encoding=UTF8',
         '--locale=C',
@@ -140,13 +141,15 @@ async function initialise(
   await rename(fresh, data);
 }
 
-/** A copy of the data made by root belongs to root: it goes to the user that PostgreSQL runs as. */
+/** A copy of the data made by root belongs to root: this gives it to the user that PostgreSQL runs as. */
 async function handOver(data: string, user: PostgresUser): Promise<void> {
   if (user.uid === undefined || (await stat(data)).uid === user.uid) return;
   await run('chown', ['-R', `${user.uid}:${user.gid}`, data], {});
 }
 
-/** Stops the server that a killed start left on `data`, and clears a pid file whose number means another process now. */
+/**
+ * Stops the server that a killed start left on `data`, and deletes a pid file whose id now belongs to another process.
+ */
 async function stopLeftover(binaries: PostgresBinaries, data: string, user: PostgresUser): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
@@ -173,12 +176,12 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
     max_connections: '200',
     shared_buffers: '128MB',
     max_wal_size: '1GB',
-    // Without replicas nothing needs more, and COPY into a table made in its own transaction may skip the log.
+    // Without replicas `minimal` is enough, and COPY into a table created in the same transaction may skip the log.
     wal_level: 'minimal',
     max_wal_senders: '0',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Statements and the values in them are people's data: they stay out of the log.
+    // Statements and their values are users' data: they stay out of the log.
     log_min_messages: 'fatal',
     log_min_error_statement: 'panic',
     ...(throwaway ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
@@ -225,7 +228,7 @@ async function dataProblem(stateDir: string, log: string): Promise<LocalProblem>
   );
 }
 
-/** Runs a program to its end; rejects with what it said on stderr when it fails. */
+/** Runs a program to its end; rejects with its stderr if it fails. */
 async function run(program: string, args: string[], user: PostgresUser): Promise<{ stdout: string }> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: serverEnvironment(), ...user });
   const out = { stdout: '', stderr: '' };

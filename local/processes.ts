@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 
-/** A TCP port of 127.0.0.1 that was free a moment ago. */
+/** A TCP port of 127.0.0.1 that was free when asked. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** True when a process of that id exists, whoever owns it. */
+/** Whether a process with that id exists, whoever owns it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -25,8 +25,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Makes sure that process `pid` gets `signal` when this process ends without having stopped it, even by SIGKILL:
- * a shell waits on a pipe that only we hold open. `release` ends the watch after an orderly stop.
+ * Makes sure that process `pid` gets `signal` when this process ends without stopping it, even by SIGKILL: a shell
+ * waits on a pipe that only this process holds open. `release` ends the watch after an orderly stop.
  */
 export function stopWhenParentDies(pid: number, signal: 'INT' | 'TERM' | 'KILL'): { release(): void } {
   const watcher = spawn('/bin/sh', ['-c', `read -r line && exit 0; kill -${signal} "$0" 2>/dev/null`, String(pid)], {
@@ -34,7 +34,7 @@ export function stopWhenParentDies(pid: number, signal: 'INT' | 'TERM' | 'KILL')
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   watcher.unref();
-  // Ended before us, e.g. by a person: nothing to report, the watch is a precaution.
+  // The watch may be ended by a person. It is only a precaution, so that is not reported.
   watcher.on('error', () => undefined);
   watcher.stdin.on('error', () => undefined);
   return {

@@ -8,8 +8,8 @@ import { bundleWorker } from './bundle.ts';
 import { runDemo } from './demo.ts';
 import { LocalProblem } from './local-problem.ts';
 import { openMailbox } from './mailbox.ts';
-import { startNeonStandIn } from './neon/stand-in.ts';
-import { openOperatorsDoor } from './operators-door.ts';
+import { startLocalNeon } from './neon/server.ts';
+import { openOperatorEndpoint } from './operator-endpoint.ts';
 import { startPostgres } from './postgres.ts';
 import { openState } from './state.ts';
 import { startWorker } from './worker.ts';
@@ -17,14 +17,14 @@ import { startWorker } from './worker.ts';
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
 const SCHEDULE_MS = 60_000;
 
-/** How long an interrupted start may take to come to a point where it can stop. */
+/** How long an interrupted start may take until it can stop. */
 const SETTLE_MS = 15_000;
 
-/** What to stop at the end, the last started first. */
+/** The functions that stop what was started; they run in reverse order. */
 const running: (() => Promise<void>)[] = [];
 let interrupted = false;
 
-/** Remembers how to stop what has just been started; ends the start here if it was interrupted meanwhile. */
+/** Adds a function to stop what was just started; ends here if the start was interrupted meanwhile. */
 function keep(stop: () => Promise<void>): void {
   running.push(stop);
   if (interrupted) throw new LocalProblem('Interrupted.');
@@ -38,7 +38,7 @@ async function stopAll(): Promise<void> {
 
 const progress = (what: string) => console.log(`  ${what}`);
 
-/** Starts all parts in order and returns when the API answers. */
+/** Starts everything in order and returns when the API answers. */
 async function start(): Promise<void> {
   const port = await portOf(process.env.PORT ?? '8787');
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -47,7 +47,8 @@ async function start(): Promise<void> {
   const workerDir = join(state.path, 'worker');
 
   progress('Bundling the Worker, starting PostgreSQL …');
-  // Both take seconds and neither needs the other; a failure of one waits for the other, so that it can be stopped.
+  // Bundling and starting PostgreSQL both take seconds, so they run in parallel. If one fails, the other is awaited, so
+  // that it can be stopped.
   const [bundled, database] = await Promise.allSettled([
     bundleWorker(PROJECT, join(workerDir, 'bundle')),
     startPostgres({ stateDir: join(state.path, 'postgres'), password: state.secrets.POSTGRES_PASSWORD }),
@@ -57,7 +58,7 @@ async function start(): Promise<void> {
   keep(postgres.stop);
   if (bundled.status === 'rejected') throw bundled.reason;
 
-  const neon = await startNeonStandIn({
+  const neon = await startLocalNeon({
     stateDir: join(state.path, 'neon'),
     apiKey: state.secrets.NEON_API_KEY,
     postgres,
@@ -88,8 +89,8 @@ async function start(): Promise<void> {
     deliver: mailbox.deliver,
   });
   keep(worker.stop);
-  const door = await openOperatorsDoor(state.path, worker.query);
-  keep(door.close);
+  const endpoint = await openOperatorEndpoint(state.path, worker.query);
+  keep(endpoint.close);
   keepSchedule(worker.runScheduled);
 
   const demo = await runDemo({
@@ -114,7 +115,7 @@ Data Console API is ready.
 Ctrl-C stops everything.`);
 }
 
-/** The port to listen on, checked before anything is started. Throws `LocalProblem`. */
+/** The port to listen on; checked before anything is started. Throws `LocalProblem`. */
 async function portOf(text: string): Promise<number> {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -132,7 +133,7 @@ async function portOf(text: string): Promise<number> {
   return port;
 }
 
-/** Variables of the Worker that are set in our own environment. */
+/** The Worker's variables that are set in this process's environment. */
 function fromEnvironment(): Record<string, string> {
   return Object.fromEntries(
     VARIABLE_NAMES.flatMap((name) => {
@@ -178,7 +179,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 started.catch((error: unknown) => {
-  // Once a stop was asked for, what fails is its consequence.
+  // Errors after an interruption are its consequences.
   if (interrupted) return;
   console.error(error instanceof LocalProblem ? error.message : error);
   void end(1);

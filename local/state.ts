@@ -6,28 +6,27 @@ import { LocalProblem } from './local-problem.ts';
 import { isAlive } from './processes.ts';
 
 /**
- * What a local start generates once and keeps: secrets of the Worker under its variables' names, and two of its
- * counterparts. Keys stand beside them, each version in a variable (`operations/keys.ts`).
+ * The secrets that a local start generates once and keeps: the Worker's, under its variables' names, and two for local
+ * servers. Keys are stored beside them, each version in a variable (`operations/keys.ts`).
  */
 export interface LocalSecrets {
   [variable: string]: string;
   PLATFORM_ADMIN_TOKEN: string;
   NEON_API_KEY: string;
-  /** Of the superuser of the local PostgreSQL; the Worker does not get it. */
+  /** The password of the local PostgreSQL's superuser; the Worker does not get it. */
   POSTGRES_PASSWORD: string;
 }
 
-/** The folder that a local start keeps everything in, held by this process alone. */
+/** The folder of everything that a local start stores, locked by this process. */
 export interface StateFolder {
   path: string;
   secrets: LocalSecrets;
-  /** Lets go of it. */
   release(): Promise<void>;
 }
 
 /**
- * Opens the state folder, making it and its secrets on the first start.
- * Throws `LocalProblem` when another start holds it, or when it is unusable.
+ * Opens the state folder, creating it and its secrets on the first start. Throws `LocalProblem` if another start has
+ * locked it, or it is unusable.
  */
 export async function openState(folder: string): Promise<StateFolder> {
   const path = resolve(folder);
@@ -48,7 +47,7 @@ export async function openState(folder: string): Promise<StateFolder> {
   }
 }
 
-/** The lock is a file with our process id, put in place whole by a hard link; that of a dead process is taken over. */
+/** The lock is a file with the process's id, created atomically by a hard link; a dead process's lock is replaced. */
 async function lock(folder: string): Promise<() => Promise<void>> {
   const file = join(folder, 'lock');
   const mine = join(folder, `lock.${process.pid}`);
@@ -76,7 +75,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
   }
 }
 
-/** Moves the dead process's lock away; if a rival has just put its own there, gives it back. */
+/** Moves a dead process's lock away; restores it if another process has just created its own. */
 async function removeStale(file: string, holder: number): Promise<void> {
   const aside = `${file}.stale.${process.pid}`;
   await rename(file, aside).catch(() => undefined);
@@ -85,7 +84,7 @@ async function removeStale(file: string, holder: number): Promise<void> {
   await rm(aside, { force: true });
 }
 
-/** False for a process that only got the same number later. */
+/** Whether a process is a start; false if another program got the same id later. */
 async function isStart(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
@@ -120,7 +119,7 @@ function parseSecrets(text: string, file: string, folder: string): Record<string
   }
 }
 
-/** Secrets for the first start, or for a release that needs more: of keys, version 1 of those that have no version. */
+/** Creates the secrets for the first start or a newer release: for keys, version 1 of those without a version. */
 function newSecrets(kept: string[]): LocalSecrets {
   const keys = keysMissingIn(kept).map((key) => {
     const secret = newKey(key, 1);

@@ -14,12 +14,11 @@ import {
   type V4WorkerOptionsShape,
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
-import type { DoorQuery } from '../operations/local-door.ts';
+import type { OperatorQuery } from '../operations/local-endpoint.ts';
 import { LocalProblem } from './local-problem.ts';
 import type { SentMail } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
 
-/** What the Worker runs with. */
 export interface LocalWorkerOptions {
   /** Folder of `wrangler.toml` and of the migrations. */
   projectDir: string;
@@ -28,27 +27,26 @@ export interface LocalWorkerOptions {
   modules: V4ModuleDefinition[];
   /** Port of 127.0.0.1 to listen on. */
   port: number;
-  /** Variables and secrets, over those of `wrangler.toml`. */
+  /** Variables and secrets, which replace those of `wrangler.toml`. */
   variables: Record<string, string>;
-  /** Port for Chrome's DevTools; none without it. */
+  /** Port for Chrome's DevTools; disabled without it. */
   inspectorPort?: number;
   deliver(mail: Omit<SentMail, 'sent_at'>): Promise<void>;
 }
 
-/** The running Worker. */
 export interface LocalWorker {
   /** Where the Worker's log goes. */
   logFile: string;
-  /** The scheduled run, as the platform would trigger it once a minute. */
+  /** Triggers the scheduled run, which the platform does once a minute. */
   runScheduled(): Promise<void>;
-  /** Runs one statement in one of its databases, in its own process. @returns its rows */
-  query(query: DoorQuery): Promise<unknown[]>;
+  /** Runs one statement in one of the Worker's databases, in the Worker's process. @returns its rows */
+  query(query: OperatorQuery): Promise<unknown[]>;
   stop(): Promise<void>;
 }
 
 const SCHEDULE = '* * * * *';
 
-/** Passes the mails of the `send_email` binding on to this process. */
+/** Forwards the mails of the `send_email` binding to this process. */
 const MAIL_WORKER = `
 import { WorkerEntrypoint } from 'cloudflare:workers';
 export class Mail extends WorkerEntrypoint {
@@ -61,7 +59,7 @@ export default {};
 `;
 
 /**
- * Runs the bundled Worker in workerd with the bindings of `wrangler.toml`: all storage lives below `stateDir`, mail goes
+ * Runs the bundled Worker in workerd with the bindings of `wrangler.toml`: all storage is below `stateDir`, mail goes
  * to `deliver`. Returns once it answers and its databases are migrated.
  */
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
@@ -82,7 +80,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     modulesRoot: join(stateDir, 'bundle'),
     bindings: { ...bindings.bindings, ...options.variables },
     serviceBindings: { ...bindings.serviceBindings, EMAIL: { name: 'mail', entrypoint: 'Mail' } },
-    // Without an edge in front, what the client sends counts.
+    // There is no edge in front, so the client's own header is used.
     stripCfConnectingIp: false,
   };
   const mail: V4WorkerOptions = {
@@ -153,7 +151,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const signalHandlers = () => SIGNALS.map((signal) => process.listeners(signal));
 
-/** Miniflare would end this process at once on a signal, before the database is stopped: its handlers go. */
+/** Miniflare's signal handlers would end this process before the database is stopped, so they are removed. */
 function leaveSignalsToUs(known: ReturnType<typeof signalHandlers>): void {
   SIGNALS.forEach((signal, index) => {
     for (const handler of process.listeners(signal)) {
@@ -163,8 +161,8 @@ function leaveSignalsToUs(known: ReturnType<typeof signalHandlers>): void {
 }
 
 /**
- * A script that starts workerd and first writes down its process id, which Miniflare keeps to itself. It also makes
- * workerd deaf to Ctrl-C, which the terminal sends to all of us at once: we stop it in order.
+ * Makes a script that starts workerd and first stores its process id, which Miniflare does not tell. It also makes
+ * workerd ignore Ctrl-C, which the terminal sends to all processes at once: this process stops it in order.
  */
 async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
   const fromMiniflare = createRequire(createRequire(import.meta.url).resolve('miniflare'));
@@ -177,7 +175,7 @@ async function wrapRuntime(stateDir: string, pidFile: string): Promise<string> {
 
 const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
-/** Ends the runtime that a killed start left behind. */
+/** Stops the runtime that a killed start left behind. */
 async function stopLeftover(pidFile: string): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (!(pid > 0) || !isAlive(pid)) return;
@@ -185,7 +183,7 @@ async function stopLeftover(pidFile: string): Promise<void> {
   if (command.includes('workerd')) process.kill(pid, 'SIGKILL');
 }
 
-/** Applies the migrations in `folder` that are not recorded yet, each in one batch with its record, as wrangler does. */
+/** Applies the migrations in `folder` that are not recorded yet, each in one batch with its record, like wrangler. */
 async function migrate(miniflare: Miniflare, binding: string, folder: string): Promise<void> {
   const database = await miniflare.getD1Database(binding, 'api');
   await database

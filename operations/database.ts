@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { accessFrom, CloudflareAccount } from './cloudflare.ts';
 import { type Environment, environmentName, environmentOf, PROJECT } from './environments.ts';
-import { openDoor } from './local-door.ts';
+import { connectToStart } from './local-endpoint.ts';
 import { Problem } from './problem.ts';
 
 type Binding = keyof Environment['databaseNames'];
@@ -33,11 +33,11 @@ export async function openRemote(binding: Binding, { name, databaseNames }: Envi
 
 /** That of the local state folder, through the start that runs on it, if one does. @throws Problem when none ever did */
 export async function openLocal(binding: Binding): Promise<Database> {
-  const door = await openDoor(localState());
-  if (door) {
+  const endpoint = await connectToStart(localState());
+  if (endpoint) {
     return {
       query: async <Row>(statement: string, ...values: string[]) =>
-        (await door({ binding, statement, values })) as Row[],
+        (await endpoint({ binding, statement, values })) as Row[],
       close: async () => undefined,
     };
   }

@@ -2,20 +2,23 @@ import { timingSafeEqual } from 'node:crypto';
 import type { raw } from '@neon/sdk';
 import { NEON_PLANS, type NeonPlan } from '../../operations/deployment/neon.ts';
 
-/** Regions that projects may be made in; the first is Neon's choice. */
+/** The regions in which projects can be created; the first is Neon's default. */
 const REGIONS = ['aws-us-east-1', 'aws-eu-central-1', 'aws-sa-east-1'];
 
-/** What Neon says no with. */
+/** A refusal of Neon's API. */
 export interface NeonRefusal {
   status: number;
   code: string;
   message: string;
 }
 
-/** A settled question: the organization that a call is about, or why it may not be asked. */
+/** The organization that a call concerns, or why the call is refused. */
 export type OrganizationOf = { organization: string } | NeonRefusal;
 
-/** Who may call: a person who is a member of one organization, and perhaps that organization by a key of its own. */
+/**
+ * The account's callers: a person with a key who belongs to one organization, and optionally that organization's own
+ * key.
+ */
 export class NeonAccount {
   readonly organization = 'org-local-12345678';
   readonly #keys: { key: Buffer; of: 'person' | 'organization' }[];
@@ -30,13 +33,13 @@ export class NeonAccount {
     this.#plan = plan ?? 'scale';
   }
 
-  /** Whose key an `Authorization` header shows. */
+  /** The caller whose key an `Authorization` header has. */
   callerOf(authorization: string): 'person' | 'organization' | undefined {
     const sent = Buffer.from(authorization);
     return this.#keys.find(({ key }) => sent.length === key.length && timingSafeEqual(sent, key))?.of;
   }
 
-  /** As Neon does, asks a person which organization is meant; a key of an organization says so itself. */
+  /** Like Neon, requires the organization from a person; a key of an organization implies it. */
   organizationFor(caller: 'person' | 'organization', asked: string | null | undefined): OrganizationOf {
     if (asked) {
       if (asked === this.organization) return { organization: asked };
@@ -47,7 +50,7 @@ export class NeonAccount {
     return { status: 400, code: '', message };
   }
 
-  /** Why a project may not be made so, if it may not. */
+  /** The reason to refuse the creation of a project, if there is one. */
   refusalOf(wanted: raw.ProjectCreateRequest['project'], projects: number): NeonRefusal | undefined {
     const plan = NEON_PLANS[this.#plan];
     const refuse = (status: number, message: string, code = '') => ({ status, code, message });
@@ -63,7 +66,7 @@ export class NeonAccount {
     return projects >= plan.projects ? refuse(422, 'projects limit exceeded', 'PROJECTS_LIMIT_EXCEEDED') : undefined;
   }
 
-  /** Where a project is made when nobody says it. */
+  /** The region of a project created without one. */
   get standardRegion(): string {
     return REGIONS[0] as string;
   }

@@ -1,4 +1,4 @@
-/** The calls of the management API that a fault can be laid on. */
+/** The calls of the management API on which a fault can be set. */
 export type NeonCall =
   | 'list_projects'
   | 'create_project'
@@ -8,35 +8,34 @@ export type NeonCall =
   | 'get_operation'
   | 'connection_uri';
 
-/** A disturbance of the next calls that concern the project of that name. */
+/** A fault of the next calls that concern the project of that name. */
 export interface NeonFault {
   call: NeonCall;
   project_name: string;
-  /** How many calls it hits; one when left out. */
+  /** How many calls it affects; one when left out. */
   times?: number;
-  /** Answer this status without doing anything. */
+  /** Answers this status without doing anything. */
   status?: number;
   /** Value of `Retry-After` beside `status`, in seconds. */
   retry_after?: number;
-  /** Do the work, then drop the connection instead of answering. */
+  /** Does the work, then drops the connection instead of answering. */
   lose_answer?: boolean;
-  /** Wait before doing anything, in milliseconds. */
+  /** Waits before doing anything, in milliseconds. */
   delay_ms?: number;
   /** With `create_project`: how long its operations stay `running`, in milliseconds. */
   operations_ms?: number;
 }
 
-/** The faults laid so far, and a count of the calls that came, per project name. For tests of the callers. */
+/** The faults that are set, and the number of calls, by project name. For tests of the callers. */
 export class Faults {
   readonly #pending: (NeonFault & { left: number })[] = [];
   readonly #counts = new Map<string, number>();
 
-  /** Lays a fault on the next calls. */
   lay(fault: NeonFault): void {
     this.#pending.push({ ...fault, left: fault.times ?? 1 });
   }
 
-  /** Counts the call, and takes the fault laid on it, if there is one. */
+  /** Counts the call, and returns the fault set on it, if any. */
   take(call: NeonCall, projectName: string): NeonFault | undefined {
     const key = `${call} ${projectName}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
@@ -48,7 +47,7 @@ export class Faults {
     return fault;
   }
 
-  /** How often each call concerned the project of that name. */
+  /** The number of each kind of call for the project of that name. */
   counts(projectName: string): Record<string, number> {
     const suffix = ` ${projectName}`;
     return Object.fromEntries(

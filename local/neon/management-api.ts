@@ -13,7 +13,7 @@ interface Answer {
 
 interface Call {
   name: NeonCall;
-  /** Name of the project that the call is about, for the faults laid on it. */
+  /** Name of the project that the call concerns, for the faults set on it. */
   projectName: string;
   run(operationsMs: number): Answer | Promise<Answer>;
 }
@@ -22,8 +22,8 @@ const ROOT = '/api/v2';
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
- * The calls of Neon's management API v2 that provisioning makes, with the answers Neon gives
- * (https://api-docs.neon.tech; the views are type-checked against Neon's own SDK).
+ * The calls of Neon's management API v2 that provisioning makes, with Neon's answers (https://api-docs.neon.tech; the
+ * views are type-checked against Neon's own SDK).
  */
 export class ManagementApi {
   readonly #projects: NeonProjects;
@@ -36,7 +36,6 @@ export class ManagementApi {
     this.#account = account;
   }
 
-  /** Answers one request under `/api/v2`. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const caller = this.#account.callerOf(request.headers.authorization ?? '');
     if (caller === undefined) {
@@ -61,7 +60,7 @@ export class ManagementApi {
     send(response, answer);
   }
 
-  /** What can be asked about the account itself. */
+  /** Answers questions about the account itself. */
   #aboutAccount(request: IncomingMessage, caller: Caller): Answer | undefined {
     const account = this.#account;
     switch (`${request.method} ${request.url?.slice(ROOT.length)}`) {
@@ -168,10 +167,10 @@ type CreateInput = raw.ProjectCreateRequest['project'];
 type Caller = 'person' | 'organization';
 
 const DAY_SECONDS = 24 * 60 * 60;
-/** What Neon gives to a project of which nobody says it. */
+/** The compute size of a project created without one. */
 const STANDARD_UNITS = 0.25;
 
-/** Answers only where it is clear which organization is meant. */
+/** Answers if the organization is known. */
 const within = (of: OrganizationOf, answer: () => Answer | Promise<Answer>): Answer | Promise<Answer> =>
   'organization' in of ? answer() : problem(of.status, of.code, of.message);
 

@@ -4,14 +4,14 @@ import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { writeSecretFile } from '../../operations/secret-file.ts';
 import { LocalProblem } from '../local-problem.ts';
 
-/** A project as it is kept: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
+/** A stored project: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
 export interface NeonProject {
   id: string;
   name: string;
   regionId: string;
-  /** How far back it can be restored. */
+  /** How far back it can be restored, in seconds. */
   historySeconds: number;
-  /** Between which sizes its compute is scaled. */
+  /** The least and greatest size of its compute. */
   minUnits: number;
   maxUnits: number;
   branchId: string;
@@ -25,12 +25,12 @@ export interface NeonProject {
   operations: { id: string; action: 'create_timeline' | 'start_compute'; endsAt: number }[];
 }
 
-/** A name that another project already uses: roles and databases of all projects share one local server. */
+/** Another project already uses the name: roles and databases of all projects are on one local server. */
 export class NameTaken extends Error {}
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
-/** The projects of the local Neon: kept in a file, made real in PostgreSQL. */
+/** The projects of the local Neon: listed in a file, with a database each in PostgreSQL. */
 export class NeonProjects {
   readonly #file: string;
   readonly #superuserUrl: string;
@@ -43,7 +43,7 @@ export class NeonProjects {
     this.#projects = readProjects(file);
   }
 
-  /** All projects, newest first, as Neon lists them. */
+  /** All projects, newest first, like Neon's list. */
   list(): NeonProject[] {
     return [...this.#projects].reverse();
   }
@@ -57,8 +57,8 @@ export class NeonProjects {
   }
 
   /**
-   * Makes role and database, then remembers the project. Its operations count as running for `operationsMs`.
-   * Throws `NameTaken`.
+   * Creates role and database, then stores the project. Its operations count as running for `operationsMs`. Throws
+   * `NameTaken`.
    */
   async create(
     wanted: Pick<NeonProject, 'name' | 'database' | 'role' | 'regionId' | 'historySeconds' | 'minUnits' | 'maxUnits'>,
@@ -89,7 +89,7 @@ export class NeonProjects {
     return project;
   }
 
-  /** Drops database, owner, and the roles that the owner made. */
+  /** Drops the database, its owner, and the roles that the owner created. */
   async delete(project: NeonProject): Promise<void> {
     await this.#withSuperuser(async (client) => {
       await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(project.database)} WITH (FORCE)`);
@@ -116,7 +116,9 @@ export class NeonProjects {
     }
   }
 
-  /** Written aside and renamed, one at a time, so that a crash leaves the old list or the new one. */
+  /**
+   * Writes the list to a new file and renames it, one write at a time, so that a crash leaves the old or the new list.
+   */
   #save(): Promise<void> {
     this.#saving = this.#saving.then(async () => {
       await writeSecretFile(this.#file, `${JSON.stringify(this.#projects, null, 2)}\n`);
@@ -141,7 +143,7 @@ function readProjects(file: string): NeonProject[] {
   }
 }
 
-/** Roles made through Neon's API belong to `neon_superuser`, which is powerful but no superuser. */
+/** Roles created through Neon's API belong to `neon_superuser`, which has many rights but is not a superuser. */
 async function makeRoleAndDatabase(client: Client, role: string, password: string, database: string): Promise<void> {
   await client.query(`DO $$ BEGIN
     CREATE ROLE neon_superuser NOLOGIN CREATEDB CREATEROLE BYPASSRLS;

@@ -10,34 +10,33 @@ import { runSql } from './sql.ts';
 import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
 
-/** What the stand-in for Neon needs. */
-export interface NeonStandInOptions {
-  /** Folder of its list of projects. */
+export interface LocalNeonOptions {
+  /** Folder of the list of projects. */
   stateDir: string;
-  /** A person's key to the management API, as the console gives it out first. */
+  /** A person's key to the management API. */
   apiKey: string;
-  /** A key of the organization, which may be used as well. */
+  /** An additional key of the organization. */
   organizationKey?: string;
-  /** What the organization pays for: `scale` when left out. */
+  /** The organization's plan: `scale` when left out. */
   plan?: NeonPlan;
-  /** The PostgreSQL behind it, as superuser. */
+  /** The PostgreSQL server of all projects, as superuser. */
   postgres: { host: string; port: number; url: string };
   /**
-   * Opens `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
-   * `GET /_test/held` (answers when a message waits) and `POST /_test/release`. Off for anything but tests.
+   * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
+   * `GET /_test/held` (answers when a message is held) and `POST /_test/release`. For tests only.
    */
   testInterface?: boolean;
 }
 
-/** A running stand-in for Neon. */
-export interface NeonStandIn {
+/** A running local Neon. */
+export interface LocalNeon {
   /** Base URL of the management API, for `NEON_API_URL`. */
   apiUrl: string;
   /** Id of the one organization, for `NEON_ORG_ID`. */
   organization: string;
   /** WebSocket tunnel to every endpoint, for `NEON_WS_PROXY`. */
   wsProxy: string;
-  /** Where the driver's `neon()` posts its statements. */
+  /** The address to which the driver's `neon()` posts its statements. */
   sqlUrl: string;
   /** Address of a project's database on the local server itself, for psql and the like. */
   directUrl(projectName: string): string | undefined;
@@ -45,10 +44,11 @@ export interface NeonStandIn {
 }
 
 /**
- * Starts a local Neon on a free port of 127.0.0.1: the management API v2, the WebSocket tunnel and the HTTP
- * endpoint of the serverless driver, before one PostgreSQL in which every project is a database with an owner role of its own.
+ * Starts a local Neon on a free port of 127.0.0.1: the management API v2, the WebSocket tunnel and the HTTP endpoint of
+ * the serverless driver. Behind them is one PostgreSQL, in which every project is a database with an owner role of its
+ * own.
  */
-export async function startNeonStandIn(options: NeonStandInOptions): Promise<NeonStandIn> {
+export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNeon> {
   await mkdir(options.stateDir, { recursive: true });
   const { host, port } = options.postgres;
   const projects = new NeonProjects(join(options.stateDir, 'projects.json'), options.postgres.url);

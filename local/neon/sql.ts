@@ -3,7 +3,7 @@ import { Client, DatabaseError, type QueryArrayResult } from 'pg';
 import { send } from './management-api.ts';
 import type { ResolveEndpoint } from './tunnel.ts';
 
-/** Largest request, as Neon has it. */
+/** Neon's limit of a request. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 interface Statement {
@@ -11,12 +11,12 @@ interface Statement {
   params?: unknown[];
 }
 
-/** Values stay as PostgreSQL writes them: the driver parses them by their type. */
+/** Values stay PostgreSQL's text: the driver parses them by their type. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
 /**
- * The HTTP end of a Neon endpoint, as the driver's `neon()` speaks to it: `POST /sql` with the connection string in a
- * header runs one statement, or several as one transaction.
+ * The HTTP interface of a Neon endpoint, for the driver's `neon()`: `POST /sql` with the connection string in a header
+ * runs one statement, or several as one transaction.
  */
 export async function runSql(request: IncomingMessage, response: ServerResponse, resolve: ResolveEndpoint) {
   const connectionString = request.headers['neon-connection-string'];

@@ -1,7 +1,7 @@
-/** A disturbance of one tunnel to the database of the project of that name. */
+/** A fault of one tunnel to the database of the project of that name. */
 export interface TunnelFault {
   project_name: string;
-  /** Regular expression: it hits the message of the driver that fits. Without it, the opening of a tunnel. */
+  /** A regular expression for the driver's message that is affected; without it, the opening of a tunnel is. */
   statement?: string;
   /**
    * - `lose_answer`: PostgreSQL gets the message, and the tunnel is cut before its answer
@@ -11,19 +11,18 @@ export interface TunnelFault {
   effect: 'lose_answer' | 'fall_silent' | 'hold';
 }
 
-/** The faults laid on tunnels, each for one message. For tests of those who speak through them. */
+/** The faults set on tunnels, each for one message. For tests of the driver's users. */
 export class TunnelFaults {
   readonly #pending: TunnelFault[] = [];
   /** Of each project those not released yet, in the order they were laid and are met. */
   readonly #holds = new Map<string, Hold[]>();
 
-  /** Lays a fault. */
   lay(fault: TunnelFault): void {
     this.#pending.push(fault);
     if (fault.effect === 'hold') this.#holdsOf(fault.project_name).push(new Hold());
   }
 
-  /** Takes the fault that hits a message, or the opening of a tunnel where there is none. */
+  /** Removes and returns the fault set on a message, or on the opening of a tunnel without one. */
   take(projectName: string, message?: Buffer): TunnelFault | undefined {
     const index = this.#pending.findIndex(
       ({ project_name, statement }) => project_name === projectName && fits(statement, message),
@@ -31,14 +30,14 @@ export class TunnelFaults {
     return index < 0 ? undefined : this.#pending.splice(index, 1)[0];
   }
 
-  /** Says that a message waits, and waits until the project is released. */
+  /** Holds a message until the project is released. */
   async hold(projectName: string): Promise<void> {
     const hold = this.#holdsOf(projectName)[0];
     hold?.met();
     await hold?.released;
   }
 
-  /** Resolves when a message of the project waits. */
+  /** Resolves when a message of the project is held. */
   async untilHeld(projectName: string): Promise<void> {
     await this.#holdsOf(projectName)[0]?.held;
   }
@@ -54,7 +53,7 @@ export class TunnelFaults {
   }
 }
 
-/** A message that waits, or will. */
+/** A message that is held, or will be. */
 class Hold {
   met!: () => void;
   release!: () => void;

@@ -4,25 +4,25 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { TunnelFaults } from './tunnel-faults.ts';
 
-/** Unsent bytes towards the driver at which reading from PostgreSQL pauses. */
+/** The number of unsent bytes to the driver above which reading from PostgreSQL pauses. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 
-/** PostgreSQL's message that a command was carried out, with what it was: `INSERT 0 1`, `COMMIT`. */
+/** PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
 const COMMAND_COMPLETE = /C\0\0..[A-Z]+[ \0]/s;
 
-/** What stands behind a host name of Neon's. */
+/** The server behind a host name of Neon's. */
 export interface Endpoint {
   host: string;
   port: number;
   projectName: string;
 }
 
-/** Where a tunnel may lead: the server behind a host name of Neon's, or undefined for any other address. */
+/** Resolves a host name of Neon's to its server; undefined for any other address. */
 export type ResolveEndpoint = (host: string) => Endpoint | undefined;
 
 /**
- * The WebSocket end of a Neon endpoint, as the serverless driver speaks to it: `GET /v2?address=host:port` upgrades,
- * then every binary message is bytes of the PostgreSQL protocol. Only known endpoints are reachable.
+ * The WebSocket interface of a Neon endpoint, for the serverless driver: `GET /v2?address=host:port` upgrades, then
+ * every binary message is bytes of the PostgreSQL protocol. Only known endpoints are reachable.
  */
 export class Tunnel {
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
@@ -35,7 +35,7 @@ export class Tunnel {
     this.#faults = faults;
   }
 
-  /** Handles an HTTP upgrade request; refuses it when the address is not an endpoint of ours. */
+  /** Handles an HTTP upgrade request; refuses addresses that are not endpoints. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = new URL(request.url ?? '/', 'http://tunnel');
     const host = (url.searchParams.get('address') ?? '').replace(/:\d+$/, '');
@@ -80,7 +80,7 @@ function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, fault
   postgres.on('data', (chunk) => {
     if (isSilent) return;
     if (losesAnswer) {
-      // Before the answer may come what else is under way: the driver sends its first query along with the password.
+      // Other answers may come first: the driver sends its first query together with the password.
       if (COMMAND_COMPLETE.test(chunk.toString('latin1'))) webSocket.terminate();
       return;
     }

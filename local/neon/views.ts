@@ -10,7 +10,7 @@ const ZERO_USAGE = {
   cpu_used_sec: 0,
 };
 
-/** A project as `GET /projects/{id}` of Neon's API shows it. */
+/** A project in the answer of `GET /projects/{id}`. */
 export function projectView(project: NeonProject): raw.Project {
   return {
     ...ZERO_USAGE,
@@ -38,7 +38,7 @@ export function projectView(project: NeonProject): raw.Project {
   };
 }
 
-/** A project as `GET /projects` shows it. */
+/** A project in the answer of `GET /projects`. */
 export function projectListItemView(project: NeonProject): raw.ProjectListItem {
   const { id, platform_id, region_id, name, provisioner, pg_version, proxy_host, owner_id } = projectView(project);
   return {
@@ -61,7 +61,7 @@ export function projectListItemView(project: NeonProject): raw.ProjectListItem {
   };
 }
 
-/** The operations that making the project took; `running` until their time is up. `now` in milliseconds. */
+/** The operations of a project's creation; `running` until `operationsMs` have passed. `now` in milliseconds. */
 export function operationViews(project: NeonProject, now: number): raw.Operation[] {
   return project.operations.map((operation) => ({
     id: operation.id,

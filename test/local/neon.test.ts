@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { neon as driver, neonConfig } from '@neondatabase/serverless';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type NeonStandIn, startNeonStandIn } from '../../local/neon/stand-in.ts';
+import { type LocalNeon, startLocalNeon } from '../../local/neon/server.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
 import { openTenantSql } from '../../src/tenant-sql/client.ts';
 import { type NeonApi, neonApi } from '../../src/tenant-sql/neon.ts';
@@ -16,11 +16,11 @@ describe('the local Neon', () => {
   const soon = () => Date.now() + 10_000;
   let folder: string;
   let postgres: LocalPostgres;
-  let neon: NeonStandIn;
+  let neon: LocalNeon;
   let api: NeonApi;
 
   async function open(): Promise<void> {
-    neon = await startNeonStandIn({
+    neon = await startLocalNeon({
       stateDir: join(folder, 'neon'),
       apiKey,
       organizationKey,

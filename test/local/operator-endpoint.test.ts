@@ -2,28 +2,28 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openOperatorsDoor } from '../../local/operators-door.ts';
-import { type DoorQuery, doorFile, openDoor } from '../../operations/local-door.ts';
+import { openOperatorEndpoint } from '../../local/operator-endpoint.ts';
+import { connectToStart, endpointFile, type OperatorQuery } from '../../operations/local-endpoint.ts';
 import { runCommand } from '../operations/command.ts';
 
 let folder: string;
-let asked: DoorQuery[];
-let door: { close(): Promise<void> };
+let asked: OperatorQuery[];
+let endpoint: { close(): Promise<void> };
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'door-'));
+  folder = await mkdtemp(join(tmpdir(), 'endpoint-'));
   asked = [];
-  door = await openOperatorsDoor(folder, async (query) => {
+  endpoint = await openOperatorEndpoint(folder, async (query) => {
     asked.push(query);
     if (query.statement === 'broken') throw new Error('near "broken": syntax error');
     return [];
   });
 });
 afterEach(async () => {
-  await door.close();
+  await endpoint.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-it('the operators’ door runs the statements of a command while npm start runs', { timeout: 60_000 }, async () => {
+it('the operators’ endpoint runs the statements of a command while npm start runs', { timeout: 60_000 }, async () => {
   // There is no database in the folder: whoever would open its files finds none.
   const run = (name: string, ...options: string[]) => runCommand(name, options, { LOCAL_STATE_DIR: folder });
   expect(await run('dead-letters', 'list')).toEqual({ code: 0, output: 'There are no dead letters.\n' });
@@ -37,8 +37,8 @@ it('the operators’ door runs the statements of a command while npm start runs'
   ]);
 });
 
-it('the operators’ door refuses requests without its token, which only its owner can read', async () => {
-  const file = join(folder, doorFile);
+it('the operators’ endpoint refuses requests without its token, which only its owner can read', async () => {
+  const file = join(folder, endpointFile);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const { url, token } = JSON.parse(await readFile(file, 'utf8'));
   for (const authorization of ['', 'Bearer ', `Bearer ${token.replace(/./g, 'x')}`]) {
@@ -47,13 +47,13 @@ it('the operators’ door refuses requests without its token, which only its own
   expect(asked).toEqual([]);
 });
 
-it('the operators’ door answers what is wrong with a statement, and is not found once nobody answers', async () => {
-  const ask = await openDoor(folder);
+it('the operators’ endpoint answers what is wrong with a statement, and is not found once nobody answers', async () => {
+  const ask = await connectToStart(folder);
   await expect(ask?.({ binding: 'CONTROL_DB', statement: 'broken', values: [] })).rejects.toThrow('syntax error');
-  const left = await readFile(join(folder, doorFile), 'utf8');
-  await door.close();
-  expect(await openDoor(folder)).toBeUndefined();
+  const left = await readFile(join(folder, endpointFile), 'utf8');
+  await endpoint.close();
+  expect(await connectToStart(folder)).toBeUndefined();
   // What a start that was killed leaves behind.
-  await writeFile(join(folder, doorFile), left);
-  expect(await openDoor(folder)).toBeUndefined();
+  await writeFile(join(folder, endpointFile), left);
+  expect(await connectToStart(folder)).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { Route, StandIn } from './cloudflare.ts';
+import type { LocalCloudflare, Route } from './cloudflare.ts';
 import { NotFound, Refused } from './cloudflare.ts';
 
 /** What is uploaded with a Worker, as far as it is looked at. */
@@ -24,7 +24,7 @@ export interface UploadedWorker {
 const ASSETS_TOKEN = ['{}', '{"exp":9999999999}', 'signature'].map((part) => btoa(part)).join('.');
 
 /** Routes about Workers: upload, secrets, schedules, address. */
-export function workerRoutes(account: StandIn): [RegExp, Route][] {
+export function workerRoutes(account: LocalCloudflare): [RegExp, Route][] {
   const { workers, databases, queues, buckets } = account;
   const workerOf = (name: string) => {
     const found = workers.get(name);

@@ -7,7 +7,7 @@ import { type UploadedWorker, workerRoutes } from './cloudflare-workers.ts';
 import { cutsTrigger } from './d1-splitter.ts';
 
 /** A Cloudflare account on this machine, as far as `wrangler` and the operator's commands use its API. */
-export interface StandIn {
+export interface LocalCloudflare {
   baseUrl: string;
   token: string;
   accountId: string;
@@ -69,11 +69,11 @@ interface Body {
 export type Route = (match: string[], body: Body, url: URL) => unknown;
 
 /** Starts it on a free port, with nothing in the account. */
-export async function startCloudflare(): Promise<StandIn> {
+export async function startCloudflare(): Promise<LocalCloudflare> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const state: StandIn = {
+  const state: LocalCloudflare = {
     baseUrl: `http://127.0.0.1:${port}/client/v4`,
     token: TOKEN,
     accountId: ACCOUNT,
@@ -98,7 +98,12 @@ export async function startCloudflare(): Promise<StandIn> {
   return state;
 }
 
-async function handle(state: StandIn, routes: [RegExp, Route][], request: IncomingMessage, response: ServerResponse) {
+async function handle(
+  state: LocalCloudflare,
+  routes: [RegExp, Route][],
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
   const url = new URL(request.url ?? '/', 'http://cloudflare');
   const path = url.pathname.replace('/client/v4', '').replace(`/accounts/${ACCOUNT}`, '');
   const name = `${request.method} ${path}`;
@@ -142,7 +147,7 @@ const page = <T>(records: T[], url: URL): T[] => {
   return records.slice(from, from + size);
 };
 
-function routesOf(state: StandIn): [RegExp, Route][] {
+function routesOf(state: LocalCloudflare): [RegExp, Route][] {
   const { databases, queues } = state;
   const bucketsOf = () => {
     if (state.hasR2) return state.buckets;

@@ -4,20 +4,20 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NeonStandIn } from '../../local/neon/stand-in.ts';
+import type { LocalNeon } from '../../local/neon/server.ts';
 import { deploy } from '../../operations/deployment/deploy.ts';
 import { waitForHealth } from '../../operations/deployment/health.ts';
 import { missingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
-import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { runCommand } from './command.ts';
 import { aNeonAccount } from './neon-account.ts';
 
 const VERSION = '0.1.0+tests';
 const QUEUES = ['jobs', 'model-jobs', 'audit', 'share-events'];
 
-let cloudflare: StandIn;
-let neon: NeonStandIn;
+let cloudflare: LocalCloudflare;
+let neon: LocalNeon;
 let deployed: Server;
 let environment: Environment;
 let folder: string;

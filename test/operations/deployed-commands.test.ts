@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CloudflareAccount } from '../../operations/cloudflare.ts';
-import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { runCommand } from './command.ts';
 
-let cloudflare: StandIn;
+let cloudflare: LocalCloudflare;
 let folder: string;
 beforeAll(async () => {
   cloudflare = await startCloudflare();

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CloudflareAccount } from '../../operations/cloudflare.ts';
 import { preflight } from '../../operations/deployment/preflight.ts';
 import { type EnvironmentSettings, environmentOf } from '../../operations/environments.ts';
-import { type StandIn, startCloudflare } from './cloudflare.ts';
+import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { aNeonAccount } from './neon-account.ts';
 
 let folder: string;
-let cloudflare: StandIn;
+let cloudflare: LocalCloudflare;
 let ends: (() => Promise<void>)[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'preflight-'));

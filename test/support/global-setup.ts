@@ -4,7 +4,7 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startNeonStandIn } from '../../local/neon/stand-in.ts';
+import { startLocalNeon } from '../../local/neon/server.ts';
 import { startPostgres } from '../../local/postgres.ts';
 
 declare module 'vitest' {
@@ -38,7 +38,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throwaway: true,
   });
   const apiKey = randomBytes(12).toString('hex');
-  const neon = await startNeonStandIn({ stateDir: join(folder, 'neon'), apiKey, postgres, testInterface: true });
+  const neon = await startLocalNeon({ stateDir: join(folder, 'neon'), apiKey, postgres, testInterface: true });
 
   project.provide('neonApiUrl', neon.apiUrl);
   project.provide('neonApiKey', apiKey);
