@@ -42,17 +42,19 @@ export function requireOwnCompany({ actor }: PortalContext, slug: string): void 
 }
 
 /** A page of the contexts of which the caller is a member. */
-export const ownContexts = (ctx: PortalContext, pageRequest: PageRequest) => readOwnContexts(ctx.db, ctx.actor, pageRequest);
+export const ownContexts = (ctx: PortalContext, pageRequest: PageRequest) =>
+  readOwnContexts(ctx.db, ctx.actor, pageRequest);
 
 /** A page of the dashboards of all contexts of the caller. */
-export const ownDashboards = (ctx: PortalContext, pageRequest: PageRequest) => readOwnDashboards(ctx.db, ctx.actor, pageRequest);
+export const ownDashboards = (ctx: PortalContext, pageRequest: PageRequest) =>
+  readOwnDashboards(ctx.db, ctx.actor, pageRequest);
 
 /** A page of the dashboards of one context. */
 export async function contextDashboards(ctx: PortalContext, contextId: unknown, pageRequest: PageRequest) {
   const id = contextIdOf(contextId);
   const [context] = await selectOwnContext(ctx, id);
   if (!context) throw invalidContextId();
-  return readOwnDashboards(ctx.db, ctx.actor, { ...part, contextId: id });
+  return readOwnDashboards(ctx.db, ctx.actor, { ...pageRequest, contextId: id });
 }
 
 /** The requested dashboard, and the context that grants it. */
