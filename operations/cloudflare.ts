@@ -6,7 +6,7 @@ const TRIES = 4;
 const PAUSE_MS = 1000;
 const PER_PAGE = 100;
 
-/** What wrangler and these commands find the account by. */
+/** The credentials by which wrangler and these commands use the account. */
 export interface CloudflareAccess {
   /** `CLOUDFLARE_API_BASE_URL`, as wrangler reads it. */
   baseUrl: string;
@@ -21,10 +21,10 @@ const envelope = z.object({
   result_info: z.object({ total_count: z.number().optional() }).nullish(),
 });
 
-/** The API said no. */
+/** The API refused a request. */
 export class Refusal extends Problem {
   readonly status: number;
-  /** Cloudflare's numbers of its reasons. */
+  /** Cloudflare's codes of its reasons. */
   readonly codes: readonly number[];
   constructor(status: number, codes: readonly number[], message: string) {
     super(message);
@@ -33,17 +33,17 @@ export class Refusal extends Problem {
   }
 }
 
-/** Where what is made is kept. A jurisdiction goes before a hint. */
+/** Where new databases and buckets are created. A jurisdiction has priority over a hint. */
 export interface Location {
   hint: string | null;
   jurisdiction: string | null;
 }
 
-/** A domain that is the account's. */
+/** A domain of the account. */
 export interface Zone {
   id: string;
   name: string;
-  /** `active` once its name servers are Cloudflare's. */
+  /** `active` once the domain's name servers are Cloudflare's. */
   status: string;
   /** `free`, `pro`, `business`, `enterprise`. */
   plan: string;
@@ -58,8 +58,8 @@ const zone = z.object({
 });
 
 /**
- * Who we are at Cloudflare, by `CLOUDFLARE_API_TOKEN` and `CLOUDFLARE_ACCOUNT_ID`; the account may be left out where the
- * token belongs to one.
+ * The account's credentials, from `CLOUDFLARE_API_TOKEN` and `CLOUDFLARE_ACCOUNT_ID`; the account may be left out if
+ * the token belongs to only one.
  * @throws Problem that says how to make a token
  */
 export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAccess> {
@@ -80,7 +80,7 @@ export async function accessFrom(env: NodeJS.ProcessEnv): Promise<CloudflareAcce
   throw new Problem(`Set CLOUDFLARE_ACCOUNT_ID: the token belongs to ${names || 'no account'}.`);
 }
 
-/** What the commands ask of an account. Names are unique within it. */
+/** The requests that the commands send to an account. Names are unique within it. */
 export class CloudflareAccount {
   readonly #access: CloudflareAccess;
 
@@ -100,12 +100,12 @@ export class CloudflareAccount {
     return z.object({ uuid: z.string() }).parse(result).uuid;
   }
 
-  /** Lets a D1 database have replicas, which answer sessions that may read anywhere. */
+  /** Enables replicas of a D1 database, which answer sessions that may read anywhere. */
   async replicate(databaseId: string): Promise<void> {
     await this.#ask('PUT', `/d1/database/${databaseId}`, { read_replication: { mode: 'auto' } });
   }
 
-  /** Runs one statement in a D1 database, with what stands for its question marks. @returns its rows */
+  /** Runs one statement in a D1 database with bound values. @returns its rows */
   async query<Row>(databaseId: string, sql: string, params: string[]): Promise<Row[]> {
     const { result } = await this.#ask('POST', `/d1/database/${databaseId}/query`, { sql, params });
     const [first] = z.array(z.object({ results: z.array(z.unknown()) })).parse(result);
@@ -121,14 +121,14 @@ export class CloudflareAccount {
     await this.#ask('POST', '/r2/buckets', body, jurisdictionHeader(jurisdiction));
   }
 
-  /** @throws Refusal where the account has no R2 */
+  /** @throws Refusal if the account has no R2 */
   async bucketNames(): Promise<string[]> {
     const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
     const { buckets } = z.object({ buckets: z.array(z.object({ name: z.string() })) }).parse(result);
     return buckets.map(({ name }) => name);
   }
 
-  /** The zone that a host is in, or undefined where it is in none that the token sees. */
+  /** The zone of a host; undefined if the token sees none. */
   async zoneOf(host: string): Promise<Zone | undefined> {
     const labels = host.split('.');
     for (let at = 0; at < labels.length - 1; at += 1) {
@@ -141,7 +141,7 @@ export class CloudflareAccount {
     return undefined;
   }
 
-  /** Names that mail is sent from, of a zone: `example.com`, `mail.example.com`, `*.example.com`. */
+  /** The names of a zone that mail may be sent from: `example.com`, `mail.example.com`, `*.example.com`. */
   async sendingDomains(zoneId: string): Promise<{ name: string; enabled: boolean }[]> {
     const { result } = await request(this.#access, 'GET', `/zones/${zoneId}/email/sending/subdomains`);
     return z.array(z.object({ name: z.string(), enabled: z.boolean() })).parse(result);
@@ -156,7 +156,7 @@ export class CloudflareAccount {
     await this.#ask('POST', '/queues', { queue_name: name });
   }
 
-  /** Names of a Worker's secrets; none when there is no such Worker yet. */
+  /** Names of a Worker's secrets; none if the Worker does not exist yet. */
   async secretNames(worker: string): Promise<string[]> {
     const result = await this.#find(`/workers/scripts/${worker}/secrets`);
     return z
@@ -165,7 +165,7 @@ export class CloudflareAccount {
       .map(({ name }) => name);
   }
 
-  /** What runs of a Worker: the version that it was deployed as, and whether none was uploaded since. */
+  /** The version of a Worker that runs, and whether it is the one uploaded last. */
   async runningVersion(worker: string): Promise<{ running: string | undefined; isNewest: boolean }> {
     const scripts = `/workers/scripts/${worker}`;
     const { deployments } = z
@@ -188,14 +188,14 @@ export class CloudflareAccount {
     return { running: bindings.find(({ name }) => name === 'VERSION')?.text, isNewest: false };
   }
 
-  /** Where a D1 database stands now, or stood at a moment: a bookmark to go back to. */
+  /** The bookmark of a D1 database's state now, or at an earlier time. */
   async bookmark(databaseId: string, at?: Date): Promise<string> {
     const query = at ? `?timestamp=${encodeURIComponent(at.toISOString())}` : '';
     const { result } = await this.#ask('GET', `/d1/database/${databaseId}/time_travel/bookmark${query}`);
     return z.object({ bookmark: z.string() }).parse(result).bookmark;
   }
 
-  /** Takes a whole D1 database to a bookmark. @returns the one to come back with */
+  /** Restores a whole D1 database to a bookmark. @returns the bookmark of the state before */
   async restore(databaseId: string, bookmark: string): Promise<string> {
     const query = `?bookmark=${encodeURIComponent(bookmark)}`;
     const { result } = await this.#ask('POST', `/d1/database/${databaseId}/time_travel/restore${query}`);
@@ -210,7 +210,7 @@ export class CloudflareAccount {
     await this.#ask('DELETE', `/workers/scripts/${worker}/secrets/${name}`);
   }
 
-  /** The account's part of workers.dev addresses. @throws Problem when it has none yet */
+  /** The account's part of workers.dev addresses. @throws Problem if it has none yet */
   async subdomain(): Promise<string> {
     const result = await this.#find('/workers/subdomain');
     const { subdomain } = z.object({ subdomain: z.string().nullish() }).parse(result ?? {});
@@ -220,7 +220,7 @@ export class CloudflareAccount {
     );
   }
 
-  /** All records of a list that comes in pages. */
+  /** All records of a paged list. */
   async #list<T>(path: string, schema: z.ZodType<T>): Promise<T[]> {
     const all: T[] = [];
     for (let page = 1; ; page += 1) {
@@ -231,7 +231,7 @@ export class CloudflareAccount {
     }
   }
 
-  /** The result, or undefined when there is nothing of that name. */
+  /** The result, or undefined if nothing has that name. */
   async #find(path: string, headers?: Record<string, string>): Promise<unknown> {
     try {
       return (await this.#ask('GET', path, undefined, headers)).result;
@@ -246,11 +246,11 @@ export class CloudflareAccount {
   }
 }
 
-/** A bucket of a jurisdiction is another than one of the same name outside it. */
+/** Buckets inside and outside a jurisdiction are different ones, even with the same name. */
 const jurisdictionHeader = (jurisdiction: string | null): Record<string, string> =>
   jurisdiction ? { 'cf-r2-jurisdiction': jurisdiction } : {};
 
-/** One request; tried again where the API is overloaded or away. @throws Problem */
+/** Sends a request; repeats it if the API is overloaded or unreachable. @throws Problem */
 async function request(
   access: Pick<CloudflareAccess, 'baseUrl' | 'token'>,
   method: string,

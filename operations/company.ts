@@ -1,11 +1,12 @@
 /**
- * Keeps what a company has in the control database, and puts it back: docs/operations.md, "Backup and restore".
+ * Exports a company's rows of the control database, and restores them: docs/operations.md, "Backup and restore".
  *
  *     npm run company -- export COMPANY_ID FILE [--env staging|production]
  *     npm run company -- import FILE [--tables dashboards,visualizations] [--access] [--env staging|production]
  *
- * An import puts back what people made; with `--access` also who may do and see what: users, groups, policies, shares.
- * Without `--env` it works on the local state (`LOCAL_STATE_DIR`). The file holds people's data: keep it like a database.
+ * An import restores what people made; with `--access` also users, groups, policies and shares, which decide who may do
+ * and see what. Without `--env` it works on the local state (`LOCAL_STATE_DIR`). The file holds people's data: protect
+ * it like a database.
  */
 import { parseArgs } from 'node:util';
 import { exportCompany, importRows, type Skipped, tablesFor } from './company/rows.ts';
@@ -16,8 +17,8 @@ const USAGE =
   'Usage: npm run company -- export COMPANY_ID FILE | import FILE [--tables NAME,NAME] [--access]' +
   '   [--env staging|production]';
 
-/** What a row is known by, and what stands in its way. */
-const told = ({ table, row, reason }: Skipped): string =>
+/** Describes a skipped row and the conflict. */
+const describeSkipped = ({ table, row, reason }: Skipped): string =>
   `  ${table} ${row.id ?? Object.values(row).join(' ')}: ${reason}`;
 
 await runCommand(async () => {
@@ -39,7 +40,7 @@ await runCommand(async () => {
       console.log(`${written} rows were put back.`);
       if (skipped.length > 0) {
         console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
-        for (const row of skipped) console.log(told(row));
+        for (const row of skipped) console.log(describeSkipped(row));
       }
     }
   } finally {

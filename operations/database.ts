@@ -7,21 +7,21 @@ import { Problem } from './problem.ts';
 
 type Binding = keyof Environment['databaseNames'];
 
-/** A D1 database, as far as an operator's command needs it. */
+/** The access to a D1 database that operators' commands need. */
 export interface Database {
-  /** Runs one statement, with what stands for its question marks. @returns its rows */
+  /** Runs one statement with bound values. @returns its rows */
   query<Row>(statement: string, ...values: string[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-/** The folder that `npm start` keeps everything in. */
+/** The folder of everything that `npm start` stores. */
 export const localState = (): string => resolve(process.env.LOCAL_STATE_DIR ?? join(PROJECT, '.local'));
 
-/** That of the environment that someone typed behind `--env`, or of the local state when nobody did. */
+/** Opens the database of the environment given by `--env`, or of the local state without it. */
 export const openDatabase = async (binding: Binding, env: string | undefined): Promise<Database> =>
   env === undefined ? openLocal(binding) : openRemote(binding, await environmentOf(environmentName(env)));
 
-/** That of a deployed environment. @throws Problem when nothing was deployed there yet */
+/** Opens the database of a deployed environment. @throws Problem if nothing was deployed there yet */
 export async function openRemote(binding: Binding, { name, databaseNames }: Environment): Promise<Database> {
   const account = new CloudflareAccount(await accessFrom(process.env));
   const found = await account.database(databaseNames[binding]);
@@ -31,7 +31,10 @@ export async function openRemote(binding: Binding, { name, databaseNames }: Envi
   return { query: (statement, ...values) => account.query(found.id, statement, values), close: async () => undefined };
 }
 
-/** That of the local state folder, through the start that runs on it, if one does. @throws Problem when none ever did */
+/**
+ * Opens the database of the local state folder, through the start that runs on it, if any. @throws Problem if there was
+ * never a start
+ */
 export async function openLocal(binding: Binding): Promise<Database> {
   const endpoint = await connectToStart(localState());
   if (endpoint) {

@@ -1,11 +1,11 @@
 /**
- * Messages that their consumer gave up on: shows them, and has them sent again.
+ * Lists the messages that their consumer gave up on, and sends them again.
  *
  *     npm run dead-letters -- list [--env staging|production]
  *     npm run dead-letters -- replay [--id ID] [--env staging|production]
  *
- * Without `--env` it looks into the local state (`LOCAL_STATE_DIR`), through the start that runs on it. `replay` only writes down what is
- * wanted: the Worker's scheduled run, once a minute, sends the messages.
+ * Without `--env` it works on the local state (`LOCAL_STATE_DIR`), through the start that runs on it. `replay` only
+ * records the request: the Worker's scheduled run, once a minute, sends the messages.
  */
 import { parseArgs } from 'node:util';
 import { type Database, openDatabase } from './database.ts';

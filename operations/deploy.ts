@@ -1,10 +1,10 @@
 /**
- * Takes a Cloudflare account from nothing to the running system, and from one version to the next.
+ * Deploys the system to a Cloudflare account, the first time or a new version.
  *
  *     npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]
  *
- * Creates what is missing, migrates both databases, deploys, and waits until the new version is well. It may be run again
- * at any time: what is there stays as it is. `--dry-run` shows each step, without asking anybody anything.
+ * Creates what is missing, migrates both databases, deploys, and waits until the new version works. It may be repeated
+ * at any time: whatever exists stays unchanged. `--dry-run` prints each step, without sending any request.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -9,15 +9,15 @@ export const PROJECT = resolve(import.meta.dirname, '..');
 export const ENVIRONMENT_NAMES = ['staging', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 
-/** Where Cloudflare can be asked to keep D1 databases and R2 buckets. */
+/** Cloudflare's locations of D1 databases and R2 buckets. */
 const HINTS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 const JURISDICTIONS = ['eu', 'fedramp'] as const;
 
-/** Where the data is. It stays where it was first made: these cannot be changed later. */
+/** Where the data is stored. It cannot be changed after the first deployment. */
 const location = z.strictObject({
-  /** Where D1 databases and R2 buckets are made, as near as may be. Of no account with a jurisdiction. */
+  /** Where D1 databases and R2 buckets are created, if possible. Ignored with a jurisdiction. */
   hint: z.enum(HINTS).nullable(),
-  /** What their data and that of Durable Objects must not leave. */
+  /** The jurisdiction that their data and that of Durable Objects must not leave. */
   jurisdiction: z.enum(JURISDICTIONS).nullable(),
   /** Region of companies' databases at Neon, such as `aws-eu-central-1`; the Worker runs near it. */
   neon_region: z.string().min(1).nullable(),
@@ -25,15 +25,15 @@ const location = z.strictObject({
 
 /** What differs between environments: `operations/environments.json`. */
 const settings = z.strictObject({
-  /** Where the API is reached, such as `api.example.com`, in a zone of the account; null for an address below workers.dev. */
+  /** The API's host, such as `api.example.com`, in a zone of the account; null for an address below workers.dev. */
   domain: z.string().nullable(),
   location,
-  /** Variables of the Worker, in place of those in wrangler.toml. */
+  /** Variables of the Worker, which replace those of wrangler.toml. */
   vars: z.record(z.string(), z.string()),
 });
 export type EnvironmentSettings = z.output<typeof settings>;
 
-/** An environment as it is deployed. Names are those of wrangler.toml, in staging with `staging-` behind `data-console-`. */
+/** An environment to deploy. Names are those of wrangler.toml, in staging with `staging-` after `data-console-`. */
 export interface Environment {
   name: EnvironmentName;
   settings: EnvironmentSettings;
@@ -43,11 +43,11 @@ export interface Environment {
   bucketNames: string[];
   /** Dead letter queues included. */
   queueNames: string[];
-  /** The configuration for wrangler, complete but for the ids of the databases. */
+  /** The configuration for wrangler, without the ids of the databases. */
   config: WranglerConfig;
 }
 
-/** The name of an environment that someone typed. @throws Problem that says which there are */
+/** Parses the name of an environment. @throws Problem that lists the environments */
 export function environmentName(typed: string): EnvironmentName {
   const name = ENVIRONMENT_NAMES.find((known) => known === typed);
   if (!name)
@@ -56,13 +56,13 @@ export function environmentName(typed: string): EnvironmentName {
 }
 
 /**
- * An environment, made of wrangler.toml and `operations/environments.json`.
- * @param given settings in place of those of the file
- * @throws Problem that says what in the file is wrong
+ * Reads an environment from wrangler.toml and `operations/environments.json`.
+ * @param given replaces the settings of the file
+ * @throws Problem that says what is wrong in the file
  */
 export async function environmentOf(name: EnvironmentName, given?: EnvironmentSettings): Promise<Environment> {
   const chosen = given ?? settingsOf(name);
-  // It takes a second to load, which a misspelt command need not wait for.
+  // Loading wrangler takes a second; a misspelt command does not wait for it.
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
   const named = name === 'production' ? rawConfig : renamed(rawConfig, name);
@@ -88,22 +88,22 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
   };
 }
 
-/** What the Worker has to know of it. */
+/** The Worker's variables about its location. */
 const locationVars = ({ jurisdiction, neon_region }: EnvironmentSettings['location']): Record<string, string> => ({
   ...(jurisdiction !== null && { DATA_JURISDICTION: jurisdiction }),
   ...(neon_region !== null && { NEON_REGION: neon_region }),
 });
 
 /**
- * A request asks a company's database several times: the Worker runs near that, where Cloudflare knows the region. Durable
- * Objects are made where they are first asked for, which is there too.
+ * A request queries a company's database several times, so the Worker runs near it if Cloudflare knows the region.
+ * Durable Objects are created near the Worker that first calls them.
  */
 function placementNear(neonRegion: string | null): NonNullable<WranglerConfig['placement']> {
   const [, cloud, region] = /^(aws|gcp)-(.+)$/.exec(neonRegion ?? '') ?? [];
   return cloud ? { region: `${cloud}:${region}` } : { mode: 'smart' };
 }
 
-/** What has to be filled in before an environment can be deployed. */
+/** The settings that have to be filled in before a deployment. */
 export function placeholdersOf({ name, settings: { vars, location } }: Environment): string[] {
   const file = 'operations/environments.json';
   const addresses = Object.entries(vars)
@@ -122,7 +122,7 @@ export function placeholdersOf({ name, settings: { vars, location } }: Environme
   return [...addresses, ...places.filter((place) => place !== undefined)];
 }
 
-/** What may be so, and is seldom meant. */
+/** Warnings about settings that are allowed but seldom intended. */
 export const warningsOf = ({ name, settings: { domain } }: Environment): string[] =>
   name === 'production' && domain === null
     ? [
@@ -140,11 +140,11 @@ function settingsOf(name: EnvironmentName): EnvironmentSettings {
   return found;
 }
 
-/** `data-console-jobs` becomes `data-console-staging-jobs`, wherever a name stands. */
+/** Replaces `data-console-jobs` by `data-console-staging-jobs`, and so on for every name. */
 const renamed = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
   JSON.parse(JSON.stringify(config).replaceAll('"data-console-', `"data-console-${name}-`));
 
-/** The generated file stands elsewhere than wrangler.toml: what that names is found by absolute paths. */
+/** Makes paths absolute, because the generated file is in another folder than wrangler.toml. */
 function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
   const at = (path: string | undefined) => join(PROJECT, path ?? '.');
   return {

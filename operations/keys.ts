@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** The Worker's keys that have versions: what people call them, and the variable they stand in (`src/config.ts`). */
+/** The Worker's keys that have versions: their names, and the variables that hold them (`src/config.ts`). */
 export const KEY_VARIABLES = {
   jwt: 'JWT_PRIVATE_KEYS',
   'key-derivation': 'KEY_DERIVATION_SECRETS',
@@ -14,21 +14,24 @@ export const KEY_NAMES = Object.keys(KEY_VARIABLES) as KeyName[];
 /** A random secret of 256 bits, base64url. */
 export const randomSecret = (): string => randomBytes(32).toString('base64url');
 
-/** A version that is made now: Unix time in seconds, so that a version tells its age. */
+/** The number of a version created now: Unix time in seconds, so that a version tells its age. */
 export const newVersion = (now: number): number => Math.floor(now / 1000);
 
-/** The variable that holds one version of a key: `ENCRYPTION_KEYS_1795309380`; `NEXT` is one that nothing is made under yet. */
+/**
+ * The variable of one version of a key: `ENCRYPTION_KEYS_1795309380`; with `NEXT`, the version is not used to encrypt
+ * or sign yet.
+ */
 export const variableOf = (key: KeyName, version: number, { isNext = false } = {}): string =>
   `${KEY_VARIABLES[key]}_${isNext ? 'NEXT_' : ''}${version}`;
 
-/** A new secret of a key, as its variable holds it. */
+/** Generates a secret for a key, in the format of its variable. */
 export function newKey(key: KeyName, version: number): string {
   if (key !== 'jwt') return randomSecret();
   const { privateKey } = generateKeyPairSync('ed25519');
   return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: String(version) });
 }
 
-/** A version of a key among the names of variables. */
+/** A version of a key, found by its variable's name. */
 export interface KeptVersion {
   key: KeyName;
   variable: string;
@@ -36,7 +39,7 @@ export interface KeptVersion {
   isNext: boolean;
 }
 
-/** Which versions of which keys these variables hold, the oldest first. A bare name holds version 1. */
+/** The versions of keys among these variables, oldest first. A variable without a version holds version 1. */
 export function versionsIn(variables: readonly string[]): KeptVersion[] {
   const found = KEY_NAMES.flatMap((key) =>
     variables.flatMap((variable): KeptVersion[] => {
@@ -49,6 +52,6 @@ export function versionsIn(variables: readonly string[]): KeptVersion[] {
   return found.sort((a, b) => a.version - b.version);
 }
 
-/** The keys of which there is no version at all. */
+/** The keys without any version. */
 export const keysMissingIn = (variables: readonly string[]): KeyName[] =>
   KEY_NAMES.filter((key) => !versionsIn(variables).some((kept) => kept.key === key && !kept.isNext));

@@ -1,9 +1,9 @@
-/** Something that the operator can mend: its message says what to do next, and no stack is shown. */
+/** A problem that the operator can solve: its message says what to do next, and no stack is printed. */
 export class Problem extends Error {
   override name = 'Problem';
 }
 
-/** Runs a command's work: a `Problem`, or options that nobody knows, end it with a message and exit code 1. */
+/** Runs a command. A `Problem` or unknown options end it with a message and exit code 1. */
 export async function runCommand(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -14,6 +14,6 @@ export async function runCommand(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** `parseArgs` did not understand what was typed. */
+/** `parseArgs` refused the options. */
 const isAboutOptions = (error: unknown): error is Error =>
   error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS');

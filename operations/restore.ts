@@ -1,10 +1,10 @@
 /**
- * Takes a D1 database of a deployed environment back to a moment of the last 30 days, with every company's rows.
+ * Restores a D1 database of a deployed environment to a time within the last 30 days, with every company's rows.
  *
  *     npm run restore -- --env staging|production --to TIME [--database control|audit]
  *
- * TIME is ISO 8601 (`2026-01-31T12:00:00Z`), or a bookmark that an earlier restore printed. What is there now is kept under a
- * bookmark too, which is printed: with it one comes back.
+ * TIME is ISO 8601 (`2026-01-31T12:00:00Z`), or a bookmark that an earlier restore printed. The command prints a
+ * bookmark of the present state too, so that a restore can be undone.
  */
 import { parseArgs } from 'node:util';
 import { accessFrom, CloudflareAccount } from './cloudflare.ts';
@@ -13,24 +13,24 @@ import { Problem, runCommand } from './problem.ts';
 
 const USAGE = 'Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK [--database control|audit]';
 const BINDINGS = { control: 'CONTROL_DB', audit: 'AUDIT_DB' } as const;
-/** How long D1 remembers, in days. */
+/** How many days D1 can go back. */
 const REMEMBERED_DAYS = 30;
 
 /** Bookmarks of D1: `0000000a-0000000b-00004d0c-…`. */
 const BOOKMARK = /^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{32}$/;
 
-/** A moment that D1 still knows. @throws Problem */
-function momentOf(text: string, now: number): Date {
-  const moment = new Date(text);
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(moment.getTime())) {
+/** Parses a time that D1 can restore. @throws Problem */
+function parseTime(text: string, now: number): Date {
+  const time = new Date(text);
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(time.getTime())) {
     throw new Problem(`"${text}" is no moment such as 2026-01-31T12:00:00Z, and no bookmark.\n${USAGE}`);
   }
-  const age = now - moment.getTime();
-  if (age < 0) throw new Problem(`${moment.toISOString()} is yet to come.`);
+  const age = now - time.getTime();
+  if (age < 0) throw new Problem(`${time.toISOString()} is yet to come.`);
   if (age > REMEMBERED_DAYS * 24 * 60 * 60 * 1000) {
-    throw new Problem(`${moment.toISOString()} is more than ${REMEMBERED_DAYS} days ago: D1 remembers no further.`);
+    throw new Problem(`${time.toISOString()} is more than ${REMEMBERED_DAYS} days ago: D1 remembers no further.`);
   }
-  return moment;
+  return time;
 }
 
 await runCommand(async () => {
@@ -40,16 +40,16 @@ await runCommand(async () => {
   const { env, to, database } = values;
   if (env === undefined || to === undefined || !(database === 'control' || database === 'audit'))
     throw new Problem(USAGE);
-  const moment = BOOKMARK.test(to) ? undefined : momentOf(to, Date.now());
+  const time = BOOKMARK.test(to) ? undefined : parseTime(to, Date.now());
   const { name, databaseNames } = await environmentOf(environmentName(env));
   const databaseName = databaseNames[BINDINGS[database]];
   const account = new CloudflareAccount(await accessFrom(process.env));
   const found = await account.database(databaseName);
   if (!found) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
-  const bookmark = moment ? await account.bookmark(found.id, moment) : to;
+  const bookmark = time ? await account.bookmark(found.id, time) : to;
   const before = await account.restore(found.id, bookmark);
   console.log(
-    `${databaseName} is as it was at ${moment?.toISOString() ?? bookmark}. To come back to what was there before:`,
+    `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
   console.log(`  npm run restore -- --env ${name} --to ${before}${database === 'audit' ? ' --database audit' : ''}`);
 });

@@ -3,10 +3,10 @@
  *
  *     npm run rotate-keys -- list
  *     npm run rotate-keys -- KEY [--copy-secrets-to FILE]         adds a version and uses it
- *     npm run rotate-keys -- remove KEY VERSION [--force]         takes an old version away, once nothing needs it
+ *     npm run rotate-keys -- remove KEY VERSION [--force]         removes an old version, once nothing needs it
  *
- * each with `--env staging|production`; without it, for the local state (`LOCAL_STATE_DIR`), which the next `npm start`
- * reads. docs/operations.md says what each key is for.
+ * Each takes `--env staging|production`; without it, it works on the local state (`LOCAL_STATE_DIR`), which the next
+ * `npm start` reads. docs/operations.md says what each key is for.
  */
 import { parseArgs } from 'node:util';
 import { copySecrets } from './deployment/secrets.ts';
@@ -20,7 +20,7 @@ const USAGE =
   `Usage: npm run rotate-keys -- list | ${KEY_NAMES.join('|')} | remove KEY VERSION [--force]` +
   '   [--env staging|production] [--settle SECONDS] [--copy-secrets-to FILE]';
 
-/** How long Cloudflare's network is given to have a secret everywhere. Seconds. */
+/** How long Cloudflare's network gets to distribute a secret. Seconds. */
 const SETTLE = '60';
 
 const isKey = (word: string | undefined): word is KeyName => KEY_NAMES.some((key) => key === word);

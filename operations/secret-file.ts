@@ -2,17 +2,20 @@ import { type FileHandle, open, rename } from 'node:fs/promises';
 
 const OURS_ALONE = 0o600;
 
-/** Replaces a file with what only we may read, whoever could read it before: written aside, so that it is whole or not there. */
+/**
+ * Replaces a file by one that only this user may read. It is written to another name first, so that it is complete or
+ * absent.
+ */
 export async function writeSecretFile(file: string, text: string): Promise<void> {
   await withFile(`${file}.new`, 'w', (opened) => opened.writeFile(text));
   await rename(`${file}.new`, file);
 }
 
-/** Appends to a file that only we may read from then on. */
+/** Appends to a file, which only this user may read from then on. */
 export const appendSecretFile = (file: string, text: string): Promise<void> =>
   withFile(file, 'a', (opened) => opened.appendFile(text));
 
-/** A mode that is given on opening counts for new files alone. */
+/** The mode given on opening applies to new files only. */
 async function withFile(file: string, flags: string, work: (opened: FileHandle) => Promise<void>): Promise<void> {
   const opened = await open(file, flags, OURS_ALONE);
   try {

@@ -6,9 +6,9 @@ import { PROJECT } from './environments.ts';
 import { Problem } from './problem.ts';
 
 /**
- * Runs wrangler without questions. @returns what it wrote
- * @param where it runs: `env` over our own environment
- * @throws Problem with what it wrote, when it fails
+ * Runs wrangler without prompts. @returns its output
+ * @param where it runs; its `env` extends this process's environment
+ * @throws Problem with its output, if it fails
  */
 export async function wrangler(
   options: string[],

@@ -4,8 +4,8 @@ import type { Database } from '../database.ts';
 import { Problem } from '../problem.ts';
 
 /**
- * Tables of the control database with what a company makes and may want back, those that others refer to first. Sessions,
- * codes, keys and whatever else must not come to life again are not among them, nor what triggers derive.
+ * The tables of the control database with content that a company may want back; referenced tables come first. Not among
+ * them are sessions, codes, keys and other data that must not become valid again, nor data that triggers derive.
  */
 export const CONTENT = [
   'visualizations',
@@ -17,7 +17,7 @@ export const CONTENT = [
   'knowledge_suggestions',
 ] as const;
 
-/** Those that say who may do and see what. What was taken from somebody since then would be theirs again. */
+/** The tables that decide on access. Restoring them gives back access that was removed since the export. */
 export const ACCESS = [
   'accounts',
   'service_accounts',
@@ -34,7 +34,7 @@ export const ACCESS = [
   'dashboard_shares',
 ] as const;
 
-/** Columns that neither leave the database nor come back: an old password, or an account without its second factor. */
+/** Columns that are neither exported nor restored: an old password, or a disabled second factor, must not come back. */
 const KEPT_BACK: Record<string, readonly string[]> = { users: ['password_hash', 'mfa_enabled', 'session_epoch'] };
 
 const ROWS_AT_ONCE = 500;
@@ -43,17 +43,20 @@ const WRITTEN_AT_ONCE = { rows: 50, characters: 500_000 };
 
 type Row = Record<string, unknown>;
 
-/** A line of the file: first whose it is, then rows, at the end how many there were. */
+/** A line of the file: first the company's id, then rows, last the number of rows. */
 type Line = { company_id: string; exported_at: string } | { table: string; row: Row } | { end: { rows: number } };
 
-/** A row that could not be put back, and why. */
+/** A row that could not be restored, and why. */
 export interface Skipped {
   table: string;
   row: Row;
   reason: string;
 }
 
-/** Writes all restorable rows of a company to a new file, one JSON a line, that only we may read. @returns how many */
+/**
+ * Writes all rows of a company that can be restored to a new file, one JSON a line, readable by this user only.
+ * @returns the number of rows
+ */
 export async function exportCompany(database: Database, companyId: string, file: string): Promise<number> {
   const known = await database.query<{ id: string }>('SELECT id FROM companies WHERE id = ?', companyId);
   if (known.length === 0) throw new Problem(`There is no company ${companyId}.`);
@@ -91,7 +94,10 @@ async function exportTable(database: Database, table: string, companyId: string,
   }
 }
 
-/** The tables to put back: all content, or those asked for; who may do what only where it is asked for. @throws Problem */
+/**
+ * The tables to restore: all content, or the named tables; tables that decide on access only if asked for. @throws
+ * Problem
+ */
 export function tablesFor(asked: readonly string[] | undefined, isAccessMeant: boolean): string[] {
   const known: readonly string[] = [...ACCESS, ...CONTENT];
   const tables = asked ?? (isAccessMeant ? known : CONTENT);
@@ -110,11 +116,11 @@ export function tablesFor(asked: readonly string[] | undefined, isAccessMeant: b
 }
 
 /**
- * Puts rows of such a file back: those that are missing come again, those that differ become as they were, newer ones stay. A
- * row whose name, address or place another one has taken is skipped. May be given again.
- * @param tables only of these
+ * Restores rows of an export: missing rows are inserted, changed rows become as they were, newer ones stay. A row whose
+ * unique values another row has taken is skipped. The import may be repeated.
+ * @param tables only rows of these
  * @returns how many rows were written, and which were skipped
- * @throws Problem before anything is written, where the file is not whole
+ * @throws Problem before anything is written, if the file is incomplete
  */
 export async function importRows(
   database: Database,
@@ -148,7 +154,7 @@ export async function importRows(
     waiting.characters += text.length;
   }
   await flush();
-  // What stood in a row's way may have been moved by a later one: the default account, two names that were exchanged.
+  // A later row may have removed a conflict: a default account that moved, or two names that were exchanged.
   for (let before = Number.POSITIVE_INFINITY; skipped.length > 0 && skipped.length < before; ) {
     before = skipped.length;
     for (const { table, row } of skipped.splice(0)) skipped.push(...(await writeRows(database, table, [row])));
@@ -157,7 +163,7 @@ export async function importRows(
   return { written, skipped };
 }
 
-/** Whose rows a file holds. @throws Problem unless it holds all that were written to it */
+/** The company of an export. @throws Problem if the file is incomplete */
 async function companyOf(file: string): Promise<string> {
   let first: Line | undefined;
   let last: Line | undefined;
@@ -184,7 +190,7 @@ function parsed(text: string, file: string): Line {
   }
 }
 
-/** Lines that end in LF alone: `node:readline` also ends them at U+2028, which JSON may hold. */
+/** Splits lines at LF only: `node:readline` also splits at U+2028, which JSON may contain. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of createReadStream(file, 'utf8')) {
@@ -195,7 +201,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-/** Writes rows in one statement; where one of them is in conflict, each in its own. @returns those that cannot be */
+/** Writes rows in one statement; if there is a conflict, each in its own. @returns the rows that cannot be written */
 async function writeRows(database: Database, table: string, rows: Row[]): Promise<Skipped[]> {
   try {
     await upsert(database, table, rows);
@@ -213,7 +219,7 @@ async function writeRows(database: Database, table: string, rows: Row[]): Promis
 
 async function upsert(database: Database, table: string, rows: Row[]): Promise<void> {
   const columns = await database.query<{ name: string; pk: number }>(`PRAGMA table_info(${table})`);
-  // Columns that the file does not know came with a later migration: they keep what they have, or their default.
+  // Columns that the file lacks came with a later migration: they keep their values, or get their default.
   const names = columns.map(({ name }) => name).filter((name) => rows.some((row) => name in row));
   const key = columns.filter(({ pk }) => pk > 0).map(({ name }) => name);
   const changes = names.map((name) => `${name} = excluded.${name}`);

@@ -12,27 +12,26 @@ import { copySecrets, missingSecrets } from './secrets.ts';
 
 const HEALTH_PATIENCE_MS = 180_000;
 
-/** What a deployment is told. */
+/** The input of a deployment. */
 export interface Deployment {
   environment: Environment;
-  /** What `/health` answers afterwards. */
+  /** The version that `/health` answers afterwards. */
   version: string;
-  /** Where secrets come from that are not generated. */
+  /** The environment variables with secrets that are not generated. */
   env: NodeJS.ProcessEnv;
-  /** A file that generated secrets are appended to. */
+  /** A file to which generated secrets are appended. */
   copyTo?: string;
   report(line: string): void;
-  /** Milliseconds. */
   healthPatience?: number;
 }
 
-/** A part of a deployment: what it is for, and the doing of it, which tells what came of it. */
+/** A step of a deployment: its purpose, and the function that does it and reports the result. */
 interface Step {
   title: string;
   run(): Promise<string>;
 }
 
-/** Brings an environment up, from whatever is there. Any step may be repeated. @throws Problem that says what to do next */
+/** Deploys an environment, from any state. Every step may be repeated. @throws Problem that says what to do next */
 export async function deploy(deployment: Deployment, access: CloudflareAccess): Promise<void> {
   refusePlaceholders(deployment.environment);
   for (const { title, run } of stepsOf(deployment, access)) {
@@ -41,7 +40,7 @@ export async function deploy(deployment: Deployment, access: CloudflareAccess): 
   }
 }
 
-/** Says what `deploy` would do, and bundles the Worker as it would: nothing is asked of anybody. */
+/** Describes what `deploy` would do, and bundles the Worker as it would, without sending any request. */
 export async function rehearse(deployment: Deployment): Promise<void> {
   const { environment, report } = deployment;
   const nowhere = { baseUrl: '', token: '', accountId: '' };
@@ -158,7 +157,7 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
 const lastLines = (output: string): string =>
   (output.match(/^(Total Upload|Uploaded|Deployed|Current Version ID).*$/gm) ?? ['deployed']).join('\n    ');
 
-/** Secrets reach wrangler in a file that only we may read and that is gone afterwards, never on a command line. */
+/** Passes secrets to wrangler in a temporary file that only this user may read, never on a command line. */
 async function withSecretsFile(
   { copyTo }: Deployment,
   secrets: Record<string, string>,
@@ -178,7 +177,7 @@ async function withSecretsFile(
 
 const configFile = ({ name }: Environment): string => `.deploy/wrangler.${name}.json`;
 
-/** @param vars beside those of the environment */
+/** @param vars variables besides those of the environment */
 async function writeConfig(
   environment: Environment,
   ids: Record<string, string>,

@@ -4,13 +4,13 @@ import { Problem } from '../problem.ts';
 const PAUSE_MS = 2000;
 
 /**
- * Waits until `/health` answers that this version runs and nothing is broken. A new address takes a minute to be known.
+ * Waits until `/health` answers that this version runs and works. A new address takes a minute until it resolves.
  * @throws Problem with the last answer
  */
 export async function waitForHealth(url: string, version: string, patienceMs: number): Promise<void> {
   const until = Date.now() + patienceMs;
   for (;;) {
-    const seen = await look(`${url}/health`);
+    const seen = await fetchHealth(`${url}/health`);
     if (seen.status === 200 && seen.version === version) return;
     if (Date.now() + PAUSE_MS > until) {
       throw new Problem(
@@ -22,7 +22,7 @@ export async function waitForHealth(url: string, version: string, patienceMs: nu
   }
 }
 
-async function look(url: string): Promise<{ status: number; version?: unknown; text: string }> {
+async function fetchHealth(url: string): Promise<{ status: number; version?: unknown; text: string }> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
     const text = (await response.text()).slice(0, 500);

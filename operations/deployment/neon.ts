@@ -14,10 +14,10 @@ import type { Findings } from './preflight.ts';
 
 const STANDARD_API = 'https://console.neon.tech/api/v2';
 const PAGE = 400;
-/** From this share of the allowed projects on, the operator is told. */
+/** The share of the allowed projects above which the operator is told. */
 const NEARLY_FULL = 0.8;
 
-/** What an organization may have by its plan (https://neon.com/docs/introduction/plans). */
+/** The limits of an organization by its plan (https://neon.com/docs/introduction/plans). */
 export const NEON_PLANS = {
   free: { projects: 100, historySeconds: 6 * 60 * 60, computeUnits: 2 },
   launch: { projects: 100, historySeconds: 7 * 24 * 60 * 60, computeUnits: 16 },
@@ -27,12 +27,12 @@ export type NeonPlan = keyof typeof NEON_PLANS;
 
 const planOf = ({ plan }: Organization) => (plan in NEON_PLANS ? NEON_PLANS[plan as NeonPlan] : undefined);
 
-/** As the Worker has it when nobody says it (`src/config.ts`). */
+/** The Worker's default (`src/config.ts`). */
 const STANDARD_HISTORY_SECONDS = 7 * 24 * 60 * 60;
 
 type Client = ReturnType<typeof createClient>;
 
-/** Whether companies' databases can be made at Neon: key, organization, plan and its room, region. */
+/** Checks whether companies' databases can be created at Neon: key, organization, plan and its limits, region. */
 export async function checkNeon(environment: Environment, apiKey: string | undefined): Promise<Findings> {
   if (!apiKey)
     return { problems: [], notes: ['Neon: not looked at, since NEON_API_KEY is not given to this command.'] };
@@ -62,7 +62,7 @@ export async function checkNeon(environment: Environment, apiKey: string | undef
 const keyOf = (organization: string): string =>
   `a key of the organization (https://console.neon.tech/app/${organization}/settings#api-keys)`;
 
-/** A person's key lists and makes projects only where it says whose. */
+/** With a person's key, projects can be listed and created only for a given organization. */
 async function whichOrganization(client: Client, baseUrl: string, environment: string): Promise<string> {
   const { organizations } = answered(await getCurrentUserOrganizations({ client }), baseUrl);
   const names = organizations.map(({ id, name }) => `${id} (${name})`).join(', ') || 'none yet';

@@ -3,26 +3,26 @@ import { type Environment, warningsOf } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import { checkNeon } from './neon.ts';
 
-/** R2 has to be switched on by hand, once an account. */
+/** R2 has to be enabled by hand, once per account. */
 const R2_IS_OFF = 10042;
 
-/** What a zone lets through in one request, by its plan. Megabytes. */
+/** The largest request that a zone accepts, by its plan. Megabytes. */
 const BODY_LIMITS: Record<string, number> = { free: 100, pro: 100, business: 200, enterprise: 500 };
-/** What one upload may hold (`src/modules/uploads/failures.ts`), with room for what a form adds. */
+/** The largest upload (`src/modules/uploads/failures.ts`), with room for the form's overhead. */
 const UPLOAD_MB = 105;
 
-/** What looking ahead has found. */
+/** The findings of the checks before a deployment. */
 export interface Findings {
-  /** What would fail, each with what to do. */
+  /** What would fail, each with its remedy. */
   problems: string[];
-  /** What is good to know. */
+  /** Notes that need no action. */
   notes: string[];
 }
 
 /**
- * Asks everybody that the system depends on whether it would work there, and makes nothing.
- * @param env where keys come from that are not generated
- * @returns what is good to know
+ * Asks all services that the system depends on whether it would work with them, without creating anything.
+ * @param env the environment variables with keys that are not generated
+ * @returns notes
  * @throws Problem with everything that has to be done first
  */
 export async function preflight(
@@ -49,7 +49,7 @@ const nothing: Findings = { problems: [], notes: [] };
 const problem = (text: string): Findings => ({ problems: [text], notes: [] });
 const note = (text: string): Findings => ({ problems: [], notes: [text] });
 
-/** What a refusal of Cloudflare means for the one who deploys. */
+/** Turns a refusal of Cloudflare into advice for the operator. */
 async function unlessRefused(ask: () => Promise<Findings>, advice: (refusal: Refusal) => string): Promise<Findings> {
   return ask().catch((error: unknown) => {
     if (error instanceof Refusal) return problem(`${advice(error)} (${error.message})`);
@@ -78,7 +78,7 @@ const checkQueues = (_: Environment, account: CloudflareAccount): Promise<Findin
     () => 'Queues cannot be used: let CLOUDFLARE_API_TOKEN edit Queues, and see that the account has Workers Paid.',
   );
 
-/** A domain of the account's own, and what its zone lets through. */
+/** Checks the configured domain, and the size of requests that its zone accepts. */
 async function checkAddress({ settings: { domain } }: Environment, account: CloudflareAccount): Promise<Findings> {
   if (domain === null) return note(bodyLimit('an address below workers.dev', BODY_LIMITS.free as number));
   return unlessRefused(
@@ -97,7 +97,10 @@ const bodyLimit = (where: string, megabytes: number): string =>
   `${where} lets bodies of ${megabytes} MB through: of an upload's 100 MiB about 95 arrive, more is Cloudflare's 413; ` +
   'a zone on Business takes 200 MB.';
 
-/** Mail comes from a domain that is onboarded to Email Sending, unless another service sends it; before, every mail is refused. */
+/**
+ * Checks that mail comes from a domain that is set up for Email Sending, unless another service sends it: otherwise
+ * every mail is refused.
+ */
 async function checkMail({ settings: { vars } }: Environment, account: CloudflareAccount): Promise<Findings> {
   const from = vars.MAIL_FROM ?? '';
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1]?.toLowerCase();
@@ -130,7 +133,7 @@ const noZone = (of: string, domain: string): string =>
 const inactive = ({ name, status }: Zone): string =>
   `The zone ${name} is ${status}: have its registrar name Cloudflare's name servers, and wait until it is active.`;
 
-/** Only a key that is refused is a problem: not every provider lists its models. */
+/** Only a refused key is a problem: not every provider lists its models. */
 async function checkModel({ config: { vars = {} } }: Environment, key: string | undefined): Promise<Findings> {
   if (!key) return nothing;
   const base = String(vars.AI_BASE_URL ?? 'https://api.openai.com/v1');

@@ -2,7 +2,7 @@ import { keysMissingIn, newKey, newVersion, variableOf } from '../keys.ts';
 import { Problem } from '../problem.ts';
 import { appendSecretFile } from '../secret-file.ts';
 
-/** Secrets that others issue, or that people must know: they come from the environment of the command. */
+/** Secrets that other services issue, or that people must know: they come from the command's environment. */
 const GIVEN = [
   { name: 'NEON_API_KEY', isNeeded: true, hint: 'an API key of Neon: https://console.neon.tech/app/settings/api-keys' },
   { name: 'PLATFORM_ADMIN_TOKEN', isNeeded: false, hint: 'without it no organization can be created' },
@@ -10,19 +10,19 @@ const GIVEN = [
   { name: 'AI_API_KEY', isNeeded: false, hint: 'without it no model is asked for suggestions' },
 ];
 
-/** Shortest operator's token that the Worker takes. */
+/** The shortest operator's token that the Worker accepts. */
 const TOKEN_LENGTH = 16;
 
-/** Secrets that a Worker lacks, and what to tell the operator about those that stay away. */
+/** The secrets that a Worker lacks, and notes on those that are not set. */
 export interface MissingSecrets {
   toSet: Record<string, string>;
   notes: string[];
 }
 
 /**
- * What has to be set beside the secrets that are there: keys that are missing are generated, others come from `env`. What
- * is there is never overwritten.
- * @throws Problem naming a needed secret that nobody gave
+ * Collects the secrets to be set: missing keys are generated, others come from `env`. Existing secrets are never
+ * overwritten.
+ * @throws Problem naming a required secret that is missing
  */
 export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEnv, now: number): MissingSecrets {
   const toSet: Record<string, string> = {};
@@ -43,7 +43,9 @@ export function missingSecrets(present: readonly string[], env: NodeJS.ProcessEn
   return { toSet, notes };
 }
 
-/** Appends secrets to a file that only we may read, for the operator's safe: Cloudflare never shows them again. */
+/**
+ * Appends secrets to a file that only this user may read, for the operator's safe: Cloudflare never shows them again.
+ */
 export async function copySecrets(file: string, secrets: Record<string, string>): Promise<void> {
   const lines = Object.entries(secrets).map(([name, value]) => `${JSON.stringify({ [name]: value })}\n`);
   await appendSecretFile(file, lines.join(''));

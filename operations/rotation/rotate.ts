@@ -4,18 +4,18 @@ import { Problem } from '../problem.ts';
 import type { SecretStore } from './secret-store.ts';
 import { usesOf } from './uses.ts';
 
-/** Tells the operator what is going on. */
+/** Prints progress for the operator. */
 export type Report = (line: string) => void;
 
-/** The versions of a key that are in use, the oldest first. */
+/** The versions of a key, oldest first. */
 async function versionsOf(store: SecretStore, key: KeyName): Promise<KeptVersion[]> {
   return versionsIn(await store.names()).filter((kept) => kept.key === key && !kept.isNext);
 }
 
 /**
- * Adds a version of a key. It is first set to be read only, and used once every isolate knows it, so that nothing is made
- * that another isolate cannot read. Whatever breaks off in between, the command may be given again.
- * @param keep is handed the secret before it is set, for the operator's safe
+ * Adds a version of a key. It is first set as readable only, and used once every isolate knows it, so that no isolate
+ * meets data that it cannot read. After any interruption the command may be repeated.
+ * @param keep receives the secret before it is set, for the operator's safe
  */
 export async function addVersion(
   store: SecretStore,
@@ -40,7 +40,7 @@ export async function addVersion(
 }
 
 /**
- * Takes a version of a key away: what was made under it ends.
+ * Removes a version of a key: what was made under it becomes invalid.
  * @throws Problem naming what still needs it, unless `isForced`
  */
 export async function removeVersion(
@@ -75,7 +75,7 @@ export async function removeVersion(
   for (const { what } of uses) report(`  Ended: ${what}`);
 }
 
-/** Says which versions there are of which keys, and what needs them. */
+/** Lists the versions of all keys, and what needs them. */
 export async function listVersions(
   store: SecretStore,
   { now, report }: { now: number; report: Report },

@@ -6,20 +6,20 @@ import type { Environment } from '../environments.ts';
 import { Problem } from '../problem.ts';
 import { writeSecretFile } from '../secret-file.ts';
 
-/** Where the secrets of a Worker are, by the names of their variables. They can be set, never read. */
+/** The secrets of a Worker, by the names of their variables. They can be set, never read. */
 export interface SecretStore {
-  /** @throws Problem with what to do, when nothing can be changed now */
+  /** @throws Problem with the remedy, if secrets cannot be changed now */
   mustTakeChanges(): Promise<void>;
   names(): Promise<string[]>;
   set(name: string, value: string): Promise<void>;
   remove(name: string): Promise<void>;
-  /** How long it takes until every isolate has what was set. Milliseconds. */
+  /** How long it takes until every isolate has a new secret. Milliseconds. */
   settleMs: number;
-  /** The control database of the same Worker. */
+  /** Opens the control database of the same Worker. */
   openControlDb(): Promise<Database>;
 }
 
-/** That of a deployed Worker. Cloudflare deploys each change at once; its network has it within seconds. */
+/** The secrets of a deployed Worker. Cloudflare deploys each change at once; its network has it within seconds. */
 export async function deployedSecrets(environment: Environment, settleMs: number): Promise<SecretStore> {
   const account = new CloudflareAccount(await accessFrom(process.env));
   const { workerName, name: environmentName } = environment;
@@ -36,7 +36,10 @@ export async function deployedSecrets(environment: Environment, settleMs: number
   };
 }
 
-/** Cloudflare keeps secrets with versions, and changes those of the newest alone: with another one running it refuses (10215). */
+/**
+ * Cloudflare stores secrets with versions and changes only those of the newest: if another version runs, it refuses
+ * (10215).
+ */
 function rolledBack(environment: string, running: string | undefined): Problem {
   const commit = /\+([0-9a-f]+)$/.exec(running ?? '')?.[1];
   return new Problem(
@@ -46,7 +49,7 @@ function rolledBack(environment: string, running: string | undefined): Problem {
   );
 }
 
-/** That of `npm start`, which reads it when it starts. */
+/** The secrets of `npm start`, which reads them when it starts. */
 export function localSecrets(): SecretStore {
   const file = join(localState(), 'secrets.json');
   const read = async (): Promise<Record<string, string>> => {

@@ -3,23 +3,26 @@ import type { KeyName } from '../keys.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** How long what is signed under a key may be shown: refresh tokens, embed tokens. Seconds, a minute beyond their lifetime. */
+/**
+ * How long a token signed under a key may be valid: refresh tokens, embed tokens. Seconds, a minute more than their
+ * lifetime.
+ */
 const TOKEN_SECONDS: Partial<Record<KeyName, number>> = {
   jwt: 7 * DAY_SECONDS + 60,
   embed: 365 * DAY_SECONDS + 60,
 };
 
-/** What ends with a version of a key. */
+/** Something that becomes invalid with a version of a key. */
 export interface Use {
-  /** A sentence's part: `12 API keys, the last until 2027-01-31`. */
+  /** Part of a sentence: `12 API keys, the last until 2027-01-31`. */
   what: string;
-  /** How it ends in an orderly way. */
+  /** How to end its use in an orderly way. */
   advice: string;
 }
 
 /**
- * What still needs a version of a key, as far as anybody can know.
- * @param successor the next version, under which what is new has been made since then; undefined when there is none
+ * Finds what still needs a version of a key, as far as that can be known.
+ * @param successor the next version, which has been in use since its creation; undefined if there is none
  */
 export async function usesOf(
   key: KeyName,
@@ -35,7 +38,7 @@ export async function usesOf(
     : usesOfDerivation(version, database, now);
 }
 
-/** Tokens are kept nowhere: the last ones were made when the successor came. */
+/** Tokens are not stored: the last ones were made when the successor came. */
 function usesOfTokens(key: KeyName, seconds: number, successor: number | undefined, now: number): Use[] {
   const until = successor === undefined ? Number.POSITIVE_INFINITY : successor * 1000 + seconds * 1000;
   if (until <= now) return [];
@@ -54,10 +57,10 @@ async function usesOfDerivation(version: number, database: Database, now: number
   return [{ what, advice: 'have their companies issue new keys and revoke these, or wait until they have expired' }];
 }
 
-/** In a column, texts begin with the version they are encrypted under. */
+/** The condition that a column's texts were encrypted under a version, with which they begin. */
 const under = (column: string) => (version: number) => `${column} LIKE 'v${version}:%'`;
 
-/** What is kept for long under a version of the encryption keys. */
+/** Columns that are encrypted and kept for long. */
 const KEPT = [
   { table: 'managed_databases', what: 'connections', where: under('owner_connection') },
   { table: 'managed_databases', what: 'read-only connections', where: under('readonly_connection') },
@@ -67,7 +70,7 @@ const KEPT = [
   { table: 'backup_codes', what: 'backup codes', where: (version: number) => `key_version = ${version}` },
 ];
 
-/** Mailed codes, and sign-ins at identity providers that are under way. Seconds. */
+/** The lifetime of mailed codes, and of sign-ins at identity providers. Seconds. */
 const FLEETING_SECONDS = 15 * 60;
 
 async function usesOfEncryption(
@@ -78,7 +81,7 @@ async function usesOfEncryption(
 ): Promise<Use[]> {
   const rows: { what: string; found: number }[] = [];
   for (const { table, what, where } of KEPT) {
-    // One by one: D1 takes few terms in a compound SELECT.
+    // D1 allows few terms in a compound SELECT, so the columns are queried one by one.
     const [row] = await database.query<{ found: number }>(
       `SELECT count(*) AS found FROM ${table} WHERE ${where(version)}`,
     );
@@ -98,4 +101,4 @@ async function usesOfEncryption(
   return uses;
 }
 
-const day = (moment: number): string => new Date(moment).toISOString().slice(0, 10);
+const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
