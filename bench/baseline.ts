@@ -5,13 +5,13 @@ import { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { System } from './system.ts';
 
-/** Whether this machine has `psql`; without it a plain COPY through pg-copy-streams stands in. */
+/** Whether this machine has `psql`; otherwise a plain COPY through pg-copy-streams is measured. */
 export const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
 /**
  * Milliseconds of a plain COPY of a CSV with a header into a table of its own, in the system's Postgres.
- * @param table its definition, in parentheses
- * @param columns those of the file, separated by commas
+ * @param table the table's definition, in parentheses
+ * @param columns the file's columns, separated by commas
  */
 export async function copyPlainly(system: System, file: string, table: string, columns: string): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });

@@ -1,13 +1,14 @@
 /**
- * What embedding costs.
+ * Measures what embedding costs.
  *
  *   npm run bench -- embed
  *
- * Of the Worker's own time a cached execution may add 2 ms to a bare Hono route in the same workerd: the token's signature,
- * the rules, the key of the cache. D1, Durable Objects, queues and the cache work on other machines in production, so the
- * line that has the limit answers their calls at once; another has them all in this process. An uncached execution may take 1.5 times
- * as long as the same SQL sent through the same driver without us, everything included. One request at a time; rounds take
- * turns, and the median of each counts, so that what else the machine does falls on all of them.
+ * A cached execution may add 2 ms of the Worker's own time to a bare Hono route in the same workerd: for the token's
+ * signature, the rules and the cache's key. In production D1, Durable Objects, queues and the cache are on other
+ * machines, so the line with the limit has their calls answered at once; another line has them all in this process. An
+ * uncached execution may take 1.5 times as long as the same SQL sent through the bare driver, everything included.
+ * Requests are sent one at a time; rounds take turns, and the median of each counts, so that other load on the machine
+ * affects all of them.
  */
 import { startSystem } from './system.ts';
 import { atMost, verdict } from './verdict.ts';
@@ -18,7 +19,7 @@ const ROUNDS = 10;
 const REQUESTS = 100;
 const FEWER_REQUESTS = 20;
 
-/** About 20 ms of work for PostgreSQL. */
+/** A query that takes PostgreSQL about 20 ms. */
 const sqlOf = (least: string) =>
   `SELECT (n % 7)::text AS region, sum(n) AS total FROM generate_series(1, 40000) AS n WHERE n >= ${least} GROUP BY 1 ORDER BY 1`;
 
@@ -37,7 +38,7 @@ try {
     uncached: () => post(uncached, { parameters: { least: ++least } }),
   };
   const times: Record<Line, number[]> = { bare: [], own: [], cached: [], driver: [], uncached: [] };
-  // From here on the result is in the cache.
+  // From here on the result is cached.
   await lines.cached();
   for (let round = 0; round <= ROUNDS; round += 1) {
     for (const line of Object.keys(lines) as Line[]) {
@@ -45,7 +46,7 @@ try {
       for (let sent = 0; sent < requests; sent += 1) {
         const before = performance.now();
         await lines[line]();
-        // The first round warms up.
+        // The first round is a warm-up.
         if (round > 0) times[line].push(performance.now() - before);
       }
     }
@@ -55,7 +56,7 @@ try {
   await system.stop();
 }
 
-/** A dashboard of one widget, embedded. @returns the path that executes it */
+/** Makes an embedded dashboard with one widget. @returns the path that executes it */
 async function anEmbed(cacheSeconds: number): Promise<string> {
   const parameters = [{ slug: 'least', label: 'Least', kind: 'number' }];
   const chart = { name: 'Totals', sql: sqlOf('{{least}}'), parameters };

@@ -1,10 +1,10 @@
 /**
- * Each reader of `src/formats` beside the package that one would choose instead, over the same file, each in a process of
- * its own: seconds of CPU, and the memory it takes at its peak beyond what the process had before.
+ * Compares each reader of `src/formats` with the package that one would use instead, over the same file, each in a
+ * process of its own: seconds of CPU, and peak memory beyond that of the process before.
  *
  *   npm run bench -- formats
  *
- * What a reader is our own for has a limit: memory, or CPU, or both.
+ * The limit is on the reason for writing the reader: memory, or CPU, or both.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ interface Run {
 
 const folder = mkdtempSync(join(tmpdir(), 'formats-'));
 
-/** The middle of a reader's runs over a file, by CPU and by memory. */
+/** The median of a reader's runs over a file, by CPU and by memory. */
 function measure(reader: string, path: string): Run {
   const runs = Array.from({ length: ROUNDS }, (): Run => {
     const { stdout, stderr, status } = spawnSync(
@@ -44,9 +44,7 @@ function measure(reader: string, path: string): Run {
   };
 }
 
-/**
- * @param limits at most so many times the CPU and the memory of the package; null where there is nothing to hold
- */
+/** @param limits the largest ratio to the package's CPU and memory; null for no limit */
 function compare(
   format: string,
   peer: string,

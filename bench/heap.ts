@@ -1,9 +1,9 @@
-/** The Worker's isolate among all that the local runtime has; the others simulate the platform. */
+/** Finds the Worker's isolate among those of the local runtime; the others simulate the platform. */
 const WORKER = '/core:user:api';
 
 /**
- * Megabytes that the Worker's isolate holds on to once its garbage is collected, its buffers included.
- * @param inspectorPort where workerd's inspector listens
+ * Megabytes that the Worker's isolate retains after a garbage collection, its buffers included.
+ * @param inspectorPort the port of workerd's inspector
  */
 export async function heldMemory(inspectorPort: number): Promise<number> {
   const socket = new WebSocket(`ws://127.0.0.1:${inspectorPort}${WORKER}`);
@@ -12,7 +12,7 @@ export async function heldMemory(inspectorPort: number): Promise<number> {
     socket.addEventListener('error', () => reject(new Error(`No inspector at ${socket.url}`)));
   });
   try {
-    // What finalizers let go of is collected by the second.
+    // The second collection frees what finalizers of the first released.
     await ask(socket, 'HeapProfiler.collectGarbage');
     await ask(socket, 'HeapProfiler.collectGarbage');
     const { usedSize, backingStorageSize } = await ask(socket, 'Runtime.getHeapUsage');
@@ -24,7 +24,7 @@ export async function heldMemory(inspectorPort: number): Promise<number> {
 
 let asked = 0;
 
-/** A command of the Chrome DevTools protocol, and its result. */
+/** Sends a command of the Chrome DevTools protocol and returns its result. */
 function ask(socket: WebSocket, method: string): Promise<{ usedSize: number; backingStorageSize: number }> {
   asked += 1;
   const id = asked;

@@ -1,10 +1,10 @@
 /**
- * What inferring a schema from every row costs, beside a bare papaparse pass over the same bytes in the same run.
+ * Measures the inference of a schema from every row, beside a bare papaparse pass over the same bytes in the same run.
  *
  *   npm run bench -- inference   (or: npx node bench/inference.ts [rows])
  *
- * 1M rows (about 99 MB), nine columns of all six types. Both read the file in blocks of 4 MB; papaparse decodes each and
- * hands out its rows without keeping them, which is the least it can do. At most 1.5 times its time is the limit.
+ * 1M rows (about 99 MB), nine columns of all six types. Both read the file in blocks of 4 MB; papaparse only decodes
+ * them and passes on its rows. The limit is 1.5 times its time.
  */
 import { beginInference, feed, finish } from '../src/modules/uploads/inference/index.ts';
 import { orders } from './orders.ts';
@@ -25,7 +25,7 @@ function infer(bytes: Uint8Array): number {
   return finish([state]).schema.total_row_count_estimate;
 }
 
-/** Seconds of one run, which must see every row. */
+/** Seconds of one run, which must read every row. */
 function seconds(run: (bytes: Uint8Array) => number, bytes: Uint8Array): number {
   const started = performance.now();
   const rows = run(bytes);

@@ -1,12 +1,12 @@
 /**
- * A large file through the whole running system: 1M rows of nine columns, about 99 MB.
+ * Loads a large file in the whole running system: 1M rows of nine columns, about 99 MB.
  *
  *   npm run bench -- large-load   (or: npx node bench/large-load.ts [rows])
  *
- * From confirm to done, beside `psql \copy` of the same file into an equivalent table with a UUID key in the same
- * database: at least 1.1 times as fast. From upload to waiting_confirm (as the job tells it), beside a bare papaparse
- * pass over the same bytes in Node: at most 1.5 times as long. Also rows/s, where the CPU time went, and the peak
- * resident memory of workerd. CPU and memory need Linux.
+ * From confirm to done must be at least 1.1 times as fast as `psql \copy` of the same file into an equivalent table
+ * with a UUID key in the same database. From upload to waiting_confirm (by the job's timestamps) may take 1.5 times as
+ * long as a bare papaparse pass over the same bytes in Node. Also prints rows/s, the CPU time of each process, and the
+ * peak resident memory of workerd. CPU and memory need Linux.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const ROWS = Number(process.argv[2] ?? 1_000_000);
 const csv = orders(ROWS);
 const header = new TextDecoder().decode(csv.subarray(0, csv.indexOf(10)));
 
-/** Process id of the server behind the company's Postgres. */
+/** Process id of the server process for the company's Postgres. */
 async function postmaster(system: System): Promise<number> {
   const client = new Client({ connectionString: system.postgresUrl });
   await client.connect();
@@ -66,7 +66,7 @@ async function ours(system: System, server: number, round: number): Promise<Meas
   const workerLoaded = await cpuSeconds(worker);
   const here = process.cpuUsage(hereBefore);
   if (done.progress.rows_processed !== ROWS) throw new Error(`loaded ${done.progress.rows_processed} rows`);
-  // A session's time is its server's once it has ended.
+  // The server counts a session's time once the session has ended.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const postgresLoad = (await cpuSeconds(server, true)) - postgresBefore;
   return {

@@ -1,10 +1,12 @@
 /**
- * What a page of a long list costs, beside the bare keyset query for one page, on the same D1 in the same workerd and run.
+ * Measures a page of a long list, beside the bare keyset query for one page, on the same D1 in the same workerd and
+ * run.
  *
  *   npm run bench -- lists
  *
- * 100,000 users in one organization, pages of 20. Page 1 with its exact total may cost 3 times, page 5,000 30 times, the
- * keyset query, in every ordering; page 2,500 is the farthest from both ends. The users of one account are held to the same.
+ * 100,000 users in one organization, pages of 20. Page 1 with its exact total may cost 3 times, page 5,000 30 times,
+ * the keyset query, in every ordering; page 2,500 is the farthest from both ends. The same limits apply to the users of
+ * one account.
  */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -79,7 +81,7 @@ async function fill(): Promise<Run['after']> {
   return after;
 }
 
-/** Milliseconds of one read, on average over the repeats. */
+/** Milliseconds of one read, averaged over the repeats. */
 async function time(run: Run): Promise<number> {
   const response = await miniflare.dispatchFetch('http://bench/', { method: 'POST', body: JSON.stringify(run) });
   const { milliseconds, rows } = (await response.json()) as { milliseconds: number; rows: number };

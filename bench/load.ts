@@ -1,7 +1,7 @@
 /**
- * How fast a confirmed upload becomes a table, through the whole running system, beside `psql \copy` (or a plain COPY
- * through pg-copy-streams where there is no psql) of the same file into an equivalent table with a UUID key, in the same
- * database and the same run.
+ * Measures how fast a confirmed upload becomes a table, in the whole running system, beside `psql \copy` (or a plain
+ * COPY through pg-copy-streams without psql) of the same file into an equivalent table with a UUID key, in the same
+ * database and run.
  *
  *   npm run bench -- load   (or: npx node bench/load.ts [rows])
  *
@@ -35,7 +35,10 @@ const csv = Buffer.from(`${HEADER}\n${Array.from({ length: ROWS }, (_, n) => row
 const TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric, ativo boolean,
   vencimento date, criado_em timestamptz)`;
 
-/** Milliseconds from upload to waiting (as polled), and from confirm to done (as the job says: polling is not measured). */
+/**
+ * Milliseconds from upload to waiting (by polling), and from confirm to done (by the job's timestamps, without
+ * polling).
+ */
 async function ours(system: System, round: number): Promise<{ infer: number; load: number }> {
   const form = new FormData();
   form.append('files', new File([csv], 'carga.csv', { type: 'text/csv' }));

@@ -1,15 +1,15 @@
 import { aSheet, type Cell } from '../test/uploads/workbooks.ts';
 
-/** Columns of {@link orders}, as a table of Postgres has them. */
+/** The columns of {@link orders} in Postgres. */
 export const ORDERS_TABLE = `(id uuid PRIMARY KEY DEFAULT uuidv7(), pedido bigint, cliente text, cidade text, quantidade bigint,
   valor numeric, pago boolean, vencimento date, criado_em timestamptz, nota text)`;
 
 const HEADER = ['pedido', 'cliente', 'cidade', 'quantidade', 'valor', 'pago', 'vencimento', 'criado_em', 'nota'];
 
-/** Values as CSV writes them, without quotes; '' for one that is missing. */
+/** Values as in CSV, without quotes; '' for a missing value. */
 type Order = [string, string, string, string, string, string, string, string, string];
 
-/** Made-up orders, the same every time: all six types, some values missing. */
+/** Makes the same orders every time: all six types, some values missing. */
 function* makeOrders(rows: number): Generator<Order> {
   let seed = 20_240_131;
   const random = (below: number): number => {
@@ -50,10 +50,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Formats of days and timestamps that every workbook has. */
 const FORMATS = [14, 22];
 
-/** Days since 1899-12-30, as workbooks count them. */
+/** Days since 1899-12-30, the epoch of workbooks. */
 const serial = (timestamp: string): number => (Date.parse(timestamp) - Date.UTC(1899, 11, 30)) / DAY_MS;
 
-/** The same as an Excel workbook, written as Excel does: each text once, timestamps as numbers of days with a format. */
+/**
+ * The same rows as an Excel workbook, written like Excel does: each text once, timestamps as numbers of days with a
+ * format.
+ */
 export function ordersWorkbook(rows: number): Uint8Array<ArrayBuffer> {
   const places = new Map<string, number>();
   const text = (value: string): Cell => {

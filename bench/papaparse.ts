@@ -2,7 +2,7 @@ import Papa from 'papaparse';
 
 const BLOCK = 4 * 1024 * 1024;
 
-/** Reads a CSV in blocks of 4 MB with papaparse and counts its rows: the least that it can do. */
+/** Reads a CSV in blocks of 4 MB with papaparse and only counts its rows. */
 export function papaparse(bytes: Uint8Array): number {
   const decoder = new TextDecoder();
   let rows = -1;

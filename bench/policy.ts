@@ -1,12 +1,12 @@
 /**
- * What a decision costs: 200 statements against one action, beside `Map.get` with interned keys and beside casbin and CASL
- * with the same rules, in the same run.
+ * Measures a decision of the policies: 200 statements on one action, beside `Map.get` with interned keys, and beside
+ * casbin and CASL with the same rules, in the same run.
  *
  *   npm run bench -- policy
  *
- * "again" asks an access that is already compiled, which is what a request does after its first check: it must reach half
- * of the Map and be ahead of both peers, each at its best. "first" compiles the 200 statements and asks once, which is what
- * a request starts with.
+ * "again" asks a compiled access, as a request does after its first check: it must reach half the speed of the Map and
+ * be faster than both libraries, each at its best. "first" compiles the 200 statements and asks once, as a request does
+ * at its beginning.
  */
 import { createMongoAbility, type MongoAbility, type RawRuleOf, subject } from '@casl/ability';
 import { type Enforcer, newCachedEnforcer, newEnforcer, newModel } from 'casbin';
@@ -44,13 +44,15 @@ function sources(): AccessSources {
   return { companyId: COMPANY, isOwner: false, groups: [{ id: idOf(1), policies, roles: [], permissions: [] }] };
 }
 
-/** The statements in the order in which peers that let the last rule win must be told them: what denies comes last. */
+/** The statements in the order for libraries in which the last rule wins: Deny comes last. */
 const inOrder = ({ groups }: AccessSources): PolicyStatement[] =>
   groups
     .flatMap(({ policies }) => policies.flatMap(({ document }) => document.statements))
     .toSorted((a, b) => Number(a.effect === 'Deny') - Number(b.effect === 'Deny'));
 
-/** CASL knows types and conditions, no patterns: actions are expanded, `type/*` is the type, one resource a condition. */
+/**
+ * CASL knows types and conditions, not patterns: actions are expanded, `type/*` is the type, one resource a condition.
+ */
 function casl(from: AccessSources): MongoAbility {
   const rules = inOrder(from).flatMap(({ effect, actions, resources }) =>
     actions.flatMap((pattern) =>
@@ -90,12 +92,12 @@ async function casbin<E extends Enforcer>(from: AccessSources, make: (...model: 
   return enforcer;
 }
 
-/** 64 questions about users, some answered with yes. */
+/** 64 questions about users, some with the answer yes. */
 const ACTION: Action = 'users:get';
 const QUESTIONS = Array.from({ length: 64 }, (_, number) => resourceArn(ACTION, COMPANY, idOf(number * 3)));
 
 let sink = 0;
-/** Operations per second of each, the best of several rounds in which they take turns. A call of `run` does `operations`. */
+/** Operations per second of each, the best of several rounds in turns. A call of `run` does `operations`. */
 function rates(...measured: { operations: number; run: () => void }[]): number[] {
   const best = measured.map(() => 0);
   for (let round = 0; round < ROUNDS; round++) {
@@ -130,7 +132,7 @@ for (const [number, resource] of QUESTIONS.entries()) {
 const REPEATS = 40_000;
 const CASL_REPEATS = 4_000;
 const FIRSTS = 5_000;
-// Each with a loop of its own: through a shared one the engine would measure the call rather than the decision.
+// Each has a loop of its own: in a shared loop the call would be measured rather than the decision.
 const [map, again, first, caslRate, casbinRate] = rates(
   {
     operations: REPEATS * QUESTIONS.length,
@@ -165,7 +167,7 @@ const [map, again, first, caslRate, casbinRate] = rates(
     },
   },
 ) as [number, number, number, number, number];
-// It remembers whole decisions, as ours does, and answers by a promise only.
+// casbin caches whole decisions, like `evaluation.ts`, and answers only by a promise.
 const CACHED_REPEATS = 400;
 let cachedRate = 0;
 for (let round = 0; round < ROUNDS; round++) {

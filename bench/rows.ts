@@ -1,12 +1,12 @@
 /**
- * What a deep page of a table costs through the whole running system, beside its first page and the bare walk along the
- * index in the same Postgres: 1M rows, pages of 20.
+ * Measures a deep page of a table in the whole running system, beside its first page and the bare walk along the index
+ * in the same Postgres: 1M rows, pages of 20.
  *
  *   npm run bench -- rows   (or: npx node bench/rows.ts [rows])
  *
- * Page 10,000, and the page in the middle, which is the farthest from both ends: at most 3 times page 1 plus the walk. The
- * last page is counted from the end: at most 3 times page 1. Each is read right after the load, and again once Postgres
- * has vacuumed the table.
+ * Page 10,000, and the page in the middle, which is the farthest from both ends, may take 3 times as long as page 1 and
+ * the walk together. The last page, which is counted from the end, may take 3 times as long as page 1. Each is read
+ * right after the load, and again after Postgres has vacuumed the table.
  */
 import { Client } from 'pg';
 import { orders } from './orders.ts';
@@ -18,7 +18,7 @@ const PER_PAGE = 20;
 const ROUNDS = 15;
 const ROWS = Number(process.argv[2] ?? 1_000_000);
 
-/** Loads a table of orders and answers its id. */
+/** Loads a table of orders and returns its id. */
 async function load(system: System): Promise<string> {
   const form = new FormData();
   form.append('files', new File([orders(ROWS)], 'pedidos.csv', { type: 'text/csv' }));

@@ -1,6 +1,6 @@
 /**
- * All measurements, one after the other, or those that are named; their verdicts go into the table of `bench/README.md`,
- * in place of those that the same programs had there.
+ * Runs all measurements, or those named, one after the other. Their verdicts replace those of the same programs in the
+ * table of `bench/README.md`.
  *
  *   npm run bench                   all, about 40 minutes
  *   npm run bench -- load policy    some
@@ -14,7 +14,7 @@ const FOLDER = import.meta.dirname;
 const README = join(FOLDER, 'README.md');
 const MARKS = ['<!-- figures -->', '<!-- end of figures -->'] as const;
 
-/** Each program under bench/; those first that are over soonest. */
+/** Each program under bench/; the quickest first. */
 const ALL = [
   'policy',
   'signed-request',
@@ -30,7 +30,7 @@ const ALL = [
   'traffic',
 ];
 
-/** A line that `verdict` printed. */
+/** A line printed by `verdict`. */
 const VERDICT = /^([✓✗]) (.+): (-?[\d.]+|NaN) (.*?) ?\((at most|at least) ([\d.]+)\)$/;
 
 const asked = process.argv.slice(2);
@@ -40,7 +40,7 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
-/** Rows of the table by the program they came from. */
+/** The table's rows by program. */
 const figures = new Map<string, string[]>();
 for (const program of asked.length > 0 ? asked : ALL) {
   console.log(`\n── ${program}`);
@@ -51,13 +51,13 @@ for (const program of asked.length > 0 ? asked : ALL) {
     ([, sign, what, figure, unit, words, limit]) =>
       `| \`${program}\` | ${what} | ${figure} ${unit} | ${words} ${limit} | ${sign} |`,
   );
-  // A program that fails without a verdict to blame did not come to its end.
+  // A program that fails without a failed verdict was interrupted.
   const brokeOff = code !== 0 && verdicts.every(([, sign]) => sign === '✓');
   figures.set(program, brokeOff ? [...rows, `| \`${program}\` | broke off | | | ✗ |`] : rows);
 }
 await keep(figures);
 
-/** Runs one program, showing what it prints. @returns the lines it printed, and its exit code */
+/** Runs one program and prints its output. @returns its lines and its exit code */
 function run(program: string): Promise<{ lines: string[]; code: number | null }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(FOLDER, `${program}.ts`)], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -70,7 +70,7 @@ function run(program: string): Promise<{ lines: string[]; code: number | null }>
   });
 }
 
-/** Puts the figures into the table between its marks in the README, beside those that other programs have there. */
+/** Writes the figures into the README's table between its marks, beside those of other programs. */
 async function keep(fresh: Map<string, string[]>): Promise<void> {
   const text = await readFile(README, 'utf8');
   const [from, to] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];

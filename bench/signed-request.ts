@@ -1,13 +1,13 @@
 /**
- * What the checks of a signed request cost: CPU of one request to a route that does nothing else, beside a bare Hono route
- * in the same workerd.
+ * Measures the checks of a signed request: the CPU time of one request to a route that does nothing else, beside a bare
+ * Hono route in the same workerd.
  *
  *   npm run bench -- signed-request
  *
- * Counted is the CPU time of workerd, from the socket to the answer. What D1, Durable Objects and the queue do stands
- * apart: in production they work on other machines, and their stand-ins would be most of what is measured here. So the
- * line that has the limit answers their calls at once, with what D1 answered the first time (signed-request/
- * without-platform.ts); the last line has them all in the same process, for whoever wants to know.
+ * The figure is the CPU time of workerd, from the socket to the answer. In production D1, Durable Objects and the queue
+ * are on other machines, and their local simulators would be most of the measured time. So the line with the limit has
+ * their calls answered at once, D1's with its first answer (signed-request/without-platform.ts); the last line has them
+ * all in the same process, for comparison.
  */
 import { type Key, sign } from '../examples/signing/sign.ts';
 import { openLoop } from './signed-request/requests.ts';
@@ -17,7 +17,7 @@ import { atMost, verdict } from './verdict.ts';
 const LIMIT = 2.5;
 const ROUNDS = 8;
 const REQUESTS = 1500;
-/** Of the last line, which takes ten times as long and has no limit. */
+/** The number of requests for the last line, which takes ten times as long and has no limit. */
 const FEWER_REQUESTS = 200;
 
 const LINES = {
@@ -33,9 +33,9 @@ const worker = await startBenchWorker();
 try {
   const key = await found();
   const best = new Map<Path, number>(PATHS.map((path) => [path, Number.POSITIVE_INFINITY]));
-  // The first signed request finds that its key was not used before, and says so in the database.
+  // The first signed request writes to the database that its key was used.
   await measure(key, '/bench/platform', 1);
-  // Rounds take turns, and the best of each counts: what else the machine does must not fall on one of them.
+  // Rounds take turns, and the best of each counts, so that other load on the machine does not distort one of them.
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const path of PATHS) {
       const requests = path === '/bench/platform' ? FEWER_REQUESTS : REQUESTS;
@@ -47,7 +47,7 @@ try {
   await worker.stop();
 }
 
-/** Founds an organization. @returns the key of its first service account */
+/** Creates an organization. @returns the key of its first service account */
 async function found(): Promise<Key> {
   const owner = { email: 'owner@bench.test', name: 'Olga', password: 'correct-horse-battery' };
   const response = await fetch(`${worker.origin}/admin/organizations`, {

@@ -14,17 +14,17 @@ import { tenantNames } from '../src/tenant-sql/roles.ts';
 const PROJECT = dirname(dirname(fileURLToPath(import.meta.url)));
 const NO_LIMIT = '1000000000';
 
-/** The whole system on this machine, as `npm start` runs it, with one company that has its Postgres. */
+/** The whole system on this machine, as `npm start` runs it, with a company that has its Postgres. */
 export interface System {
   baseUrl: string;
-  /** A request as the company's owner; throws unless it is answered with success. */
+  /** Sends a request as the company's owner; throws unless it succeeds. */
   // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes, read by whoever asked.
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
-  /** Signs the company's owner in. @returns a session token, good for ten minutes */
+  /** Signs in the company's owner. @returns a session token, valid for ten minutes */
   logIn(): Promise<string>;
   /** Key of the company's service account, which may do everything. */
   serviceAccount: Key;
-  /** The scheduled run, once. */
+  /** Runs the scheduled handler once. */
   runScheduled(): Promise<void>;
   /** Connection string of the company's Postgres. */
   postgresUrl: string;
@@ -32,12 +32,12 @@ export interface System {
   workerd(): Promise<number>;
   /** Port of workerd's inspector. */
   inspectorPort: number;
-  /** Ends workerd and starts a fresh one on the same storage. */
+  /** Stops workerd and starts a new one on the same storage. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param entry another entry than `src/index.ts` */
+/** @param entry replaces `src/index.ts` */
 export async function startSystem(entry?: string): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-bench-'));
   const state = await openState(join(folder, 'state'));

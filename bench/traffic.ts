@@ -1,13 +1,13 @@
 /**
- * Mixed traffic against the whole running system, for ten minutes: automation signs requests, a person works at the
- * console, strangers look at an embed and at a public link, somebody uploads files.
+ * Sends mixed traffic to the whole running system for ten minutes: automation signs requests, a person works at the
+ * console, viewers open an embed and a public link, and another person uploads files.
  *
  *   npm run bench -- traffic   (or: npx node bench/traffic.ts [minutes])
  *
- * No answer is a 5xx, or anything but a success; every upload becomes a table of exactly its rows; afterwards Postgres has
- * no more connections than before, every request has its audit record, and what the Worker's isolate holds on to in the
- * last fifth is at most 1.25 times that of the second fifth. The resident memory that is printed beside it is that of all
- * of workerd: the simulators of the platform, which do grow, are most of it. Needs Linux.
+ * Every answer must be a success; every upload becomes a table of exactly its rows; afterwards Postgres has no more
+ * connections than before, and every request has its audit record. In the last fifth the Worker's isolate may retain
+ * 1.25 times the memory of the second fifth. The resident memory printed beside it is that of all of workerd, mostly of
+ * the simulators of the platform, which do grow. Needs Linux.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -24,7 +24,7 @@ const MEMORY_LIMIT = 1.25;
 const MINUTE_MS = 60_000;
 const SAMPLE_MS = MINUTE_MS / 12;
 const AUDIT_PATIENCE_MS = 60_000;
-/** What a pool may keep open for a while after the last request. */
+/** How long a pool may keep connections open after the last request. */
 const SETTLE_MS = 5000;
 
 const system = await startSystem();
@@ -52,7 +52,7 @@ try {
     }
   }
 
-  /** Samples memory, and says how far it has come. */
+  /** Samples memory and prints progress. */
   async function watch(): Promise<void> {
     for (let sample = 1; Date.now() < end; sample += 1) {
       await sleep(SAMPLE_MS);
@@ -66,7 +66,7 @@ try {
     }
   }
 
-  /** The scheduled run comes by every minute, as in production; the person's session is a new one by then. */
+  /** The scheduled handler runs every minute, as in production; the person has signed in anew by then. */
   async function keepTime(): Promise<void> {
     for (; Date.now() < end; await sleep(MINUTE_MS)) {
       await system.runScheduled();
@@ -101,7 +101,7 @@ try {
   await system.stop();
 }
 
-/** How many connections the company's Postgres has. */
+/** The number of connections to the company's Postgres. */
 async function connections({ postgresUrl }: System): Promise<number> {
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
@@ -112,7 +112,7 @@ async function connections({ postgresUrl }: System): Promise<number> {
   return rows[0].open;
 }
 
-/** How many requests of a time have no audit record, once the queue had time to bring them. */
+/** The number of requests in a time range without an audit record, after the queue had time to deliver it. */
 async function auditMissing(sent: number, from: Date, to: Date): Promise<number> {
   const query = `from=${from.toISOString()}&to=${to.toISOString()}&quantity=1`;
   const patience = Date.now() + AUDIT_PATIENCE_MS;

@@ -1,11 +1,13 @@
 /**
- * What an upload of 100 MB takes of memory: the peak resident memory of workerd (R2's simulator included) while the form
- * is received, beside that of a bare `R2.put(request.body)` of the same bytes, and of the runtime's own `formData()`, each
- * in a fresh process; and the peak while files of 25 and 100 MB are analysed and loaded, which must not grow with the file.
+ * Measures the memory of an upload of 100 MB: the peak resident memory of workerd (R2's simulator included) while it
+ * receives the form, beside that of a bare `R2.put(request.body)` of the same bytes and of the runtime's own
+ * `formData()`, each in a new process; and the peak while files of 25 and 100 MB are analysed and loaded, which must
+ * not grow with the file.
  *
  *   npm run bench -- upload-memory
  *
- * At most 1.5 times the bare put, and 0.8 times `formData()`; the larger file's work at most 1.25 times the smaller one's. Needs Linux.
+ * The limits are 1.5 times the bare put, and 0.8 times `formData()`; for the larger file 1.25 times the smaller one.
+ * Needs Linux.
  */
 import { jobWhen, type System, startSystem } from './system.ts';
 import { resetPeak, residentMemory } from './usage.ts';
@@ -18,7 +20,7 @@ const MEGABYTE = 1_000_000;
 
 const row = (n: number): string => `${n},"Cliente ${n}",${n % 9973}.5,${n % 2 === 0},2024-01-31,2024-01-31T10:20:30Z\n`;
 
-/** A CSV of about so many bytes. */
+/** A CSV of about that many bytes. */
 function csvOf(bytes: number): Blob {
   const parts = ['codigo,nome,valor,ativo,dia,momento\n'];
   for (let length = 0, n = 0; length < bytes; n += 1000) {
@@ -39,7 +41,7 @@ async function upload(system: System, csv: Blob): Promise<string> {
   return (await system.call('POST', '/v1/managed-tables/upload', formOf(csv))).job_id;
 }
 
-/** Peak while a body is stored by a fresh process. */
+/** Peak memory while a new process stores a body. */
 async function receiving(system: System, store: () => Promise<unknown>): Promise<number> {
   await system.restart();
   await system.call('GET', '/v1/managed-tables/status');
@@ -48,14 +50,14 @@ async function receiving(system: System, store: () => Promise<unknown>): Promise
   return (await residentMemory(await system.workerd())).peak;
 }
 
-/** Peak while a file is analysed and loaded by a fresh process. */
+/** Peak memory while a new process analyses and loads a file. */
 async function working(system: System, csv: Blob, name: string): Promise<number> {
   const jobId = await upload(system, csv);
   const path = `/v1/managed-tables/upload-jobs/${jobId}`;
   const { company_id: companyId } = await system.call('GET', path);
   await system.restart();
   await resetPeak(await system.workerd());
-  // The local queue lives in memory: the restart lost the job's message.
+  // The local queue is in memory: the restart lost the job's message.
   await system.call('POST', '/bench/message', { type: 'upload.analyse', companyId, jobId });
   const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
   await system.call('POST', `${path}/confirm`, { display_name: name, columns: schema.columns });

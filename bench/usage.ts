@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
-/** Clock ticks a second in /proc; 100 on every Linux that people run. */
+/** Clock ticks a second in /proc; 100 on all common Linux systems. */
 const TICKS = 100;
 
-/** Seconds of CPU that a process has taken so far; with those of its ended children, if asked. Needs Linux. */
+/** Seconds of CPU that a process has used so far; including its ended children, if asked. Needs Linux. */
 export async function cpuSeconds(pid: number, withChildren = false): Promise<number> {
-  // The name of the program, in parentheses, may hold anything.
+  // The program's name, in parentheses, may contain any character.
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
@@ -15,12 +15,12 @@ export async function cpuSeconds(pid: number, withChildren = false): Promise<num
   return (own + system + (withChildren ? children + childrenSystem : 0)) / TICKS;
 }
 
-/** Resident memory of a process in MB: now, and at its highest since it started or `resetPeak`. Needs Linux. */
+/** Resident memory of a process in MB: now, and its peak since it started or since `resetPeak`. Needs Linux. */
 export async function residentMemory(pid: number): Promise<{ now: number; peak: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const read = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1000;
   return { now: read('VmRSS'), peak: read('VmHWM') };
 }
 
-/** Peaks count from here on (proc(5), clear_refs). */
+/** Resets the peak of resident memory (proc(5), clear_refs). */
 export const resetPeak = (pid: number): Promise<void> => writeFile(`/proc/${pid}/clear_refs`, '5');

@@ -1,4 +1,4 @@
-/** What a figure is held against. */
+/** The limit of a figure. */
 export interface Limit {
   words: 'at most' | 'at least';
   value: number;
@@ -8,9 +8,9 @@ export const atMost = (value: number): Limit => ({ words: 'at most', value });
 export const atLeast = (value: number): Limit => ({ words: 'at least', value });
 
 /**
- * Prints a figure beside its limit, and makes the run fail when it is beyond. `run.ts` reads these lines.
+ * Prints a figure beside its limit, and makes the run fail if it exceeds the limit. `run.ts` parses these lines.
  * @param what what was compared, and with what
- * @param unit what the figure counts; for a ratio "times"
+ * @param unit the figure's unit; "times" for a ratio
  */
 export function verdict(what: string, figure: number, limit: Limit, unit = 'times'): void {
   const holds = limit.words === 'at most' ? figure <= limit.value : figure >= limit.value;
@@ -18,7 +18,7 @@ export function verdict(what: string, figure: number, limit: Limit, unit = 'time
   if (!holds) process.exitCode = 1;
 }
 
-/** The middle one of some figures. */
+/** The median of some figures. */
 export function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -1,11 +1,11 @@
 /**
- * A workbook through the whole running system: 100,000 rows of nine columns.
+ * Converts a workbook in the whole running system: 100,000 rows of nine columns.
  *
  *   npm run bench -- workbook   (or: npx node bench/workbook.ts [rows])
  *
- * From upload to waiting_confirm (as the job tells it), beside a bare pass of read-excel-file over the same bytes in
- * Node: at most 1.3 times as long. The two take turns, and the median of the rounds' ratios counts, so that what else the
- * machine does falls on both.
+ * From upload to waiting_confirm (by the job's timestamps) may take 1.3 times as long as a bare pass of read-excel-file
+ * over the same bytes in Node. The two take turns, and the median of the rounds' ratios counts, so that other load on
+ * the machine affects both.
  */
 import readWorkbook from 'read-excel-file/node';
 import { ordersWorkbook } from './orders.ts';
@@ -17,7 +17,7 @@ const LIMIT = 1.3;
 const ROUNDS = 7;
 const ROWS = Number(process.argv[2] ?? 100_000);
 
-/** Milliseconds of reading it and nothing else. */
+/** Milliseconds of reading the workbook only. */
 async function barePass(book: Uint8Array): Promise<number> {
   const started = performance.now();
   const [sheet] = await readWorkbook(Buffer.from(book));

@@ -4,7 +4,7 @@ const answersAtOnce = new AsyncLocalStorage<boolean>();
 const real = caches;
 const known = new Map<string, Promise<{ body: string }>>();
 
-/** While `work` runs, the cache answers at once what it answered the first time. It is another machine's in production. */
+/** While `work` runs, the cache repeats its first answer at once. In production it is on another machine. */
 export const withoutCache = <T>(work: () => T): T => answersAtOnce.run(true, work);
 
 async function open(name: string): Promise<Cache> {

@@ -1,4 +1,4 @@
-/** The Worker with two routes more: one that does nothing, and one that runs SQL through the driver as plainly as can be. */
+/** The Worker with two more routes: one that does nothing, and one that runs SQL through the bare driver. */
 import { Client } from '@neondatabase/serverless';
 import { Hono } from 'hono';
 import { type Bindings, configOf } from '../../src/config.ts';
@@ -28,7 +28,7 @@ plain.post('/bench/sql', async (c) => {
 
 let known: string | undefined;
 
-/** The read-only login of the one company there is. */
+/** The read-only login of the only company. */
 async function connectionString(env: Bindings): Promise<string> {
   const query = 'SELECT company_id, readonly_connection FROM managed_databases';
   const row = known
@@ -40,7 +40,7 @@ async function connectionString(env: Bindings): Promise<string> {
   return known as string;
 }
 
-/** Below it is the whole API once more, with calls of the platform answered at once. */
+/** The whole API below this path, with calls of the platform answered at once. */
 const OWN = '/bench/own';
 
 export default {

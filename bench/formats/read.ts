@@ -1,4 +1,4 @@
-/** One reader over one file, in a process of its own: prints what it counted, its seconds of CPU and its peak memory. */
+/** Runs one reader over one file in a process of its own: prints its count, its seconds of CPU and its peak memory. */
 import { statSync } from 'node:fs';
 import { resetPeak, residentMemory } from '../usage.ts';
 import { READERS } from './readers.ts';

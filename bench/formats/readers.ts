@@ -14,15 +14,15 @@ import { CUT, OPEN, XmlReader } from '../../src/formats/xml/reader.ts';
 import { readDirectory } from '../../src/formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../src/formats/zip/unpack.ts';
 
-/** Its types are those of browsers, which would then be everybody's. */
+/** The package's types include those of browsers, which would then be visible everywhere. */
 const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom');
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
-/** Reads a file and answers what it counted there: rows, elements or bytes. */
+/** Reads a file and returns its count of rows, elements or bytes. */
 type Reader = (path: string, size: number) => number | Promise<number>;
 
-/** Ranges of a file, as they come from R2. */
+/** Reads ranges of a file, as from R2. */
 function zipAt(path: string): ZipSource {
   const file = openSync(path, 'r');
   return {
@@ -66,7 +66,7 @@ async function papaparse(path: string): Promise<number> {
   });
 }
 
-/** As an upload is converted: the sheet's XML is put down, then read and converted block by block. */
+/** Converts like an upload: unpacks the sheet's XML to storage, then reads and converts it block by block. */
 async function ownXlsx(path: string, size: number): Promise<number> {
   const zip = zipAt(path);
   const workbook = await openWorkbook(zip, size);
@@ -149,7 +149,7 @@ async function xmldom(path: string): Promise<number> {
   return document.getElementsByTagName('c').length;
 }
 
-/** Each reader of ours, and beside it the package that one would choose instead. */
+/** Each reader of this project, and the package that one would use instead. */
 export const READERS: Record<string, Reader> = {
   'csv own': ownCsv,
   'csv papaparse': papaparse,

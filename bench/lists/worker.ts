@@ -1,10 +1,10 @@
-/** Times reads of the list of users inside workerd: a bare keyset query, and the pages that the API answers with. */
+/** Times reads of the list of users inside workerd: a bare keyset query, and the pages of the API. */
 import { openControlDb } from '../../src/db/client.ts';
 import { readUsers } from '../../src/modules/users/store.ts';
 
 export * from '../../src/index.ts';
 
-/** What is timed; `null` as a page means the bare keyset query. */
+/** What to time; page `null` means the bare keyset query. */
 export interface Run {
   companyId: string;
   page: number | null;
@@ -19,7 +19,7 @@ const KEYSET = `select * from users where company_id = ? and deleted_at is null 
   order by created_at desc, id desc limit 20`;
 
 export default {
-  /** Answers the milliseconds of all repeats, and what the last one found. */
+  /** Answers the milliseconds of all repeats, and the rows of the last. */
   async fetch(request: Request, env: { CONTROL_DB: D1Database }): Promise<Response> {
     const run = (await request.json()) as Run;
     const db = openControlDb(env.CONTROL_DB);

@@ -3,7 +3,10 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 
 const AT_ONCE = 8;
 
-/** Sends one GET for each set of headers, eight at a time over connections that stay open. @throws when one is not 200 */
+/**
+ * Sends one GET for each set of headers, eight at a time over persistent connections. @throws if one is not answered
+ * 200
+ */
 export async function openLoop(url: string, headers: object[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const waiting = headers.values();

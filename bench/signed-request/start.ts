@@ -8,7 +8,7 @@ import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler'
 import { bundleWorker } from '../../local/bundle.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
-/** Of /proc/…/stat: Linux counts CPU time in hundredths of a second. */
+/** The unit of /proc/…/stat: Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 const NO_LIMIT = '1000000000';
 
@@ -40,7 +40,7 @@ export async function startBenchWorker(): Promise<BenchWorker> {
           name: 'api',
           modules,
           modulesRoot: bundle,
-          // Straight to the Worker: Miniflare's own would be measured with it.
+          // The requests go straight to the Worker, so that Miniflare's proxy is not measured.
           unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
           bindings: { ...bindings.bindings, ...variables(operatorToken) },
         },
@@ -92,7 +92,7 @@ async function migrate(miniflare: Miniflare, binding: string, folder: string): P
   }
 }
 
-/** What follows the name of a process in /proc/…/stat: its state, its parent, … */
+/** The fields after a process's name in /proc/…/stat: its state, its parent, … */
 function statOf(pid: string): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return [
@@ -107,7 +107,7 @@ function workerdOf(parent: number): string {
       const [name, , itsParent] = statOf(pid);
       if (name === 'workerd' && itsParent === String(parent)) return pid;
     } catch {
-      // It ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   throw new Error('There is no workerd below this process.');

@@ -1,7 +1,7 @@
 import type { Bindings } from '../../src/config.ts';
 import type { LimitState } from '../../src/kernel/fixed-window.ts';
 
-/** What a D1 statement was made of. */
+/** The SQL and bound values of a D1 statement. */
 interface Asked {
   query: string;
   values: unknown[];
@@ -10,8 +10,8 @@ interface Asked {
 const known = new WeakMap<Bindings, Bindings>();
 
 /**
- * The environment with calls of the platform answered at once. In production D1, Durable Objects and queues work on other
- * machines; in this process they would be most of what is measured. D1 answers what it answered the first time.
+ * The environment with calls of the platform answered at once. In production D1, Durable Objects and queues run on
+ * other machines; in this process they would be most of the measured time. D1 repeats its first answer.
  */
 export function withoutPlatform(env: Bindings): Bindings {
   const made = known.get(env) ?? {

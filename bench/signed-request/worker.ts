@@ -1,4 +1,4 @@
-/** The Worker with four routes more, one for each line that the measurement prints. */
+/** The Worker with four more routes, one for each measured line. */
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { createApp, SURFACES } from '../../src/app.ts';
@@ -10,7 +10,7 @@ import { withoutPlatform } from './without-platform.ts';
 
 export * from '../../src/index.ts';
 
-/** Does nothing once a signed request has passed every check. */
+/** Does nothing after a signed request has passed every check. */
 const nothing = (path: string) =>
   endpoint(
     {
@@ -28,7 +28,7 @@ const app = createApp();
 
 const bare = new Hono<{ Bindings: Bindings }>().get('/bench/bare', (c) => c.json({ done: true }));
 
-/** HMAC and digest as plainly as they can be written. */
+/** The least code that computes HMAC and digest. */
 bare.get('/bench/crypto', async (c) => {
   const digest = hex(await crypto.subtle.digest('SHA-256', await c.req.arrayBuffer()));
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };

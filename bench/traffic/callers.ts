@@ -2,21 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Key, signedRequest } from '../../examples/signing/sign.ts';
 import type { System } from '../system.ts';
 
-/** What came of the requests of one kind. */
+/** The results of the requests of one kind. */
 export interface Tally {
   /** Milliseconds of each answer, in order. */
   times: number[];
-  /** How many answers had which status; 0 stands for no answer at all. */
+  /** The number of answers by status; 0 stands for no answer. */
   statuses: Map<number, number>;
-  /** The first few that were not as expected, in words. */
+  /** The first few unexpected answers, described. */
   surprises: string[];
 }
 
 const SURPRISES_KEPT = 5;
-/** Each caller thinks so long before each request: the simulator of queues falls behind at a hundred messages a second. */
+/**
+ * The pause of each caller before each request: the simulator of queues falls behind at a hundred messages a second.
+ */
 const PAUSE_MS = 150;
 
-/** Sends the traffic's requests and writes down what came of each, by kind of caller. */
+/** Sends the traffic's requests and records the results by kind of caller. */
 export class Callers {
   readonly tallies = new Map<string, Tally>();
   readonly system: System;
@@ -30,7 +32,7 @@ export class Callers {
     this.token = token;
   }
 
-  /** All requests that were answered. */
+  /** The number of all requests that were answered. */
   get answered(): number {
     let answered = 0;
     for (const { times } of this.tallies.values()) answered += times.length;

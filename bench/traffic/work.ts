@@ -7,7 +7,7 @@ const UPLOADED_ROWS = 5000;
 const POLL_MS = 500;
 const PATIENCE_MS = 60_000;
 
-/** What the traffic is about: a table, and a dashboard over it that strangers see. */
+/** The objects of the traffic: a table, and a dashboard over it that is shared. */
 export interface Scene {
   tableId: string;
   visualizationId: string;
@@ -17,7 +17,7 @@ export interface Scene {
   share: string;
 }
 
-/** One thing that a caller does, over and over. @param turn counts from 0 */
+/** A repeated activity of a caller. @param turn counts from 0 */
 export type Work = (turn: number) => Promise<void>;
 
 const csvOf = (rows: number, seed: number): string =>
@@ -36,7 +36,7 @@ const formOf = (csv: string) => {
   return form;
 };
 
-/** Makes the scene through the API. */
+/** Makes the objects through the API. */
 export async function setScene(system: System): Promise<Scene> {
   const { job_id } = await system.call('POST', '/v1/managed-tables/upload', formOf(csvOf(20_000, 1)));
   const job = await jobWhen(system, job_id, 'waiting_confirm');
@@ -67,7 +67,7 @@ export async function setScene(system: System): Promise<Scene> {
   };
 }
 
-/** What automation does with the organization: makes a group, reads lists, takes the group away. */
+/** The activity of automation: makes a group, reads lists, deletes the group. */
 export const automation =
   (callers: Callers): Work =>
   async (turn) => {
@@ -79,7 +79,7 @@ export const automation =
     await callers.signed('DELETE', `/groups/${group.id}`);
   };
 
-/** What a person does at the console: reads and writes rows, runs a visualization. */
+/** The activity of a person at the console: reads and writes rows, runs a visualization. */
 export const person =
   (callers: Callers, { tableId, visualizationId }: Scene): Work =>
   async (turn) => {
@@ -91,7 +91,7 @@ export const person =
     await callers.bearer('POST', `/v1/visualizations/${visualizationId}/execute`, { parameters });
   };
 
-/** What viewers of an embed and of a public link do. */
+/** The activity of viewers of an embed and of a public link. */
 export const viewer =
   (callers: Callers, { embed, share }: Scene): Work =>
   async (turn) => {
@@ -102,7 +102,7 @@ export const viewer =
     await callers.viewer('POST', `${share}/execute`, { parameters });
   };
 
-/** What somebody with files does: uploads, confirms, waits for the table, counts its rows, deletes it. */
+/** The activity of a person with files: uploads, confirms, waits for the table, counts its rows, deletes it. */
 export const uploader =
   (callers: Callers): Work =>
   async (turn) => {

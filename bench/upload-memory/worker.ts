@@ -3,7 +3,10 @@ import worker from '../../src/index.ts';
 
 export { AttemptLimiter, IpLimiter, OrganizationGate, TokenLimiter, ViewerGate } from '../../src/index.ts';
 
-/** The Worker with more routes: the least that storing a body can take, a form as the runtime reads it, and the message of a job once more. */
+/**
+ * The Worker with more routes: one that only stores the body, one that reads a form by the runtime's `formData()`, and
+ * one that repeats a job's message.
+ */
 export default {
   ...worker,
   async fetch(request: Request, env: Bindings, execution: ExecutionContext): Promise<Response> {
