@@ -25,7 +25,7 @@ import {
   selectOwnContext,
 } from './store.ts';
 
-/** Missing, malformed, of another company or of a context the caller is not in: the answer does not tell which. */
+/** The id is missing, malformed, of another company or of a context without the caller: the answer does not tell which. */
 export const invalidContextId = defineFailure('share_context.invalid_id', {
   kind: 'malformed',
   detail: { message: 'Name a context of yours with `context_id`.', field: 'context_id' },

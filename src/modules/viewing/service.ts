@@ -31,7 +31,7 @@ export {
   sharedItemView,
 } from './views.ts';
 
-/** Allows requests from the pages that a token names, or from any when it names none. */
+/** Refuses requests from origins that the token does not allow. A token without origins allows all. */
 export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
   if (allowed.length === 0) return;
   const { fromOwnPage, origin } = ctx.caller();
@@ -39,5 +39,5 @@ export function requireOrigin(ctx: Context, allowed: readonly string[]): void {
   throw originNotAllowed();
 }
 
-/** Who may show a page in a frame: the origins allowed, or anybody when none is named. */
+/** Which origins may frame a page: those of the token, or any if it names none. */
 export const framesFor = (allowed: readonly string[]): FrameAncestors => (allowed.length > 0 ? allowed : 'anywhere');
