@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ZipEntry } from '../../src/formats/zip/directory.ts';
 import { chooseEntries } from '../../src/modules/uploads/archive.ts';
 
-describe('of an archive', () => {
+describe('an archive', () => {
   const entry = (name: string, more: Partial<ZipEntry> = {}): ZipEntry => ({
     name,
     method: 8,
@@ -24,7 +24,7 @@ describe('of an archive', () => {
     }
   };
 
-  it('folders, hidden files, what macOS adds and other types are passed over', () => {
+  it('is read without folders, hidden files, what macOS adds and other types', () => {
     const all = ['a.csv', 'dir/', 'dir/b.XLSX', 'dir/.c.csv', '.git/d.csv', '__MACOSX/._a.csv', 'leia.txt', 'c.xls'];
     expect(
       names(
@@ -35,20 +35,25 @@ describe('of an archive', () => {
   });
 
   it.each<[string, number, ZipEntry[], string]>([
-    ['nothing to load', MB, [entry('leia.txt'), entry('dir/')], 'ZIP_NO_FILES'],
+    ['no file to load', MB, [entry('leia.txt'), entry('dir/')], 'ZIP_NO_FILES'],
     ['no entries', MB, [], 'ZIP_NO_FILES'],
     ['50 files', MB, Array.from({ length: 50 }, (_, n) => entry(`${n}.csv`)), 'none'],
     ['51 files', MB, Array.from({ length: 51 }, (_, n) => entry(`${n}.csv`)), 'ZIP_TOO_MANY_FILES'],
-    ['51 files, one passed over', MB, Array.from({ length: 51 }, (_, n) => entry(n ? `${n}.csv` : 'x.txt')), 'none'],
+    [
+      '51 files, of which one is passed over',
+      MB,
+      Array.from({ length: 51 }, (_, n) => entry(n ? `${n}.csv` : 'x.txt')),
+      'none',
+    ],
     ['an archive inside', MB, [entry('a.csv'), entry('dir/b.ZIP')], 'ZIP_NESTED'],
     ['a password', MB, [entry('a.csv', { encrypted: true })], 'ZIP_ENCRYPTED'],
     ['a password on what is passed over', MB, [entry('a.csv'), entry('x.txt', { encrypted: true })], 'none'],
     ['an unknown compression', MB, [entry('a.csv', { method: 14 })], 'ZIP_METHOD'],
     ['a path that leads out', MB, [entry('../../a.csv')], 'ZIP_UNSAFE_NAME'],
-    ['a path that leads out in between', MB, [entry('x/../a.csv')], 'ZIP_UNSAFE_NAME'],
+    ['a path that leads out and in again', MB, [entry('x/../a.csv')], 'ZIP_UNSAFE_NAME'],
     ['1 GB', 100 * MB, [entry('a.csv', { size: 1024 * MB })], 'none'],
     ['more than 1 GB', 100 * MB, [entry('a.csv', { size: 1024 * MB }), entry('b.csv', { size: 1 })], 'ZIP_TOO_LARGE'],
-    ['50 MB of nearly nothing', 1000, [entry('a.csv', { size: 50 * MB })], 'none'],
+    ['50 MB out of 1,000 bytes', 1000, [entry('a.csv', { size: 50 * MB })], 'none'],
     ['200 times its size', MB, [entry('a.csv', { size: 200 * MB })], 'none'],
     [
       'more than 200 times its size',
@@ -56,7 +61,7 @@ describe('of an archive', () => {
       [entry('a.csv', { size: 200 * MB }), entry('b.csv', { size: 1 })],
       'ZIP_RATIO',
     ],
-  ])('%s', (_, size, entries, code) => {
+  ])('with %s is loaded or refused by code', (_, size, entries, code) => {
     expect(refusal(size, entries)).toBe(code);
   });
 });

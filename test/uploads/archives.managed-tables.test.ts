@@ -27,7 +27,7 @@ const failure = async (name: string, content: Bytes) => {
 };
 
 describe('a zip', () => {
-  it('feeds one table with all its files, of any kind and dialect, in their order', async () => {
+  it('loads all its files into one table, of any kind and dialect, in their order', async () => {
     const zip = aZip({
       'janeiro.csv': strToU8('n,nome\n1,Ana\n2,Bia\n'),
       'leia-me.txt': strToU8('nada'),
@@ -53,7 +53,7 @@ describe('a zip', () => {
     expect(progress.bytes_processed).toBe(progress.bytes_total);
   });
 
-  it('gives its name to a table of all its files', async () => {
+  it('gives its name to the table', async () => {
     const zip = aZip({ 'a.csv': strToU8('n\n1\n'), 'b.csv': strToU8('n\n2\n') });
     const job = await failure('Vendas 2024.zip', zip);
     expect(job.inferred_schema.suggested_table_name).toBe('vendas_2024');
@@ -73,7 +73,7 @@ describe('a zip', () => {
     expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual(Array.from({ length: 60_000 }, (_, n) => n));
   });
 
-  it('names the file inside that is wrong', async () => {
+  it('fails its job with the name of the file inside that is wrong', async () => {
     const differs = aZip({ 'a.csv': strToU8('n,x\n1,2\n'), 'pasta/b.csv': strToU8('n,y\n1,2\n') });
     expect(await failure('x.zip', differs)).toMatchObject({
       status: 'failed',
@@ -87,7 +87,7 @@ describe('a zip', () => {
     expect(await failure('x.zip', workbook)).toMatchObject({ error: { code: 'WORKBOOK_UNREADABLE', file: 'b.xlsx' } });
   });
 
-  it('that is damaged, encrypted, nested or made to harm fails its job', async () => {
+  it('fails its job when it is damaged, encrypted, nested or made to harm', async () => {
     const good = aZip({ 'a.csv': strToU8('n\n1\n'.repeat(1000)) });
     const flipped = good.slice();
     flipped[60] = (flipped[60] as number) ^ 0xff;
@@ -133,7 +133,7 @@ describe('several files', () => {
     expect(await valuesFrom(files)).toEqual([1, 2, 3]);
   });
 
-  it('are one table only under the same headers', async () => {
+  it('make one table only under the same headers', async () => {
     const jobId = await upload(company, [aFile('a.csv', 'n,nome\n1,Ana\n'), aFile('b.csv', 'n,sobrenome\n2,Bia\n')]);
     expect(await waiting(company, jobId)).toMatchObject({
       status: 'failed',

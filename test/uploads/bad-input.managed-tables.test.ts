@@ -47,10 +47,10 @@ const windows1252 = (text: string): Bytes => {
 describe('a file', () => {
   it.each<[string, string | Bytes]>([
     ['UTF-8', TEXT],
-    ['UTF-8 with a mark', `\ufeff${TEXT}`],
-    ['UTF-16, little end first', utf16(`\ufeff${TEXT}`, true)],
-    ['UTF-16, big end first', utf16(`\ufeff${TEXT}`, false)],
-    ['UTF-16 without a mark', utf16(TEXT, true)],
+    ['UTF-8 with a byte order mark', `\ufeff${TEXT}`],
+    ['UTF-16 in little-endian order', utf16(`\ufeff${TEXT}`, true)],
+    ['UTF-16 in big-endian order', utf16(`\ufeff${TEXT}`, false)],
+    ['UTF-16 without a byte order mark', utf16(TEXT, true)],
     ['Windows-1252', windows1252(TEXT)],
   ])('is read in %s', async (_, content) => {
     expect(await rowsFrom(content)).toEqual(SEEN);
@@ -61,14 +61,14 @@ describe('a file', () => {
     expect(rows.map(({ n }) => n)).toEqual([1, 2, 3]);
   });
 
-  it('with a NUL byte is no text', async () => {
+  it('is refused with a NUL byte', async () => {
     const job = await look('a,b\n1,2\n3,\u00004\n');
     expect(job).toMatchObject({ status: 'failed', error: { code: 'NUL_BYTE', file: 'dados.csv', line: 3 } });
     const late = `a,b\n${'1,2\n'.repeat(200_000)}\u0000,4\n`;
     expect(await look(late)).toMatchObject({ status: 'failed', error: { code: 'NUL_BYTE', line: 200_002 } });
   });
 
-  it('that is not UTF-8 after all, and not Windows-1252 either, is refused', async () => {
+  it('is refused when it turns out to be neither UTF-8 nor Windows-1252', async () => {
     const bytes = new Uint8Array([...new TextEncoder().encode('\ufeffa,b\n1,2\n'), 0xff, 0xfe, 0x2c, 0x31, 0x0a]);
     expect(await look(bytes)).toMatchObject({ status: 'failed', error: { code: 'UNREADABLE_BYTES', line: 3 } });
   });
@@ -79,7 +79,7 @@ describe('a file', () => {
     expect(rows).toEqual([Object.fromEntries(names.map((name, n) => [name, n]))]);
   });
 
-  it('has at most as many columns as Postgres has room for', async () => {
+  it('is refused with more columns than Postgres has room for', async () => {
     const wide = Array.from({ length: 1600 }, (_, n) => `c${n}`).join(',');
     expect(await look(`${wide}\n${wide}\n`)).toMatchObject({ status: 'failed', error: { code: 'TOO_MANY_COLUMNS' } });
   });
@@ -93,7 +93,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('with a quote that nothing closes is refused, naming where it opens, if it cannot be read without quotes', async () => {
+  it('is refused with a quote that is never closed and the place where it opens, if it cannot be read without quotes', async () => {
     const job = await look(`a,b\n1,"2, 3"\n2,"4\n${'x,y\n'.repeat(1000)}`);
     expect(job).toMatchObject({ status: 'failed', error: { code: 'UNCLOSED_QUOTE', line: 3 } });
     const bare = await look(`a,b\n1,"2\n${'x,y\n'.repeat(1000)}`);
@@ -102,13 +102,13 @@ describe('a file', () => {
 });
 
 describe('headers', () => {
-  it('of 63 bytes and more are cut to what Postgres keeps, and stay apart', async () => {
+  it('are cut to the 63 bytes that Postgres keeps, and stay distinct', async () => {
     const long = 'a'.repeat(63);
     const names = await namesOf(`${long},${long}b,${long}c,${'é'.repeat(80)}\n1,2,3,4\n`);
     expect(names).toEqual([long, `${'a'.repeat(61)}_2`, `${'a'.repeat(61)}_3`, 'e'.repeat(63)]);
   });
 
-  it('of other scripts keep their words for people and get names that SQL can say', async () => {
+  it('keep their words for people and get names for SQL when they are in other scripts', async () => {
     const job = await look('名前,цена,Ηλικία,naïve\n太郎,1,2,x\n');
     const { columns } = job.inferred_schema;
     expect(columns.map(({ display_name }: { display_name: string }) => display_name)).toEqual([
@@ -120,13 +120,13 @@ describe('headers', () => {
     expect(columns.map(({ name }: { name: string }) => name)).toEqual(['column_1', 'column_2', 'column_3', 'naive']);
   });
 
-  it('that are keywords of SQL are names like any other', async () => {
+  it('may be keywords of SQL', async () => {
     const words = ['select', 'from', 'where', 'table', 'order', 'group', 'user', 'desc', 'null', 'default', 'check'];
     const rows = await rowsFrom(`${words.join(',')}\n${words.map((_, n) => n).join(',')}\n`);
     expect(rows).toEqual([Object.fromEntries(words.map((word, n) => [word, n]))]);
   });
 
-  it('that repeat, are empty, or are reserved get names of their own', async () => {
+  it('get names of their own when they repeat, are empty or reserved', async () => {
     expect(await namesOf('id,Nome,nome,NOME ,ctid\n1,a,b,c,d\n2,a,b,c,d\n')).toEqual([
       'source_id',
       'nome',

@@ -20,7 +20,7 @@ let named = 0;
 const aName = () => `tabela_${++named}`;
 
 describe('a confirm', () => {
-  it('takes what was inferred as it is', async () => {
+  it('accepts what was inferred as it is', async () => {
     const { jobId, columns } = await waitingJob();
     const name = aName();
     expect(await confirm(company, jobId, { display_name: name, columns })).toMatchObject({
@@ -46,7 +46,7 @@ describe('a confirm', () => {
     expect(bia).toMatchObject({ nome: 'Bia', idade: null });
   });
 
-  it('renames, retypes and leaves out, and reads times in the zone it names', async () => {
+  it('renames, retypes and leaves out columns, and reads times in the zone that it names', async () => {
     const { jobId } = await waitingJob();
     await confirm(company, jobId, {
       display_name: aName(),
@@ -62,7 +62,7 @@ describe('a confirm', () => {
     expect(ana).toEqual({ id: expect.any(String), quando: '1994-05-01T13:30:00.000Z', idade: '31' });
   });
 
-  it('finds columns by place when there are as many', async () => {
+  it('matches columns by place when their number is the same', async () => {
     const { jobId } = await waitingJob();
     const columns = ['a', 'b', 'c'].map((name) => ({ name, display_name: name, type: 'text', nullable: true }));
     await confirm(company, jobId, { display_name: aName(), columns });
@@ -107,7 +107,7 @@ describe('a confirm', () => {
     expect((await confirm(company, jobId, { display_name: aName(), columns })).status).toBe(200);
   });
 
-  it('wins once of many at a time', async () => {
+  it('succeeds once of many at a time', async () => {
     const { jobId, columns } = await waitingJob();
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => confirm(company, jobId, { display_name: aName(), columns })),
@@ -120,7 +120,7 @@ describe('a confirm', () => {
     expect(await finished(company, jobId)).toMatchObject({ status: 'done' });
   });
 
-  it('gives one name to one of two jobs at a time', async () => {
+  it('gives a name to one of two jobs at a time', async () => {
     const [one, two] = [await waitingJob(), await waitingJob()];
     const display_name = aName();
     await Promise.all([one, two].map(({ jobId, columns }) => confirm(company, jobId, { display_name, columns })));
@@ -132,7 +132,7 @@ describe('a confirm', () => {
     expect((await tablesOf(company)).filter((table) => table === `public.${display_name}`)).toHaveLength(1);
   });
 
-  it('knows nothing of the jobs of another company', async () => {
+  it('does not find the jobs of another company', async () => {
     const { jobId, columns } = await waitingJob();
     const other = await aProvisionedCompany();
     const unprovisioned = await aCompany();

@@ -15,7 +15,7 @@ describe('the content of files', () => {
   });
 
   it.each([
-    ['nothing at all', '', { code: 'NO_ROWS' }],
+    ['an empty file', '', { code: 'NO_ROWS' }],
     ['only a header', 'a,b\n', { code: 'NO_ROWS' }],
     [
       'a row with too many fields',
@@ -46,7 +46,7 @@ describe('the content of files', () => {
     ['date', '2024-02-30', { line: 1002, value: '2024-02-30' }],
     ['boolean', 'talvez', { line: 1002, value: 'talvez' }],
     ['decimal', '1,2,3', { line: 1002, value: '1,2,3' }],
-  ])('names the value that is no %s, and leaves nothing', async (type, value, where) => {
+  ])('fails a job with the value that is no %s, and leaves no table', async (type, value, where) => {
     const good: Record<string, string> = { integer: '7', date: '2024-01-31', boolean: 'true', decimal: '1.5' };
     const rows = Array.from({ length: 1000 }, (_, row) => `nome ${row},${good[type]}`).join('\n');
     const job = await load(
@@ -70,7 +70,7 @@ describe('the content of files', () => {
     expect((await company.as.get('/v1/managed-tables')).body).toMatchObject({ total: 0 });
   });
 
-  it('names the row that only Postgres refuses', async () => {
+  it('fails a job with the row that only Postgres refuses', async () => {
     // Each value is of a size to be stored, and all of them together are not.
     const wide = Array.from({ length: 1000 }, () => 'x'.repeat(30));
     const narrow = wide.map(() => '');
@@ -87,7 +87,7 @@ describe('the content of files', () => {
     expect(await tablesOf(company)).toEqual([]);
   });
 
-  it('names the row without a value where none may be missing', async () => {
+  it('fails a job with the row without a value where none may be missing', async () => {
     const job = await load(company, [aFile('dados.csv', 'a,b\n1,x\n,y\n')], {
       columns: [{ name: 'a', display_name: 'a', type: 'integer', nullable: false }],
     });
@@ -95,7 +95,7 @@ describe('the content of files', () => {
     expect(await tablesOf(company)).toEqual([]);
   });
 
-  it('feeds one table from several files, in their order, each in its own dialect', async () => {
+  it('is loaded into one table from several files, in their order, each in its own dialect', async () => {
     const latin = bytes(...encoder.encode('valor;nome\n1234.5;'), 0xc9, ...encoder.encode('rica\n'));
     const job = await load(company, [aFile('um.csv', 'nome,valor\n"Ana\nMaria",1.5\n'), aFile('dois.csv', latin)], {
       display_name: 'varios',
@@ -108,7 +108,7 @@ describe('the content of files', () => {
     ]);
   });
 
-  it('reads each of several files in the notation that it shows, wherever it shows it', async () => {
+  it('is read from each of several files in the notation that it shows, wherever it shows it', async () => {
     const open = Array.from({ length: 1500 }, (_, row) => `${row};01/02/2024;1,234`).join('\n');
     const job = await load(
       company,
@@ -128,7 +128,7 @@ describe('the content of files', () => {
     ]);
   });
 
-  it('loads quotes that quote nothing as they stand', async () => {
+  it('is loaded with quotes that quote nothing as they stand', async () => {
     const job = await load(company, [aFile('filmes.csv', 'id\ttitulo\n1\t"Giliap\n2\t"Heat" 2\n3\t\\.\x08\n')], {
       display_name: 'filmes',
     });
@@ -158,7 +158,7 @@ describe('the content of files', () => {
     ['date', 'America/Sao_Paulo', '9999-12-31', '9999-12-31T03:00:00.000Z'],
     ['text', 'America/Sao_Paulo', '9999-12-31 22:00', null],
   ])(
-    'never stores a moment beyond the years that can be written: %s in %s, %s',
+    'is never stored as a moment beyond the years 1 to 9999: a %s in %s, %s',
     async (type, time_zone, value, stored) => {
       // A text column is one that is retyped.
       const other = { datetime: '2024-01-31 10:00', date: '2024-01-31', text: '31/01/2024 10:00' }[type];
@@ -175,7 +175,7 @@ describe('the content of files', () => {
     },
   );
 
-  it('loads every type at its limits, empty and quoted values, and text that looks like SQL and COPY', async () => {
+  it('is loaded with every type at its limits, empty and quoted values, and text that looks like SQL and COPY', async () => {
     const file = [
       'inteiro,exato,sim,dia,momento,texto',
       '9223372036854775807,12345678901234567890.123456789,true,0001-01-01,2024-01-31T23:59:59.123456Z,"\\N"',

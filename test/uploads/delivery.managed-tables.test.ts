@@ -59,7 +59,7 @@ describe('the work of a job', () => {
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   }
 
-  it('goes on from message to message, with its progress to be seen', async () => {
+  it('goes on from message to message, and shows its progress', async () => {
     const queue = aHeldQueue();
     name = 'devagar';
     const jobId = await upload(company, [aFile('dados.csv', aTable(ROWS))], queue);
@@ -83,7 +83,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('is done once, however often and at how many places its messages arrive', async () => {
+  it('is done once, however often and in however many places its messages arrive', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     for (let round = 0; round < 4; round += 1) {
@@ -138,7 +138,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('is taken up again when it falls silent', async () => {
+  it('is resumed when its messages are lost', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     await deliver(message, { ...queue.env, ...SMALL });
@@ -154,7 +154,7 @@ describe('the work of a job', () => {
     await hasExactlyItsRows(jobId);
   });
 
-  it('is given up when no attempt gets it on', async () => {
+  it('is given up when no attempt makes progress', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
     await inDatabase(company, (database) =>
@@ -164,7 +164,7 @@ describe('the work of a job', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'RETRIES_EXHAUSTED' } });
   });
 
-  it('ends when it is cancelled in the middle, and leaves no rows', async () => {
+  it('ends when it is cancelled half way, and leaves no rows', async () => {
     const queue = aHeldQueue();
     const before = await tablesOf(company);
     const { jobId, message } = await confirmed(queue);
@@ -178,7 +178,7 @@ describe('the work of a job', () => {
     expect((await cancel(company, jobId)).body.error_code).toBe('UPLOAD_JOB_ENDED');
   });
 
-  it('expires a day after nobody confirmed it', async () => {
+  it('expires when nobody confirms it within a day', async () => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [aFile('dados.csv', aTable(10))], queue);
     await deliverAll(queue);
@@ -188,7 +188,7 @@ describe('the work of a job', () => {
     expect(await jobOf(company, jobId)).toMatchObject({ status: 'failed', error: { code: 'EXPIRED' } });
   });
 
-  it('has its files deleted a day after its end, and those of uploads that broke off', async () => {
+  it('has its files deleted a day after its end, like those of uploads that broke off', async () => {
     const company = await aProvisionedCompany();
     const queue = aHeldQueue();
     const done = await load(company, [aFile('a.csv', aTable(10)), aFile('b.csv', aTable(10))]);

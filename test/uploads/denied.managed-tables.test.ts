@@ -23,7 +23,7 @@ async function aWaitingJob(name: string) {
   return { tableId, jobId, columns };
 }
 
-it('what is denied on a table is denied on its upload jobs', async () => {
+it('a Deny on a table holds for its upload jobs', async () => {
   const secret = await aWaitingJob('secreta');
   const open = await aWaitingJob('aberta');
   const { as } = await aUser(company, {
@@ -45,7 +45,7 @@ it('what is denied on a table is denied on its upload jobs', async () => {
   expect((await as.post(`${JOBS}/${open.jobId}/cancel`)).status).toBe(200);
 });
 
-it('who may look at a table but not load into it may look at its jobs', async () => {
+it('a caller who may read a table but not load into it may read its jobs', async () => {
   const { tableId, jobId, columns } = await aWaitingJob('so_leitura');
   const { as } = await aUser(company, {
     can: ON_TABLES,

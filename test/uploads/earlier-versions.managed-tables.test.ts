@@ -27,7 +27,7 @@ function itemAsBefore(item: State): State {
   return { ...item, conversion: { ...conversion, rows: { ...others, inRows: names !== null } } };
 }
 
-describe('a job that an earlier version of the program has begun', () => {
+describe('a job that an earlier version of the Worker began', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();

@@ -39,7 +39,7 @@ beforeEach(async () => {
 const jobRows = () =>
   inDatabase(company, (database) => database.query<{ id: string }>('SELECT id FROM console.upload_jobs ORDER BY id'));
 
-it('what was made of an archive and of workbooks goes with their job', async () => {
+it('files that were made of an archive and of workbooks are deleted with their job', async () => {
   const book = aSheet([
     ['codigo', 'nome', 'criado_em'],
     [1, 'Ana', '2024-01-31'],
@@ -57,7 +57,7 @@ it('what was made of an archive and of workbooks goes with their job', async () 
   expect(await storedFiles(company)).toEqual([]);
 });
 
-it('what an attempt that broke off had made goes too, also when no job is left of it', async () => {
+it('files of an attempt that broke off are deleted too, even when no job is left', async () => {
   const id = `${Math.floor(Date.now() / 1000).toString(16)}0123456789abcdef`;
   await env.FILES.put(`uploads/${company.id}/${id}/made/0`, 'a,b');
   // Whatever is due next, the scheduled run comes by for an upload.
@@ -67,7 +67,7 @@ it('what an attempt that broke off had made goes too, also when no job is left o
   expect(await storedFiles(company)).toEqual([]);
 });
 
-it('files of a job in work are kept however long it takes', async () => {
+it('files of a running job are kept however long it takes', async () => {
   const analysed = await upload(company, [aFile('a.csv', aTable(10))], queue);
   await deliverAll(queue);
   const { columns } = (await jobOf(company, analysed)).inferred_schema;
@@ -82,7 +82,7 @@ it('files of a job in work are kept however long it takes', async () => {
   expect(await jobOf(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
 });
 
-it('rows that no load will come back to are dropped, those of a load are not', async () => {
+it('rows of a load that is over are dropped, those of a running one are not', async () => {
   const jobId = await upload(company, [aFile('dados.csv', aTable(20_000))], queue);
   await deliverAll(queue);
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
@@ -101,7 +101,7 @@ it('rows that no load will come back to are dropped, those of a load are not', a
   expect(await jobOf(company, jobId)).toMatchObject({ status: 'done', progress: { rows_processed: 20_000 } });
 });
 
-it('a deleted table is kept for 30 days, then it is gone, and the scheduled run comes by for it', async () => {
+it('a deleted table is kept for 30 days, and then dropped by the scheduled run', async () => {
   const ids = [
     await makeTable(company.as, 'apagada', [column('a')]),
     await makeTable(company.as, 'ficou', [column('a')]),
@@ -133,7 +133,7 @@ it('a deleted table that an operator brings back just before it would go stays',
   expect(listed).toEqual([{ deleted_at: null }]);
 });
 
-it('a sweep that is scheduled while another runs is kept, whatever that one found', async () => {
+it('a sweep that is scheduled while another runs is kept, whatever that one finds', async () => {
   const dueAt = Date.now() + 60_000;
   const schedule = () =>
     inContext({ kind: 'system' as const, companyId: company.id }, (ctx) => scheduleSweep(ctx, dueAt));
@@ -145,7 +145,7 @@ it('a sweep that is scheduled while another runs is kept, whatever that one foun
   expect(await rowOf(read, company.id)).toEqual({ sweep_at: dueAt });
 });
 
-it('a job is forgotten 90 days after its end, its table stays', async () => {
+it('a job is deleted 90 days after its end, but not its table', async () => {
   const job = await load(company, [aFile('dados.csv', aTable(3))], { display_name: 'lembrada' });
   await sweep(queue, 89 * DAY);
   expect(await jobRows()).toContainEqual({ id: job._id });
@@ -154,7 +154,7 @@ it('a job is forgotten 90 days after its end, its table stays', async () => {
   expect(await tablesOf(company)).toEqual(['public.lembrada']);
 });
 
-describe('what cannot be swept holds up nothing else', () => {
+describe('a sweep that cannot do all', () => {
   const errorOf = async (id: string, of = company): Promise<string | undefined> => {
     const read = `SELECT error ->> 'code' AS code FROM console.upload_jobs WHERE id = $1`;
     const [row] = await inDatabase(of, (database) => database.query<{ code: string }>(read, [id]));
@@ -166,7 +166,7 @@ describe('what cannot be swept holds up nothing else', () => {
     return jobId;
   };
 
-  it('half a character in the state of a job', async () => {
+  it('passes over half a character in the state of a job', async () => {
     const waiting = await aWaitingJob(company);
     const working = await upload(company, [aFile('b.csv', aTable(1))], queue);
     queue.messages.length = 0;
@@ -183,7 +183,7 @@ describe('what cannot be swept holds up nothing else', () => {
     expect(queue.messages).toContainEqual(expect.objectContaining({ type: 'upload.analyse', jobId: working }));
   });
 
-  it('an object store that is down', async () => {
+  it('does the rest when the object store is down', async () => {
     const waiting = await aWaitingJob(company);
     const id = await makeTable(company.as, 'apagada', [column('a')]);
     await tableRoutes(company.as, id).delete();
@@ -201,7 +201,7 @@ describe('what cannot be swept holds up nothing else', () => {
     expect(await storedFiles(company)).toEqual([]);
   });
 
-  it('more jobs that wait than one look takes', async () => {
+  it('finds silent jobs behind more waiting ones than one query reads', async () => {
     const silent = await upload(company, [aFile('a.csv', aTable(1))], queue);
     queue.messages.length = 0;
     await inDatabase(company, (database) =>
@@ -218,7 +218,7 @@ describe('what cannot be swept holds up nothing else', () => {
   });
 
   it.each([0, 1])(
-    "another company's database that answers nothing, whichever is looked at first (%i)",
+    'sweeps one company while the database of another does not answer, whichever comes first (%i)',
     async (stuck) => {
       const companies = [company, await aProvisionedCompany()] as const;
       const waiting = [await aWaitingJob(companies[0]), await aWaitingJob(companies[1])] as const;

@@ -46,7 +46,7 @@ const valuesOf = async (id: string) => (await rowsOf(company, id)).map(({ id: _,
 const FILE = 'Código;Nome;Preço Total;extra;dia\n3;Caio;1.234,5;x;28/02/2024\n4;"Davi; o outro";;y;\n';
 
 describe('files for an existing table', () => {
-  it('are matched with its columns by their headers, and joined to its rows', async () => {
+  it('are matched with its columns by their headers, and added to its rows', async () => {
     const { id, routes } = await aFilledTable();
     const jobId = await upload(company, [aFile('mais.csv', FILE)], { into: id });
     const job = await waiting(company, jobId);
@@ -88,7 +88,7 @@ describe('files for an existing table', () => {
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 
-  it('take the place of its rows when they replace', async () => {
+  it('replace its rows in the mode replace', async () => {
     const { id, routes } = await aFilledTable();
     const file = aFile('novo.csv', 'codigo,nome\n7,Gil\n8,Hugo\n9,Iara\n');
     const job = await load(company, [file], { display_name: undefined }, { into: id, mode: 'replace' });
@@ -103,7 +103,7 @@ describe('files for an existing table', () => {
     expect((await routes.get()).body.row_count).toBe(3);
   });
 
-  it('stand after rows that came while they were loaded', async () => {
+  it('are added after rows that were inserted while they were loaded', async () => {
     const { id, routes } = await aFilledTable();
     const jobId = await upload(company, [aFile('mais.csv', 'codigo\n5\n6\n')], { into: id });
     const { inferred_schema: schema } = await waiting(company, jobId);
@@ -114,7 +114,7 @@ describe('files for an existing table', () => {
     expect((await rowsOf(company, id)).map(({ codigo }) => codigo)).toEqual([1, 2, 3, 5, 6, 7]);
   });
 
-  it('may lie beside each other, each with its own dialect and order of columns', async () => {
+  it('may each have their own dialect and order of columns', async () => {
     const { id } = await aFilledTable();
     const files = [
       aFile('a.csv', 'codigo,nome,dia\n3,Caio,2024-03-01\n'),
@@ -145,7 +145,7 @@ describe('files for an existing table', () => {
       'codigo\n3\n4.5\n',
       { code: 'VALUE_DOES_NOT_FIT', line: 3, column: 'codigo', value: '4.5' },
     ],
-  ])('leave it as it was when %s', async (_, content, error) => {
+  ])('leave the table as it was when %s', async (_, content, error) => {
     const { id, routes } = await aFilledTable();
     const before = await rowsOf(company, id);
     for (const mode of ['append', 'replace']) {
@@ -157,7 +157,7 @@ describe('files for an existing table', () => {
     expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
   });
 
-  it('are refused with another mode, for a table that is not there, and before provisioning', async () => {
+  it('are refused with another mode, for a table that does not exist, and before provisioning', async () => {
     const { id } = await aFilledTable();
     const file = aFile('f.csv', 'codigo\n3\n');
     const stored = (await storedFiles(company)).length;
@@ -179,7 +179,7 @@ describe('files for an existing table', () => {
   });
 });
 
-describe('the confirm of rows for an existing table', () => {
+describe('a confirm of rows for an existing table', () => {
   async function aWaitingJob(content = FILE) {
     const { id, routes } = await aFilledTable();
     const jobId = await upload(company, [aFile('f.csv', content)], { into: id });
@@ -190,7 +190,7 @@ describe('the confirm of rows for an existing table', () => {
   it.each<[string, (columns: Record<string, unknown>[]) => unknown[], string]>([
     ['another type', (columns) => columns.map((column) => ({ ...column, type: 'text' })), 'columns.0.type'],
     ['a column that is not there', (columns) => [...columns, column('novo')], 'columns.4.name'],
-    ['leaving out one that may not be null', (columns) => columns.slice(1), 'columns'],
+    ['leaving out a column that may not be null', (columns) => columns.slice(1), 'columns'],
     ['nulls where none may be', ([first, ...rest]) => [{ ...first, source_index: null }, ...rest], 'columns'],
     [
       'a place that no file has',
@@ -220,7 +220,7 @@ describe('the confirm of rows for an existing table', () => {
     ]);
   });
 
-  it('finds the table as it was: it is locked until the job ends', async () => {
+  it('finds the table as it was, since it is locked until the job ends', async () => {
     const { id, routes, jobId } = await aWaitingJob();
     const code = ({ status, body }: { status: number; body: { error_code?: string } }) => [status, body.error_code];
     expect(code(await routes.truncate())).toEqual([409, 'MANAGED_TABLE_TRUNCATE_LOCKED']);

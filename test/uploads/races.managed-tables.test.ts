@@ -67,8 +67,8 @@ async function isWhole(id: string): Promise<void> {
   expect(await tablesOf(company)).not.toContainEqual(expect.stringMatching(/^console/));
 }
 
-describe('a reader who polls while rows are replaced', () => {
-  it('sees the old rows or the new ones, never fewer', async () => {
+describe('a reader of rows that are replaced', () => {
+  it('gets the old rows or the new ones, never fewer', async () => {
     const [OLD, NEW] = [6_000, 9_000];
     const { id, routes } = await aTableOf(OLD);
     const job = await aStagedJob(id, numbers(1_000_000, NEW), 'replace');
@@ -122,7 +122,7 @@ describe('two loads into one table', () => {
     ],
     ['append', 'replace', [B, [...B, ...A]]],
     ['replace', 'replace', [A, B]],
-  ])('%s and %s: one after the other, whichever comes first', async (first, second, outcomes) => {
+  ])('in the modes %s and %s come one after the other, whichever is first', async (first, second, outcomes) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const { id } = await aTableOf(OLD.length);
       const jobs = [await aStagedJob(id, A, first), await aStagedJob(id, B, second)];
@@ -133,7 +133,7 @@ describe('two loads into one table', () => {
     }
   });
 
-  it('run side by side from upload to end', async () => {
+  it('run beside each other from upload to end', async () => {
     const { id } = await aTableOf(OLD.length);
     const jobs = await Promise.all(
       [A, B].map(async (values) => {
@@ -153,7 +153,7 @@ describe('two loads into one table', () => {
 });
 
 describe('a load that another delivery of its message brings into place first', () => {
-  it.each(['append', 'replace'])('%s: has nothing left to do, and the rows are there once', async (mode) => {
+  it.each(['append', 'replace'])('in the mode %s has nothing left to do, and the rows are there once', async (mode) => {
     const { id } = await aTableOf(3);
     const job = await aStagedJob(id, [10, 11], mode);
     const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
@@ -216,7 +216,7 @@ describe('a job that has waited too long for its confirm', () => {
 });
 
 describe('a load beside changes of the same rows', () => {
-  it.each(['append', 'replace'])('%s: every write is before it or after it', async (mode) => {
+  it.each(['append', 'replace'])('in the mode %s comes before or after every write', async (mode) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const { id, routes } = await aTableOf(4);
       const [zero, one] = await rowsOf(company, id);
@@ -250,7 +250,7 @@ describe('a load beside changes of the same rows', () => {
 });
 
 describe('an upload beside changes of its table', () => {
-  it.each(['truncate', 'delete', 'rename'])('%s comes before it, or is refused', async (operation) => {
+  it.each(['truncate', 'delete', 'rename'])('comes after a %s, or that is refused', async (operation) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const { id, routes } = await aTableOf(3);
       const change = {
@@ -281,7 +281,7 @@ describe('an upload beside changes of its table', () => {
 });
 
 describe('an analysis', () => {
-  it('stays cancelled when that comes before its end', async () => {
+  it('stays cancelled when that happens before its end', async () => {
     const queue = aHeldQueue();
     const jobId = await upload(company, [aFileOf([1, 2])], queue);
     const cancelling = () => cancel(company, jobId);

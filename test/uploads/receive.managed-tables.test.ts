@@ -30,7 +30,7 @@ function streamed(bytes: number, { filename = 'grande.csv', end = `\r\n--${BOUND
   });
 }
 
-describe('the door of an upload', () => {
+describe('the receipt of an upload', () => {
   let company: Company;
   beforeAll(async () => {
     company = await aProvisionedCompany();
@@ -78,9 +78,9 @@ describe('the door of an upload', () => {
   });
 
   it.each([
-    ['tells less', '1000'],
-    ['tells more', String(300 * MEBIBYTE)],
-    ['tells nothing', undefined],
+    ['says less', '1000'],
+    ['says more', String(300 * MEBIBYTE)],
+    ['is missing', undefined],
   ])('counts 100 MiB as they arrive when Content-Length %s', async (_, length) => {
     const headers = length === undefined ? undefined : { 'content-length': length };
     const { status, body } = await post(streamed(100 * MEBIBYTE + 1), headers);
@@ -98,7 +98,7 @@ describe('the door of an upload', () => {
   it.each([
     ['in a file', streamed(9 * MEBIBYTE, { end: '' })],
     ['in a header', `--${BOUNDARY}\r\nContent-Disposition: form-data; na`],
-    ['before it began', ''],
+    ['before it begins', ''],
   ])('refuses a body that is cut off %s', async (_, body) => {
     const { status, body: answer } = await post(body);
     expect(status).toBe(400);
@@ -134,13 +134,13 @@ describe('the door of an upload', () => {
     await env.FILES.delete(await storedFiles(company));
   });
 
-  it('says first that there is no database', async () => {
+  it('answers first that there is no database', async () => {
     const unprovisioned = await aCompany();
     const { status, body } = await postFiles(unprovisioned, [aFile('notas.pdf', 'x')]);
     expect({ status, code: body.error_code }).toEqual({ status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' });
   });
 
-  it('takes ten files, names of every kind, and stores none of them under its name', async () => {
+  it('accepts ten files with names of every kind, and stores none of them under its name', async () => {
     const names = ['../../x.csv', 'C:\\a\\y.CSV', 'a\u0001b.csv', '数据.csv', `${'n'.repeat(1000)}.csv`, 'a"b.csv'];
     const files = [...names, '7.csv', '8.csv', '9.csv', '10.csv'].map((name) =>
       aFile(name, 'a,b\n1,2\n', 'text/csv; x'),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { aProvisionedCompany } from '../support/worlds.ts';
 import { aFile, finished, upload, waiting } from './support.ts';
 
-it('makes a table of a file', async () => {
+it('an upload makes a table of a file', async () => {
   const company = await aProvisionedCompany();
   const jobId = await upload(company, [aFile('vendas.csv', 'nome,valor\nAna,1.5\nBia,2\n')]);
   const job = await waiting(company, jobId);

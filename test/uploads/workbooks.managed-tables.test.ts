@@ -32,7 +32,7 @@ async function inferred(name: string, content: Bytes) {
 describe('a workbook', () => {
   const formats = ['dd/mm/yyyy', 'dd/mm/yyyy hh:mm', '00000"-"000', 20];
 
-  it('becomes the rows that the person sees', async () => {
+  it('becomes the rows that a person sees', async () => {
     const rows: Cell[][] = [
       ['Nome', 'Quando', 'Dia', 'Pago', 'Valor', 'Total', 'Código', 'Hora', 'Erro'],
       [
@@ -88,7 +88,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  it('counts days as it says itself', async () => {
+  it('has its days counted as it says', async () => {
     const rows: Cell[][] = [['dia'], [{ s: 1, v: '0' }], [{ s: 1, v: '43860' }]];
     expect(await rowsFrom('mac.xlsx', aSheet(rows, { date1904: true, formats }))).toEqual([
       { dia: '1904-01-01' },
@@ -96,7 +96,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  it('names the row, the column and the value that do not fit, as the sheet does', async () => {
+  it('fails its job with the row, the column and the value that do not fit, as the sheet shows them', async () => {
     const rows = {
       2: { B: 'produto', C: 'preço' },
       3: { B: 'linha 1\nlinha 2\nlinha 3', C: 1 },
@@ -119,7 +119,7 @@ describe('a workbook', () => {
     await cancel(company, jobId);
   });
 
-  it('is converted, analysed and loaded in messages of bounded size, with the rows of all', async () => {
+  it('is converted, analysed and loaded in messages of bounded size, with all its rows', async () => {
     const count = 12_000;
     const rows: Cell[][] = [['n', 'nome'], ...Array.from({ length: count }, (_, n): Cell[] => [n, `Cliente ${n}`])];
     const queue = aHeldQueue();
@@ -137,7 +137,7 @@ describe('a workbook', () => {
     );
   });
 
-  it('that is damaged, cut off or not one fails its job', async () => {
+  it('fails its job when it is damaged, cut off or no workbook', async () => {
     const book = aSheet([['a'], [1]]);
     const random = crypto.getRandomValues(new Uint8Array(2000));
     const others: [string, Bytes, string][] = [
@@ -158,7 +158,7 @@ describe('a workbook', () => {
     }
   });
 
-  it('that is encrypted fails its job, in either format', async () => {
+  it('fails its job when it is encrypted, in either format', async () => {
     const container = CFB.utils.cfb_new();
     CFB.utils.cfb_add(container, '/EncryptionInfo', new Uint8Array([4, 0, 4, 0, 64, 0, 0, 0, 60, 101]) as never);
     CFB.utils.cfb_add(container, '/EncryptedPackage', new Uint8Array(4096) as never);
@@ -197,7 +197,7 @@ function anEncryptedOldBook(): Bytes {
   return new Uint8Array(CFB.write(container, { type: 'array' }) as unknown as ArrayBuffer);
 }
 
-describe('an old workbook', () => {
+describe('a BIFF workbook', () => {
   const rows = [
     ['Nome', 'Dia', 'Pago', 'Valor'],
     ['Ana, "a primeira"', new Date(Date.UTC(2024, 0, 31)), true, 0.1 + 0.2],
@@ -215,7 +215,7 @@ describe('an old workbook', () => {
     expect(await rowsFrom('mais-velha.xls', anOldBook(rows, 'biff5'))).toEqual(seen);
   });
 
-  it('may be of the present format under the old name, and the other way round', async () => {
+  it('may have the present format under the old name, and the other way round', async () => {
     expect(await rowsFrom('nova.xls', aSheet([['a'], [1]]))).toEqual([{ a: 1 }]);
     expect(await rowsFrom('velha.xlsx', anOldBook([['a'], [1]]))).toEqual([{ a: 1 }]);
   });

@@ -50,8 +50,8 @@ const tables = fc
 
 const headerOf = (columns: number): string[] => ['chave', 'alfa', 'beta', 'gama', 'delta'].slice(0, columns);
 
-describe('blocks', () => {
-  test('what is written in any dialect is read back the same', () => {
+describe('a file that is read in blocks', () => {
+  test('is read as it was written, in any dialect', () => {
     fc.assert(
       fc.property(tables, dialects, (rows, dialect) => {
         // Signs of the other dialects all over a small table can make another reading as good: quote everything then.
@@ -62,7 +62,7 @@ describe('blocks', () => {
     );
   });
 
-  test('plain values need no quotes', () => {
+  test('has plain values without quotes', () => {
     const plain = fc.oneof(word, fc.integer().map(String));
     const rows = fc
       .array(fc.tuple(plain, plain, plain), { minLength: 2, maxLength: 20 })
@@ -76,7 +76,7 @@ describe('blocks', () => {
     );
   });
 
-  test('whatever the bytes are: a refusal, or as many rows loaded as were counted', () => {
+  test('is refused, or loaded with as many rows as were counted, whatever its bytes are', () => {
     const piece = fc.constantFrom(
       ...[',', ';', '\t', '|', '"', "'", '\n', '\r', '\r\n', ' ', '\\', 'a', 'bc', '1', '2.5', '1,5', '2024-01-01'],
       ...['\u00a0', 'é', '😀', '\ufeff', 'sim', 'true', '""', '\n\n', ',,'],
@@ -107,7 +107,7 @@ describe('blocks', () => {
     return bytesOf(lines.join(lineEnd) + lineEnd);
   };
 
-  test.each(['\n', '\r\n', '\r'])('where blocks are cut changes nothing (line end %j)', (lineEnd) => {
+  test.each(['\n', '\r\n', '\r'])('is read the same wherever blocks are cut (line end %j)', (lineEnd) => {
     const bytes = long(lineEnd);
     expect(bytes.length).toBeGreaterThan(256 * 1024);
     const whole = inferBytes(bytes, bytes.length);
@@ -120,7 +120,7 @@ describe('blocks', () => {
     }
   });
 
-  test('UTF-16 in blocks of any size', () => {
+  test('may be in UTF-16, in blocks of any size', () => {
     const text = new TextDecoder().decode(long('\n'));
     const bytes = new Uint8Array(2 + text.length * 2);
     const view = new DataView(bytes.buffer);
@@ -132,7 +132,7 @@ describe('blocks', () => {
     expect(rowsOf(bytes, 70_001)).toEqual(rowsOf(bytesOf(text)));
   });
 
-  test('a thousand columns of long values keep the state small', () => {
+  test('keeps its state small with a thousand columns of long values', () => {
     const columns = Array.from({ length: 1000 }, (_, index) => `coluna número ${index}`);
     const value = 'valor bastante longo '.repeat(10);
     const row = (index: number) => columns.map((_, column) => (column === 0 ? index : `${value}${index}`)).join(',');
@@ -146,7 +146,7 @@ describe('blocks', () => {
     expect(schema.total_row_count_estimate).toBe(60);
   });
 
-  test('a cell of 5 MB is a value like any other', () => {
+  test('may have a cell of 5 MB', () => {
     const big = 'x'.repeat(5 * 1024 * 1024);
     const bytes = bytesOf(`a,b\n1,"${big}"\n2,y\n`);
     const { schema } = inferBytes(bytes, 1 << 20);
@@ -155,7 +155,7 @@ describe('blocks', () => {
     expect(rowsOf(bytes, 1 << 20)[0]?.[1]).toHaveLength(big.length);
   });
 
-  test('a quote that nothing closes is refused, and long before memory is short', () => {
+  test('is refused with a quote that nothing closes, long before memory is short', () => {
     const quoted = '1,"x, y"\n';
     const small = bytesOf(`a,b\n${quoted}2,"y\n${'3,z\n'.repeat(10)}`);
     expect(refusal(() => inferBytes(small))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 3, file: 'arquivo.csv' });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bytesOf, infer, inferBytes, rowsOf } from './reading.ts';
 
-describe('how the file is written', () => {
+describe('the dialect of a file', () => {
   test.each([
     ['a,b,c\n1,2,3\n', ','],
     ['a;b;c\n1;2;3\n', ';'],
@@ -15,7 +15,7 @@ describe('how the file is written', () => {
     ['a\tb\nx, y\tz\nw\tv, u, t\n', '\t'],
     ['nome\nana\nbia\n', ','],
     ['frase\nola, mundo\ntudo bem\nnada\numa, duas, tres\n', ';'],
-  ])('%j is parted by %j', (text, delimiter) => {
+  ])('has for %j the delimiter %j', (text, delimiter) => {
     expect(infer(text).schema.dialect.delimiter).toBe(delimiter);
   });
 
@@ -24,13 +24,13 @@ describe('how the file is written', () => {
     ['CRLF', 'a,b\r\n1,2\r\n3,4\r\n'],
     ['CR', 'a,b\r1,2\r3,4\r'],
     ['CR CR LF', 'a,b\r\r\n1,2\r\r\n3,4\r\r\n'],
-    ['no last one', 'a,b\r\n1,2\r\n3,4'],
+    ['CRLF, except after the last row', 'a,b\r\n1,2\r\n3,4'],
     ['LF and CRLF', 'a,b\n1,2\r\n3,4\n'],
     ['CR with one LF', 'a,b\r1,2\n3,4\r'],
     ['LF with one CR', 'a,b\n1,2\r3,4\n'],
     ['all three', 'a,b\r1,2\r\n3,4\n'],
     ['CR CR LF and LF', 'a,b\r\r\n1,2\n3,4\n'],
-  ])('line ends: %s', (_name, text) => {
+  ])('may have the line ends %s', (_name, text) => {
     expect(rowsOf(bytesOf(text))).toEqual([
       ['1', '2'],
       ['3', '4'],
@@ -42,7 +42,7 @@ describe('how the file is written', () => {
     ['\r', '\n'],
     ['\r\n', '\r'],
     ['\r', '\r\n'],
-  ])('%j everywhere but %j once, far down', (usual, other) => {
+  ])('may have the line end %j everywhere, and %j once far down', (usual, other) => {
     const rows = Array.from({ length: 20_000 }, (_, index) => [`"linha${usual}${index}"`, `v${index}`]);
     const lines = rows.map((row) => row.join(',') + usual);
     lines[19_000] = `${rows[19_000]?.join(',')}${other}`;
@@ -144,7 +144,7 @@ describe('how the file is written', () => {
       ],
     ],
     [
-      'empty, quoted or not',
+      'empty values, quoted or not',
       'a,b\n"",1\n,2\n',
       [
         [null, '1'],
@@ -152,18 +152,18 @@ describe('how the file is written', () => {
       ],
     ],
     [
-      'spaces of text are kept',
+      'spaces around texts, which are kept',
       'a,b\n x ,1\n" y ",2\n',
       [
         [' x ', '1'],
         [' y ', '2'],
       ],
     ],
-  ])('%s', (_name, text, rows) => {
+  ])('may have %s', (_name, text, rows) => {
     expect(rowsOf(bytesOf(text))).toEqual(rows);
   });
 
-  test('the quote and the delimiter are told', () => {
+  test('is answered with the quote and the delimiter', () => {
     expect(infer("a;b\n'x;y';1\n'z';2\n").schema.dialect).toEqual({
       encoding: 'utf-8',
       delimiter: ';',
@@ -185,7 +185,7 @@ const utf16 = (text: string, little: boolean, mark: boolean): Uint8Array => {
 
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 
-describe('encodings', () => {
+describe('the encoding of a file', () => {
   const text = 'nome,ok\nJosé 😀,sim\nÉdipo,não\n';
   test.each([
     ['utf-8', bytesOf(text)],
@@ -194,7 +194,7 @@ describe('encodings', () => {
     ['utf-16be', utf16(text, false, true)],
     ['utf-16le', utf16(text, true, false)],
     ['utf-16be', utf16(text, false, false)],
-  ])('%s', (encoding, bytes) => {
+  ])('may be %s', (encoding, bytes) => {
     const { schema } = inferBytes(bytes);
     expect(schema.dialect.encoding).toBe(encoding);
     expect(schema.columns.map((column) => `${column.name}:${column.type}`)).toEqual(['nome:text', 'ok:boolean']);
@@ -204,7 +204,7 @@ describe('encodings', () => {
     ]);
   });
 
-  test('Windows-1252', () => {
+  test('may be Windows-1252', () => {
     const bytes = latin('nome,ok,pre\xe7o\nJos\xe9,sim,\x80 5\n\xc9dipo,n\xe3o,\x936\x94\n');
     expect(inferBytes(bytes).schema.dialect.encoding).toBe('windows-1252');
     expect(inferBytes(bytes).schema.columns.map(({ name }) => name)).toEqual(['nome', 'ok', 'preco']);
@@ -215,7 +215,7 @@ describe('encodings', () => {
     ]);
   });
 
-  test('UTF-8 that a late byte contradicts is Windows-1252 as a whole', () => {
+  test('is Windows-1252 as a whole when a late byte is no UTF-8', () => {
     const early = bytesOf('nome,n\nJosé,1\n');
     const filler = bytesOf('ana,2\n'.repeat(200_000));
     const late = latin('caf\xe9,3\n');
@@ -237,7 +237,7 @@ describe('encodings', () => {
     }
   });
 
-  test('a byte order mark in the middle is part of its value', () => {
+  test('leaves a byte order mark in the middle to its value', () => {
     expect(rowsOf(bytesOf('a,b\nx,1\n\ufeffy,2\n'))).toEqual([
       ['x', '1'],
       ['\ufeffy', '2'],

@@ -4,19 +4,19 @@ import { bytesOf, infer, inferBytes, readFile, refusal } from './reading.ts';
 
 const header = 'nome,idade\nana,30\nbia,31\n';
 
-describe('files that are refused', () => {
+describe('a file that is refused', () => {
   test.each([
-    ['nothing', ''],
+    ['an empty file', ''],
     ['blank lines', '\n\n  \n,,\n'],
     ['a header alone', 'nome,idade\n'],
     ['a header alone, no line end', 'nome,idade'],
     ['a title and a header', 'Lista de 2024\n\nnome,idade\n'],
     ['a byte order mark alone', '\ufeff'],
-  ])('%s has no rows', (_what, text) => {
+  ])('has no rows: %s', (_what, text) => {
     expect(refusal(() => infer(text))).toMatchObject({ code: 'NO_ROWS', file: 'arquivo.csv' });
   });
 
-  test('a row of too many fields is named', () => {
+  test('is answered with the row that has too many fields', () => {
     expect(refusal(() => infer(`${header}"caio\ne cia",32,a mais\n`))).toMatchObject({
       code: 'TOO_MANY_FIELDS',
       line: 4,
@@ -28,12 +28,12 @@ describe('files that are refused', () => {
     expect(refusal(() => infer(`${header}caio,32, ,\n`))).toBeNull();
   });
 
-  test('a row of too many fields a million rows down', () => {
+  test('is answered with the row that has too many fields a million rows down', () => {
     const text = `${header}${'caio,32\n'.repeat(300_000)}davi,33,x\n`;
     expect(refusal(() => infer(text, 1 << 18))).toMatchObject({ code: 'TOO_MANY_FIELDS', line: 300_004 });
   });
 
-  test('NUL bytes are named by their line', () => {
+  test('is answered with the line of a NUL byte', () => {
     expect(refusal(() => infer(`${header}ca\0io,32\n`))).toMatchObject({ code: 'NUL_BYTE', line: 4 });
     const far = `${header}${'caio,32\n'.repeat(100_000)}da\0vi,33\n`;
     expect(refusal(() => infer(far, 1 << 18))).toMatchObject({ code: 'NUL_BYTE', line: 100_004 });
@@ -45,12 +45,12 @@ describe('files that are refused', () => {
     ['bytes with control characters', [0xe9, 1, 2, 3, 0xff, 0xfe, 10, 0x90, 0x91], 'UNREADABLE_BYTES'],
     ['UTF-16 of odd length', [0xff, 0xfe, 97, 0, 10, 0, 98], 'UNREADABLE_BYTES'],
     ['UTF-16 with half a character', [0xff, 0xfe, 0x3d, 0xd8, 10, 0, 98, 0], 'UNREADABLE_BYTES'],
-    ['a lie in the byte order mark', [0xef, 0xbb, 0xbf, 97, 10, 0xe9, 10], 'UNREADABLE_BYTES'],
-  ])('%s is no text', (_what, bytes, code) => {
+    ['a byte order mark of UTF-8 before other bytes', [0xef, 0xbb, 0xbf, 97, 10, 0xe9, 10], 'UNREADABLE_BYTES'],
+  ])('is no text: %s', (_what, bytes, code) => {
     expect(refusal(() => inferBytes(Uint8Array.from(bytes)))).toMatchObject({ code, file: 'arquivo.csv' });
   });
 
-  test('more columns than a table may have', () => {
+  test('has more columns than a table can have', () => {
     const columns = (count: number) => Array.from({ length: count }, (_, index) => `c${index}`).join(',');
     for (const count of [1001, 1599, 5000]) {
       const problem = refusal(() => infer(`${columns(count)}\n${columns(count)}\n`));
@@ -66,7 +66,7 @@ describe('files that are refused', () => {
 describe('several files', () => {
   const file = (name: string, text: string) => readFile(bytesOf(text), name);
 
-  test('columns are matched by name, each file in its own dialect', () => {
+  test('have their columns matched by name, each in its own dialect', () => {
     const { schema, files } = finish([
       file('a.csv', 'nome,idade,dia\nana,30,01/02/2024\n'),
       file('b.csv', 'Dia;Nome;Idade\n31/01/2024;bia;1.5\n02/03/2024;"caio; davi";\n'),
@@ -85,18 +85,18 @@ describe('several files', () => {
     ]);
   });
 
-  test('a type is that of all files', () => {
+  test('have one type of a column, that fits all of them', () => {
     const { schema } = finish([file('a.csv', 'k,n\nx,1\ny,2\n'), file('b.csv', 'k,n\nz,3\nw,n/d\n')]);
     expect(schema.columns[1]).toMatchObject({ type: 'text', evidence: { counter_example: { value: 'n/d', line: 3 } } });
   });
 
-  test('one with rows is enough', () => {
+  test('need rows in one of them only', () => {
     const { schema } = finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\nz,3\n')]);
     expect(schema.total_row_count_estimate).toBe(1);
     expect(refusal(() => finish([file('a.csv', 'k,n\n'), file('b.csv', 'k,n\n')]))?.code).toBe('NO_ROWS');
   });
 
-  test('without headers they are matched by place', () => {
+  test('have their columns matched by place without headers', () => {
     const { schema } = finish([file('a.csv', '1,x\n2,y\n'), file('b.csv', '3,z\n')]);
     expect(refusal(() => schema)).toBeNull();
     expect(schema.total_row_count_estimate).toBe(3);
@@ -104,9 +104,9 @@ describe('several files', () => {
 
   test.each([
     ['another column', 'k,m\nx,1\n', 'm'],
-    ['a column more', 'k,n,m\nx,1,2\n', 'm'],
-    ['a column less', 'k\nx\n', 'n'],
-  ])('%s is refused', (_what, text, column) => {
+    ['an additional column', 'k,n,m\nx,1,2\n', 'm'],
+    ['a missing column', 'k\nx\n', 'n'],
+  ])('are refused with %s in one of them', (_what, text, column) => {
     const work = () => finish([file('a.csv', 'k,n\nx,1\n'), file('b.csv', text)]);
     expect(refusal(work)).toMatchObject({ code: 'HEADERS_DIFFER', file: 'b.csv', column });
   });

@@ -64,7 +64,7 @@ const CHOICES: Choice[] = [
   },
 ];
 
-describe('the form that was decided is the one that the load reads with', () => {
+describe('the notation of a column that the analysis decides', () => {
   /** Some files of open values, and one place among them for a value that decides. */
   const places = fc.array(fc.integer({ min: 1, max: 2500 }), { minLength: 1, maxLength: 3 }).chain((sizes) =>
     fc.record({
@@ -78,7 +78,7 @@ describe('the form that was decided is the one that the load reads with', () => 
     }),
   );
 
-  test('whichever one row decides it, anywhere, in any file, in any block', () => {
+  test('is that of the load, whichever row decides it, in any file and block', () => {
     fc.assert(
       fc.property(places, ({ sizes, at: [number, row], choice, which, block }) => {
         const { type, open, deciders } = choice;
@@ -108,16 +108,19 @@ describe('the form that was decided is the one that the load reads with', () => 
     ],
     ['dates with two separators', ['01/02/2024', '12-31-2024'], 'date', ['2024-01-02', '2024-12-31']],
     ['codes and decimals', ['007', '1,234', '1,5'], 'decimal', ['7', '1.234', '1.5']],
-  ])('also where a text column is retyped, and a row far down decides: %s', (_what, values, type, loaded) => {
-    const many = <T>(all: T[]): T[] => [...all.slice(0, -1), ...Array(3000).fill(all.at(-2)), all.at(-1) as T];
-    const { column, values: result } = loadAll([file(many(values))], type);
-    expect(column.type).toBe('text');
-    expect(result).toEqual([many(loaded)]);
-  });
+  ])(
+    'is that of the load also when a text column is retyped and a row far down decides: %s',
+    (_what, values, type, loaded) => {
+      const many = <T>(all: T[]): T[] => [...all.slice(0, -1), ...Array(3000).fill(all.at(-2)), all.at(-1) as T];
+      const { column, values: result } = loadAll([file(many(values))], type);
+      expect(column.type).toBe('text');
+      expect(result).toEqual([many(loaded)]);
+    },
+  );
 });
 
-describe('each file has forms of its own', () => {
-  test('two notations of one column make one table', () => {
+describe('the notation of each file', () => {
+  test('may differ within one column', () => {
     const { column, values } = loadAll([file(['1.234,56', '7,5']), file(['1,234.56', '7.5']), file(['31'])]);
     expect(column).toMatchObject({ type: 'decimal', evidence: { format: '1.234,56 | 1,234.56' } });
     expect(values).toEqual([['1234.56', '7.5'], ['1234.56', '7.5'], ['31']]);
@@ -136,28 +139,28 @@ describe('each file has forms of its own', () => {
     ['another way of writing decides it', [['01/02/24'], ['12-31-2024']], [['2024-01-02'], ['2024-12-31']]],
     ['the year first decides nothing', [['01/02/2024'], ['2024-12-31']], [['2024-02-01'], ['2024-12-31']]],
     [
-      'two decide it otherwise',
+      'two decide it differently',
       [['01/02/2024'], ['12/31/2024'], ['31/12/2024']],
       [['2024-02-01'], ['2024-12-31'], ['2024-12-31']],
     ],
     ['numbers: none decides it', [['1.234'], ['1,234']], [['1.234'], ['1234']]],
     ['numbers: one decides it', [['1.234'], ['1.234,5']], [['1234'], ['1234.5']]],
-    ['numbers: two decide it otherwise', [['1,234'], ['1,5'], ['1.5']], [['1234'], ['1.5'], ['1.5']]],
-  ])('an open one takes that of the others, if they agree, else the default: %s', (_what, files, loaded) => {
+    ['numbers: two decide it differently', [['1,234'], ['1,5'], ['1.5']], [['1234'], ['1.5'], ['1.5']]],
+  ])('is that of the others where it is open and they agree, and else the default: %s', (_what, files, loaded) => {
     expect(loadAll(files.map((values) => file(values))).values).toEqual(loaded);
   });
 
-  test('1,234 alone is a decimal comma in the file whose fields semicolons part', () => {
+  test('reads 1,234 alone as a decimal comma in a file with semicolons', () => {
     expect(loadAll([file(['1,234'], ';'), file(['1,234'], ',')]).values).toEqual([['1.234'], ['1234']]);
   });
 
-  test('single letters are answers where both of a pair occur in any of them', () => {
+  test('reads single letters as booleans where both of a pair occur in any of the files', () => {
     expect(loadAll([file(['s', 's']), file(['n'])]).column.type).toBe('boolean');
     expect(loadAll([file(['s', 's']), file(['f'])]).column.type).toBe('text');
     expect(loadAll([file(['s', 's']), file(['true'])]).column.type).toBe('text');
   });
 
-  test('files that go to COPY as they are still do', () => {
+  test('still lets files go to COPY unchanged', () => {
     const texts = ['k,v,w\nx,1,01/02/2024\n', 'k,v,w\ny,1.5,31/01/2024\n', 'k,v,w\nz,"2,5",12/31/2024\n'];
     const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const plans = inference.files.map((each) => planLoad(each, loadColumns(inference)));
@@ -169,8 +172,8 @@ describe('each file has forms of its own', () => {
   });
 });
 
-describe('inferred columns take gaps', () => {
-  test('whether or not the files have any', () => {
+describe('the columns that are inferred', () => {
+  test('accept gaps, whether or not the files have any', () => {
     const { schema, found } = finish([readFile(bytesOf('k,v\nx,1\ny,\n'))]);
     expect(schema.columns.map(({ nullable, evidence }) => [nullable, evidence.nulls])).toEqual([
       [true, 0],

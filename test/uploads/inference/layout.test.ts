@@ -61,8 +61,8 @@ const CASES: Case[] = [
   ['no line end at the end', 'a,b\n1,2', 'a:integer b:integer', 1, true, 0],
 ];
 
-describe('where the table is in the file', () => {
-  test.each(CASES)('%s', (_what, text, columns, rows, header, skipped) => {
+describe('the table in a file', () => {
+  test.each(CASES)('is found with %s', (_what, text, columns, rows, header, skipped) => {
     const inference = infer(text);
     const { dialect, total_row_count_estimate } = inference.schema;
     expect([shape(inference), total_row_count_estimate, dialect.header, dialect.skipped_lines]).toEqual([
@@ -74,13 +74,13 @@ describe('where the table is in the file', () => {
     expect(rowsOf(bytesOf(text))).toHaveLength(rows);
   });
 
-  test('51 lines of notes are no preamble any more', () => {
+  test('does not begin below more than 50 lines of notes', () => {
     const body = Array.from({ length: 200 }, (_, index) => `${index},x`).join('\n');
     expect(infer(`${'nota\n'.repeat(50)}a,b\n${body}\n`).schema.dialect.skipped_lines).toBe(50);
     expect(shape(infer(`${'nota\n'.repeat(51)}a,b\n${body}\n`))).toBe('nota:text');
   });
 
-  test('notes may be many more than rows', () => {
+  test('may have many more notes than rows', () => {
     const table = 'cod,nome,valor\n1,ana,2\n2,bia,3\n';
     const { schema } = infer(`${'Uma nota\n'.repeat(50)}${table}Fonte: IBGE\n`);
     expect(schema.columns.map(({ name }) => name)).toEqual(['cod', 'nome', 'valor']);
@@ -88,32 +88,32 @@ describe('where the table is in the file', () => {
     expect(schema.dialect.skipped_lines).toBe(51);
   });
 
-  test('commas in the last lines of a text make no table of it', () => {
+  test('is not made of the last lines of a text that have commas', () => {
     const names = 'Ana Souza\nBia Lima\nCaio Dias\nDavi Reis\nEva Melo\n';
     expect(shape(infer(`nome\n${names}Silva, Fabio\nSilva, Gil\nSilva, Hugo\n`))).toBe('nome:text');
   });
 
-  test('a long tail of single values is no footnote', () => {
+  test('may end with a long tail of single values, which are no footnotes', () => {
     const { schema } = infer(`a,b\n1,2\n${'3\n'.repeat(60)}`);
     expect(schema.total_row_count_estimate).toBe(61);
     expect(schema.columns[1]?.evidence.nulls).toBe(60);
   });
 
-  test('a row of fewer fields is filled with nulls', () => {
+  test('has nulls where a row has fewer fields', () => {
     expect(rowsOf(bytesOf('a,b,c\n1,2\n3,4,5\n'))).toEqual([
       ['1', '2', null],
       ['3', '4', '5'],
     ]);
   });
 
-  test('lines of a preamble and footnotes do not become rows', () => {
+  test('has no rows of a preamble or footnotes', () => {
     expect(rowsOf(bytesOf('Título\n\na,b\n1,2\n3,4\n\nFonte: IBGE\n'))).toEqual([
       ['1', '2'],
       ['3', '4'],
     ]);
   });
 
-  test('names come from the header, and the header stays readable', () => {
+  test('takes its names from the header, which stays readable', () => {
     const { columns } = infer('Código do Cliente,userName,2024,id,,ID\n1,b,c,d,e,f\n').schema;
     expect(columns.map(({ name, display_name }) => [name, display_name])).toEqual([
       ['codigo_do_cliente', 'Código do Cliente'],

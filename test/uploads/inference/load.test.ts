@@ -24,10 +24,10 @@ function converted(text: string, types: Record<string, ColumnType> = {}, block?:
   return parseCopyText(copyData(plan, bytes, block).text);
 }
 
-describe('what goes to COPY as it is', () => {
+describe('a file that may go to COPY unchanged', () => {
   const plain = 'i,d,b,dt,ts,t\n1,1.5,true,2024-01-31,2024-01-31T10:00:00Z,"x, y"\n2,,no,,,\n';
 
-  test('a plain file, from its first row to its last', () => {
+  test('does so from its first row to its last', () => {
     const text = 'Título\ni;d;t\n1;.5;"a ""b"""\n2;-5.;\n\nFonte: IBGE\n';
     const plan = planOf(text);
     expect(plan).toMatchObject({ mode: 'raw', copyColumns: ['i', 'd', 't'], dateStyle: 'ISO, DMY' });
@@ -58,7 +58,7 @@ describe('what goes to COPY as it is', () => {
     ['an empty record between rows', 'a,b\n1,x\n,\n2,y\n', 'convert'],
     ['a short row', 'a,b,c\n1,x\n2,y,z\n', 'convert'],
     ['a surplus delimiter', 'a,b\n1,x,\n2,y\n', 'convert'],
-    ['a column that is none', 'a,b,\n1,x,\n2,y,\n', 'convert'],
+    ['an empty column without a name', 'a,b,\n1,x,\n2,y,\n', 'convert'],
     ['R style', 'a,b\n1,x,2\n2,y,3\n', 'raw'],
     ['spaces alone for a number', 'a,b\n1,x\n  ,y\n3,z\n', 'convert'],
     ['spaces alone for a text', 'a,b\n1,x\n2,  \n3,z\n', 'raw'],
@@ -76,11 +76,11 @@ describe('what goes to COPY as it is', () => {
     ['a narrower type', 'a,b\n1.0,x\n2.0,y\n', 'convert', { a: 'integer' }],
     ['a date as datetime', 'a,b\n2024-01-01,x\n2024-01-02,y\n', 'raw', { a: 'datetime' }],
     ['a datetime as date', 'a,b\n2024-01-01 00:00,x\n', 'convert', { a: 'date' }],
-  ])('%s', (_what, text, mode, types) => {
+  ])('does so, or is converted, with %s', (_what, text, mode, types) => {
     expect(planOf(text, types).mode).toBe(mode);
   });
 
-  test('Windows-1252 is named to Postgres, unless it has bytes that mean nothing', () => {
+  test('is named Windows-1252 to Postgres, unless it has bytes without a meaning there', () => {
     const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     expect(planOf(latin('a,b\n1,caf\xe9\n2,y\n'))).toMatchObject({
       mode: 'raw',
@@ -89,7 +89,7 @@ describe('what goes to COPY as it is', () => {
     expect(planOf(latin('a,b\n1,caf\xe9\x81\n2,y\n')).mode).toBe('convert');
   });
 
-  test('columns left out or moved', () => {
+  test('is converted when columns are left out or moved', () => {
     const inference = inferBytes(bytesOf('a,b,c\n1,x,2\n3,y,4\n'));
     const [file] = inference.files as [Inference['files'][number]];
     const [a, b, c] = loadColumns(inference);
@@ -103,12 +103,12 @@ describe('what goes to COPY as it is', () => {
     expect(copyData(plan, bytesOf('a,b,c\n1,x,2\n3,y,4\n')).text).toBe('2\t1\n4\t3\n');
   });
 
-  test('month first is told to the session', () => {
+  test('sets the order of days and months in the session', () => {
     expect(planOf('k,d\nx,12/31/2024\n')).toMatchObject({ mode: 'raw', dateStyle: 'ISO, MDY' });
   });
 });
 
-describe('what is converted', () => {
+describe('a file that is converted', () => {
   test.each<[string, ColumnType | undefined, string, (string | null)[]]>([
     ['point decimals', undefined, 'k,v\na,1.50\nb,+.5\nc,5.\nd,1e3\n', ['1.50', '.5', '5.', '1e3']],
     ['comma decimals', undefined, 'k;v\na;1,50\nb;-,5\nc;1,5e3\n', ['1.50', '-.5', '1.5e3']],
@@ -143,7 +143,7 @@ describe('what is converted', () => {
       ['x\ty\nz\\N\r', '\\N', '\\.'],
     ],
     ['nulls', undefined, 'k,v,w\na,1,x\nb,,y\nc,"",z\nd,  ,z\n', ['1', null, null, null]],
-  ])('%s', (_what, type, text, values) => {
+  ])('is loaded with %s', (_what, type, text, values) => {
     const name = text.includes('is_v') ? 'is_v' : 'v';
     const types = type === undefined ? {} : { [name]: type };
     expect(converted(text, types).map((row) => row[1])).toEqual(values);
@@ -162,12 +162,12 @@ describe('what is converted', () => {
     ['datetime', 'k,v\na,2024-01-31\nb,2024-01-31 10:00:00.1234567\n', '2024-01-31 10:00:00.1234567'],
     ['datetime', 'k,v\na,2024-01-31\nb,9999-12-31 23:59-00:01\n', '9999-12-31 23:59-00:01'],
     ['datetime', 'k,v\na,2024-01-31\nb,0001-01-01T01:59:59+02\n', '0001-01-01T01:59:59+02'],
-  ])('as %s: a value that does not fit is named (%j)', (type, text, value) => {
+  ])('is refused with a value that is no %s, which is named (%j)', (type, text, value) => {
     const problem = refusal(() => converted(text, { v: type }));
     expect(problem).toMatchObject({ code: 'VALUE_DOES_NOT_FIT', file: 'arquivo.csv', line: 3, column: 'v', value });
   });
 
-  test('a value far down is named by its line, also where records span lines', () => {
+  test('is refused with the line of a value far down, also where records span lines', () => {
     const rows = Array.from({ length: 3000 }, (_, index) => `"duas\nlinhas",${index === 2500 ? 'x' : index}`);
     expect(refusal(() => converted(`t,v\n${rows.join('\n')}\n`, { v: 'integer' }, 1000))).toMatchObject({
       line: 2 + 2500 * 2,
@@ -175,7 +175,7 @@ describe('what is converted', () => {
     });
   });
 
-  test('a null where the column takes none', () => {
+  test('is refused with a null where the column accepts none', () => {
     const text = 'k,v\na,1\nb,\n';
     const inference = inferBytes(bytesOf(text));
     const columns = loadColumns(inference).map((column) => ({ ...column, nullable: false }));
@@ -184,7 +184,7 @@ describe('what is converted', () => {
     expect(refusal(() => copyData(plan, bytesOf(text)))).toMatchObject({ line: 3, column: 'v', value: '' });
   });
 
-  test('each of several files is read in its own way', () => {
+  test('is read in its own way beside others', () => {
     const texts = ['nome,valor\nana,1.5\n', 'valor;nome\n"2";bia\n'];
     const inference = finish(texts.map((text, index) => readFile(bytesOf(text), `${index}.csv`)));
     const data = inference.files.map((file, index) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnNames, tableName } from '../../../src/modules/uploads/inference/index.ts';
 
-describe('names', () => {
+describe('the names of an analysis', () => {
   test.each([
     [
       ['Nome', 'Nome', 'nome'],
@@ -57,11 +57,11 @@ describe('names', () => {
       ['x'.repeat(63), `${'x'.repeat(61)}_2`],
     ],
     [[`${'9'.repeat(70)}`], [`_${'9'.repeat(62)}`]],
-  ])('%j', (headers, names) => {
+  ])('are made of the headers %j', (headers, names) => {
     expect(columnNames(headers)).toEqual(names);
   });
 
-  test('whatever the headers are, names are identifiers, unique and not reserved', () => {
+  test('are unique identifiers that are not reserved, whatever the headers are', () => {
     const header = fc.oneof(
       fc.string({ unit: 'grapheme' }),
       fc.constantFrom('id', 'ID', 'Id_2', 'xmin', '', '1', 'a', 'A'),
@@ -90,7 +90,7 @@ describe('names', () => {
     ['名前.csv', 'uploaded_table'],
     ['.csv', 'uploaded_table'],
     [`${'a'.repeat(200)}.csv`, 'a'.repeat(63)],
-  ])('a table of %s', (file, name) => {
+  ])('include one for a table made of the file %s', (file, name) => {
     expect(tableName(file)).toBe(name);
   });
 });

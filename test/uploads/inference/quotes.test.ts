@@ -8,7 +8,7 @@ const linesOf = (count: number, line: (index: number) => string): string =>
 /** Rows of a table with a key and a text, longer than what decides the dialect. */
 const far = linesOf(30_000, (index) => `${index}\ttexto sem aspas ${index}`);
 
-describe('quotes that follow no rules are characters like any other', () => {
+describe('quotes that follow no rules', () => {
   test.each([
     [
       'an opening one that nothing closes',
@@ -28,7 +28,7 @@ describe('quotes that follow no rules are characters like any other', () => {
       ],
     ],
     [
-      'in the middle of values',
+      'one in the middle of values',
       'id,size\n1,5" tube\n2,6" tube\n',
       [
         ['1', '5" tube'],
@@ -36,7 +36,7 @@ describe('quotes that follow no rules are characters like any other', () => {
       ],
     ],
     [
-      'around some values, open in others',
+      'around some values, and open in others',
       'id\ttitle\n1\t"Heroes"\n2\t"Low\n3\tLodger\n4\tStage\n',
       [
         ['1', '"Heroes"'],
@@ -45,12 +45,12 @@ describe('quotes that follow no rules are characters like any other', () => {
         ['4', 'Stage'],
       ],
     ],
-  ])('%s', (_what, text, rows) => {
+  ])('are characters of the values: %s', (_what, text, rows) => {
     expect(quoteOf(text)).toBeNull();
     expect(rowsOf(bytesOf(text))).toEqual(rows);
   });
 
-  test('rows between a quote and another 27 rows below are rows', () => {
+  test('leave the rows between one and another 27 rows below apart', () => {
     const text = `id\tname\tsize\n${linesOf(60, (index) => `${index}\t${index === 20 ? '"Foo' : 'foo'}\t${index === 47 ? '12"' : '9'}`)}`;
     expect(quoteOf(text)).toBeNull();
     const rows = rowsOf(bytesOf(text));
@@ -64,7 +64,7 @@ describe('quotes that follow no rules are characters like any other', () => {
   test.each([
     ['an opening one', (row: string) => row.replace('\t', '\t"')],
     ['text after a closing one', (row: string) => row.replace('texto', '"texto"')],
-  ])('also far down: %s', (_what, changed) => {
+  ])('are characters of the values also far down: %s', (_what, changed) => {
     const lines = far.split('\n');
     lines[29_000] = changed(lines[29_000] as string);
     const bytes = bytesOf(`id\ttexto\n${lines.join('\n')}`);
@@ -76,7 +76,7 @@ describe('quotes that follow no rules are characters like any other', () => {
     expect(rowsOf(bytes)[29_000]?.[1]).toBe((lines[29_000] as string).split('\t')[1]);
   });
 
-  test('also far down: rows between two of them', () => {
+  test('leave the rows between two of them apart also far down', () => {
     const lines = far.split('\n');
     lines[29_000] = '29000\t"texto';
     lines[29_027] = '29027\t12"';
@@ -88,17 +88,17 @@ describe('quotes that follow no rules are characters like any other', () => {
   });
 });
 
-describe('quotes that quote stay quotes, whatever is wrong with one of them', () => {
+describe('quotes of which one follows no rules', () => {
   test.each([
     ['they hold delimiters', 'a,b\n"x"y,1\n"z, w",2\n', '"'],
     ['they hold line ends', 'a,b,c\n1,"x\ny",2\n3,"z" w,4\n', '"'],
     ['most values of a column stand in them', 'a,b\n"x",1\n"y",2\n"z"w,3\n', '"'],
     ['nothing speaks against them', 'a,b\nx,1\ny,2\n', '"'],
-  ])('where %s', (_what, text, quote) => {
+  ])('stay quotes where %s', (_what, text, quote) => {
     expect(quoteOf(text)).toBe(quote);
   });
 
-  test('a file that cannot be read without them is read with them, also where that shows far down', () => {
+  test('stay quotes in a file that cannot be read without them, also where that shows far down', () => {
     const rows = `id,texto\n${linesOf(30_000, (index) => `${index},texto ${index}`)}`;
     const bytes = bytesOf(`${rows}30000,"a"b\n30001,"c, d"\n`);
     const { schema } = inferBytes(bytes, 1 << 16);
@@ -108,7 +108,7 @@ describe('quotes that quote stay quotes, whatever is wrong with one of them', ()
     expect(refusal(() => inferBytes(unclosed, 1 << 16))).toMatchObject({ code: 'UNCLOSED_QUOTE', line: 30_003 });
   });
 
-  test('text over several lines is one value far down, too', () => {
+  test('keep a text over several lines one value, also far down', () => {
     const bytes = bytesOf(`id\ttexto\n${far}30000\t"uma\nduas\ntrês"\n30001\tfim\n`);
     expect(inferBytes(bytes, 1 << 16).schema).toMatchObject({
       total_row_count_estimate: 30_002,
@@ -118,8 +118,8 @@ describe('quotes that quote stay quotes, whatever is wrong with one of them', ()
   });
 });
 
-describe('lines that are skipped are shown', () => {
-  test('titles and notes, each with its line', () => {
+describe('the lines that are skipped', () => {
+  test('are titles and notes, each shown with its line', () => {
     const { dialect } = infer('Vendas\r\n\r\nde 2024;;\r\nn;v;w\r\na;1;2\r\nb;2;3\r\n\r\nFonte: IBGE;;\r\n').schema;
     expect(dialect.skipped_lines).toBe(4);
     expect(dialect.skipped).toEqual([
@@ -130,17 +130,17 @@ describe('lines that are skipped are shown', () => {
     ]);
   });
 
-  test('a short last row that is taken for a note', () => {
+  test('include a short last row that is taken for a note', () => {
     const { dialect } = infer('a,b,c\n1,2,3\n4\n').schema;
     expect(dialect).toMatchObject({ skipped_lines: 1, skipped: [{ line: 3, text: '4' }] });
   });
 
-  test('the header above row names is none of them', () => {
+  test('do not include the header above row names', () => {
     const { dialect } = infer('Lista\nnome,idade\n1,ana,30\n2,bia,31\n').schema;
     expect(dialect).toMatchObject({ header: true, skipped_lines: 1, skipped: [{ line: 1, text: 'Lista' }] });
   });
 
-  test('20 of them, and the beginning of long ones', () => {
+  test('are shown up to 20, with the beginning of long ones', () => {
     const notes = linesOf(30, (index) => `${'😀'.repeat(150)} ${index}`);
     const { dialect } = infer(`${notes}${linesOf(60, (index) => `${index},x,y`)}`).schema;
     expect(dialect.skipped_lines).toBe(30);
@@ -148,7 +148,7 @@ describe('lines that are skipped are shown', () => {
     expect(dialect.skipped[19]).toEqual({ line: 20, text: `${'😀'.repeat(99)}…` });
   });
 
-  test('in any encoding', () => {
+  test('are shown in any encoding', () => {
     const text = 'Relatório de ações\nnome,ação\nana,1\nbia,2\nSão Paulo\n';
     const latin = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     expect(inferBytes(latin).schema.dialect).toMatchObject({

@@ -6,13 +6,13 @@ import { bytesOf, infer, inferBytes, refusal } from './reading.ts';
 /** A value of that text as it stands between quotes. */
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
-describe('what is shown of long values', () => {
+describe('what is shown of a long value', () => {
   test.each([
     ['doubled quotes', 'disse "oi" '],
     ['emoji', '😀'],
     ['emoji at odd places', 'a😀'],
     ['letters of two bytes', 'ção '],
-  ])('is their beginning, as it reads: %s', (_what, part) => {
+  ])('is its beginning, as it reads: %s', (_what, part) => {
     const value = part.repeat(4000);
     const { columns, sample_rows } = infer(`k,v,w\n1,${quoted(value)},x\n2,y,z\n`).schema;
     const { distinct_sample, counter_example } = columns[1]?.evidence ?? {};
@@ -25,13 +25,13 @@ describe('what is shown of long values', () => {
     }
   });
 
-  test('a value that is shown whole has no … at its end', () => {
+  test('has no … at its end when it is the whole value', () => {
     const { columns, sample_rows } = infer(`k,v\n1,${quoted('a"b')}\n2,y\n`).schema;
     expect(columns[1]?.evidence.distinct_sample).toEqual(['a"b', 'y']);
     expect(sample_rows[0]?.v).toBe('a"b');
   });
 
-  test('no half of a character is left wherever a value is cut', () => {
+  test('has no half of a character wherever the value is cut', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 200 }), fc.boolean(), (offset, wide) => {
         const more = wide ? Array.from({ length: 120 }, (_, index) => `,c${index}`).join('') : '';
@@ -47,7 +47,7 @@ describe('what is shown of long values', () => {
     expect(JSON.stringify(problem)).not.toMatch(/\\ud[89a-f]/);
   });
 
-  test('a number too long to be shown whole is not shown as another number', () => {
+  test('is not another number when a number is too long to be shown whole', () => {
     const number = `0.${'1'.repeat(900)}`;
     const wide = Array.from({ length: 990 }, (_, index) => `c${index}`);
     const row = wide.map(() => number).join(',');
@@ -57,7 +57,7 @@ describe('what is shown of long values', () => {
   });
 });
 
-describe('what an analysis proposes can be confirmed', () => {
+describe('what an analysis proposes', () => {
   const accepted = (text: string) => columnList(tableColumn).safeParse(infer(text).schema.columns);
 
   test.each([
@@ -65,20 +65,20 @@ describe('what an analysis proposes can be confirmed', () => {
     ['256 characters', 'é'.repeat(256), 255],
     ['3,000 characters', 'nome comprido '.repeat(220), 255],
     ['an emoji over the edge', `${'a'.repeat(254)}😀`, 254],
-  ])('a header of %s', (_what, header, length) => {
+  ])('can be confirmed with a header of %s', (_what, header, length) => {
     const { columns } = infer(`k,${quoted(header)}\n1,x\n2,y\n`).schema;
     expect(columns[1]?.display_name).toBe(header.trim().slice(0, length));
     expect(accepted(`k,${quoted(header)}\n1,x\n2,y\n`).success).toBe(true);
   });
 
-  test('also where there are many of them', () => {
+  test('can be confirmed with many long headers', () => {
     const header = Array.from({ length: 1000 }, (_, index) => `${index} ${'título longo '.repeat(40)}`);
     const text = `${header.join(',')}\n${header.map(() => 'x').join(',')}\n${header.map(() => 1).join(',')}\n`;
     expect(accepted(text).success).toBe(true);
     expect(infer(text).schema.columns[999]?.display_name).toBe(`999 ${'título longo '.repeat(40)}`.slice(0, 255));
   });
 
-  test('whatever the header holds', () => {
+  test('can be confirmed whatever the header holds', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { minLength: 1, maxLength: 5 }),

@@ -67,18 +67,18 @@ function sharedTexts(texts: string[], room: number): number[][] {
   return records.map((content, index) => recordOf(index === 0 ? 0xfc : 0x3c, ...content));
 }
 
-describe('an old workbook', () => {
-  it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])('of the edition %s is one line a row', async (edition) => {
+describe('a BIFF workbook', () => {
+  it.each(['biff8', 'biff5', 'biff4', 'biff3', 'biff2'])('of the edition %s has one line a row', async (edition) => {
     expect(await oldText(anOldBook({ Dados: sheetOf(ROWS) }, { edition }))).toBe(TEXT);
   });
 
-  it('is its first sheet with a value; those that are hidden come last', async () => {
+  it('is read from its first sheet with a value, of which hidden ones come last', async () => {
     const sheets = { Segredo: sheetOf([['x']]), Vazia: sheetOf([]), Dados: sheetOf(ROWS) };
     expect(await oldText(anOldBook(sheets, { hidden: 'Segredo' }))).toBe(TEXT);
     expect(await oldProblemWith(anOldBook({ Vazia: sheetOf([]) }))).toBe('NO_ROWS');
   });
 
-  it('shows what the person sees: codes, formulas, errors as nothing, days from 1904', async () => {
+  it('has what a person sees in codes, formulas and days from 1904, and nothing for errors', async () => {
     const sheet: WorkSheet = {
       '!ref': 'B2:G3',
       B2: { t: 'n', v: 1310100, z: '00000-000' },
@@ -94,7 +94,7 @@ describe('an old workbook', () => {
     );
   });
 
-  it('keeps texts that go on from record to record, whatever their width', async () => {
+  it('keeps texts that continue from record to record, whatever their width', async () => {
     const word = fc.tuple(
       fc.string({ unit: fc.constantFrom('a', 'é', '漢', '😀'), minLength: 1 }),
       fc.integer({ min: 1, max: 40 }),
@@ -112,7 +112,7 @@ describe('an old workbook', () => {
     );
   });
 
-  it('repeats what is merged in the rows below, and names columns by merged headers', async () => {
+  it('repeats merged cells in the rows below, and names columns by merged headers', async () => {
     const sheet = sheetOf([
       ['Região', 'Telefone', null, 'Total'],
       ['Norte', 1, 2, 3],
@@ -125,13 +125,13 @@ describe('an old workbook', () => {
     );
   });
 
-  it('may have its cells in any order, and other sheets within', async () => {
+  it('may have its cells in any order, and other sheets embedded', async () => {
     const chart = [recordOf(0x809, ...two(0x600), ...two(32)), number(0, 0, 99), recordOf(0x0a)];
     const cells = [number(1, 1, 4), number(0, 1, 2), ...chart, number(1, 0, 3), number(0, 0, 0), number(0, 0, 1)];
     expect(await oldText(aBookOfRecords(cells))).toBe('1,2\n3,4\n');
   });
 
-  it('is the same whatever its rows are', async () => {
+  it('is read the same whatever its rows are', async () => {
     const value = fc.oneof(
       fc.constant(null),
       // What writes the workbook takes the smallest numbers for whole ones.
@@ -159,8 +159,8 @@ describe('an old workbook', () => {
   });
 });
 
-describe('an old workbook that cannot be read', () => {
-  it('is told as such, wherever it is damaged or cut off', async () => {
+describe('a BIFF workbook that cannot be read', () => {
+  it('is reported as such, wherever it is damaged or cut off', async () => {
     const book = anOldBook({ S: sheetOf(Array.from({ length: 300 }, (_, n) => [n, `texto ${n * 7919}`])) });
     const known = ['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE', 'WORKBOOK_ENCRYPTED', undefined];
     const whole = await oldText(book);
@@ -176,7 +176,7 @@ describe('an old workbook that cannot be read', () => {
     }
   });
 
-  it('is encrypted', async () => {
+  it('is reported as such when it is encrypted', async () => {
     const password = recordOf(0x2f, ...new Array(54).fill(1));
     const book = withRecords(anOldBook({ S: sheetOf(ROWS) }), (records) => {
       const first = 4 + (records[2] as number) + 256 * (records[3] as number);
@@ -185,7 +185,7 @@ describe('an old workbook that cannot be read', () => {
     expect(await oldProblemWith(book)).toBe('WORKBOOK_ENCRYPTED');
   });
 
-  it('has sectors that lead nowhere or in a circle, or none', async () => {
+  it('is reported as such without sectors, or with some that lead nowhere or in a circle', async () => {
     const book = anOldBook({ S: sheetOf(ROWS) });
     const fat = (new DataView(book.buffer).getUint32(76, true) + 1) * 512;
     for (const next of [0, 1, 2, 3, 4, 5, 100_000]) {

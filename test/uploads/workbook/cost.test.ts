@@ -111,7 +111,7 @@ function aBookOf(body: string, refs: string[], sheets: number, length: number): 
   return { ...files, 'xl/workbook.xml': strToU8(main.replace(/<sheet [^>]*>/, (one) => one.repeat(sheets))) };
 }
 
-describe('what a workbook costs', () => {
+describe('the cost of a workbook', () => {
   it('is bounded by its size, whatever it holds', async () => {
     const book = fc.tuple(rows, merges, fc.integer({ min: 1, max: 100 }), fc.constantFrom(3, 30_000));
     await fc.assert(
@@ -146,7 +146,7 @@ describe('what a workbook costs', () => {
   });
 });
 
-describe('what an old workbook costs', () => {
+describe('the cost of a BIFF workbook', () => {
   const place = fc.nat(255);
   const line = fc.oneof(fc.nat(70), fc.nat(65_535));
   const area = fc
@@ -176,7 +176,7 @@ describe('what an old workbook costs', () => {
     );
   });
 
-  it('is refused where few bytes make much text', async () => {
+  it('is kept down by a refusal where few bytes make much text', async () => {
     const cells = Array.from({ length: 3_000 }, (_, row) => shared(row, 0, 0));
     const bytes = aBookOfRecords(cells, oneSharedText(30_000));
     const { put, code } = await costOfOldBook(bytes);

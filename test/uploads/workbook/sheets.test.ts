@@ -13,7 +13,7 @@ const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/20
 const TEXT = '"nome","valor"\n"Ana",1.5\n"Bia",2\n';
 
 describe('a sheet', () => {
-  it('is one line a row: texts in quotes, everything else without', async () => {
+  it('has one line a row, with texts in quotes and everything else without', async () => {
     expect(await textOf(aSheet(ROWS))).toBe(TEXT);
   });
 
@@ -27,7 +27,7 @@ describe('a sheet', () => {
     expect(await textOf(aBook({ sheets: [{ rows }] }))).toBe('\n,"b","c"\n1,2,\n,5,\n');
   });
 
-  it('is the first with a value; those that are hidden come last', async () => {
+  it('is the first with a value, where hidden ones come last', async () => {
     const sheets = [
       { rows: [['segredo'], ['x']], state: 'hidden' },
       { rows: [[{ s: 1 }], [{ t: 'e', v: '#N/A' }]] },
@@ -39,7 +39,7 @@ describe('a sheet', () => {
     expect(await textOf(aBook({ sheets: sheets.slice(0, 2) }))).toBe('"segredo"\n"x"\n');
   });
 
-  it('is read under any prefix, with comments, CDATA, single quotes, other parts and without references', async () => {
+  it('is read under any prefix, with comments, CDATA, single quotes and other parts, and without references', async () => {
     expect(await textOf(aSheet(ROWS, { prefix: 'x' }))).toBe(TEXT);
     const sheet = `<?xml version='1.0'?><!-- <row> --><worksheet><sheetViews/><sheetData><row spans='1:2'><c t='inlineStr'><is><t>nome</t></is></c><c t='str'><v><![CDATA[va<l>or]]></v></c></row>
       <row><!-- nada --><c t='inlineStr'><is><r><t>A</t></r><r><rPr/><t xml:space='preserve'>na</t></r></is></c><c><f>1+1</f><v>1.5</v></c></row></sheetData></worksheet>`;
@@ -48,7 +48,7 @@ describe('a sheet', () => {
     );
   });
 
-  it('has only what belongs to its own namespace, whatever the prefixes are, and what programs without extensions read', async () => {
+  it('has only what is in its namespace, whatever the prefixes, and what programs without extensions read', async () => {
     const strict = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
     const other = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
     const sheet = `<s:worksheet xmlns:s="${strict}" xmlns="${other}" xmlns:mc="${COMPATIBILITY}"><sheetData><row><c><v>9</v></c></row></sheetData><s:sheetData>
@@ -59,7 +59,7 @@ describe('a sheet', () => {
     expect(await textOf(aSheet(ROWS, { files: { 'xl/worksheets/sheet1.xml': sheet } }))).toBe('"a"\n2\n3\n');
   });
 
-  it('is the same whatever the size of the blocks and messages', async () => {
+  it('is read the same whatever the size of the blocks and messages', async () => {
     const value = fc.oneof(
       fc.constant(null),
       fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }),
@@ -75,13 +75,13 @@ describe('a sheet', () => {
     );
   });
 
-  it('is converted in many messages, none of which does more than its share', async () => {
+  it('is converted in many messages, each of which does a bounded share', async () => {
     const rows = Array.from({ length: 30_000 }, (_, n) => [n, `Cliente ${n}`, n / 4]);
     const text = await textOf(aSheet(rows), 100_000);
     expect(text).toBe(rows.map(([n, name, quarter]) => `${n},"${name}",${quarter}\n`).join(''));
   });
 
-  it('tells numbers from what only looks like them', async () => {
+  it('has numbers apart from what only looks like them', async () => {
     const text = await textOf(
       aSheet([
         ['preço', 'misto', 'cep', 'data'],
@@ -100,7 +100,7 @@ describe('a sheet', () => {
   });
 });
 
-describe('days', () => {
+describe('the days of a workbook', () => {
   const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
   const X15 = 'http://schemas.microsoft.com/office/spreadsheetml/2010/11/main';
   const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -128,7 +128,7 @@ describe('days', () => {
 });
 
 describe('merged cells', () => {
-  it('of two levels of headers name each column by both', async () => {
+  it('name each column by both of two levels of headers', async () => {
     const rows = {
       1: { A: 'Vendas por trimestre' },
       3: { A: 'Cliente', B: 2023, D: 2024 },
@@ -145,7 +145,7 @@ describe('merged cells', () => {
     expect(inference.schema.columns[0]?.evidence.counter_example).toMatchObject({ line: 5 });
   });
 
-  it('of one level are numbered', async () => {
+  it('are numbered in a single level of headers', async () => {
     const rows = {
       1: { A: 'Nome', B: 'Telefone', D: 'Idade' },
       2: { A: 'Ana', B: '1', C: '2', D: 30 },
@@ -155,7 +155,7 @@ describe('merged cells', () => {
     expect(shape(inference)).toBe('nome:text telefone:integer telefone_2:integer idade:integer');
   });
 
-  it('of rows stand in every row that they span', async () => {
+  it('are repeated in every row that they span', async () => {
     const rows = {
       1: { A: 'Região', B: 'Loja', C: 'Total' },
       2: { A: 'Norte', B: 'a', C: 1 },
@@ -170,7 +170,7 @@ describe('merged cells', () => {
     }
   });
 
-  it('that overlap are all dropped, as Excel repairs such a file', async () => {
+  it('are all dropped where they overlap, as Excel repairs such a file', async () => {
     const rows = { 1: { A: 'a', B: 'b' }, 2: { A: 1, B: 2 }, 3: { B: 3 }, 70: { B: 4 } };
     const merged = (...merges: string[]) => textOf(aBook({ sheets: [{ rows, merges }] }));
     const plain = `"a","b"\n1,2\n,3\n${'\n'.repeat(66)},4\n`;
@@ -181,7 +181,7 @@ describe('merged cells', () => {
     expect(await merged('A2:A3', 'A1:A1', 'XFD9:ZZZ9', 'C1048576:C9999999')).toBe(plain.replace('\n,3', '\n1,3'));
   });
 
-  it('of a title leave it a title', async () => {
+  it('leave a title a title', async () => {
     const rows = {
       1: { A: 'Relatório de 2024' },
       2: { A: 'nome', B: 'valor' },
@@ -199,7 +199,7 @@ describe('a workbook that cannot be read', () => {
   const sheet = (xml: string) => broken({ 'xl/worksheets/sheet1.xml': xml });
   const row = (inside: string) => sheet(`<worksheet><sheetData><row r="1">${inside}</row></sheetData></worksheet>`);
 
-  it('is told as such, whatever is wrong with it', async () => {
+  it('is reported as such, whatever is wrong with it', async () => {
     expect(await problemWith(aBook({ sheets: [] }))).toBe('NO_ROWS');
     expect(await problemWith(aBook({ sheets: [{ rows: [] }, { rows: [[null]] }] }))).toBe('NO_ROWS');
     expect(await problemWith(zipSync({ 'x.txt': new Uint8Array(3) }))).toBe('WORKBOOK_UNREADABLE');
@@ -215,7 +215,7 @@ describe('a workbook that cannot be read', () => {
     expect(await row('<c t="s"><v>7</v></c>')).toBe('WORKBOOK_UNREADABLE');
   });
 
-  it('defines entities, which Excel never does', async () => {
+  it('is reported as such when it defines entities, which Excel never does', async () => {
     const bomb = `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>`;
     expect(
       await sheet(`${bomb}<worksheet><sheetData><row r="1"><c t="str"><v>&b;</v></c></row></sheetData></worksheet>`),
@@ -226,7 +226,7 @@ describe('a workbook that cannot be read', () => {
     );
   });
 
-  it('is damaged or cut off anywhere', async () => {
+  it('is reported as such wherever it is damaged or cut off', async () => {
     const book = aSheet(Array.from({ length: 200 }, (_, n) => [n, `texto ${n * 7919}`]));
     for (let at = 0; at < book.length - 1; at += 97) {
       expect(await problemWith(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
@@ -239,7 +239,7 @@ describe('a workbook that cannot be read', () => {
     }
   });
 
-  it('shrinks to less than any honest one does', async () => {
+  it('is reported as such when it is compressed beyond what an honest one is', async () => {
     const files = bookFiles({ sheets: [{ rows: ROWS }] });
     const xml = new Uint8Array(60 * 1024 * 1024).fill(32);
     expect(await problemWith(zipSync({ ...files, 'xl/worksheets/sheet1.xml': [xml, { level: 9 }] }))).toBe(
