@@ -23,6 +23,7 @@ const FORBIDDEN = {
 /** `resource` is the ARN that was asked about, where one was. */
 export const accessDenied = defineFailure('access.denied', {
   kind: 'forbidden',
+  describes: 'The caller does not have the permission that this needs.',
   detail: (action: Action, resource?: string) => ({
     message: `This needs the permission ${action}.`,
     action,
@@ -40,6 +41,7 @@ export const administratorsOnly = defineFailure('access.administrators_only', {
 /** A grant of more than the caller has: nobody gives what they lack. */
 export const grantExceeds = defineFailure('access.grant_exceeds', {
   kind: 'forbidden',
+  describes: 'This would give more than the caller may do.',
   detail: ({ action, resource }: { action: Action; resource: string }) => ({
     message: `This would give ${action} on ${resource}, which is more than you have yourself.`,
     action,

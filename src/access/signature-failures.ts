@@ -5,12 +5,14 @@ const says = { organization: 'Unauthorized' } as const;
 /** What a signed request can lack. All of them are 401; `details.reason` tells its sender what to put right. */
 export const missingSignatureHeader = defineFailure('signature.missing_header', {
   kind: 'unauthenticated',
+  describes: 'A header of the signature is missing.',
   detail: (field: string) => ({ message: `The header ${field} is missing.`, field, reason: 'missing_header' }),
   says,
 });
 
 export const malformedSignatureHeader = defineFailure('signature.malformed', {
   kind: 'unauthenticated',
+  describes: 'A header of the signature is malformed.',
   detail: (field: string, message: string) => ({ message, field, reason: 'malformed' }),
   says,
 });
@@ -18,8 +20,8 @@ export const malformedSignatureHeader = defineFailure('signature.malformed', {
 /** @param serverTime what our clock says, where the sender can still use it */
 export const clockSkew = defineFailure('signature.clock_skew', {
   kind: 'unauthenticated',
+  describes: 'x-date is more than 300 seconds from our clock.',
   detail: (serverTime?: string) => ({
-    message: 'x-date is more than 300 seconds from our clock.',
     field: 'x-date',
     reason: 'clock_skew',
     ...(serverTime !== undefined && { server_time: serverTime }),
@@ -45,8 +47,8 @@ export const unknownKey = defineFailure('signature.unknown_key', {
 
 export const badSignature = defineFailure('signature.bad_signature', {
   kind: 'unauthenticated',
+  describes: 'The signature does not fit the request.',
   detail: (stringToSign: string) => ({
-    message: 'The signature does not fit the request.',
     field: 'authorization',
     reason: 'bad_signature',
     string_to_sign: stringToSign,

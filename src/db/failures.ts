@@ -32,6 +32,7 @@ export async function retryOnConcurrentChange<T>(attempt: () => Promise<T | unde
 /** More policies, or longer ones, than a request should have to read. Triggers of the database hold some of the limits. */
 export const policyLimitExceeded = defineFailure('policy.limit_exceeded', {
   kind: 'conflict',
+  describes: 'More policies, or longer ones, than can be attached or reach one principal.',
   detail: (message: string, about: { field?: string; reason?: string } = {}) => ({ message, ...about }),
   says: { organization: 'AlreadyExists', console: 'POLICY_LIMIT_EXCEEDED' },
 });

@@ -27,6 +27,7 @@ export const notJson = defineFailure('request.not_json', {
 
 export const tooDeep = defineFailure('request.too_deep', {
   kind: 'malformed',
+  describes: 'The body is nested too deep.',
   detail: (levels: number) => ({ message: `The body is nested more than ${levels} levels deep.` }),
   says: {
     organization: 'BadRequest',
@@ -38,6 +39,7 @@ export const tooDeep = defineFailure('request.too_deep', {
 
 export const bodyTooLarge = defineFailure('request.too_large', {
   kind: 'too_large',
+  describes: 'The body is larger than this route takes.',
   detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.`, limit }),
   says: {
     organization: 'PayloadTooLarge',
@@ -49,7 +51,8 @@ export const bodyTooLarge = defineFailure('request.too_large', {
 
 export const wrongMethod = defineFailure('request.wrong_method', {
   kind: 'missing',
-  detail: (allowed: string[]) => ({ message: 'This method is not available on this route.', allowed }),
+  describes: 'This method is not available on this route.',
+  detail: (allowed: string[]) => ({ allowed }),
   says: {
     organization: { status: 405, code: 'MethodNotAllowed' },
     console: { status: 405, code: 'METHOD_NOT_ALLOWED' },
@@ -61,6 +64,7 @@ export const wrongMethod = defineFailure('request.wrong_method', {
 /** Every surface words it alike: see `tooManyRequests`. */
 export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
   kind: 'too_many',
+  describes: 'Too many requests: try again after `Retry-After` seconds.',
   detail: (retryAfter: number) => ({ retryAfter }),
   says: {
     organization: 'RateLimitExceeded',

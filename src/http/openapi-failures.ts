@@ -78,7 +78,7 @@ function bodyOf({ errorBody, codeField, ...surface }: Surface, failures: Failure
 }
 
 function lineOf(surface: Surface, type: FailureType): string {
-  const { code, message = type.message } = wordingOf(surface, type);
+  const { code, message = type.describes } = wordingOf(surface, type);
   return `- ${[code && `\`${code}\``, message].filter(Boolean).join(': ')}`;
 }
 

@@ -62,8 +62,8 @@ export interface FailureType<Surfaces extends SurfaceName = never, Arguments ext
   /** `concept.fact`, such as `user.email_taken`; no other failure has it. */
   readonly reason: string;
   readonly says: { readonly [Surface in Surfaces]: string | Wording };
-  /** What it tells whatever it is made from, for the description of the API. */
-  readonly message: string | undefined;
+  /** What it means, whatever it is made from: for the description of the API. */
+  readonly describes: string | undefined;
   /** Whether an error is such a failure. */
   matches(error: unknown): error is Failure;
 }
@@ -73,22 +73,31 @@ export interface FailureType<Surfaces extends SurfaceName = never, Arguments ext
 type Detail = FailureDetail | ((...about: any[]) => FailureDetail);
 type ArgumentsOf<D extends Detail> = D extends (...about: infer Arguments) => FailureDetail ? Arguments : [];
 
+/** A failure that is made from arguments says as well what it means before there are any. */
+type Definition<Surfaces extends SurfaceName, D extends Detail> = {
+  kind: FailureKind;
+  detail: D;
+  says: { readonly [Surface in Surfaces]: string | Wording };
+} & (D extends FailureDetail ? { describes?: never } : { describes: string });
+
 /**
- * Defines a failure. `says` is how surfaces word it: the code, or what differs from the words of the family.
+ * Defines a failure. `says` is how surfaces word it: the code, or what differs from the words of the family. `describes` is
+ * the sentence of a failure that is made from arguments, unless its `detail` makes a better one of them.
  * @param reason `concept.fact`, once in the project
  */
 export function defineFailure<Surfaces extends SurfaceName, const D extends Detail>(
   reason: string,
-  { kind, detail, says }: { kind: FailureKind; detail: D; says: { readonly [Surface in Surfaces]: string | Wording } },
+  { kind, detail, says, describes }: Definition<Surfaces, D>,
 ): FailureType<Surfaces, ArgumentsOf<D>> {
   const isMade = typeof detail === 'function';
   // Its name is what stack traces show.
-  const makeFailure = (...about: ArgumentsOf<D>) => new Failure(type, isMade ? detail(...about) : detail);
+  const makeFailure = (...about: ArgumentsOf<D>) =>
+    new Failure(type, isMade ? { message: describes, ...detail(...about) } : detail);
   const type: FailureType<Surfaces, ArgumentsOf<D>> = Object.assign(makeFailure, {
     kind,
     reason,
     says,
-    message: isMade ? undefined : detail.message,
+    describes: isMade ? describes : detail.message,
     matches: (error: unknown): error is Failure => error instanceof Failure && error.reason === reason,
   });
   return type;
@@ -121,6 +130,7 @@ export class Failure extends Error {
 /** Input that is not valid, with what is wrong with each field. Every route that takes input can answer it. */
 export const invalid = defineFailure('request.invalid', {
   kind: 'invalid',
+  describes: 'The request is not valid.',
   detail: (problems: FieldProblem[], message = 'The request is not valid.') => ({ message, problems }),
   says: {
     organization: 'ValidationError',

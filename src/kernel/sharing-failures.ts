@@ -3,8 +3,8 @@ import { defineFailure } from './failure.ts';
 /** @param slug only one that the viewer sent: others may be names that the viewer must not learn */
 export const policyViolation = defineFailure('sharing.policy_violation', {
   kind: 'forbidden',
+  describes: 'The parameters are not among those that may be chosen here.',
   detail: (slug?: string) => ({
-    message: 'The parameters are not among those that may be chosen here.',
     ...(slug !== undefined && { filter_slug: slug }),
   }),
   says: { sharing: 'SHARE_FILTER_POLICY_VIOLATION' },

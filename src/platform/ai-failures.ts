@@ -9,6 +9,7 @@ export const aiNotConfigured = defineFailure('ai.not_configured', {
 /** @param answer what the provider answered; without one it could not be reached in time */
 export const aiUnavailable = defineFailure('ai.unavailable', {
   kind: 'unavailable',
+  describes: 'The AI provider could not be reached in time, or failed to answer.',
   detail: (answer?: { status: number | undefined }) =>
     answer
       ? { message: 'The AI provider failed to answer.', status: answer.status }
@@ -18,6 +19,7 @@ export const aiUnavailable = defineFailure('ai.unavailable', {
 
 export const aiRefused = defineFailure('ai.refused', {
   kind: 'unavailable',
+  describes: 'The AI provider refused the request.',
   detail: (status: number) => ({ message: `The AI provider refused the request (${status}).`, status }),
   says: { console: { status: 502, code: 'AI_PROVIDER_REFUSED' } },
 });

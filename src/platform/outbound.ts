@@ -8,6 +8,7 @@ const LARGEST_ANSWER = 512 * 1024;
 
 export const outboundRefused = defineFailure('outbound.refused', {
   kind: 'unavailable',
+  describes: 'The address of the identity provider may not be called.',
   detail: (problem: string) => ({ message: `The address ${problem}.` }),
   says: { console: 'SERVICE_UNAVAILABLE' },
 });

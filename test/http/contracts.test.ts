@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SURFACES } from '../../src/app.ts';
 import { type Contract, ok } from '../../src/http/endpoint.ts';
 import { endpoint } from '../../src/http/surfaces/organization.ts';
+import { defineFailure } from '../../src/kernel/failure.ts';
 import * as groups from '../../src/modules/groups/failures.ts';
 import * as shares from '../../src/modules/shares/failures.ts';
 import { mustConform } from '../support/conformity.ts';
@@ -62,6 +63,18 @@ describe('the contract of a route', () => {
     endpoint({ ...contract, fails: [groups.groupNotFond] }, () => ({}));
     // @ts-expect-error the organization API has no words for the failures of shares
     endpoint({ ...contract, fails: [shares.shareNotFound] }, () => ({}));
+  });
+
+  it('describes each failure: one that is made from arguments does not compile without a sentence', () => {
+    const failure = {
+      kind: 'missing',
+      detail: (field: string) => ({ field }),
+      says: { console: 'NOT_FOUND' },
+    } as const;
+    const described = defineFailure('test.described', { ...failure, describes: 'There is none.' });
+    expect(described('id').detail).toEqual({ message: 'There is none.', field: 'id' });
+    // @ts-expect-error nothing says what it means before it is made
+    defineFailure('test.described', failure);
   });
 });
 

@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { SURFACES } from '../../src/app.ts';
 import { call } from '../support/api.ts';
 
+interface Described {
+  $ref?: string;
+  description?: string;
+}
+
 describe('/openapi.json', () => {
   it('describes every endpoint once, with its permission, credential and answers', async () => {
     const { status, body } = await call('GET', '/openapi.json');
@@ -16,6 +21,23 @@ describe('/openapi.json', () => {
       expect(operation.security.length === 0).toBe(isOpen);
       if (typeof access === 'string' && access.includes(':')) expect(operation['x-permission']).toBe(access);
     }
+  });
+
+  it('tells of each failure what it means', async () => {
+    const { body } = await call('GET', '/openapi.json');
+    const operations = Object.values<Record<string, { responses: Record<string, Described> }>>(body.paths).flatMap(
+      (path) => Object.values(path),
+    );
+    const descriptions = operations.flatMap(({ responses }) =>
+      Object.entries(responses)
+        .filter(([status]) => status.startsWith('4') || status.startsWith('5'))
+        .map(([, { $ref, description }]) =>
+          $ref ? (body.components.responses[$ref.split('/').at(-1) as string] as Described).description : description,
+        ),
+    );
+    const lines = [...new Set(descriptions.flatMap((description) => (description as string).split('\n')))];
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines.filter((line) => line === '- ' || /^- `\w+`$/.test(line))).toEqual([]);
   });
 
   it('refers only to components it defines', async () => {

@@ -3,7 +3,8 @@ import { defineFailure } from '../../kernel/failure.ts';
 /** @param field what names it: `id` of the path, or `account_id` of a body */
 export const accountNotFound = defineFailure('account.not_found', {
   kind: 'missing',
-  detail: (field: 'id' | 'account_id' = 'id') => ({ message: 'There is no such account.', field, reason: 'not_found' }),
+  describes: 'There is no such account.',
+  detail: (field: 'id' | 'account_id' = 'id') => ({ field, reason: 'not_found' }),
   says: { organization: 'NotFound' },
 });
 
@@ -40,6 +41,7 @@ const counted = (count: number, thing: string): string => `${count} ${thing}${co
 /** Says how many of each are attached. */
 export const accountInUse = defineFailure('account.in_use', {
   kind: 'conflict',
+  describes: 'Users or service accounts are still attached to this account. Migrate them first.',
   detail: (users: number, serviceAccounts: number) => ({
     message: `${counted(users, 'user')} and ${counted(serviceAccounts, 'service account')} are still attached to this account. Migrate them first.`,
     field: 'id',

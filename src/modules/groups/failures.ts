@@ -3,8 +3,8 @@ import { defineFailure, invalid } from '../../kernel/failure.ts';
 /** @param field the field that names it: `id` of the path, or `group_ids` of a body, and there the unknown ones */
 export const groupNotFound = defineFailure('group.not_found', {
   kind: 'missing',
+  describes: 'There is no such group.',
   detail: (field: 'id' | 'group_ids' = 'id', ids?: string[]) => ({
-    message: 'There is no such group.',
     field,
     reason: 'not_found',
     ...(ids && { ids }),

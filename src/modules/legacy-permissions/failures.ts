@@ -3,8 +3,8 @@ import { defineFailure } from '../../kernel/failure.ts';
 /** @param field what names it: `id` of the path, or `permissionIds` of a body, and there the unknown ones */
 export const permissionNotFound = defineFailure('permission.not_found', {
   kind: 'missing',
+  describes: 'There is no such permission.',
   detail: (field: 'id' | 'permissionIds' = 'id', ids?: string[]) => ({
-    message: 'There is no such permission.',
     field,
     reason: 'not_found',
     ...(ids && { ids }),

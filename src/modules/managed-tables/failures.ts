@@ -14,8 +14,8 @@ export const rowNotFound = defineFailure('managed_table.row_not_found', {
 
 export const tableNameTaken = defineFailure('managed_table.duplicate_name', {
   kind: 'invalid',
+  describes: 'Another table has this name.',
   detail: (displayName: string) => ({
-    message: 'Another table has this name.',
     field: 'display_name',
     display_name: displayName,
   }),
@@ -62,8 +62,8 @@ export const rowTooBig = defineFailure('managed_table.row_too_big', {
 /** The values of the page are larger than an answer may be. */
 export const pageTooLarge = defineFailure('managed_table.page_too_large', {
   kind: 'too_large',
+  describes: 'The values of this page are too large for one answer. Ask for fewer rows.',
   detail: (bytes: number, limit: number) => ({
-    message: 'The values of this page are too large for one answer. Ask for fewer rows.',
     bytes,
     limit_bytes: limit,
   }),

@@ -7,7 +7,8 @@ export { policyLimitExceeded } from '../../db/failures.ts';
 /** @param field what names it: `id` or `policy_id` of the path */
 export const policyNotFound = defineFailure('policy.not_found', {
   kind: 'missing',
-  detail: (field: 'id' | 'policy_id' = 'id') => ({ message: 'There is no such policy.', field, reason: 'not_found' }),
+  describes: 'There is no such policy.',
+  detail: (field: 'id' | 'policy_id' = 'id') => ({ field, reason: 'not_found' }),
   says: { organization: 'NotFound', console: 'POLICY_NOT_FOUND' },
 });
 
@@ -36,6 +37,7 @@ export const policyNotModifiable = defineFailure('policy.not_modifiable', {
 /** @param groups how many it is attached to */
 export const policyInUse = defineFailure('policy.in_use', {
   kind: 'conflict',
+  describes: 'This policy is attached to groups. Detach it first.',
   detail: (groups: number) => ({
     message: `This policy is attached to ${groups} group${groups === 1 ? '' : 's'}. Detach it first.`,
     field: 'id',

@@ -3,8 +3,8 @@ import { defineFailure, invalid } from '../../kernel/failure.ts';
 /** @param field what names it: `id` of the path, or a field of the body */
 export const serviceAccountNotFound = defineFailure('service_account.not_found', {
   kind: 'missing',
+  describes: 'There is no such service account.',
   detail: (field: 'id' | 'principal_id' | 'principal.id' = 'id') => ({
-    message: 'There is no such service account.',
     field,
     reason: 'not_found',
   }),

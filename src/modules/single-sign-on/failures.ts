@@ -32,6 +32,7 @@ export const answerNotForm = defineFailure('sso.answer_not_form', {
 
 export const answerTooLarge = defineFailure('sso.answer_too_large', {
   kind: 'too_large',
+  describes: 'The body is larger than this route takes.',
   detail: (limit: number) => ({ message: `The body is larger than ${limit} bytes.` }),
   says: { console: 'PAYLOAD_TOO_LARGE' },
 });

@@ -39,6 +39,7 @@ export const notMultipart = defineFailure('upload.not_multipart', {
 /** The body is no whole form; `message` says why. */
 export const malformedForm = defineFailure('upload.malformed_form', {
   kind: 'malformed',
+  describes: 'The form is incomplete or malformed.',
   detail: (message: string) => ({ message }),
   says: { 'managed-tables': { message: 'O formulário enviado está incompleto ou malformado.' } },
 });
@@ -75,8 +76,8 @@ export const tooLarge = defineFailure('upload.too_large', {
 /** `file` is the name as it will be shown, `accepted` the extensions with their dots. */
 export const wrongFileType = defineFailure('upload.file_type', {
   kind: 'invalid',
+  describes: 'Files of this type are not accepted.',
   detail: (file: string, accepted: readonly string[]) => ({
-    message: 'Files of this type are not accepted.',
     file,
     accepted,
   }),

@@ -3,8 +3,8 @@ import { defineFailure } from '../../kernel/failure.ts';
 /** @param field what names the user: `id` of the path, or a field of the body */
 export const userNotFound = defineFailure('user.not_found', {
   kind: 'missing',
+  describes: 'There is no such user.',
   detail: (field: 'id' | 'principal_id' | 'principal.id' = 'id') => ({
-    message: 'There is no such user.',
     field,
     reason: 'not_found',
   }),

@@ -12,6 +12,7 @@ export const jobNotFound = defineFailure('knowledge_job.not_found', {
 
 export const jobEnded = defineFailure('knowledge_job.ended', {
   kind: 'conflict',
+  describes: 'The job has ended.',
   detail: (status: string) => ({ message: `The job has ended: it is ${status}.`, status }),
   says: { console: 'JOB_ENDED' },
 });
@@ -19,8 +20,8 @@ export const jobEnded = defineFailure('knowledge_job.ended', {
 /** @param jobId the job that is running, where that is known */
 export const jobRunning = defineFailure('knowledge_job.running', {
   kind: 'conflict',
+  describes: 'Another job of this type is running. Wait for its end, or cancel it.',
   detail: (jobId?: string) => ({
-    message: 'Another job of this type is running. Wait for its end, or cancel it.',
     ...(jobId !== undefined && { job_id: jobId }),
   }),
   says: { console: 'JOB_RUNNING' },
@@ -36,6 +37,7 @@ export const badFile = (message: string) => invalid([{ field: 'file', message }]
 /** @param limit in bytes */
 export const fileTooLarge = defineFailure('knowledge_file.too_large', {
   kind: 'too_large',
+  describes: 'The file is larger than this route takes.',
   detail: (limit: number) => ({ message: `The file is larger than ${limit} bytes.`, limit }),
   says: { console: 'PAYLOAD_TOO_LARGE' },
 });

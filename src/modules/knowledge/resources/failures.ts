@@ -12,7 +12,8 @@ function failuresOf(name: string) {
     }),
     duplicate: defineFailure(`${name}.duplicate`, {
       kind: 'conflict',
-      detail: (existing: string) => ({ message: `There is a ${words} like this already.`, name: existing }),
+      describes: `There is a ${words} like this already.`,
+      detail: (existing: string) => ({ name: existing }),
       says: { console: `${code}_DUPLICATE` },
     }),
     archived: defineFailure(`${name}.archived`, {

@@ -11,6 +11,7 @@ export const suggestionNotFound = defineFailure('suggestion.not_found', {
 
 export const suggestionNotPending = defineFailure('suggestion.not_pending', {
   kind: 'conflict',
+  describes: 'The suggestion is not pending any more.',
   detail: (status: SuggestionStatus) => ({
     message: `The suggestion is not pending any more: it is ${status}.`,
     status,
@@ -21,8 +22,8 @@ export const suggestionNotPending = defineFailure('suggestion.not_pending', {
 /** @param ids the suggestions of nodes to accept first */
 export const dependencyPending = defineFailure('suggestion.dependency_pending', {
   kind: 'conflict',
+  describes: 'The relation connects nodes that are only suggested: accept these first.',
   detail: (ids: string[]) => ({
-    message: 'The relation connects nodes that are only suggested: accept these first.',
     suggestion_ids: ids,
   }),
   says: { console: 'SUGGESTION_DEPENDENCY_PENDING' },
@@ -40,8 +41,8 @@ export interface Difference {
 
 export const suggestionStale = defineFailure('suggestion.stale', {
   kind: 'conflict',
+  describes: 'The target has changed since the suggestion was made.',
   detail: (versions: { suggestedFor: number; current: number }, difference: Difference[]) => ({
-    message: 'The target has changed since the suggestion was made.',
     version_suggested_for: versions.suggestedFor,
     version_now: versions.current,
     difference,
