@@ -1,8 +1,8 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { V4ModuleDefinition } from 'miniflare';
+import { Problem } from '../operations/problem.ts';
 import { wrangler } from '../operations/wrangler.ts';
-import { LocalProblem } from './local-problem.ts';
 
 const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
   js: 'ESModule',
@@ -26,7 +26,7 @@ export async function bundleWorker(projectDir: string, outDir: string, entry?: s
     await wrangler(options, { cwd: projectDir, env: { WRANGLER_LOG_PATH: `${outDir}.log` } });
   } catch (cause) {
     const { message } = cause as Error;
-    throw new LocalProblem(`The Worker cannot be bundled; "npm run check" says more.\n${message}`, { cause });
+    throw new Problem(`The Worker cannot be bundled; "npm run check" says more.\n${message}`, { cause });
   }
   return await modulesIn(outDir);
 }

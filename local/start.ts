@@ -2,11 +2,11 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Problem } from '../operations/problem.ts';
 import { VARIABLE_NAMES } from '../src/config.ts';
 import { tenantNames } from '../src/tenant-sql/roles.ts';
 import { bundleWorker } from './bundle.ts';
 import { runDemo } from './demo.ts';
-import { LocalProblem } from './local-problem.ts';
 import { openMailbox } from './mailbox.ts';
 import { startLocalNeon } from './neon/server.ts';
 import { openOperatorEndpoint } from './operator-endpoint.ts';
@@ -27,7 +27,7 @@ let interrupted = false;
 /** Adds a function to stop what was just started; ends here if the start was interrupted meanwhile. */
 function keep(stop: () => Promise<void>): void {
   running.push(stop);
-  if (interrupted) throw new LocalProblem('Interrupted.');
+  if (interrupted) throw new Problem('Interrupted.');
 }
 
 async function stopAll(): Promise<void> {
@@ -115,17 +115,17 @@ Data Console API is ready.
 Ctrl-C stops everything.`);
 }
 
-/** The port to listen on; checked before anything is started. Throws `LocalProblem`. */
+/** The port to listen on; checked before anything is started. Throws `Problem`. */
 async function portOf(text: string): Promise<number> {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new LocalProblem(`PORT is "${text}": set it to a number between 1 and 65535.`);
+    throw new Problem(`PORT is "${text}": set it to a number between 1 and 65535.`);
   }
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {
     probe.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EACCES' ? 'may not be used by this user' : 'is taken by another program';
-      reject(new LocalProblem(`Port ${port} ${why}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause }));
+      reject(new Problem(`Port ${port} ${why}: set PORT to another one, e.g. PORT=8788 npm start.`, { cause }));
     });
     probe.listen(port, '127.0.0.1', resolve);
   });
@@ -181,6 +181,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 started.catch((error: unknown) => {
   // Errors after an interruption are its consequences.
   if (interrupted) return;
-  console.error(error instanceof LocalProblem ? error.message : error);
+  console.error(error instanceof Problem ? error.message : error);
   void end(1);
 });

@@ -1,8 +1,8 @@
 import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { KEY_VARIABLES, keysMissingIn, newKey, randomSecret } from '../operations/keys.ts';
+import { Problem } from '../operations/problem.ts';
 import { writeSecretFile } from '../operations/secret-file.ts';
-import { LocalProblem } from './local-problem.ts';
 import { isAlive } from './processes.ts';
 
 /**
@@ -25,18 +25,15 @@ export interface StateFolder {
 }
 
 /**
- * Opens the state folder, creating it and its secrets on the first start. Throws `LocalProblem` if another start has
+ * Opens the state folder, creating it and its secrets on the first start. Throws `Problem` if another start has
  * locked it, or it is unusable.
  */
 export async function openState(folder: string): Promise<StateFolder> {
   const path = resolve(folder);
   await mkdir(path, { recursive: true }).catch((cause: Error) => {
-    throw new LocalProblem(
-      `The state folder ${path} cannot be made (${cause.message}): set LOCAL_STATE_DIR elsewhere.`,
-      {
-        cause,
-      },
-    );
+    throw new Problem(`The state folder ${path} cannot be made (${cause.message}): set LOCAL_STATE_DIR elsewhere.`, {
+      cause,
+    });
   });
   const release = await lock(path);
   try {
@@ -64,7 +61,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
       if (!taken) return () => rm(file, { force: true });
       const holder = Number(await readFile(file, 'utf8').catch(() => ''));
       if (holder > 0 && holder !== process.pid && (await isStart(holder))) {
-        throw new LocalProblem(
+        throw new Problem(
           `Another start (process ${holder}) runs on ${folder}: stop it, or set LOCAL_STATE_DIR to another folder.`,
         );
       }
@@ -110,12 +107,9 @@ function parseSecrets(text: string, file: string, folder: string): Record<string
   try {
     return JSON.parse(text) as Record<string, string>;
   } catch (cause) {
-    throw new LocalProblem(
-      `${file} is not readable as JSON: put back a copy of it, or delete ${folder} to begin anew.`,
-      {
-        cause,
-      },
-    );
+    throw new Problem(`${file} is not readable as JSON: put back a copy of it, or delete ${folder} to begin anew.`, {
+      cause,
+    });
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
 import type { OperatorQuery } from '../operations/local-endpoint.ts';
-import { LocalProblem } from './local-problem.ts';
+import { Problem } from '../operations/problem.ts';
 import type { SentMail } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
 
@@ -122,7 +122,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     await migrate(miniflare, 'AUDIT_DB', join(projectDir, 'drizzle-audit'));
   } catch (cause) {
     await stop();
-    throw new LocalProblem(
+    throw new Problem(
       `A D1 database in ${join(stateDir, 'storage')} cannot be used or migrated (${(cause as Error).message}): ` +
         `put back a copy of it, or delete all of ${dirname(stateDir)} to begin anew.`,
       { cause },

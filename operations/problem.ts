@@ -1,4 +1,4 @@
-/** A problem that the operator can solve: its message says what to do next, and no stack is printed. */
+/** A problem that the person at the command can solve: its message says what to do next, and no stack is printed. */
 export class Problem extends Error {
   override name = 'Problem';
 }

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { Problem } from '../../operations/problem.ts';
 import { writeSecretFile } from '../../operations/secret-file.ts';
-import { LocalProblem } from '../local-problem.ts';
 
 /** A stored project: a database with its owner role in the local PostgreSQL. Times in ISO 8601. */
 export interface NeonProject {
@@ -137,7 +137,7 @@ function readProjects(file: string): NeonProject[] {
   try {
     return JSON.parse(text) as NeonProject[];
   } catch (cause) {
-    throw new LocalProblem(`The file ${file} is not readable as JSON: delete the whole state folder to begin anew.`, {
+    throw new Problem(`The file ${file} is not readable as JSON: delete the whole state folder to begin anew.`, {
       cause,
     });
   }

@@ -1,9 +1,8 @@
 import type { Client } from '@neondatabase/serverless';
 import { newClient, socketOf } from './driver.ts';
 import { databaseUnavailable, resultUnknown } from './failures.ts';
-import { LIMITS } from './limits.ts';
 import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-error.ts';
-import { beginStatement, type TenantTx, type TransactionOptions } from './transaction.ts';
+import { beginStatement, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
 
 export { isPostgresError, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';

@@ -1,7 +1,7 @@
 import type { TenantSql } from './client.ts';
-import { OWN_LIMITS } from './limits.ts';
 import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
 import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
+import { OWN_LIMITS } from './transaction.ts';
 
 /** One step of a company's schema. A released step never changes; changes are further versions. */
 interface TenantMigration {

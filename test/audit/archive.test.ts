@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { idsFrom, newId } from '../../src/kernel/ids.ts';
-import { runScheduled } from '../support/scheduled.ts';
+import { runScheduled } from '../support/clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const COLUMNS = 'id, correlation_id, occurred_at, company_id, principal_type, method, status, duration_ms';

@@ -4,12 +4,11 @@ import { commit } from '../../src/db/client.ts';
 import { acceptStatements } from '../../src/modules/invitations/store.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { type Answer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { invite } from '../support/invite.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
-import { runScheduled } from '../support/scheduled.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 
 const DAY = 24 * 60 * 60_000;

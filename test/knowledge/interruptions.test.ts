@@ -1,8 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Step } from '../support/ai-server.ts';
-import { later, resetClock } from '../support/clock.ts';
-import { runScheduled } from '../support/scheduled.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 import { aJobRunner, concepts, newConcept, pendingOf } from './jobs.ts';
 import { PREFIX } from './support.ts';

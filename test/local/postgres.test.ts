@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LocalProblem } from '../../local/local-problem.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
 import { isAlive } from '../../local/processes.ts';
+import { Problem } from '../../operations/problem.ts';
 
 describe('the local PostgreSQL', () => {
   const password = randomBytes(8).toString('hex');
@@ -94,7 +94,7 @@ describe('the local PostgreSQL', () => {
     const data = join(first.folders.at(-1) as string, 'data');
     await rm(join(data, 'global', 'pg_control'));
     const problem = await start().catch((error: unknown) => error);
-    expect(problem).toBeInstanceOf(LocalProblem);
+    expect(problem).toBeInstanceOf(Problem);
     expect((problem as Error).message).toContain('pg_control');
     expect((problem as Error).message).toContain(`delete all of ${parent}`);
   });

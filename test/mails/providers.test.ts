@@ -5,10 +5,9 @@ import { type Mail, type Mailer, MailRefused, parseSender } from '../../src/plat
 import { cloudflareMailer } from '../../src/platform/mail-cloudflare.ts';
 import { resendMailer } from '../../src/platform/mail-resend.ts';
 import { call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { codeIn, mailsTo, whileMailIsRefused } from '../support/mail.ts';
 import type { Taken } from '../support/mail-provider.ts';
-import { runScheduled } from '../support/scheduled.ts';
 import { aCompany, aUser } from '../support/worlds.ts';
 
 const FROM = 'Data Console <no-reply@console.test>';

@@ -2,9 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { unstable_splitSqlQuery as splitSqlQuery } from 'wrangler';
-import { TimeTravel } from './cloudflare-time-travel.ts';
+import { cutsTrigger, TimeTravel } from './cloudflare-d1.ts';
 import { type UploadedWorker, workerRoutes } from './cloudflare-workers.ts';
-import { cutsTrigger } from './d1-splitter.ts';
 
 /** A Cloudflare account on this machine, as far as `wrangler` and the operator's commands use its API. */
 export interface LocalCloudflare {

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type LocalNeon, startLocalNeon } from '../../local/neon/server.ts';
+import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { PROJECT } from '../../operations/environments.ts';
 
 /** Runs an operator's command as `npm run` does. @returns what it wrote: where it failed, of what went wrong */
@@ -13,3 +15,15 @@ export const runCommand = (name: string, options: readonly string[], env: NodeJS
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
   );
 };
+
+/** Neon's management API for those who only look: no PostgreSQL is behind it. The person's key is `person`. */
+export const aNeonAccount = (
+  stateDir: string,
+  options: { organizationKey?: string; plan?: NeonPlan } = {},
+): Promise<LocalNeon> =>
+  startLocalNeon({
+    stateDir,
+    apiKey: 'person',
+    postgres: { host: '127.0.0.1', port: 9, url: 'postgres://nobody' },
+    ...options,
+  });

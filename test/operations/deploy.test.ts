@@ -10,8 +10,7 @@ import { waitForHealth } from '../../operations/deployment/health.ts';
 import { missingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
-import { runCommand } from './command.ts';
-import { aNeonAccount } from './neon-account.ts';
+import { aNeonAccount, runCommand } from './command.ts';
 
 const VERSION = '0.1.0+tests';
 const QUEUES = ['jobs', 'model-jobs', 'audit', 'share-events'];

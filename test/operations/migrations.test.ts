@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PROJECT } from '../../operations/environments.ts';
-import { cutsTrigger } from './d1-splitter.ts';
+import { cutsTrigger } from './cloudflare-d1.ts';
 
 const migrations = ['drizzle', 'drizzle-audit'].flatMap((folder) =>
   readdirSync(join(PROJECT, folder))

@@ -7,7 +7,7 @@ import { CloudflareAccount } from '../../operations/cloudflare.ts';
 import { preflight } from '../../operations/deployment/preflight.ts';
 import { type EnvironmentSettings, environmentOf } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
-import { aNeonAccount } from './neon-account.ts';
+import { aNeonAccount } from './command.ts';
 
 let folder: string;
 let cloudflare: LocalCloudflare;

@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { linkIn, mailsTo, mailTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
-import { runScheduled } from '../support/scheduled.ts';
 import { enrol } from '../support/second-factor.ts';
 import { aCompany, aUser, type Company, logIn } from '../support/worlds.ts';
 

@@ -2,10 +2,9 @@ import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aContext, anOutsider, CONTEXTS, portalCodeOf, requestCode, verifyCode } from '../share-portal/support.ts';
 import { bearer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';
 import { overtaken } from '../support/rival.ts';
-import { runScheduled } from '../support/scheduled.ts';
 import { must } from '../support/signed.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 

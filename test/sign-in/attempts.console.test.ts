@@ -2,9 +2,8 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Attempt, AttemptLimiter } from '../../src/objects/attempt-limiter.ts';
 import { type Answer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { failingAt } from '../support/outage.ts';
-import { runScheduled } from '../support/scheduled.ts';
 import { aCompany, aUser, type Company, PASSWORD } from '../support/worlds.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -2,10 +2,9 @@ import { env } from 'cloudflare:test';
 import { importJWK, type JWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Answer, bearer, call } from '../support/api.ts';
-import { later, resetClock } from '../support/clock.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailTo } from '../support/mail.ts';
 import { countOf, overtaken } from '../support/rival.ts';
-import { runScheduled } from '../support/scheduled.ts';
 import { otherSpellings } from '../support/spellings.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 

@@ -1,4 +1,7 @@
+import { createExecutionContext, createScheduledController, env, waitOnExecutionContext } from 'cloudflare:test';
+import worker from '../../src/index.ts';
 import { clock } from '../../src/kernel/clock.ts';
+import { EMAIL } from './mail.ts';
 
 const realNow = clock.now;
 
@@ -16,3 +19,10 @@ export const standAt = (ms: number): void => {
 export const resetClock = (): void => {
   clock.now = realNow;
 };
+
+/** Runs what the platform triggers once a minute. `changed` are variables and bindings that differ for this run. */
+export async function runScheduled(changed: Record<string, unknown> = {}): Promise<void> {
+  const execution = createExecutionContext();
+  await worker.scheduled(createScheduledController(), { ...env, EMAIL, ...changed } as typeof env, execution);
+  await waitOnExecutionContext(execution);
+}

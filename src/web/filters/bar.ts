@@ -3,8 +3,7 @@ import { h } from '../dom.ts';
 import type { Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';
 import { type ParameterValues, unmet } from '../values.ts';
-import type { Control } from './control.ts';
-import { dateRangeControl, inputControl } from './inputs.ts';
+import { type Control, dateRangeControl, inputControl } from './inputs.ts';
 import { pickerControl } from './picker.ts';
 
 /** The filters at the top of a page. */

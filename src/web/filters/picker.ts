@@ -2,7 +2,7 @@ import type { ViewFilter, ViewOptions } from '../../kernel/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
 import { TEXTS } from '../texts.ts';
-import type { Choose, Control } from './control.ts';
+import type { Choose, Control } from './inputs.ts';
 import { optionList } from './option-list.ts';
 
 /** Options are requested after this pause in typing. */
