@@ -58,7 +58,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   };
 
   const known: Demo | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-  let demo: Demo = await keep({ ...(known ?? (await foundCompany(options))), ...addresses });
+  let demo: Demo = await keep({ ...(known ?? (await createCompany(options))), ...addresses });
   const api = await signIn(demo);
   if (demo.table_id && (await tableExists(api, demo.table_id))) {
     report('The demo company and its table are still there.');
@@ -74,14 +74,14 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   return keep({ ...demo, postgres_url: options.postgresUrlOf(demo.company.id) });
 }
 
-async function foundCompany({ baseUrl, platformAdminToken, report }: DemoOptions) {
-  report('Founding the demo company …');
+async function createCompany({ baseUrl, platformAdminToken, report }: DemoOptions) {
+  report('Creating the demo company …');
   const owner = { email: 'owner@demo.test', name: 'Olga Owner', password: randomBytes(12).toString('base64url') };
   const operator = createClient({ baseUrl, credential: withToken(platformAdminToken), retries: RETRIES });
-  const found = (slug: string) => operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
-  const { organization, default_account, service_account, api_key } = await found('demo').catch((error) => {
+  const create = (slug: string) => operator.post('/admin/organizations', { body: { name: 'Demo', slug, owner } });
+  const { organization, default_account, service_account, api_key } = await create('demo').catch((error) => {
     // If a start was killed after creating the company, its secrets are lost: make another company.
-    if (error instanceof ApiError && error.status === 409) return found(`demo-${randomBytes(3).toString('hex')}`);
+    if (error instanceof ApiError && error.status === 409) return create(`demo-${randomBytes(3).toString('hex')}`);
     throw error;
   });
   return {

@@ -13,7 +13,7 @@ export interface Listing<T extends Listed, Extra extends Extras> {
   total?: SQL;
   /** Another table in which the ids are found, ordered by a column of its own; then `filter` is about that one. */
   via?: { table: SQLiteTable; id: SQLiteColumn; by: SQLiteColumn };
-  /** Members to read besides the table's own: subqueries about the row. */
+  /** Fields to read besides the table's own columns: subqueries about the row. */
   extra?: Extra;
 }
 

@@ -7,12 +7,12 @@ import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
 
-/** Deeper than anything that is meant; far from where a parser or a database runs out of stack. */
+/** Deeper than any sensible value, and far below the depth at which a parser or a database runs out of stack. */
 const MAX_DEPTH = 100;
 
 /**
- * The one reader of JSON bodies: what it read is the context's `body`, validated. A request without a body, also one that
- * announces a length of 0, is taken wherever none of the body's members is required.
+ * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
+ * accepted wherever no field of the body is required.
  */
 export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {

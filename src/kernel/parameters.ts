@@ -119,7 +119,7 @@ function isDate(input: unknown): input is string {
 function dateRange(input: unknown): Coerced {
   const problem = 'must be { "from": date, "to": date }; either end may be left out';
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return refused(problem);
-  if (Object.keys(input).some((member) => member !== 'from' && member !== 'to')) return refused(problem);
+  if (Object.keys(input).some((field) => field !== 'from' && field !== 'to')) return refused(problem);
   const { from, to } = input as { from?: unknown; to?: unknown };
   const ends = [from, to].map((end) => (isNoValue(end) ? null : isDate(end) ? end : undefined));
   if (ends.includes(undefined)) return refused(problem);

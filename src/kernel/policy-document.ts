@@ -46,9 +46,9 @@ const ARN_START = 'arn:svc:';
 const RESOURCE = /^[^\s\p{C}]+$/u;
 
 /**
- * What is wrong with a policy document, each problem with the path of the member (`document.statements.0.actions.1`).
- * Empty if it is valid; then it may be used as a `PolicyDocument`. Refused as well: members that the language does not know
- * (a misspelt or foreign `condition` would silently widen access), and patterns that fit no action of the catalogue.
+ * Lists the problems of a policy document, each with the path of its field (`document.statements.0.actions.1`). A document
+ * without problems is a `PolicyDocument`. Unknown fields are problems too (a misspelt or foreign `condition` would silently
+ * widen access), and so are patterns that match no action of the catalogue.
  */
 export function validateDocument(document: unknown, path = 'document'): FieldProblem[] {
   const problems: FieldProblem[] = [];
@@ -127,8 +127,8 @@ function resourceProblem(pattern: string): string | null {
 }
 
 function refuseOthers(value: Record<string, unknown>, known: readonly string[], path: string, wrong: Report): void {
-  for (const member of Object.keys(value)) {
-    if (!known.includes(member)) wrong(`${path}.${cut(member, 64)}`, 'is not a member of the policy language');
+  for (const field of Object.keys(value)) {
+    if (!known.includes(field)) wrong(`${path}.${cut(field, 64)}`, 'is not a field of the policy language');
   }
 }
 

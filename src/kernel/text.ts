@@ -13,12 +13,12 @@ export function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${cut(text, most - 1)}…`;
 }
 
-/** Where in a value of JSON the first text is that holds half of a surrogate pair, by the names and places that lead to it. */
+/** The path, in names and indexes, to the first text of a JSON value that holds half of a surrogate pair; null without one. */
 export function illFormedPath(value: unknown): string[] | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : [];
   if (typeof value !== 'object' || value === null) return null;
-  for (const [name, member] of Object.entries(value)) {
-    const path = name.isWellFormed() ? illFormedPath(member) : [];
+  for (const [name, field] of Object.entries(value)) {
+    const path = name.isWellFormed() ? illFormedPath(field) : [];
     if (path) return [name, ...path];
   }
   return null;

@@ -22,8 +22,8 @@ export function createTable(
   primaryKey = true,
 ): string {
   const key = primaryKey ? ` CONSTRAINT ${quoted(primaryKeyName(table.id))} PRIMARY KEY` : '';
-  const members = [`"id" uuid NOT NULL DEFAULT uuidv7()${key}`, ...columns.map(columnDefinition)];
-  return `CREATE TABLE ${qualified(table.schema, table.name)} (${members.join(', ')})`;
+  const definitions = [`"id" uuid NOT NULL DEFAULT uuidv7()${key}`, ...columns.map(columnDefinition)];
+  return `CREATE TABLE ${qualified(table.schema, table.name)} (${definitions.join(', ')})`;
 }
 
 /** Adds the primary key to a table that was created without one. */

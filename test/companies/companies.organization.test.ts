@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { call } from '../support/api.ts';
-import { foundCompany } from '../support/worlds.ts';
+import { createCompany } from '../support/worlds.ts';
 
 const found = (json: unknown, token: string | null = 'operator-token-of-the-tests', env?: Record<string, string>) =>
   call('POST', '/admin/organizations', {
@@ -88,6 +88,6 @@ describe('the creation of an organization', () => {
   });
 
   it('is how the tests make their own organization', async () => {
-    expect((await foundCompany()).status).toBe(201);
+    expect((await createCompany()).status).toBe(201);
   });
 });

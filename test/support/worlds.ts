@@ -33,8 +33,8 @@ export interface Company {
   refreshToken: string;
 }
 
-/** Founds a company through the API. */
-export async function foundCompany(overrides: { slug?: string } = {}): Promise<Answer> {
+/** Creates a company through the API. */
+export async function createCompany(overrides: { slug?: string } = {}): Promise<Answer> {
   made += 1;
   const slug = overrides.slug ?? `company-${made}-${Math.random().toString(36).slice(2, 8)}`;
   const owner = { email: `owner@${slug}.test`, name: 'Olga Owner', password: PASSWORD };
@@ -46,7 +46,7 @@ export async function foundCompany(overrides: { slug?: string } = {}): Promise<A
 
 /** A company with its owner signed in. */
 export async function aCompany(overrides: { slug?: string } = {}): Promise<Company> {
-  const { body } = await foundCompany(overrides);
+  const { body } = await createCompany(overrides);
   const { slug, id } = body.organization;
   const { token, refreshToken } = await aSession(id, body.owner.id);
   return {

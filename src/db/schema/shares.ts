@@ -2,7 +2,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
-/** How a shared dashboard is shown, and where. Members are as the API has them. */
+/** How a shared dashboard is shown, and where. Fields are as in the API. */
 export interface EmbedOptions {
   allowed_origins: string[];
   hide_header: boolean;

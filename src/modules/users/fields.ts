@@ -24,7 +24,7 @@ export interface PasswordOwner {
 
 /**
  * Refuses a password that is little more than its person's own name, email or company: those are what is guessed first.
- * @param field the member of the body that holds it
+ * @param field the field of the body that holds it
  */
 export function requireUnlikePerson(password: string, { email, name, company }: PasswordOwner, field: string): void {
   // Without the ending of its domain, which is everybody's.
