@@ -175,7 +175,7 @@ it('a route answers 404 under what cannot be an id, slug or token', async () => 
   expect(problems).toEqual([]);
 });
 
-it(`answers ${count} random requests as described, and none with a failure of its own`, {
+it(`the API answers ${count} random requests as described, and none with an internal error`, {
   timeout: count * 500,
 }, async () => {
   const problems: { problem: string; request: RandomRequest }[] = [];

@@ -49,7 +49,7 @@ describe('the contract of a route', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   });
 
-  it('lists only failures that are defined and that its surface has words for; others do not compile', () => {
+  it('compiles only with failures that are defined and that its surface has words for', () => {
     const contract = {
       method: 'get',
       path: '/groups/{id}',

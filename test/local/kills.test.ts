@@ -119,7 +119,7 @@ async function isForgotten({ jobId }: Load): Promise<void> {
 }
 
 it(
-  `${KILLS} kills of the runtime at random moments of loads: each is done with exactly its rows, or failed with none`,
+  `a load during which the runtime is killed is done with exactly its rows, or failed with none (${KILLS} kills)`,
   async () => {
     // An undisturbed load says how long one takes.
     let load = await begin(0, undefined);

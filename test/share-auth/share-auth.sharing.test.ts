@@ -141,7 +141,7 @@ describe('a request for a portal code', () => {
     expect(mailsTo(email)).toHaveLength(1);
   });
 
-  it('sends at most five mails an hour; the sixth has the same answer and changes nothing', async () => {
+  it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
     for (let asked = 0; asked < 5; asked++) await requestCode(company, email);
     const code = portalCodeOf(email);
     expect((await requestCode(company, email)).status).toBe(200);
@@ -162,7 +162,7 @@ describe('a request for a portal code', () => {
 });
 
 describe('portal tokens', () => {
-  it('are refreshed once: a second use of the refresh token ends the session', async () => {
+  it('are refreshed once, and a second use of the refresh token ends the session', async () => {
     const { tokens } = await anOutsider(company, email);
     const first = await refresh(tokens.refresh_token);
     expect([first.status, Object.keys(first.body).sort()]).toEqual([200, Object.keys(tokens).sort()]);

@@ -209,7 +209,7 @@ describe('a request for a code', () => {
     expect(mailsTo(email)).toHaveLength(0);
   });
 
-  it('sends at most five mails an hour; the sixth has the same answer and changes nothing', async () => {
+  it('sends at most five mails an hour, and the sixth has the same answer and changes nothing', async () => {
     const { email } = await aUser(company);
     const answers: Answer[] = [];
     const ask = async (env?: Record<string, string>) => {

@@ -100,7 +100,7 @@ describe('a wrong code', () => {
 });
 
 describe('a change of the second factor', () => {
-  it('is mailed to the user and ends their other sessions: enable', async () => {
+  it('is mailed to the user and ends their other sessions when it enables one', async () => {
     const { email, as } = await aUser(company);
     const other = bearer((await logIn(company.slug, email, PASSWORD)).body.token);
     await factorOf(as, 'setup', { password: PASSWORD });
@@ -135,7 +135,7 @@ describe('a change of the second factor', () => {
     expect(subjects(email)).toEqual(['Your second factor was enabled']);
   });
 
-  it('is accepted with a code in place of the password: backup-codes', async () => {
+  it('is accepted with a code in place of the password when it makes backup codes', async () => {
     const { as, backupCodes, code } = await anEnrolledUser();
     const first = await factorOf(as, 'backup-codes', { totp_token: code() });
     expect([first.status, first.body.backup_codes.length]).toEqual([200, 10]);

@@ -82,7 +82,7 @@ it('files of a running job are kept however long it takes', async () => {
   expect(await jobOf(company, waiting)).toMatchObject({ status: 'waiting_confirm' });
 });
 
-it('rows of a load that is over are dropped, those of a running one are not', async () => {
+it('rows of a load that is over are dropped, but not those of a running one', async () => {
   const jobId = await upload(company, [aFile('dados.csv', aTable(20_000))], queue);
   await deliverAll(queue);
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
