@@ -19,7 +19,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['index.ts'],
 ];
 
-/** Packages that stand in few places, and where. */
+/** Packages that only some folders may import. */
 const PACKAGES: readonly { name: RegExp; home: RegExp; says: string }[] = [
   {
     name: /^@?hono(\/|$)/,

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await furnish();
 });
 
-/** Something of everything. */
+/** Makes a resource of every kind. */
 async function furnish(): Promise<void> {
   const robot = await aRobot(company, [await aGroup(company)]);
   const tableId = await someSales(company);
@@ -186,7 +186,7 @@ it(`the API answers ${count} random requests as described, and none with an inte
   }
   console.log(`Statuses of random requests (seed ${seed}):`, Object.fromEntries([...tally].sort(([a], [b]) => a - b)));
   expect(problems).toEqual([]);
-  // Most get past the door, and many all the way.
+  // Most requests pass authorization, and many succeed.
   const successes = [200, 201, 202, 204].reduce((sum, status) => sum + (tally.get(status) ?? 0), 0);
   expect(successes).toBeGreaterThan(count / 10);
 });

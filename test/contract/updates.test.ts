@@ -157,7 +157,7 @@ const CASES: Record<string, () => Promise<Case>> = {
   },
 };
 
-/** Something of the knowledge that is read in its list. */
+/** A resource of the knowledge, as its list answers it. */
 const ofList = (kind: string, id: string, change: Json, rival: Json): Case => ({
   ...console(`${KNOWLEDGE}/${kind}/${id}`, 'knowledge_resources', change, rival),
   read: `${KNOWLEDGE}/${kind}?per_page=100`,

@@ -60,7 +60,7 @@ it('the alerts query events that the Worker logs', () => {
   const events = [...alerts.matchAll(/"([a-z_]+)"/g)].map(([, event]) => event as string);
   expect(events.length).toBeGreaterThan(8);
   for (const event of events) {
-    // Names of batches are made of what is kept: `audit_record` + `s_not_kept`.
+    // The names of events about batches are composed: `audit_record` + `s_not_kept`.
     const written = [`'${event}'`, `'${event.replace(/s_not_kept$/, '')}'`];
     expect(
       written.some((text) => source.includes(text)),
@@ -82,7 +82,7 @@ describe('CONTRIBUTING.md', () => {
     path,
     code,
   ]);
-  /** As it reads wherever it stands. */
+  /** The code without its indentation. */
   const unindented = (code: string) => code.replaceAll(/^ +/gm, '').trim();
 
   it('takes every line of its example from the repository', () => {

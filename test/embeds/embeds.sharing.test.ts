@@ -178,7 +178,7 @@ describe('an embedded visualization', () => {
     expect(body.visualization.layout).toHaveLength(1);
     const answer = await embed.execute({ region: 'east' });
     expect(answer.body.result).toMatchObject({ visualization_id: visualization, rows: [['east', 60]], cached: false });
-    // Kept below our own host: Cloudflare keeps nothing for a host that is not of the zone.
+    // Cached under our own host: Cloudflare caches nothing for a host outside of the zone.
     const kept = vi.spyOn(Cache.prototype, 'match');
     expect((await embed.execute({ region: 'east' })).body.result.cached).toBe(true);
     expect(new URL(kept.mock.calls[0]?.[0] as string).origin).toBe(BASE_URL);

@@ -22,7 +22,7 @@ interface Limiter {
 }
 
 let limiters = 0;
-/** Works within a limiter of nothing's, whose time stands still but for what passes on purpose. */
+/** Works within a limiter of its own, whose clock only moves when a test says so. */
 function inLimiter(work: (limiter: Limiter) => Promise<void>): Promise<void> {
   limiters += 1;
   const stub = env.ATTEMPT_LIMITER.getByName(`limiter-${limiters}`) as DurableObjectStub<AttemptLimiter>;

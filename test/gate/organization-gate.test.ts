@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(resetClock);
 
 let gates = 0;
-/** A gate of nobody's, to be asked directly. */
+/** A gate of no company, to be called directly. */
 function aGate() {
   gates += 1;
   const gate = env.ORGANIZATION_GATE.getByName(`gate-${gates}`);
@@ -151,7 +151,7 @@ describe('a nonce', () => {
 });
 
 describe('a call of the gate whose answer is lost', () => {
-  /** A gate that breaks off its first call, after it did the work if `worked`, as the platform tells it. */
+  /** A gate whose first call fails as on the platform, after it did the work if `worked`. */
   const breaking = (error: object, worked: boolean) => {
     let calls = 0;
     const getByName = (name: string) => ({

@@ -9,22 +9,22 @@ afterEach(() => {
 /** Somebody who has asked for a slot. */
 interface Asking {
   id: string;
-  /** What came of it so far. */
+  /** Its result so far. */
   admitted?: boolean;
 }
 
 interface Gate {
   object: ViewerGate;
-  /** Asks for slots, one after another, and waits until nothing more happens of itself. */
+  /** Asks for slots, one after another, and waits until nothing more happens by itself. */
   ask(...viewers: string[]): Promise<Asking[]>;
-  /** Asks once more what was asked before. */
+  /** Repeats an earlier request for a slot. */
   askAgain(asking: Asking, viewer: string): Promise<Asking>;
   leave(asking?: Asking): Promise<void>;
   pass(ms: number): Promise<void>;
 }
 
 let gates = 0;
-/** Works within a gate of nobody's, whose time stands still but for what passes on purpose. */
+/** Works within a gate of no company, whose clock only moves when a test says so. */
 function inGate(work: (gate: Gate) => Promise<void>): Promise<void> {
   gates += 1;
   const stub = env.VIEWER_GATE.getByName(`viewers-${gates}`) as DurableObjectStub<ViewerGate>;

@@ -31,7 +31,7 @@ function expectRefused(answer: Answer, action?: string): void {
   expect(answer.body.details).toEqual({ action: action ?? expect.any(String), resource: expect.any(String) });
 }
 
-/** A group that these statements say it all about. */
+/** A group with one policy of these statements. */
 async function groupThat(...statements: Parameters<typeof aPolicy>[1]): Promise<string> {
   const { _id } = await aConsoleGroup(company);
   await must(company.as.post(`/v1/groups/${_id}/policies/${await aPolicy(company, statements)}`));

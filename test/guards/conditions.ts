@@ -64,7 +64,7 @@ function conditionsOfPostgres(source: string): Found[] {
 }
 
 const WRITE = /\.(?:update|delete|insert)\(\w|insertWhen\(/;
-/** Says which row is meant: an id, or what stands for one. */
+/** A condition that selects a row, by its id or another key. */
 const KEY =
   /^(?:eq\(\w+\.(?:id|\w+Id|companyId|email|purpose|\w*[dD]igest), [^()]*\)|(?:by\w+|one|key|of|ofUser|ofGroup|ofCompany|isSession|attachment|user|own)(?:\([^()]*\))?)$/;
 

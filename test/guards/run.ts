@@ -49,7 +49,7 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
     const removed = round.filter((guard) => remove(guard));
     const { verdict, brokeDown } = await tests.survival(removed);
     for (const [file, source] of files) writeFileSync(join(folder, file), source);
-    // One of them takes away what the tests of the others stand on.
+    // One guard breaks the tests of the others: each is removed by itself.
     if (brokeDown && removed.length > 1) for (const guard of removed) await removeTogether([guard]);
     else for (const guard of removed) report(guard, verdict(guard));
   }

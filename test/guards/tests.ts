@@ -58,7 +58,7 @@ export async function openTests(folder: string) {
 }
 
 const placed = (guard: Guard): string => `${nameOf(guard)}, in ${guard.tests.join(' and ')}`;
-/** Those that ran. */
+/** The tests that ran. */
 const testsOf = (module: TestModule) =>
   [...module.children.allTests()].filter((test) => test.result().state !== 'skipped');
 const errorsOf = (module: TestModule) => [

@@ -13,7 +13,7 @@ function expectGuarded({ headers }: Answer): void {
   expect(headers.get('strict-transport-security')).toMatch(/^max-age=\d{8}; includeSubDomains$/);
   expect(headers.get('cache-control')).toMatch(/no-store|no-cache|private|max-age/);
   expect(headers.get('x-correlation-id')).toMatch(/^[\da-f-]{36}$/);
-  // Who calls is known by headers alone: no page of another origin can make a browser speak for somebody.
+  // Callers are known by headers only, so no page of another origin can make a browser act for somebody.
   expect(headers.get('set-cookie')).toBeNull();
   expect(headers.get('access-control-allow-credentials')).toBeNull();
   expect(headers.get('x-powered-by')).toBeNull();

@@ -118,7 +118,7 @@ describe('a body all of whose members are optional', () => {
     ])('accepts a request without one: %s', async (_what, sending) => {
       const caller: Caller = surface.credential === 'signature' ? signed(company.apiKey) : company.as;
       const { status, body } = await caller[method](path.replaceAll(/\{\w+\}/g, NOBODY), sending);
-      // What is wrong, if anything, is wrong with the world, not with the body.
+      // The request may be refused for another reason, but not for its body.
       expect(JSON.stringify(body)).not.toMatch(/JSON/);
       expect(status).toBeLessThan(500);
     });

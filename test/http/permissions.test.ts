@@ -55,7 +55,7 @@ function principal(id: string, as: Caller): Principal {
 const NOBODYS = '0'.repeat(24);
 const addressOf = ({ method, path, query }: Contract): string =>
   filled(path, () => NOBODYS) + (method === 'get' && query ? '?page=0' : '');
-/** Nothing is right about the request, so that a route that lets it in changes nothing. */
+/** An invalid request, so that a route that lets it in changes nothing. */
 const sendingOf = ({ body }: Contract): Sending => (body ? { json: { name: 7 } } : {});
 
 const knock = ({ as }: Principal, contract: Contract): Promise<Answer> =>

@@ -20,7 +20,7 @@ describe('the check of a password for its user’s own words', () => {
   it.each([
     'correct-horse-battery',
     'limestone quarry at dawn',
-    // Enough is left that nobody knows.
+    // What is left is hard enough to guess.
     'acme likes purple turtles',
     '12345678901234',
     'vK3#pQz81!mm',

@@ -61,7 +61,7 @@ const NAMESPACES = [
 export function aWordDocumentOf(body: string[], footnotes: string[] = []): Uint8Array<ArrayBuffer> {
   const note = (text: string, index: number) =>
     `<w:footnote w:id="${index + 1}">${paragraph('<w:r><w:footnoteRef/></w:r>', run(text))}</w:footnote>`;
-  // Two that are none come first: the lines between text and notes.
+  // The first two are no notes: they draw the lines between text and notes.
   const separators =
     '<w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>' +
     '<w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:footnote>';

@@ -161,7 +161,7 @@ describe('npm start', () => {
 
     const third = run();
     await ready(third);
-    // All that the first start told is as true as then.
+    // What the first start printed still holds.
     expect(await demo()).toMatchObject({ ...facts, mailbox_url: expect.any(String), postgres_url: expect.any(String) });
     expect(await rows()).toBe(10_000);
     expect(await rowsOfCharts(facts)).toEqual([embedded, linked]);
@@ -223,7 +223,7 @@ describe('npm start', () => {
     expect(again).toMatchObject({ dashboard_id, visualization_id });
     expect(await charts()).toBe(before);
     expect(again.public_share_url).not.toBe(public_share_url);
-    // The link that nobody was told of is no open door.
+    // The link that was never printed opens nothing.
     expect((await fetch(public_share_url.replace('/p/', '/api/v1/public/shares/').concat('/resolve'))).status).toBe(
       401,
     );

@@ -26,7 +26,7 @@ export interface LocalCloudflare {
   refused: string[];
   /** Every request: `GET /accounts/…`. */
   seen: string[];
-  /** Requests that nothing answers. */
+  /** Requests that no route answers. */
   unknown: string[];
   close(): Promise<void>;
 }

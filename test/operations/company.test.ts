@@ -31,7 +31,7 @@ beforeAll(async () => {
   state = await aLocalState('CONTROL_DB');
   folder = state.folder;
   for (const id of ['a', 'b']) {
-    // More than one statement takes.
+    // More rows than one statement inserts.
     const ids = Array.from({ length: 60 }, (_, at) => `v-${id}-${at}`);
     change(
       `INSERT INTO companies (id, slug, name, created_at, updated_at) VALUES ('${id}', 'slug-${id}', 'Name', 1, 1)`,
@@ -109,7 +109,7 @@ it('npm run company restores permissions only with --access, and never a passwor
     { id: 'administrator', is_active: 1, password_hash: 'new', mfa_enabled: 1 },
     { id: 'gone', is_active: 1, password_hash: null, mfa_enabled: 0 },
   ]);
-  // What triggers count is right.
+  // The counts of the triggers are right.
   expect(query("SELECT living FROM user_counts WHERE company_id = 'a'")).toEqual([{ living: 3 }]);
 });
 

@@ -133,7 +133,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
       'NEON_API_KEY',
       'PLATFORM_ADMIN_TOKEN',
     ]);
-    // No secret is shown, in the report or in the configuration; those generated are copied to where it was asked.
+    // Neither report nor configuration shows a secret; generated ones are copied to the given place.
     const config = await readFile(join(PROJECT, '.deploy', 'wrangler.staging.json'), 'utf8');
     for (const secret of secrets?.values() ?? []) expect(report + config).not.toContain(secret);
     const copy = await readFile(join(folder, 'safe'), 'utf8');
@@ -184,7 +184,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect((await runCommand('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
     const [added, ...others] = [...(worker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
     expect([added, others]).toEqual([expect.stringMatching(/^EMBED_SECRETS_\d{10}$/), []]);
-    // First it was set to be read only, then used, then the first was taken away.
+    // The new version was first set for decryption only, then for use, and then the old one was removed.
     const path = '/workers/scripts/data-console-staging-api/secrets';
     const changes = cloudflare.seen.slice(from).filter((request) => !request.startsWith('GET'));
     const next = added?.replace('SECRETS_', 'SECRETS_NEXT_');

@@ -85,7 +85,7 @@ it('npm run rotate-keys rotates nothing after a rollback, and says which commit 
     expect(output).toContain('The version that runs (0.1.0+d7363db) is not the one that was uploaded last');
     expect(output).toContain('git checkout d7363db && npm ci && npm run deploy -- --env staging');
   }
-  // No secret was made that is nowhere.
+  // No secret was generated.
   await expect(readFile(safe)).rejects.toThrow('ENOENT');
   expect([...secrets.keys()]).toEqual(['EMBED_SECRETS']);
   expect(cloudflare.unknown).toEqual([]);

@@ -27,7 +27,7 @@ export async function aLocalState(binding: 'CONTROL_DB' | 'AUDIT_DB'): Promise<L
   return {
     folder,
     query<Row>(statement: string) {
-      // Opened for each statement: commands are processes of their own.
+      // Opened for each statement, since commands run in processes of their own.
       const opened = new DatabaseSync(file);
       try {
         // Rows of the driver have no prototype, which `toEqual` would take amiss.

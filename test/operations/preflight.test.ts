@@ -56,7 +56,7 @@ async function look({ settings = {}, vars = {}, env = { NEON_API_KEY: 'organizat
     (error: Error) => ({ isReady: false, text: error.message }),
   );
   expect(cloudflare.unknown).toEqual([]);
-  // Whatever it finds, it has only looked.
+  // The preflight changes nothing.
   expect(cloudflare.seen.slice(asked).filter((request) => !request.startsWith('GET'))).toEqual([]);
   return said;
 }

@@ -66,7 +66,7 @@ describe.each(KEY_NAMES)('the rotation of the key %s', (key) => {
     const gathered = JSON.parse(String(gatherVersions(after)[KEY_VARIABLES[key]]));
     if (key === 'jwt') expect([gathered.length, gathered[0]]).toEqual([2, JSON.parse(value)]);
     else expect([Object.keys(gathered).length, Object.values(gathered)[1]]).toEqual([2, value]);
-    // The secret is shown nowhere but in the copy that was asked for, which nobody else may read.
+    // The secret is only in the requested copy, which nobody else may read.
     expect(output).not.toContain(value);
     const copy = join(folder, `${key}.copy`);
     expect(JSON.parse(await readFile(copy, 'utf8'))).toEqual({ [added as string]: value });

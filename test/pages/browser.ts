@@ -48,7 +48,7 @@ export function useBrowser() {
     const page = await context.newPage();
     const opened: OpenPage = { page, executed: [], searched: [], problems: [] };
     page.on('console', (message) => {
-      // A refused call is what some tests are about.
+      // Some tests expect a refusal.
       const refused = message.text().startsWith('Failed to load resource');
       if (['error', 'warning'].includes(message.type()) && !refused) opened.problems.push(message.text());
     });

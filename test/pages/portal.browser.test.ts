@@ -74,7 +74,7 @@ describe.skipIf(!installed)('the portal', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('E-mail').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    // Who had copied the tokens has nothing of them.
+    // Whoever copied the tokens cannot use them.
     await page.evaluate(`sessionStorage.setItem('portal:${demo.company.slug}', ${JSON.stringify(tokens)})`);
     await page.reload();
     await page.getByText(ENDED).waitFor();

@@ -94,7 +94,7 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     for (const [at, { page }] of pages.entries()) {
       await page.getByLabel('Aircraft').fill('B-737-300');
       await page.getByRole('alert').filter({ hasText: said[at] }).waitFor();
-      // What could be seen before cannot any more.
+      // The earlier result is not shown any more.
       expect(await page.getByRole('region', { name: 'Strikes', exact: true }).locator('dd').count()).toBe(0);
       await page.reload();
       await page.getByRole('heading', { name: 'Nothing to see here' }).waitFor();

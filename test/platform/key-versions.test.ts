@@ -31,7 +31,7 @@ describe('secret versions in variables of their own', () => {
     const after = keysOf({ ENCRYPTION_KEYS_7: FIRST, ENCRYPTION_KEYS_NEXT_9: SECOND, ENCRYPTION_KEYS_9: SECOND });
     expect([before, next, after].map((keys) => newestSecret(keys).version)).toEqual([7, 7, 9]);
     expect([before, next, after].map((keys) => secretOf(keys, 9))).toEqual([undefined, SECOND, SECOND]);
-    // An isolate that still waits reads what one that does not has written, and the other way round.
+    // Isolates before and after the key is in use read what the other writes.
     expect(await decrypt(next, await encrypt(after, 'text', 'place'), 'place')).toBe('text');
     expect(await decrypt(after, await encrypt(next, 'text', 'place'), 'place')).toBe('text');
   });

@@ -61,7 +61,7 @@ describe('a group', () => {
     expect(rival.hasRun()).toBe(true);
     const onOther = await signed(company.apiKey).post(`/groups/${group._id}/policies/${ids[50]}`);
     expectRefused(onOther, 'AlreadyExists');
-    // What is attached already may be attached again, and room that is made can be used.
+    // An attached policy may be attached again, and another after one is detached.
     expect((await company.as.post(path(ids[0] as string))).status).toBe(204);
     await must(company.as.delete(path(ids[0] as string)));
     expect((await company.as.post(path(ids[50] as string))).status).toBe(204);

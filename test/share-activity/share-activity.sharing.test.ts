@@ -265,7 +265,7 @@ describe('the permission to read events', () => {
     expect(await one(callers.dashboards, ofNone)).toBe(403);
     expect(await one(callers.both, ofNone)).toBe(200);
     expect(await one(callers.neither, '0'.repeat(24))).toBe(403);
-    // What is left of a time when the context showed something else stays with those who may see that.
+    // Events from when the context showed something else are shown to those who may see that.
     const query = `share_context_id=${contexts.dashboard}&per_page=100`;
     const seen = async (as: Company['as']) => (await as.get(`${EVENTS}?${query}`)).body.records;
     const types = (records: { target_type: string }[]) => new Set(records.map(({ target_type }) => target_type));

@@ -93,7 +93,7 @@ describe('requests of strangers', () => {
     await times(12, () => verifyCode(company, email, wrong));
     const kept = (await since(before)).filter(({ actor }) => actor.email === email);
     const counts = Object.groupBy(kept, ({ type }) => type);
-    // Five codes an hour; five tries of the code, and one for all that were made without one.
+    // Five codes an hour, five tries of a code, and one event for all tries without a code.
     expect([counts['auth.code_requested']?.length, counts['auth.failed']?.length]).toEqual([5, 6]);
     for (const { actor } of kept)
       if (actor.kind !== 'user') expect(actor).toEqual({ kind: 'anonymous', id: null, email });

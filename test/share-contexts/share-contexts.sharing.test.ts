@@ -197,7 +197,7 @@ describe('the permission to share', () => {
     const { dashboards, both, neither } = await users();
     const { id } = await aContext(company);
     expect((await put(id, [visualizationGrant(visualization._id)], dashboards)).status).toBe(403);
-    // Who shares a dashboard shares what stands on it.
+    // Whoever shares a dashboard shares what stands on it.
     expect((await put(id, [dashboardGrant(dashboard._id)], dashboards)).status).toBe(403);
     const bare = await aDashboard(company.as, []);
     expect((await put(id, [dashboardGrant(bare._id)], dashboards)).status).toBe(200);

@@ -156,7 +156,7 @@ describe('a request for a code', () => {
     expect(right.statements.length).toBeGreaterThan(2);
     expect(mailsTo(known)).toHaveLength(1);
     expect(mailsTo(stranger)).toHaveLength(0);
-    // Nor does trying a code: both have one that can be tried.
+    // A wrong code is answered alike too: both addresses have a code to try.
     const tried = await Promise.all([verify(known, '000000'), verify(stranger, '000000')]);
     expect(tried[0]?.body).toEqual(tried[1]?.body);
     expect((await stateOf(stranger))?.tries).toBe(1);

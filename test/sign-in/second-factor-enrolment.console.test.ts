@@ -17,7 +17,7 @@ const password = (email: string) => logIn(company.slug, email, company.owner.pas
 const pendingOf = async (email: string): Promise<string> => (await password(email)).body.pending_2fa_token;
 const statusAndCode = ({ status, body }: Answer) => [status, body.error];
 const WRONG = [400, 'INVALID_2FA_CODE'];
-/** What shows again that it is they. */
+/** What proves again who they are. */
 const AGAIN = { json: { password: PASSWORD } };
 
 /** A user with an enabled authenticator. */

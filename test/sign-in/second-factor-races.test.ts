@@ -168,7 +168,7 @@ describe('the disabling of a second factor', () => {
     const answer = await factorOf(as, 'disable', { totp_token: wrongCode(secret) });
     expect(statusAndCode(answer)).toEqual(WRONG_CODE);
     expect([await stateOf(id), mailsTo(email).length]).toEqual([before, 1]);
-    // What was used stays used, what was not can be.
+    // A used code stays used, and an unused one can be used.
     expect(statusAndCode(await finish(await pendingOf(email), { totp_token: code() }))).toEqual(WRONG_CODE);
     expect((await finish(await pendingOf(email), { backup_code: backupCodes[0] })).status).toBe(200);
   });

@@ -21,7 +21,7 @@ export async function signedWire(
   return { method, path, headers, body };
 }
 
-/** Sends it from the door. */
+/** Sends a signed request to the Worker. */
 export const send = ({ method, path, headers, body }: Wire, variables?: Sending['env']): Promise<Answer> =>
   call(method, path, { headers: Object.fromEntries(headers), ...(body !== '' && { body }), env: variables });
 

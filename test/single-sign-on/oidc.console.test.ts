@@ -42,7 +42,7 @@ describe('a sign-in with an OpenID Provider', () => {
     await configure(company, await registered(company));
   });
 
-  /** Goes the whole way as a person would. @returns our callback's answer */
+  /** Signs in at the provider as a person would. @returns our callback's answer */
   async function signIn(as: string, to = company): Promise<Answer> {
     const back = await visit(await start(to), { login: as, until: callbackUrl(to) });
     return answerByRedirect(to, Object.fromEntries(back.searchParams));

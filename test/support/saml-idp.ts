@@ -1,4 +1,4 @@
-// x509 needs it, and before anything else.
+// x509 needs it to be imported first.
 import 'reflect-metadata';
 import { createPrivateKey } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';

@@ -77,7 +77,7 @@ export async function aRobot(company: Company, groupIds: string[] = [], accountI
   return { id, accountId, key, keyId: key.id, as: signed(key) };
 }
 
-/** A service account that these statements say it all about. */
+/** A service account whose only policy has these statements. */
 export async function aRobotThat(company: Company, ...statements: PolicyStatement[]): Promise<Robot> {
   return aRobot(company, [await aGroup(company, await aPolicy(company, statements))]);
 }

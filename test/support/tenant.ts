@@ -15,7 +15,7 @@ export class MemoryLedger {
   #password: string | undefined;
   #lease: { token: object; until: number } | undefined;
 
-  /** One call's view. */
+  /** The record as one call reads and writes it. */
   record(): ProvisioningRecord {
     const token = {};
     return {

@@ -12,12 +12,12 @@ import { inContext } from './context.ts';
 
 let made = 0;
 
-/** Names are counted from 1 again: what a file makes is called the same whichever ran before it. */
+/** Counts names from 1 again, so that a file makes the same names whichever ran before it. */
 export const countAnew = (): void => {
   made = 0;
 };
 
-/** Of everybody in the tests. */
+/** The password of everybody in the tests. */
 export const PASSWORD = 'correct-horse-battery';
 
 /** A company as its founding answered it, and its owner, signed in. */

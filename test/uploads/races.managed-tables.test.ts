@@ -239,7 +239,7 @@ describe('a load beside changes of the same rows', () => {
           [...old, ...loaded, 77, 78],
         ]).toContainEqual(rows);
       } else {
-        // What was changed before went with the rest; what comes after finds the row gone.
+        // An earlier change is deleted with the row; a later one finds no row.
         expect([200, 404]).toContain(updated.status);
         expect([204, 404]).toContain(deleted.status);
         expect([loaded, [...loaded, 77, 78]]).toContainEqual(rows);

@@ -128,7 +128,7 @@ describe('the options of a filter by SQL', () => {
   it('are not available where they would show what a locked filter hides', async () => {
     for (const sql of [
       'SELECT day FROM sales',
-      // Dropped together with what has no value.
+      // The clause is dropped, since one of its parameters has no value.
       'SELECT day FROM sales WHERE true [[AND region = ANY({{regions}}) AND amount >= {{least}}]]',
     ]) {
       const filters = [regions(), parameter('least', 'number'), days(sql)];

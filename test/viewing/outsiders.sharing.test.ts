@@ -59,7 +59,7 @@ describe('what an outsider is answered', () => {
       expect(status).toBe(200);
       const failed = body.results.slice(0, -1);
       for (const { error, row_count, truncated } of failed) {
-        // What is too large may be cut instead.
+        // A result that is too large may be truncated instead.
         if (truncated) expect(row_count).toBeLessThan(200);
         else expect(error).toEqual({ error_code: 'DB_QUERY_ERROR', message: expect.any(String) });
       }

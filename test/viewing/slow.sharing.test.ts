@@ -37,7 +37,7 @@ it('a viewer of a slow dashboard takes no connection from the company, and not a
     expect(answer).toMatchObject({ status: 503, body: { error_code: 'SERVICE_UNAVAILABLE' } });
     expect(answer.headers.get('retry-after')).toBe('5');
   }
-  // Every turn was given back.
+  // Every slot was given back.
   expect((await viewer.execute()).status).toBe(200);
 });
 

@@ -66,7 +66,7 @@ const SQL = [
   '[[[[ {{',
 ];
 
-/** What no schema asks for. */
+/** Values that no schema asks for. */
 export const junk: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom<unknown>(null, '', ' ', '\u0000', '\ud800', '__proto__', -1, 0, 1.5, 1e308) },
   {
@@ -160,7 +160,7 @@ function aString({ format, pattern, minLength = 0, maxLength = 60 }: JsonSchema,
   if (format === 'date-time')
     return fc.constantFrom('2026-01-31T12:00:00Z', '2026-12-31T23:59:60Z', '0001-01-01T00:00:00Z');
   if (format === 'date') return fc.constantFrom('2026-01-31', '2024-02-29', '9999-12-31');
-  // Nobody answers there: nothing of the machine or of the net is asked.
+  // Nobody answers there, so that no request reaches this machine or the internet.
   if (format === 'uri' || /ur[il]|issuer|origin/.test(name))
     return fc.constantFrom('https://id.invalid', 'http://127.0.0.1:9/x');
   if (name === 'name' || name === 'display_name')

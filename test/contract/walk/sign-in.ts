@@ -42,7 +42,7 @@ const ssoCode = (_body: unknown, { headers }: { headers: Headers }) => ({
   ssoCode: new URL(headers.get('location') as string).searchParams.get('code') as string,
 });
 
-/** Every way in. */
+/** Every way to sign in. */
 export const SIGN_IN: Step[] = [
   { route: 'GET /v1/auth/validate-company', query: () => ({ slug: 'acme' }) },
   {

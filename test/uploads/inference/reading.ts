@@ -89,7 +89,7 @@ export function rowsOf(bytes: Uint8Array, block?: number): (string | null)[][] {
   const inference = inferBytes(bytes, block);
   const texts = Object.fromEntries(inference.schema.columns.map(({ name }) => [name, 'text' as const]));
   const [file] = inference.files as [Inference['files'][number]];
-  // Not plain, so that the values pass through the converter and can be compared one by one.
+  // Not plain, so that the values are converted and can be compared one by one.
   const plan = planLoad({ ...file, plain: false }, loadColumns(inference, texts));
   return parseCopyText(copyData(plan, bytes, block).text);
 }

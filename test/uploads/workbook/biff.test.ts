@@ -167,7 +167,7 @@ describe('a BIFF workbook that cannot be read', () => {
     for (let at = 0; at < book.length; at += 173) {
       const cut = book.slice(0, at);
       const problem = await oldProblemWith(cut);
-      // What is cut off may be what nobody reads.
+      // The part that is cut off may be one that nobody reads.
       if (problem === undefined) expect(await oldText(cut)).toBe(whole);
       else expect(problem).toBe('WORKBOOK_UNREADABLE');
       const changed = book.slice();

@@ -31,7 +31,7 @@ async function worked(): Promise<number> {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Blocks for each byte that is unpacked or written, and beside them. */
+/** Blocks of code for each byte that is unpacked or written, and for all the rest. */
 const BLOCKS_A_BYTE = 20;
 const BLOCKS_BESIDE = 1_000_000;
 

@@ -232,7 +232,7 @@ describe('a workbook that cannot be read', () => {
       expect(await problemWith(book.slice(0, at))).toBe('WORKBOOK_UNREADABLE');
       const changed = book.slice();
       changed[at] = (changed[at] as number) ^ 0xff;
-      // A byte that matters, or one that nobody reads: never another text.
+      // Either the change is found, or nobody reads that byte: the text is never another.
       const outcome = await problemWith(changed);
       if (outcome === undefined) expect(await textOf(changed)).toBe(await textOf(book));
       else expect(['WORKBOOK_UNREADABLE', 'NO_ROWS', 'WORKBOOK_TOO_LARGE']).toContain(outcome);
