@@ -276,7 +276,7 @@ describe('a recheck of all items', () => {
     await deliver(last?.message as JobMessage, queue.env);
     expect(await codesOf(body._id)).toEqual([]);
     expect(queue.sent).toEqual([]);
-    // After 30 tries the message is given up.
+    // After 30 tries the failure is left to the queue, which gives the message up.
     const message = { ...(last?.message as JobMessage & { type: 'knowledge.recheck' }), tries: 30 };
     expect(await deliver(message, { ...UNREACHABLE, ...queue.env })).toBe('again');
   });
