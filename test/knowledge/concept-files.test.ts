@@ -149,6 +149,16 @@ describe('the file of a generation of concepts', () => {
     expect(refusal(far)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
+  it.each([
+    [10, 400, 'BAD_REQUEST'],
+    [12, 413, 'PAYLOAD_TOO_LARGE'],
+  ])('is refused in a malformed form of %i MiB with %i', async (size, status, code) => {
+    const body = new Uint8Array(size * MIB).fill(65);
+    body.set(new TextEncoder().encode('--b then text\r\n'));
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    expect(refusal(await as.post(PATH, { body, headers, env: runner.env }))).toEqual([status, code]);
+  });
+
   it.each(['terms.pdf', 'terms', 'terms.docx.exe', 'terms.doc', 'terms.xls', 'csv'])(
     'is refused with the name %s',
     async (name) => {

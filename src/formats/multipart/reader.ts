@@ -120,6 +120,11 @@ export class MultipartReader {
     }
   }
 
+  /** Whether more of the body has arrived than is accepted. */
+  get isTooLarge(): boolean {
+    return this.#received > this.#bounds.maxBytes;
+  }
+
   async #have(bytes: number): Promise<void> {
     while (this.#end - this.#start < bytes) await this.#fill();
   }
@@ -137,7 +142,7 @@ export class MultipartReader {
   async #fill(): Promise<void> {
     if (this.#ended) throw new MultipartMalformed('The body ended before the form was complete.');
     await this.#read();
-    if (this.#received > this.#bounds.maxBytes) throw this.#bounds.tooLarge();
+    if (this.isTooLarge) throw this.#bounds.tooLarge();
   }
 
   async #read(): Promise<void> {
@@ -186,7 +191,8 @@ export async function readSmallForm(
     return parts;
   } catch (error) {
     await reader.drain(2 * bounds.maxBytes);
-    throw error;
+    // A body is refused for its size first, however little of it was read until then.
+    throw reader.isTooLarge ? bounds.tooLarge() : error;
   }
 }
 

@@ -168,6 +168,16 @@ describe('a multipart body', () => {
     await expect(read(100_000)).rejects.toThrow(RangeError);
   });
 
+  it('is too large before it is malformed, wherever it is malformed', async () => {
+    const read = (bytes: number) =>
+      readSmallForm(arriving(encode(`--${BOUNDARY} text\r\n${'x'.repeat(bytes)}`), [7000]), BOUNDARY, {
+        maxBytes: 100_000,
+        tooLarge: () => new RangeError('too large'),
+      });
+    await expect(read(90_000)).rejects.toThrow(MultipartMalformed);
+    await expect(read(100_000)).rejects.toThrow(RangeError);
+  });
+
   it.each([
     ['filename="a\\"b.csv"', 'a"b.csv'],
     ['filename="a%22b%0D%0A.csv"', 'a"b\r\n.csv'],
