@@ -36,9 +36,9 @@ export const SHARE_ACTOR_KINDS = ['user', 'external', 'viewer', 'anonymous'] as 
 
 export type ShareActorKind = (typeof SHARE_ACTOR_KINDS)[number];
 
-/** What is kept of one such happening. Never a token, a code or a value of a parameter. */
+/** A stored event. It never holds a token, a code or a value of a parameter. */
 export interface ShareEvent {
-  /** Minted when it happened: an event that is delivered twice is kept once. */
+  /** Generated with the event: an event that is delivered twice is stored once. */
   id: string;
   companyId: string;
   type: ShareEventType;
