@@ -6,11 +6,10 @@ import { parseArgs } from 'node:util';
 import type { Guard } from './guard.ts';
 import { nameOf, sourceWithout } from './guard.ts';
 import { GUARDS } from './guards.ts';
-import { roundsOf } from './rounds.ts';
-import { openTests } from './tests.ts';
+import { type Outcome, openTests } from './tests.ts';
 
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, alone: { type: 'boolean' }, list: { type: 'boolean' } },
+  options: { only: { type: 'string' }, list: { type: 'boolean' } },
 });
 
 const wanted = new RegExp(options.only ?? '');
@@ -24,17 +23,16 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
   const tests = await openTests(folder);
   const failures: string[] = [];
   const began = Date.now();
-  let count = 0;
-  const report = (guard: Guard, failure: string | undefined) => {
-    count += 1;
-    if (failure) failures.push(failure);
-    console.log(`${count}/${guards.length} ${failure ? `✗ ${failure}` : `✓ ${nameOf(guard)}`}`);
-  };
   try {
     const unfit = await tests.unfit(guards);
-    for (const guard of guards.filter(unfit)) report(guard, unfit(guard));
-    const fit = guards.filter((guard) => !unfit(guard));
-    for (const round of options.alone ? fit.map((guard) => [guard]) : roundsOf(fit)) await removeTogether(round);
+    for (const [index, guard] of guards.entries()) {
+      const problem = unfit(guard);
+      const { heldBy, failure } = problem === undefined ? await outcomeWithout(guard) : { failure: problem };
+      if (failure) failures.push(failure);
+      console.log(
+        `${index + 1}/${guards.length} ${failure ? `✗ ${failure}` : `✓ ${nameOf(guard)}\n    “${heldBy}” fails`}`,
+      );
+    }
   } finally {
     await tests.close();
     rmSync(folder, { recursive: true, force: true });
@@ -44,24 +42,16 @@ async function removeEach(guards: Guard[]): Promise<boolean> {
   for (const failure of failures) console.log(failure);
   return failures.length === 0;
 
-  async function removeTogether(round: Guard[]): Promise<void> {
-    const files = new Map(round.map(({ file }) => [file, readFileSync(join(folder, file), 'utf8')]));
-    const removed = round.filter((guard) => remove(guard));
-    const { verdict, brokeDown } = await tests.survival(removed);
-    for (const [file, source] of files) writeFileSync(join(folder, file), source);
-    // One guard breaks the tests of the others: each is removed by itself.
-    if (brokeDown && removed.length > 1) for (const guard of removed) await removeTogether([guard]);
-    else for (const guard of removed) report(guard, verdict(guard));
-  }
-
-  function remove(guard: Guard): boolean {
+  async function outcomeWithout(guard: Guard): Promise<Outcome> {
     const path = join(folder, guard.file);
+    const source = readFileSync(path, 'utf8');
     try {
-      writeFileSync(path, sourceWithout(guard, readFileSync(path, 'utf8')));
-      return true;
+      writeFileSync(path, sourceWithout(guard, source));
+      return await tests.outcome(guard);
     } catch (error) {
-      report(guard, (error as Error).message);
-      return false;
+      return { failure: (error as Error).message };
+    } finally {
+      writeFileSync(path, source);
     }
   }
 }

@@ -2,8 +2,11 @@ import { join, relative } from 'node:path';
 import { createVitest, type TestModule, type TestSpecification } from 'vitest/node';
 import { type Guard, nameOf } from './guard.ts';
 
-/** Says of a guard what is to be done about it, or nothing. */
-type Verdict = (guard: Guard) => string | undefined;
+/** What came of removing a guard: the test that fails, or what to do because none does. */
+export interface Outcome {
+  heldBy?: string;
+  failure?: string;
+}
 
 /** The project's tests, started once, in the folder of a copy. */
 export async function openTests(folder: string) {
@@ -29,7 +32,7 @@ export async function openTests(folder: string) {
 
   return {
     /** Runs the tests of all guards with every guard in place: which entries are wrong already? */
-    async unfit(guards: readonly Guard[]): Promise<Verdict> {
+    async unfit(guards: readonly Guard[]): Promise<(guard: Guard) => string | undefined> {
       const modulesOf = await run(guards);
       return (guard) => {
         const modules = modulesOf(guard);
@@ -39,19 +42,19 @@ export async function openTests(folder: string) {
         return `${placed(guard)} fails with every guard in place. Repair that first.`;
       };
     },
-    /** Runs the tests of guards that are removed: which still pass, and did a file break down before its tests? */
-    async survival(guards: readonly Guard[]): Promise<{ verdict: Verdict; brokeDown: boolean }> {
-      for (const { file } of guards) vitest.invalidateFile(join(folder, file));
-      const modulesOf = await run(guards);
-      for (const { file } of guards) vitest.invalidateFile(join(folder, file));
-      const verdict: Verdict = (guard) => {
-        const modules = modulesOf(guard);
-        if (modules.flatMap(testsOf).some((test) => test.result().state === 'failed')) return undefined;
-        const [error] = modules.flatMap(errorsOf);
-        if (error) return `${placed(guard)} did not run (${error.message}). Put something in its place that runs.`;
-        return `${placed(guard)}: survived, no test fails without it. Write one in which a rival comes in between: see CONTRIBUTING.md.`;
-      };
-      return { verdict, brokeDown: guards.flatMap(modulesOf).some((module) => errorsOf(module).length > 0) };
+    /** Runs the tests of a guard that is removed, until one fails. */
+    async outcome(guard: Guard): Promise<Outcome> {
+      vitest.config.bail = 1;
+      vitest.invalidateFile(join(folder, guard.file));
+      const modules = (await run([guard]))(guard);
+      vitest.invalidateFile(join(folder, guard.file));
+      const failed = modules.flatMap(testsOf).find((test) => test.result().state === 'failed');
+      if (failed) return { heldBy: failed.fullName };
+      const [error] = modules.flatMap(errorsOf);
+      const failure = error
+        ? `did not run (${error.message}). Put something in its place that runs.`
+        : 'survived, no test fails without it. Write one in which a rival comes in between: see CONTRIBUTING.md.';
+      return { failure: `${placed(guard)}: ${failure}` };
     },
     close: () => vitest.close(),
   };
