@@ -115,6 +115,64 @@ describe('rows that are inserted while their table is deleted', () => {
   });
 });
 
+describe('the number of rows', () => {
+  const ADDING = /SET row_count = row_count/;
+  const SETTING = /SET row_count = \$3/;
+
+  it.each([
+    ['inserted', ADDING],
+    ['inserted', /INSERT INTO "public"/],
+    ['deleted', /DELETE FROM "public"/],
+    ['deleted', SETTING],
+  ])('is exact when rows are %s and others are written before %s', async (what, statement) => {
+    const table = await filledTable('integer', [1, 2, 3]);
+    const [one, two] = (await table.rows()).body.records;
+    const write = async () => [
+      (await table.insert([{ v: 4 }, { v: 5 }])).status,
+      (await table.deleteRow(two.id)).status,
+    ];
+    const { outcome } = await rivalAt(statement, write);
+    const { status } = what === 'inserted' ? await table.insert([{ v: 6 }]) : await table.deleteRow(one.id);
+    expect([status, ...(await outcome)]).toStrictEqual([what === 'inserted' ? 201 : 204, 201, 204]);
+    const left = what === 'inserted' ? [1, 3, 4, 5, 6] : [3, 4, 5];
+    const answer = await table.rows();
+    expect(valuesOf(answer, 'v').toSorted()).toStrictEqual(left);
+    expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
+  });
+
+  it.each([
+    ['emptied before rows are inserted', ADDING, [2]],
+    ['emptied while rows are inserted', /INSERT INTO "public"/, []],
+  ])('is exact when the table is %s', async (_when, statement, left) => {
+    const table = await filledTable('integer', [1]);
+    const { outcome } = await rivalAt(statement, () => table.truncate());
+    expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
+    const answer = await table.rows();
+    expect(valuesOf(answer, 'v')).toStrictEqual(left);
+    expect([answer.body.total, (await table.get()).body.row_count]).toStrictEqual([left.length, left.length]);
+  });
+});
+
+describe('rows that are inserted while their table is renamed', () => {
+  it.each([/SET row_count = row_count/, /INSERT INTO "public"/])('are in it, when that comes before %s', async (at) => {
+    const table = await filledTable('integer', [1]);
+    const { outcome } = await rivalAt(at, () => table.put({ display_name: `renamed_${made}` }));
+    expect([(await table.insert([{ v: 2 }])).status, (await outcome).status]).toStrictEqual([201, 200]);
+    expect(valuesOf(await table.rows(), 'v')).toStrictEqual([1, 2]);
+  });
+});
+
+describe('a table', () => {
+  it('is not created when another of its name is created meanwhile', async () => {
+    const json = { display_name: `contested_${++made}`, columns: [column('v')] };
+    const create = () => company.as.post('/v1/managed-tables', { json });
+    const { outcome } = await rivalAt(/INSERT INTO console\.managed_tables/, create);
+    const late = await create();
+    expect([late.status, late.body.error_code]).toStrictEqual([400, 'MANAGED_TABLE_DUPLICATE_NAME']);
+    expect((await outcome).status).toBe(201);
+  });
+});
+
 describe('rows that are read while the table is rewritten', () => {
   it.each([
     ['text', 'integer', '7', 7],

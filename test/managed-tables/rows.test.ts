@@ -192,37 +192,6 @@ describe('the insertion of rows', () => {
     expect((await send('[]')).status).toBe(422);
     expect((await send('null')).status).toBe(422);
   });
-
-  it('counts exactly when many write at once', async () => {
-    const table = await freshTable(column('n', 'integer'));
-    await table.insert([{ n: 0 }, { n: 0 }, { n: 0 }]);
-    const doomed = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
-    const answers = await Promise.all([
-      ...Array.from({ length: 8 }, (_, n) => table.insert([{ n }, { n }])),
-      ...doomed.map((id: string) => table.deleteRow(id)),
-      table.insert([{ n: 'not a number' }]),
-    ]);
-    expect(answers.map(({ status }) => status).toSorted()).toStrictEqual(
-      [...Array(8).fill(201), 204, 204, 204, 422].toSorted(),
-    );
-    const { total, records } = (await table.rows('?per_page=100')).body;
-    expect([total, records.length]).toStrictEqual([16, 16]);
-    expect((await table.get()).body.row_count).toBe(16);
-  });
-
-  it('succeeds while its table is truncated, renamed and converted', async () => {
-    const table = await freshTable(column('n', 'integer'));
-    const answers = await Promise.all([
-      ...Array.from({ length: 4 }, (_, n) => table.insert([{ n }])),
-      table.truncate(),
-      table.put({ display_name: `renamed_${made}` }),
-      ...Array.from({ length: 4 }, () => table.rows()),
-      table.put({ columns: [column('n', 'decimal')] }),
-    ]);
-    expect(answers.filter(({ status }) => status >= 400).map(({ status, body }) => [status, body])).toStrictEqual([]);
-    const { total, records } = (await table.rows()).body;
-    expect(records).toHaveLength(total);
-  });
 });
 
 describe('the change and the deletion of a row', () => {

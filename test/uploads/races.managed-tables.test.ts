@@ -20,8 +20,10 @@ import {
   waiting,
 } from './support.ts';
 
-/** Each race is run so often: which side comes first differs from time to time. */
-const ROUNDS = 3;
+/** A load has locked nothing yet: a rival here comes first, whole. */
+const BEFORE_ITS_LOCKS = /SELECT status, step, state/;
+/** A load has moved its rows, and holds its locks until it commits: a rival here waits for them, and comes after it. */
+const BEFORE_ITS_END = /DROP TABLE/;
 
 let company: Company;
 beforeAll(async () => {
@@ -68,86 +70,65 @@ async function isWhole(id: string): Promise<void> {
 }
 
 describe('a reader of rows that are replaced', () => {
-  it('gets the old rows or the new ones, never fewer', async () => {
-    const [OLD, NEW] = [6_000, 9_000];
-    const { id, routes } = await aTableOf(OLD);
-    const job = await aStagedJob(id, numbers(1_000_000, NEW), 'replace');
-    let published = false;
-    const totals: number[] = [];
-    const poll = async () => {
-      for (;;) {
-        const isLast = published;
-        const page = 1 + (totals.length % 6);
-        const { status, body } = await routes.rows(`?per_page=1000&page=${page}`);
-        expect({ status, error: body.error }).toEqual({ status: 200 });
-        totals.push(body.total);
-        const first = (body.total === OLD ? 0 : 1_000_000) + (page - 1) * 1000;
-        expect(body.records.map((row: { n: number }) => row.n)).toEqual(numbers(first, 1000));
-        if (isLast) return;
-      }
-    };
-    const count = async () => {
-      while (!published) {
-        const [row] = await inDatabase(company, (database) =>
-          database.query<{ count: string }>(`SELECT count(*) FROM public."corrida_${named}"`),
-        );
-        expect([OLD, NEW]).toContain(Number(row?.count));
-      }
-    };
-    const readers = [poll(), poll(), count()];
-    while (totals.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
-    await job.publish();
-    published = true;
-    await Promise.all(readers);
-    expect(totals[0]).toBe(OLD);
-    expect(totals.at(-1)).toBe(NEW);
-    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done' });
-    await isWhole(id);
-  });
+  it.each([/DELETE FROM "?public/, /INSERT INTO "?public/, BEFORE_ITS_END, /COMMIT/])(
+    'gets the old rows, without waiting, while the load comes to %s',
+    async (statement) => {
+      const { id, routes } = await aTableOf(6);
+      const job = await aStagedJob(id, numbers(1000, 9), 'replace');
+      const read = async () => [(await routes.rows()).body, await inTable(id)];
+      const { outcome } = await rivalBeforeStatement(company.id, statement, read);
+      expect(await job.publish()).toBe('done');
+      expect(await outcome).toEqual([expect.objectContaining({ total: 6, quantity: 6 }), numbers(0, 6)]);
+      expect(await read()).toEqual([expect.objectContaining({ total: 9, quantity: 9 }), numbers(1000, 9)]);
+      await isWhole(id);
+    },
+  );
 });
 
 describe('two loads into one table', () => {
-  const A = numbers(1000, 500);
-  const B = numbers(2000, 500);
+  const A = numbers(1000, 50);
+  const B = numbers(2000, 50);
   const OLD = numbers(0, 10);
+  const loadedInto = (rows: number[], mode: string, loaded: number[]) =>
+    mode === 'append' ? [...rows, ...loaded] : loaded;
 
-  it.each([
-    [
-      'append',
-      'append',
-      [
-        [...OLD, ...A, ...B],
-        [...OLD, ...B, ...A],
-      ],
-    ],
-    ['append', 'replace', [B, [...B, ...A]]],
-    ['replace', 'replace', [A, B]],
-  ])('in the modes %s and %s come one after the other, whichever is first', async (first, second, outcomes) => {
-    for (let round = 0; round < ROUNDS; round += 1) {
+  describe.each([
+    ['append', 'append'],
+    ['append', 'replace'],
+    ['replace', 'append'],
+    ['replace', 'replace'],
+  ])('%s and %s', (first, second) => {
+    it.each([
+      ['the first is done before the second locks anything', BEFORE_ITS_LOCKS, true],
+      ['the first waits for the second', BEFORE_ITS_END, false],
+    ])('come one after the other: %s', async (_order, statement, isFirstFirst) => {
       const { id } = await aTableOf(OLD.length);
-      const jobs = [await aStagedJob(id, A, first), await aStagedJob(id, B, second)];
-      await Promise.all(jobs.map((job) => job.publish()));
-      for (const { jobId } of jobs) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
-      expect(outcomes).toContainEqual(await inTable(id));
+      const [one, other] = [await aStagedJob(id, A, first), await aStagedJob(id, B, second)];
+      const { outcome } = await rivalBeforeStatement(company.id, statement, one.publish);
+      expect([await other.publish(), await outcome]).toEqual(['done', 'done']);
+      for (const { jobId } of [one, other]) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
+      expect(await inTable(id)).toEqual(
+        isFirstFirst
+          ? loadedInto(loadedInto(OLD, first, A), second, B)
+          : loadedInto(loadedInto(OLD, second, B), first, A),
+      );
       await isWhole(id);
-    }
+    });
   });
 
-  it('run beside each other from upload to end', async () => {
+  it('take turns with their messages, from upload to end', async () => {
     const { id } = await aTableOf(OLD.length);
-    const jobs = await Promise.all(
-      [A, B].map(async (values) => {
-        const jobId = await upload(company, [aFileOf(values)], { into: id });
-        const { inferred_schema: schema } = await waiting(company, jobId);
-        await confirm(company, jobId, { columns: schema.columns });
-        return finished(company, jobId);
-      }),
-    );
-    expect(jobs).toMatchObject([{ status: 'done' }, { status: 'done' }]);
-    expect([
-      [...OLD, ...A, ...B],
-      [...OLD, ...B, ...A],
-    ]).toContainEqual(await inTable(id));
+    const queue = aHeldQueue();
+    const jobIds = [await upload(company, [aFileOf(A)], { ...queue, into: id })];
+    jobIds.push(await upload(company, [aFileOf(B)], { ...queue, into: id }));
+    await deliverAll(queue);
+    for (const jobId of jobIds) {
+      const { columns } = (await jobOf(company, jobId)).inferred_schema;
+      expect((await confirm(company, jobId, { columns }, queue)).status).toBe(200);
+    }
+    await deliverAll(queue);
+    for (const jobId of jobIds) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
+    expect(await inTable(id)).toEqual([...OLD, ...A, ...B]);
     await isWhole(id);
   });
 });
@@ -216,67 +197,70 @@ describe('a job that has waited too long for its confirm', () => {
 });
 
 describe('a load beside changes of the same rows', () => {
-  it.each(['append', 'replace'])('in the mode %s comes before or after every write', async (mode) => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const { id, routes } = await aTableOf(4);
-      const [zero, one] = await rowsOf(company, id);
-      const loaded = numbers(1000, 2000);
-      const job = await aStagedJob(id, loaded, mode);
-      const [, inserted, updated, deleted] = await Promise.all([
-        job.publish(),
-        routes.insert([{ n: 77 }, { n: 78 }]),
-        routes.updateRow(zero?.id as string, { n: 99 }),
-        routes.deleteRow(one?.id as string),
-      ]);
-      expect(inserted.status).toBe(201);
-      expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done' });
-      const rows = await inTable(id);
-      if (mode === 'append') {
-        expect([updated.status, deleted.status]).toEqual([200, 204]);
-        const old = [99, 2, 3];
-        expect([
-          [...old, 77, 78, ...loaded],
-          [...old, ...loaded, 77, 78],
-        ]).toContainEqual(rows);
-      } else {
-        // An earlier change is deleted with the row; a later one finds no row.
-        expect([200, 404]).toContain(updated.status);
-        expect([204, 404]).toContain(deleted.status);
-        expect([loaded, [...loaded, 77, 78]]).toContainEqual(rows);
-      }
-      await isWhole(id);
-    }
+  const LOADED = numbers(1000, 20);
+
+  async function changedAt(statement: RegExp, mode: string) {
+    const { id, routes } = await aTableOf(4);
+    const [zero, one] = await rowsOf(company, id);
+    const job = await aStagedJob(id, LOADED, mode);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, async () => [
+      (await routes.updateRow(zero?.id as string, { n: 99 })).status,
+      (await routes.deleteRow(one?.id as string)).status,
+      (await routes.insert([{ n: 77 }, { n: 78 }])).status,
+    ]);
+    expect(await job.publish()).toBe('done');
+    const statuses = await outcome;
+    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done' });
+    await isWhole(id);
+    return { statuses, rows: await inTable(id) };
+  }
+
+  it('comes after those that come before it', async () => {
+    const CHANGED = [200, 204, 201];
+    const appended = await changedAt(BEFORE_ITS_LOCKS, 'append');
+    expect(appended).toEqual({ statuses: CHANGED, rows: [99, 2, 3, 77, 78, ...LOADED] });
+    expect(await changedAt(BEFORE_ITS_LOCKS, 'replace')).toEqual({ statuses: CHANGED, rows: LOADED });
+  });
+
+  it('is whole for those that come while it holds its locks', async () => {
+    const appended = await changedAt(BEFORE_ITS_END, 'append');
+    expect(appended).toEqual({ statuses: [200, 204, 201], rows: [99, 2, 3, ...LOADED, 77, 78] });
+    // What it replaces is gone for whoever waited.
+    const replaced = await changedAt(BEFORE_ITS_END, 'replace');
+    expect(replaced).toEqual({ statuses: [404, 404, 201], rows: [...LOADED, 77, 78] });
   });
 });
 
-describe('an upload beside changes of its table', () => {
-  it.each(['truncate', 'delete', 'rename'])('comes after a %s, or that is refused', async (operation) => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const { id, routes } = await aTableOf(3);
-      const change = {
-        truncate: () => routes.truncate(),
-        delete: () => routes.delete(),
-        rename: () => routes.put({ display_name: `outra_${named}` }),
-      }[operation] as () => Promise<{ status: number }>;
-      const upload = postFiles(company, [aFileOf([10, 11])], { into: id });
-      await new Promise((resolve) => setTimeout(resolve, round * 15));
-      const [started, changed] = await Promise.all([upload, change()]);
-      if (operation === 'delete' && changed.status === 204) {
-        expect(started.status).toBe(404);
-        expect((await routes.get()).status).toBe(404);
-        continue;
-      }
-      expect(started.status).toBe(201);
-      expect([200, 409]).toContain(changed.status);
-      const { inferred_schema: schema } = await waiting(company, started.body.job_id);
-      await confirm(company, started.body.job_id, { columns: schema.columns });
-      expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
-      const emptied = operation === 'truncate' && changed.status === 200;
-      expect(await inTable(id)).toEqual(emptied ? [10, 11] : [0, 1, 2, 10, 11]);
-      const renamed = operation === 'rename' && changed.status === 200;
-      expect((await routes.get()).body.display_name).toBe(renamed ? `outra_${named}` : `corrida_${named}`);
-      await isWhole(id);
-    }
+describe('an upload into a table', () => {
+  const changes: [what: string, change: (routes: ReturnType<typeof tableRoutes>) => Promise<{ status: number }>][] = [
+    ['emptied', (routes) => routes.truncate()],
+    ['deleted', (routes) => routes.delete()],
+    ['renamed', (routes) => routes.put({ display_name: `outra_${named}` })],
+  ];
+
+  it.each(changes)('that is %s first starts with what is left, or is refused', async (what, change) => {
+    const { id, routes } = await aTableOf(3);
+    const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => change(routes));
+    const started = await postFiles(company, [aFileOf([10, 11])], { into: id });
+    expect((await outcome).status).toBe(what === 'deleted' ? 204 : 200);
+    if (what === 'deleted') return expect(started.status).toBe(404);
+    const { inferred_schema: schema } = await waiting(company, started.body.job_id);
+    await confirm(company, started.body.job_id, { columns: schema.columns });
+    expect(await finished(company, started.body.job_id)).toMatchObject({ status: 'done', user_table_id: id });
+    expect(await inTable(id)).toEqual(what === 'emptied' ? [10, 11] : [0, 1, 2, 10, 11]);
+    expect((await routes.get()).body.display_name).toBe(what === 'renamed' ? `outra_${named}` : `corrida_${named}`);
+    await isWhole(id);
+  });
+
+  it.each(changes)('keeps it from being %s once it has begun', async (_what, change) => {
+    const { id, routes } = await aTableOf(3);
+    const inserting = /INSERT INTO console\.upload_jobs/;
+    const { outcome } = await rivalBeforeStatement(company.id, inserting, () => change(routes));
+    const started = await postFiles(company, [aFileOf([10, 11])], { into: id });
+    expect([started.status, (await outcome).status]).toEqual([201, 409]);
+    expect(await inTable(id)).toEqual([0, 1, 2]);
+    await waiting(company, started.body.job_id);
+    await cancel(company, started.body.job_id);
   });
 });
 

@@ -34,7 +34,7 @@ export const GROUPS_AND_POLICIES = [
       text: 'exists(accounts, livingById(accounts, record.companyId, record.accountId)),',
       without: '',
     },
-    { in: 'attachPolicy', text: 'groupLives(of.companyId, of.groupId),', without: '' },
+    { in: 'attachPolicy', text: 'groupLives(of.companyId, of.groupId),', without: 'sql`true`,' },
     { in: 'attachPolicy', text: 'exists(policies, byId(policies, of.companyId, of.policyId))', without: 'undefined' },
   ]),
   ...guardsOf('src/modules/groups/permission-store.ts', RACES, [
