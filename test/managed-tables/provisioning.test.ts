@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, inject, it } from 'vitest';
 import type { NeonFault } from '../../local/neon/faults.ts';
+import { openControlDb } from '../../src/db/client.ts';
+import { takeLease } from '../../src/modules/managed-database/store.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
 import { aTable, column } from './support.ts';
@@ -48,6 +50,7 @@ describe('provisioning', () => {
 
   it('creates one database when five calls come together, and answers it from then on', async () => {
     const company = await aCompany();
+    // In whatever order they come: those that decide are brought about below.
     const answers = await Promise.all(Array.from({ length: 5 }, () => company.as.post(PROVISION)));
     const ids = new Set(answers.map(({ body }) => body.connection_id));
     expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200, 200]);
@@ -80,6 +83,20 @@ describe('provisioning', () => {
     expect([answer.status, [answer.body]]).toStrictEqual([200, first]);
     expect(await projectsOf(company.id)).toHaveLength(1);
     expect(await countOf('managed_databases where company_id = ?', company.id)).toBe(1);
+  });
+
+  it('keeps its lease from another call until it ends', async () => {
+    const company = await aCompany();
+    const taken: boolean[] = [];
+    const take = async () => {
+      const now = Date.now();
+      const db = openControlDb(env.CONTROL_DB);
+      taken.push(await takeLease(db, company.id, { token: 'of another', now, until: now + 60_000 }));
+    };
+    const answer = await overtaken(/"neon_project_id" = \?/, take, (env) => company.as.post(PROVISION, { env }));
+    expect([answer.status, taken]).toStrictEqual([200, [false]]);
+    await take();
+    expect(taken).toStrictEqual([false, true]);
   });
 
   it('records nothing, and leaves the lease alone, when another call has taken over', async () => {
@@ -119,8 +136,7 @@ describe('provisioning', () => {
   it('takes over the database whose creation was never answered', async () => {
     const company = await aCompany();
     await layFault({ call: 'create_project', project_name: `console-${company.id}`, lose_answer: true });
-    const answers = await Promise.all(Array.from({ length: 3 }, () => company.as.post(PROVISION)));
-    expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200]);
+    expect((await company.as.post(PROVISION)).status).toBe(200);
     expect(await projectsOf(company.id)).toHaveLength(1);
   });
 

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import {
   aFile,
@@ -86,6 +87,7 @@ describe('the work of a job', () => {
   it('is done once, however often and in however many places its messages arrive', async () => {
     const queue = aHeldQueue();
     const { jobId, message } = await confirmed(queue);
+    // In whatever order they come: those that decide are brought about below.
     for (let round = 0; round < 4; round += 1) {
       await Promise.all([message, message, message].map((copy) => deliver(copy, { ...queue.env, ...SMALL })));
     }
@@ -106,6 +108,34 @@ describe('the work of a job', () => {
       inferred_schema: { total_row_count_estimate: ROWS },
     });
     await cancel(company, jobId);
+  });
+
+  it('is left as it is by a delivery that another overtakes in the analysis', async () => {
+    const queue = aHeldQueue();
+    const jobId = await upload(company, [aFile('dados.csv', aTable(ROWS))], queue);
+    const message = queue.messages.shift() as JobMessage;
+    const { outcome } = await rivalBeforeStatement(company.id, /SET step = step \+ 1, state = \$4/, async () => {
+      await deliver(message, { ...queue.env, ...SMALL });
+      await deliverAll(queue, SMALL);
+      return jobOf(company, jobId);
+    });
+    await deliver(message, { ...queue.env, ...SMALL });
+    const analysed = await outcome;
+    expect(analysed).toMatchObject({ status: 'waiting_confirm' });
+    expect(await jobOf(company, jobId)).toEqual(analysed);
+    expect(queue.messages).toEqual([]);
+    await cancel(company, jobId);
+  });
+
+  it('takes each chunk once when another delivery overtakes it in the load', async () => {
+    const queue = aHeldQueue();
+    const { jobId, message } = await confirmed(queue);
+    const again = () => deliver(message, { ...queue.env, ...SMALL });
+    const { outcome } = await rivalBeforeStatement(company.id, /SELECT 1 \/ count/, again);
+    await again();
+    await outcome;
+    await deliverAll(queue, SMALL);
+    await hasExactlyItsRows(jobId);
   });
 
   it('survives the loss of its connection in the middle of a chunk', async () => {

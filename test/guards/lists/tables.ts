@@ -10,6 +10,7 @@ const TABLES = [
 const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
+const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
 const BROUGHT_BACK = 'an operator brings back';
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
@@ -25,6 +26,7 @@ export const MANAGED_TABLES = [
       in: 'takeLease',
       text: ', or(isNull(managedDatabases.leaseUntil), lte(managedDatabases.leaseUntil, now))',
       without: '',
+      title: 'keeps its lease from another call',
     },
     { in: 'releaseLease', text: 'leasedBy(companyId, token)', without: 'ofCompany(companyId)' },
     { in: 'keepReaderPassword', text: ', isNull(managedDatabases.readerPassword)', without: '' },
@@ -89,8 +91,20 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
-    { in: 'advance', text: ' AND step = $3', without: ' AND $3::int IS NOT NULL' },
-    { in: 'guardedAdvance', text: ' AND step = ${Math.trunc(step)}', without: '' },
+    {
+      in: 'advance',
+      text: ' AND step = $3',
+      without: ' AND $3::int IS NOT NULL',
+      tests: DELIVERIES,
+      title: 'another overtakes in the analysis',
+    },
+    {
+      in: 'guardedAdvance',
+      text: ' AND step = ${Math.trunc(step)}',
+      without: '',
+      tests: DELIVERIES,
+      title: 'takes each chunk once',
+    },
     { in: 'guardedAdvance', text: ' FOR UPDATE', without: '' },
     {
       in: 'finishAnalysis',
