@@ -7,12 +7,14 @@ import type {
   UserActor,
   ViewerActor,
 } from './access/actors.ts';
+import type { Affected } from './access/commit-access.ts';
+import type { Presented, PresentedOutsider } from './access/known-principals.ts';
 import { type Bindings, type Config, configOf } from './config.ts';
 import { type ControlDb, openControlDb, openNearestControlDb } from './db/client.ts';
 import { clock } from './kernel/clock.ts';
 import { newId } from './kernel/ids.ts';
+import { changeAccess } from './objects/change-access.ts';
 import { withinJurisdiction } from './objects/jurisdiction.ts';
-import type { Admission } from './objects/organization-gate.ts';
 import { type JobQueue, jobQueue } from './platform/job-messages.ts';
 import { logError } from './platform/log.ts';
 import { type Mailer, parseSender } from './platform/mail.ts';
@@ -32,10 +34,10 @@ export interface Caller {
 
 const NOBODY: Caller = { country: null, userAgent: null, origin: null, fromOwnPage: true };
 
-/** Whose a request without a credential turned out to be. */
+/** Whose a request turned out to be that came without a credential, or was refused before its credential was checked to the end. */
 export interface RequestOwner {
   companyId: string;
-  principal?: { type: 'user' | 'outsider'; id: string };
+  principal?: { type: 'user' | 'service_account' | 'outsider'; id: string; credential?: string };
 }
 
 /** All that a service may reach for. Made once per request, queue message or scheduled run. */
@@ -65,6 +67,11 @@ export interface Context<A extends Actor = Actor> {
    * to have made it: its record in the audit trail is theirs.
    */
   belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
+  /**
+   * Changes who may do what, or who lives: no request that begins after this resolves is let in by what was true before.
+   * `work` is one `commit`. Any other one that changes access fails.
+   */
+  changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
   /** Milliseconds since the epoch. */
   now(): number;
   newId(): string;
@@ -88,14 +95,11 @@ export interface IncomingRequest {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** Who a credential proved to be, and the nonce that must not come again. */
-export interface Authenticated {
-  actor: Principal | OutsiderActor;
-  nonce?: Admission['nonce'];
-}
-
-/** Finds out who is calling from the credential the request carries. One batch to the control database. */
-export type Authenticate = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<Authenticated>;
+/** Checks the credential of a request as far as that goes without asking anybody; of an outsider, to the end. */
+export type Authenticate = (
+  ctx: Context<AnonymousActor>,
+  request: IncomingRequest,
+) => Promise<Presented | PresentedOutsider>;
 
 /** Passes when the request carries the operator's token. */
 export type AuthenticateOperator = (ctx: Context<AnonymousActor>, request: IncomingRequest) => Promise<void>;
@@ -154,6 +158,8 @@ export function openContext<A extends Actor>(
     caller: () => origin.caller?.() ?? NOBODY,
     correlationId: origin.correlationId,
     belongsTo: (companyId, principal) => origin.noteOwner?.({ companyId, ...(principal && { principal }) }),
+    changeAccess: (affected, work) =>
+      changeAccess({ ...context, gates: context.bindings.ORGANIZATION_GATE }, affected, work),
     now: () => clock.now(),
     newId: () => newId(clock.now()),
     defer: (work) => origin.waitUntil(work),

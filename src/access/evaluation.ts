@@ -113,6 +113,9 @@ export function compileAccess(sources: AccessSources): Access {
   return { isOwner: sources.isOwner, statements, legacy, index: new Map(), recent: null };
 }
 
+/** The same access for one request: what is looked up on the way is forgotten with it. */
+export const forRequest = (access: Access): Access => ({ ...access, index: new Map(), recent: null });
+
 /**
  * Decides on `action` and `resource`: the owner is allowed; else an explicit Deny denies; else any Allow allows; else a
  * legacy grant allows; else it is denied. `resource` is one ARN. Listing and creating use the ARN that ends in `/*`,

@@ -65,12 +65,11 @@ export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] |
   };
 }
 
+/** What the reads of `accessReads` found. */
+export type FoundAccess = Results<ReturnType<typeof grantReads>>;
+
 /** Converts the queries' results for the evaluator. */
-export function accessSources(
-  companyId: string,
-  isOwner: boolean,
-  found: Results<ReturnType<typeof grantReads>>,
-): AccessSources {
+export function accessSources(companyId: string, isOwner: boolean, found: FoundAccess): AccessSources {
   const grants: GroupGrants[] = found.groups.map(({ id, roles }) => ({
     id,
     roles,

@@ -1,19 +1,24 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { POLICY_LIMIT_FAILURES } from './failures.ts';
+import { type GuardedSession, guardedSession } from './guarded-session.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
  * next request. D1 has no interactive transactions: a unit of work is one `commit`.
  */
 export function openControlDb(database: D1Database) {
-  return drizzle(database.withSession('first-primary') as unknown as D1Database);
+  return drizzle(guardedSession(database.withSession('first-primary')) as unknown as D1Database);
 }
 
 /** The same, answered by the nearest replica: what anonymous viewers read may be a moment old. */
 export function openNearestControlDb(database: D1Database): ControlDb {
-  return drizzle(database.withSession('first-unconstrained') as unknown as D1Database);
+  return drizzle(guardedSession(database.withSession('first-unconstrained')) as unknown as D1Database);
 }
+
+/** Lets commits change access while `work` runs; none is applied after `deadline` (ms). Only for `ctx.changeAccess`. */
+export const changingAccess = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as GuardedSession).changingAccess(deadline, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 

@@ -72,8 +72,8 @@ function principalOf({
     case 'operator':
       return { companyId: null, principalType: 'operator', principalId: null, credential: null };
     default: {
-      const { type = 'anonymous', id = null } = owner?.principal ?? {};
-      return { companyId: owner?.companyId ?? null, principalType: type, principalId: id, credential: null };
+      const { type = 'anonymous', id = null, credential = null } = owner?.principal ?? {};
+      return { companyId: owner?.companyId ?? null, principalType: type, principalId: id, credential };
     }
   }
 }

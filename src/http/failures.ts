@@ -1,4 +1,4 @@
-import { accessDenied, administratorsOnly, invalidToken } from '../access/failures.ts';
+import { accessDenied, accessNotChanged, administratorsOnly, invalidToken } from '../access/failures.ts';
 import { defineFailure, type FailureType, invalid, type SurfaceName } from '../kernel/failure.ts';
 import { type Access, actionOf, type Contract } from './endpoint.ts';
 import type { Credential } from './surface.ts';
@@ -74,6 +74,21 @@ export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
   },
 });
 
+/** The gate that remembers nonces cannot be asked. */
+export const replayUnknown = defineFailure('signature.replay_unknown', {
+  kind: 'unavailable',
+  detail: {
+    message: 'It cannot be told at the moment whether this request was sent before. Send it again.',
+    retryAfter: 5,
+  },
+  says: {
+    organization: 'ServiceUnavailable',
+    console: 'SERVICE_UNAVAILABLE',
+    sharing: 'SERVICE_UNAVAILABLE',
+    'managed-tables': { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
+  },
+});
+
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
 export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
   const { access, body, query, only } = contract;
@@ -82,6 +97,8 @@ export function impliedFailures(contract: Contract, surfaces: Credential): Failu
   return [
     ...(body ? [malformedJson, notJson, tooDeep] : []),
     ...(body || isSigned ? [bodyTooLarge] : []),
+    ...(isSigned ? [replayUnknown] : []),
+    ...(contract.method === 'get' ? [] : [accessNotChanged]),
     ...(body || query ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(asksForAction(access) ? [accessDenied] : []),

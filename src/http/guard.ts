@@ -1,5 +1,5 @@
 import type { HonoRequest } from 'hono';
-import type { Actor, AnonymousActor, Principal } from '../access/actors.ts';
+import type { Actor, AnonymousActor } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
 import { requireAction, requireActionOn, requireAdministrator, requireAnyOf } from '../access/requirements.ts';
 import type {
@@ -13,9 +13,9 @@ import type {
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
-import type { Admission } from '../objects/organization-gate.ts';
+import { admit, isPrincipal } from './admission.ts';
 import { type Access, actionOf, type Contract, type TokenKind } from './endpoint.ts';
-import { countByIp, countByPrincipal, countByToken, rateLimited } from './rate-limits.ts';
+import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
 /** What has become known of a request, wherever it ends. */
@@ -54,54 +54,73 @@ export async function guard(
   request: HonoRequest,
   facts: RequestFacts,
 ): Promise<Actor> {
-  // The address is counted beside the look-ups, not before them; its refusal comes first all the same.
-  const [byIp, authenticated] = await Promise.allSettled([
+  // The address is counted beside the rest, not before it; its refusal comes first all the same.
+  const [byIp, entered] = await Promise.allSettled([
     countByIp(ctx),
-    authenticate(contract, credential, authentication, ctx, request, facts),
+    enter(contract, credential, authentication, ctx, request, facts),
   ]);
   if (byIp.status === 'rejected') throw byIp.reason;
-  facts.limits.push(byIp.value);
-  if (!byIp.value.allowed) throw rateLimited(byIp.value, ctx.now());
-  if (authenticated.status === 'rejected') throw authenticated.reason;
-  const { actor, nonce } = authenticated.value;
+  facts.limits.unshift(byIp.value);
+  if (!byIp.value.allowed) {
+    facts.limits = [byIp.value];
+    if (entered.status === 'fulfilled') await entered.value.withdraw();
+    throw rateLimited(byIp.value, ctx.now());
+  }
+  if (entered.status === 'rejected') throw entered.reason;
+  const { actor } = entered.value;
   facts.actor = actor;
-  if (actor.kind === 'outsider') await count(ctx, facts, actor.id);
-  if (!isPrincipal(actor)) return actor;
-
-  const states = await countByPrincipal(ctx, actor, nonce);
-  facts.limits.push(...states);
-  const exceeded = states.find((state) => !state.allowed);
-  if (exceeded) throw rateLimited(exceeded, ctx.now());
-  await authorize(contract, { ...ctx, actor }, request.param('id'));
+  if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, request.param('id'));
   return actor;
 }
 
-async function authenticate(
+/** Who has come in. `withdraw` takes back that a principal's request was counted. */
+interface Entered {
+  actor: Actor;
+  withdraw(): Promise<void>;
+}
+
+const uncounted = (actor: Actor): Entered => ({ actor, withdraw: async () => {} });
+
+/** Finds out who is calling, and counts the request by that. */
+async function enter(
   { access, credential: own }: Contract,
   surfaces: Credential,
   authentication: Authentication,
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
   facts: RequestFacts,
-): Promise<{ actor: Actor; nonce?: Admission['nonce'] }> {
-  const credential = own ?? surfaces;
-  if (access === 'public') return { actor: ctx.actor };
-  if (access === 'optional' || access === 'pending') {
-    return authentication.authenticators[credential](ctx, request).catch((error) => {
-      // Only a credential that is not good is as none; an outage is not.
-      if (error instanceof Failure && error.kind === 'unauthenticated') return { actor: ctx.actor };
-      throw error;
-    });
-  }
+): Promise<Entered> {
+  if (access === 'public') return uncounted(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
-    return { actor: await authentication.tokens[access.token](ctx, token, (tokenId) => count(ctx, facts, tokenId)) };
+    const open = authentication.tokens[access.token];
+    return uncounted(await open(ctx, token, (tokenId) => count(ctx, facts, tokenId)));
   }
   if (access === 'operator') {
     await authentication.operator(ctx, request);
-    return { actor: { kind: 'operator' } };
+    return uncounted({ kind: 'operator' });
   }
-  return authentication.authenticators[credential](ctx, request);
+  const entering = enterWith(authentication.authenticators[own ?? surfaces], ctx, request, facts);
+  if (access !== 'optional' && access !== 'pending') return entering;
+  return entering.catch((error) => {
+    // Only a credential that is not good is as none; an outage is not.
+    if (error instanceof Failure && error.kind === 'unauthenticated') return uncounted(ctx.actor);
+    throw error;
+  });
+}
+
+async function enterWith(
+  authenticate: Authenticate,
+  ctx: Context<AnonymousActor>,
+  request: HonoRequest,
+  facts: RequestFacts,
+): Promise<Entered> {
+  const presented = await authenticate(ctx, request);
+  if ('actor' in presented) {
+    await count(ctx, facts, presented.actor.id);
+    return uncounted(presented.actor);
+  }
+  return admit(ctx, presented, facts.limits);
 }
 
 /** Whether a route is opened by the token in its path. */
@@ -136,8 +155,4 @@ async function authorizeAccess(
   // Most access is the same for all resources: then there is nothing to look up.
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
-}
-
-function isPrincipal(actor: Actor): actor is Principal {
-  return actor.kind === 'user' || actor.kind === 'service_account';
 }

@@ -43,6 +43,12 @@ export class FixedWindows {
     return { ...state, remaining: state.remaining - 1 };
   }
 
+  /** Takes back one request of `key` that was counted. */
+  giveBack(key: string, now: number): void {
+    const window = this.#windowOf(key, now);
+    window.count = Math.max(0, window.count - 1);
+  }
+
   #windowOf(key: string, now: number): Window {
     const known = this.#windows.get(key);
     if (known && known.endsAt > now) return known;

@@ -1,6 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
+import type { Presented } from '../access/known-principals.ts';
 import { clock } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
+import { AccessVersions, type AnnouncedChange } from './access-versions.ts';
 
 const WINDOW_MS = 60_000;
 
@@ -16,23 +18,30 @@ export interface Admission {
   /** Requests per minute for the whole organization and for this principal. */
   limits: { organization: number; principal: number };
   /** The nonce of a signed request, and until when (ms) its date is acceptable. */
-  nonce?: { accessKey: string; value: string; goodUntil: number };
+  nonce?: Presented['nonce'];
 }
 
+/**
+ * What the gate says of a request. `access` is the version of the principal's access: what was read under it holds. It is null
+ * while that access is being changed: then only the control database knows.
+ */
 export type Verdict =
   | { refused: 'nonce_reused' | 'clock_skew' }
-  | { refused: null; organization: LimitState; principal: LimitState };
+  | { refused: null; organization: LimitState; principal: LimitState; access: string | null };
 
 type Nonce = NonNullable<Admission['nonce']>;
 
 /**
- * Checks an organization's requests for replay and against both rate limits in a single call. Counters are in memory;
- * nonces are in storage, because one forgotten by an eviction would let a request be replayed. `admit` does not await
- * anything, so no other request comes in between; the answer leaves only when the nonce is on disk.
+/**
+ * Checks an organization's requests for replay and against both rate limits, and tells the version of the principal's access,
+ * in a single call. Counters are in memory; nonces and versions are in storage, because an eviction must forget neither.
+ * `admit` does not await anything, so no other request comes in between; an answer leaves only when what it rests on is on
+ * disk.
  */
 export class OrganizationGate extends DurableObject {
   readonly #organization = new FixedWindows(WINDOW_MS);
   readonly #principals = new FixedWindows(WINDOW_MS);
+  readonly #access: AccessVersions;
   #alarmIsSet = false;
 
   constructor(state: DurableObjectState, env: Cloudflare.Env) {
@@ -45,6 +54,7 @@ export class OrganizationGate extends DurableObject {
     state.storage.sql.exec('CREATE INDEX IF NOT EXISTS nonces_by_expiry ON nonces (expires_at)');
     const columns = state.storage.sql.exec("SELECT 1 FROM pragma_table_info('nonces') WHERE name = 'request_id'");
     if (columns.next().done) state.storage.sql.exec('ALTER TABLE nonces ADD COLUMN request_id TEXT');
+    this.#access = new AccessVersions(state.storage.sql);
     void state.blockConcurrencyWhile(async () => {
       this.#alarmIsSet = (await state.storage.getAlarm()) !== null;
     });
@@ -62,13 +72,35 @@ export class OrganizationGate extends DurableObject {
     if (usedBy !== undefined && usedBy !== requestId) return { refused: 'nonce_reused' };
     const organization = this.#organization.peek('organization', limits.organization, now);
     const principal = this.#principals.peek(principalId, limits.principal, now);
-    if (!organization.allowed || !principal.allowed) return { refused: null, organization, principal };
+    const access = this.#access.stampOf(principalId, now);
+    if (!organization.allowed || !principal.allowed) return { refused: null, organization, principal, access };
     if (nonce && usedBy === undefined) this.#remember(nonce, requestId);
     return {
       refused: null,
       organization: this.#organization.take('organization', limits.organization, now),
       principal: this.#principals.take(principalId, limits.principal, now),
+      access,
     };
+  }
+
+  /** Takes an admission back, of a request that another limit refused: it may be sent again with the same nonce. */
+  withdraw({ principalId, requestId, nonce }: Admission): void {
+    const now = clock.now();
+    if (nonce && this.#usedBy(nonce) === requestId) {
+      this.ctx.storage.sql.exec('DELETE FROM nonces WHERE access_key = ? AND nonce = ?', nonce.accessKey, nonce.value);
+    }
+    this.#organization.giveBack('organization', now);
+    this.#principals.giveBack(principalId, now);
+  }
+
+  /** Access is about to be changed. Whoever says so changes nothing before this is answered. */
+  beginChange(change: AnnouncedChange): void {
+    this.#access.begin(change, clock.now());
+  }
+
+  /** The change is over, done or not. */
+  endChange(change: AnnouncedChange): void {
+    this.#access.end(change);
   }
 
   /** Deletes nonces some time after their requests became too old to be accepted. */

@@ -24,7 +24,7 @@ export async function runConcurrently<T>(
   const worker = async () => {
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
       try {
-        await withTimeout(timeoutMs, work(item));
+        await withinTime(timeoutMs, work(item));
       } catch (error) {
         logError(failureEvent, error, factsOf(item));
       }
@@ -33,13 +33,14 @@ export async function runConcurrently<T>(
   await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
 }
 
-async function withTimeout(milliseconds: number, work: Promise<unknown>): Promise<void> {
+/** Waits for `work` no longer than `ms`. It may still be done afterwards. */
+export async function withinTime<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not done within ${milliseconds} ms`)), milliseconds);
+    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms);
   });
   try {
-    await Promise.race([work, timeout]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

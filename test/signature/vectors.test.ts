@@ -5,6 +5,7 @@ import { makeVectors } from '../../examples/signing/make-vectors.ts';
 import { sign } from '../../examples/signing/sign.ts';
 import type { Vectors } from '../../examples/signing/vectors/vector.ts';
 import vectors from '../../examples/signing/vectors.json' with { type: 'json' };
+import type { Presented } from '../../src/access/known-principals.ts';
 import { openContext } from '../../src/context.ts';
 import { type HttpEnv, originOf } from '../../src/http/mount.ts';
 import { clock } from '../../src/kernel/clock.ts';
@@ -27,8 +28,9 @@ const VERSION = 7;
 const door = new Hono<HttpEnv>().all('*', async (c) => {
   const { context } = openContext(originOf(c), { kind: 'anonymous' });
   try {
-    const { actor, nonce } = await authenticateSignature(context, c.req);
-    return c.json({ serviceAccountId: actor.id, nonce });
+    const presented = (await authenticateSignature(context, c.req)) as Presented;
+    const { actor } = await presented.read();
+    return c.json({ serviceAccountId: actor.id, nonce: presented.nonce });
   } catch (error) {
     if (error instanceof Failure) return c.json({ kind: error.kind, ...error.detail }, 401);
     throw error;

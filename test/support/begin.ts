@@ -1,17 +1,29 @@
 import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
+import { forgetAll } from '../../src/access/known-principals.ts';
+import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashing } from '../../src/platform/passwords.ts';
 import { countAnew } from './worlds.ts';
 
 // The files of a worker share its modules, which take seconds to load, and nothing else: each begins with empty storage.
 beforeAll(async () => {
   countAnew();
+  forgetWhatIsWrittenBehind();
   // A tenth of a second for every person of every test adds up.
   hashing.cost = { memorySize: 64, passes: 1, parallelism: 1 };
   await resetAll();
   await migrate(env.CONTROL_DB, env.CONTROL_DB_MIGRATIONS);
   await migrate(env.AUDIT_DB, env.AUDIT_DB_MIGRATIONS);
 });
+
+/** What a test writes behind the API's back announces itself to nobody: the isolate begins anew. */
+function forgetWhatIsWrittenBehind(): void {
+  const prepare = env.CONTROL_DB.prepare.bind(env.CONTROL_DB);
+  env.CONTROL_DB.prepare = (sql) => {
+    if (touchesAccess(sql)) forgetAll();
+    return prepare(sql);
+  };
+}
 
 /** On a busy machine `reset` can come before the last file's work is over, and leave what that wrote. */
 async function resetAll(): Promise<void> {

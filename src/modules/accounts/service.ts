@@ -1,3 +1,4 @@
+import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -89,8 +90,9 @@ export async function changeAccount(ctx: PrincipalContext, id: string, changes: 
     throw defaultAccountNotDeactivatable();
   }
   const next = { id, activates: changes.isActive === true };
-  const { updated } = await commit(
-    ctx.db,
+  const { updated } = await commitAccess(
+    ctx,
+    everybodyIn(companyId),
     {
       cleared: changes.isDefault ? [clearDefault(ctx.db, companyId, now, next)] : [],
       updated: updateAccount(ctx.db, companyId, id, now, changes),
@@ -110,7 +112,7 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
     found: [account],
     attachments: [attached],
     deleted,
-  } = await commit(ctx.db, {
+  } = await commitAccess(ctx, everybodyIn(companyId), {
     found: selectAccountEvenDeleted(ctx.db, companyId, id),
     attachments: selectAttached(ctx.db, companyId, id),
     deleted: softDeleteAccount(ctx.db, companyId, id, ctx.now()),
@@ -126,7 +128,12 @@ export async function deleteAccount(ctx: PrincipalContext, id: string): Promise<
 export async function restoreAccount(ctx: PrincipalContext, id: string): Promise<Account> {
   const {
     restored: [restored],
-  } = await commit(ctx.db, { restored: undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now()) }, NAME_IS_UNIQUE);
+  } = await commitAccess(
+    ctx,
+    everybodyIn(ctx.actor.companyId),
+    { restored: undeleteAccount(ctx.db, ctx.actor.companyId, id, ctx.now()) },
+    NAME_IS_UNIQUE,
+  );
   if (restored) return restored;
   await getAccount(ctx, id);
   throw accountNotDeleted();

@@ -1,6 +1,7 @@
+import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit, readTogether } from '../../db/client.ts';
+import { readTogether } from '../../db/client.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import type { PolicyDocument } from '../../kernel/policy-document.ts';
 import { policyNotFound, selectPolicy } from '../policies/service.ts';
@@ -15,7 +16,7 @@ export async function attachPolicyToGroup(ctx: PrincipalContext, groupId: string
   if (!document) throw policyNotFound('policy_id');
   requireMayGrant(ctx.actor, only(companyId, groupId, policyId, document));
   const of = { companyId, groupId, policyId };
-  const { attachments } = await commit(ctx.db, {
+  const { attachments } = await commitAccess(ctx, everybodyIn(companyId), {
     attached: attachPolicy(ctx.db, of, managedPolicyById(policyId) !== undefined),
     attachments: selectAttachment(ctx.db, companyId, groupId, policyId),
   });
@@ -31,7 +32,9 @@ export async function detachPolicyFromGroup(ctx: PrincipalContext, groupId: stri
   const { group, document } = await read(ctx, groupId, policyId);
   if (!group) throw groupNotFound();
   if (document) requireMayGrant(ctx.actor, accessFreedByRemoving(only(companyId, groupId, policyId, document)));
-  const { detached } = await commit(ctx.db, { detached: detachPolicy(ctx.db, companyId, groupId, policyId) });
+  const { detached } = await commitAccess(ctx, everybodyIn(companyId), {
+    detached: detachPolicy(ctx.db, companyId, groupId, policyId),
+  });
   if (detached.length === 0) throw policyNotAttached();
 }
 

@@ -1,6 +1,6 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
 import { permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { insertGroup, insertGroupPermissions } from './permission-store.ts';
 import { requireAllFound } from './permissions.ts';
@@ -22,8 +22,9 @@ export async function createGroup(
   const permissions = ids.length === 0 ? [] : await selectPermissions(ctx.db, companyId, ids);
   requireAllFound(ids, permissions);
   requireMayGrant(ctx.actor, { companyId, groups: [{ id, policies: [], roles, permissions }] });
-  const { inserted } = await commit(
-    ctx.db,
+  const { inserted } = await commitAccess(
+    ctx,
+    only(companyId),
     {
       inserted: insertGroup(ctx.db, record, { permissionIds: ids, canChangeSlug: input.slug === undefined }),
       listed: ids.length === 0 ? [] : [insertGroupPermissions(ctx.db, companyId, id, ids)],

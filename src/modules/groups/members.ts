@@ -1,8 +1,9 @@
+import { commitAccess, everybodyIn, only } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit, readTogether } from '../../db/client.ts';
+import { readTogether } from '../../db/client.ts';
 import { accountNotFound, selectAccount } from '../accounts/service.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
@@ -25,7 +26,12 @@ export async function addMember(ctx: PrincipalContext, groupId: string, member: 
     requireMayGrant(ctx.actor, accessSources(companyId, false, found));
   }
   const { record, statement } = prepareBinding(ctx, { ...member, companyId, groupId });
-  const { inserted } = await commit(ctx.db, { inserted: statement }, { 'group_bindings.group_id': bindingExists });
+  const { inserted } = await commitAccess(
+    ctx,
+    only(companyId, member.principalId),
+    { inserted: statement },
+    { 'group_bindings.group_id': bindingExists },
+  );
   if (inserted.length > 0) return record;
   // One of them was deleted in between: say which.
   await requireBindable(ctx, groupId, member);
@@ -71,7 +77,7 @@ export async function listMembers(
 export async function removeMember(ctx: PrincipalContext, groupId: string, bindingId: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, groupId);
-  const { found, removed } = await commit(ctx.db, {
+  const { found, removed } = await commitAccess(ctx, everybodyIn(companyId), {
     found: selectGroup(ctx.db, companyId, groupId),
     removed: deleteBinding(ctx.db, companyId, groupId, bindingId),
   });

@@ -1,6 +1,7 @@
+import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit, readTogether, type Statement } from '../../db/client.ts';
+import { readTogether, type Statement } from '../../db/client.ts';
 import { type Permission, permissionNotFound, selectPermissions } from '../legacy-permissions/service.ts';
 import { groupNotFound } from './failures.ts';
 import {
@@ -70,7 +71,7 @@ async function read(ctx: PrincipalContext, groupId: string, ids: string[]) {
 
 async function store(ctx: PrincipalContext, groupId: string, statements: Statement[]): Promise<GroupWithCounts> {
   const { companyId } = ctx.actor;
-  const { found } = await commit(ctx.db, {
+  const { found } = await commitAccess(ctx, everybodyIn(companyId), {
     touched: touchGroup(ctx.db, companyId, groupId, ctx.now()),
     changed: statements,
     found: selectGroupWithCounts(ctx.db, companyId, groupId),

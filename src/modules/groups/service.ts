@@ -1,3 +1,4 @@
+import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
@@ -118,7 +119,7 @@ export async function changeGroup(
 export async function deleteGroup(ctx: PrincipalContext, id: string): Promise<void> {
   const { companyId } = ctx.actor;
   await requireMayRemoveDenials(ctx, id);
-  const { found, deleted } = await commit(ctx.db, {
+  const { found, deleted } = await commitAccess(ctx, everybodyIn(companyId), {
     found: selectGroupEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteGroup(ctx.db, companyId, id, ctx.now()),
     cleared: clearGroup(ctx.db, companyId, id),

@@ -1,8 +1,9 @@
+import { commitAccess, only as onlyPrincipals } from '../../access/commit-access.ts';
 import type { AccessSources } from '../../access/evaluation.ts';
 import { accessFreedByRemoving, requireMayGrant } from '../../access/grants.ts';
 import { accessSources, grantReads } from '../../access/sources.ts';
 import type { PrincipalContext } from '../../context.ts';
-import { commit, readTogether, type Statement } from '../../db/client.ts';
+import { readTogether, type Statement } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { idList } from '../../db/statements.ts';
 import { selectUser, type User, userNotFound } from '../users/service.ts';
@@ -84,7 +85,7 @@ function change(
     requireMayGrant(ctx.actor, accessFreedByRemoving(only(sources, leave)));
     // Exactly what was checked is written; what others changed meanwhile shows in what is found afterwards.
     // Leaving comes first: what reaches one principal is bounded at every step.
-    const { found: after } = await commit(ctx.db, {
+    const { found: after } = await commitAccess(ctx, onlyPrincipals(companyId, userId), {
       left: leaveGroups(ctx.db, companyId, userId, leave),
       entered: enterStatement(ctx, userId, enter, current),
       found: selectGroupsOfUser(ctx.db, companyId, userId),

@@ -1,5 +1,5 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
 import { prepareJoining } from '../groups/service.ts';
 import { selectGroupIds, type User } from '../users/service.ts';
 import { prepareInvitation } from './service.ts';
@@ -21,8 +21,9 @@ export async function inviteUser(
 ): Promise<Invited> {
   const join = await prepareJoining(ctx, groupIds);
   const { user, expiresAt, statements, failures, sendMail } = await prepareInvitation(ctx, { email, teams });
-  const { memberships } = await commit(
-    ctx.db,
+  const { memberships } = await commitAccess(
+    ctx,
+    only(ctx.actor.companyId, user.id),
     {
       invitation: statements,
       joined: join(user.id),

@@ -1,5 +1,6 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import type { Context, UserContext } from '../../context.ts';
-import { type ConstraintFailures, commit, type Statement } from '../../db/client.ts';
+import type { ConstraintFailures, Statement } from '../../db/client.ts';
 import { defineFailure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
 import { hashPassword } from '../../platform/passwords.ts';
@@ -104,7 +105,11 @@ export async function acceptInvitation(
   const set = { passwordHash: await hashPassword(input.password), name };
   const {
     accepted: [accepted],
-  } = await commit(ctx.db, acceptStatements(ctx.db, found.user, digest, set, ctx.now()));
+  } = await commitAccess(
+    ctx,
+    only(found.user.companyId, found.user.id),
+    acceptStatements(ctx.db, found.user, digest, set, ctx.now()),
+  );
   if (!accepted) throw invalidInvitation();
   return accepted;
 }

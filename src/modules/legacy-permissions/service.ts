@@ -1,3 +1,4 @@
+import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import type { Grants } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
@@ -56,7 +57,7 @@ export async function changePermission(
   return retryOnConcurrentChange(async () => {
     const before = await getPermission(ctx, id);
     requireMayGrant(ctx.actor, giving(companyId, { ...before, ...changes }), giving(companyId, before));
-    const { updated } = await commit(ctx.db, {
+    const { updated } = await commitAccess(ctx, everybodyIn(companyId), {
       updated: updatePermission(ctx.db, before, { ...changes, updatedAt: ctx.now() }),
     });
     return updated[0];
@@ -65,7 +66,11 @@ export async function changePermission(
 
 /** Deletes a permission, and removes it from every group. */
 export async function deletePermission(ctx: PrincipalContext, id: string): Promise<void> {
-  const { deleted } = await commit(ctx.db, deleteRecord(ctx.db, ctx.actor.companyId, id));
+  const { deleted } = await commitAccess(
+    ctx,
+    everybodyIn(ctx.actor.companyId),
+    deleteRecord(ctx.db, ctx.actor.companyId, id),
+  );
   if (deleted.length === 0) throw permissionNotFound();
 }
 

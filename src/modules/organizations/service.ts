@@ -1,6 +1,6 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import { unknownRoute } from '../../access/failures.ts';
 import type { AuthenticateOperator, Context } from '../../context.ts';
-import { commit } from '../../db/client.ts';
 import { defineFailure, invalid } from '../../kernel/failure.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { sameSecret } from '../../platform/secrets.ts';
@@ -51,8 +51,9 @@ export async function createOrganization(
   const key = await prepareApiKey(ctx, company, serviceAccount.record, { description: 'Made with the organization.' });
   const membership = { companyId: company.id, groupId: administrators.record.id, accountId: account.record.id };
 
-  await commit(
-    ctx.db,
+  await commitAccess(
+    ctx,
+    only(company.id),
     {
       company: insertCompany(ctx.db, company),
       account: account.statement,

@@ -1,3 +1,4 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { defineFailure } from '../../kernel/failure.ts';
@@ -75,7 +76,12 @@ export async function confirmReset(ctx: Context, input: { token: string; passwor
   const { use, setPassword, ...consequences } = resetStatements(ctx.db, reset, passwordHash, ctx.now());
   const {
     setPassword: [changed],
-  } = await commit(ctx.db, { use, setPassword, mail: mail.statement, ...consequences });
+  } = await commitAccess(ctx, only(user.companyId, user.id), {
+    use,
+    setPassword,
+    mail: mail.statement,
+    ...consequences,
+  });
   if (!changed) throw invalidResetToken();
   mail.send();
 }

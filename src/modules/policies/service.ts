@@ -1,3 +1,4 @@
+import { commitAccess, everybodyIn } from '../../access/commit-access.ts';
 import { requireWritable } from '../../access/grants.ts';
 import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -90,8 +91,9 @@ export async function changePolicy(ctx: PrincipalContext, id: string, changes: P
     const { document: before } = await ownRecord(ctx, id);
     if (changes.document) requireWritable(ctx.actor, changes.document, before);
     const set = { ...changes, updatedAt: ctx.now() };
-    const { updated } = await commit(
-      ctx.db,
+    const { updated } = await commitAccess(
+      ctx,
+      everybodyIn(ctx.actor.companyId),
       { updated: updatePolicy(ctx.db, ctx.actor.companyId, id, before, set) },
       NAME_IS_UNIQUE,
     );
@@ -106,7 +108,7 @@ export async function deletePolicy(ctx: PrincipalContext, id: string): Promise<v
   const {
     deleted,
     counted: [attached],
-  } = await commit(ctx.db, {
+  } = await commitAccess(ctx, everybodyIn(companyId), {
     deleted: deleteRecord(ctx.db, companyId, id),
     counted: countAttachments(ctx.db, companyId, id),
   });

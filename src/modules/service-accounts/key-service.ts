@@ -1,3 +1,4 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
@@ -76,7 +77,7 @@ export async function revokeKey(ctx: PrincipalContext, serviceAccountId: string,
     owner: [serviceAccount],
     found: [key],
     revoked,
-  } = await commit(ctx.db, {
+  } = await commitAccess(ctx, only(companyId, serviceAccountId), {
     owner: selectServiceAccount(ctx.db, companyId, serviceAccountId),
     found: selectKey(ctx.db, companyId, serviceAccountId, keyId),
     revoked: deactivateKey(ctx.db, companyId, serviceAccountId, keyId, ctx.now()),

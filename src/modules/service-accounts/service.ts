@@ -1,3 +1,4 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import type { Metadata } from '../../db/columns.ts';
@@ -75,7 +76,12 @@ export async function changeServiceAccount(
   id: string,
   changes: ServiceAccountChanges,
 ): Promise<ServiceAccount> {
-  const [changed] = await updateServiceAccount(ctx.db, ctx.actor.companyId, id, ctx.now(), changes);
+  const { companyId } = ctx.actor;
+  const {
+    updated: [changed],
+  } = await commitAccess(ctx, only(companyId, id), {
+    updated: updateServiceAccount(ctx.db, companyId, id, ctx.now(), changes),
+  });
   if (!changed) throw serviceAccountNotFound();
   return changed;
 }
@@ -87,7 +93,7 @@ export async function deleteServiceAccount(ctx: PrincipalContext, id: string): P
   const {
     found: [found],
     deleted,
-  } = await commit(ctx.db, {
+  } = await commitAccess(ctx, only(companyId, id), {
     found: selectServiceAccountEvenDeleted(ctx.db, companyId, id),
     deleted: softDeleteServiceAccount(ctx.db, companyId, id, now),
     ended: endServiceAccount(ctx.db, companyId, id, now),

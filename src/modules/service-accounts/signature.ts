@@ -1,12 +1,14 @@
 import { compileAccess } from '../../access/evaluation.ts';
+import { type Known, weightOf } from '../../access/known-principals.ts';
+import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { badSignature, bodyDigestMismatch, clockSkew, unknownKey } from '../../access/signature-failures.ts';
-import { accessSources } from '../../access/sources.ts';
+import { accessSources, type FoundAccess } from '../../access/sources.ts';
 import type { Authenticate } from '../../context.ts';
 import { fromHex, sha256Hex } from '../../platform/secrets.ts';
+import type { KeyMaterial } from './keys.ts';
 import { type IncomingRequest, readSignatureHeaders, type SignatureHeaders } from './signature-headers.ts';
 import { verificationKey } from './signing-keys.ts';
-import { readKeyAndAccess } from './store.ts';
-import { recordUse } from './usage.ts';
+import { readKeyAndAccess, type UsableKey } from './store.ts';
 
 /** How far the date of a signed request may be from ours. */
 const CLOCK_MS = 300_000;
@@ -14,8 +16,8 @@ const CLOCK_MS = 300_000;
 const DIGEST_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /**
- * Authenticates a signed request: parse → date → body digest → key → signature. The nonce is checked by the gate.
- * One batch to the control database. How requests are signed: examples/signing/README.md.
+ * Authenticates a signed request: parse → date → body digest → key → signature. The nonce is checked by the gate. Whose a key
+ * is can only be told by the control database, or by an isolate that has asked it before. How requests are signed: examples/signing/README.md.
  */
 export const authenticateSignature: Authenticate = async (ctx, request) => {
   const signed = readSignatureHeaders(request);
@@ -24,25 +26,62 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
   // The body may have taken long to arrive.
   checkDate(signed, ctx.now());
 
-  const { key, access } = await readKeyAndAccess(ctx.db, signed.accessKey, ctx.now());
-  const verifies =
-    key && (await verificationKey(ctx.config.KEY_DERIVATION_SECRETS, { ...key, accessKey: signed.accessKey }));
-  if (!key || !verifies) throw unknownKey();
-  await checkSignature(signed, verifies, request);
-  recordUse(ctx, key);
+  const verify = async (material: KeyMaterial): Promise<'unusable' | 'bad' | 'good'> => {
+    const key = await verificationKey(ctx.config.KEY_DERIVATION_SECRETS, material);
+    if (!key) return 'unusable';
+    return (await isSignedWith(key, signed, request)) ? 'good' : 'bad';
+  };
+  return {
+    credential: `key ${signed.accessKey}`,
+    claims: null,
+    nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + CLOCK_MS },
+    fits: async ({ proof }) => (await verify((proof as KeyProof).material)) === 'good',
+    async read() {
+      const { key, access } = await readKeyAndAccess(ctx.db, signed.accessKey, ctx.now());
+      const material = key && { ...key, accessKey: signed.accessKey };
+      const verified = material ? await verify(material) : 'unusable';
+      if (!key || !material || verified === 'unusable') throw unknownKey();
+      if (verified === 'bad') throw badSignature(stringToSign(request, signed));
+      return knownOf(key, material, access);
+    },
+    recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
+  };
+};
+
+/** What is remembered of a key besides its owner. */
+interface KeyProof {
+  material: KeyMaterial;
+  lastUse: LastUse;
+}
+
+function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAccess): Known<KeyProof> {
+  const { companyId, serviceAccountId } = key;
+  const sources = accessSources(companyId, false, access);
   return {
     actor: {
       kind: 'service_account',
-      id: key.serviceAccountId,
-      companyId: key.companyId,
+      id: serviceAccountId,
+      companyId,
       companySlug: key.companySlug,
       accountId: key.accountId,
       keyId: key.id,
-      access: compileAccess(accessSources(key.companyId, false, access)),
+      access: compileAccess(sources),
     },
-    nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + CLOCK_MS },
+    expiresAt: key.expiresAt,
+    proof: {
+      material,
+      lastUse: {
+        used: [
+          { kind: 'key', companyId, id: key.id },
+          { kind: 'service_account', companyId, id: serviceAccountId },
+        ],
+        recordedAt: key.lastUsedAt,
+        isGathered: false,
+      },
+    },
+    weight: weightOf(sources),
   };
-};
+}
 
 function checkDate({ sentAt }: SignatureHeaders, now: number): void {
   if (Math.abs(now - sentAt) <= CLOCK_MS) return;
@@ -55,11 +94,8 @@ async function checkDigest({ digest }: SignatureHeaders, request: IncomingReques
 }
 
 /** `verify` compares in constant time. */
-async function checkSignature(signed: SignatureHeaders, key: CryptoKey, request: IncomingRequest): Promise<void> {
-  const text = stringToSign(request, signed);
-  if (await crypto.subtle.verify('HMAC', key, fromHex(signed.signature), new TextEncoder().encode(text))) return;
-  throw badSignature(text);
-}
+const isSignedWith = (key: CryptoKey, signed: SignatureHeaders, request: IncomingRequest): Promise<boolean> =>
+  crypto.subtle.verify('HMAC', key, fromHex(signed.signature), new TextEncoder().encode(stringToSign(request, signed)));
 
 /** The seven lines that are signed. Path and query as the URL standard serialises them: never decoded, never sorted. */
 function stringToSign(request: IncomingRequest, { date, nonce, digest }: SignatureHeaders): string {

@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import { accessReads } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
@@ -154,34 +154,6 @@ export const deactivateKey = (db: ControlDb, companyId: string, serviceAccountId
     .where(and(key(companyId, serviceAccountId, id), eq(apiKeys.isActive, true)))
     .returning({ id: apiKeys.id });
 
-/** Records the use of a key and of its service account, unless a use at `notSince` or later is recorded already. */
-export const touchKey = (
-  db: ControlDb,
-  used: { companyId: string; keyId: string; serviceAccountId: string },
-  now: number,
-  notSince: number,
-) =>
-  [
-    db
-      .update(apiKeys)
-      .set({ lastUsedAt: now })
-      .where(
-        and(
-          key(used.companyId, used.serviceAccountId, used.keyId),
-          or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, notSince)),
-        ),
-      ),
-    db
-      .update(serviceAccounts)
-      .set({ lastUsedAt: now })
-      .where(
-        and(
-          byId(serviceAccounts, used.companyId, used.serviceAccountId),
-          or(isNull(serviceAccounts.lastUsedAt), lt(serviceAccounts.lastUsedAt, notSince)),
-        ),
-      ),
-  ] as const;
-
 /**
  * A usable key with its owner, and the rows its owner's access is compiled from, in one batch. Revoked and expired keys,
  * and keys of an inactive or deleted service account or account, are not found.
@@ -193,6 +165,8 @@ export async function readKeyAndAccess(db: ControlDb, accessKey: string, now: nu
   } = await readTogether(db, keyAndAccess(db, { accessKey, now }));
   return { key, access };
 }
+
+export type UsableKey = NonNullable<Awaited<ReturnType<typeof readKeyAndAccess>>['key']>;
 
 const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<string>) => {
   const owner = (column: SQLiteColumn) =>
@@ -207,6 +181,7 @@ const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<stri
       salt: apiKeys.salt,
       derivationVersion: apiKeys.derivationVersion,
       secretDigest: apiKeys.secretDigest,
+      expiresAt: apiKeys.expiresAt,
       lastUsedAt: apiKeys.lastUsedAt,
     })
     .from(apiKeys)

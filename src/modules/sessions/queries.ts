@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, gte, isNull, lt, ne, not, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, gte, isNull, lt, ne, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
@@ -60,41 +60,49 @@ export const selectLiveSession = (
     );
 
 /**
- * The statements that exchange the refresh token `presented` for `next`, in this order. The newest token rotates. The one
- * before it may be presented again until `previousUntil`, while its successor is the newest. Any other ends the session.
- * The session ends `sessionMs` after the sign-in at the latest.
+ * Exchanges the refresh token `presented` for `next`, if it is the newest. It may be presented again until `retryUntil`, while
+ * its successor is the newest. The session ends `sessionMs` after the sign-in at the latest.
  */
-export function rotateStatements(
+export const rotateSession = (
   db: ControlDb,
   key: { companyId: string; sessionId: string },
   digests: { presented: string; next: string },
-  times: { now: number; retryUntil: number; refreshMs: number; sessionMs: number },
+  { now, ...times }: { now: number; retryUntil: number; refreshMs: number; sessionMs: number },
+) =>
+  db
+    .update(sessions)
+    .set({
+      refreshDigest: digests.next,
+      previousDigest: digests.presented,
+      previousUntil: times.retryUntil,
+      lastUsedAt: now,
+      expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
+    })
+    .where(and(isSession(key), eq(sessions.refreshDigest, digests.presented)));
+
+/** Ends a session whose refresh token `presented` can no longer be exchanged: somebody has a copy of it. */
+export function endCopiedSession(
+  db: ControlDb,
+  key: { companyId: string; sessionId: string },
+  presented: string,
+  now: number,
 ) {
-  const { now } = times;
-  const isRetry = and(eq(sessions.previousDigest, digests.presented), gte(sessions.previousUntil, now)) as SQL;
-  return [
-    db
-      .update(sessions)
-      .set({
-        refreshDigest: digests.next,
-        previousDigest: digests.presented,
-        previousUntil: times.retryUntil,
-        lastUsedAt: now,
-        expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
-      })
-      .where(and(isSession(key), eq(sessions.refreshDigest, digests.presented))),
-    db
-      .update(sessions)
-      .set({ endedAt: now })
-      .where(and(isSession(key), not(isRetry))),
-  ] as const;
+  const isRetry = and(eq(sessions.previousDigest, presented), gte(sessions.previousUntil, now)) as SQL;
+  return db
+    .update(sessions)
+    .set({ endedAt: now })
+    .where(and(isSession(key), not(isRetry)));
 }
 
 const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: string }) =>
   and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));
 
-/** The columns that tell the newest refresh token of a session. */
-export const rotationState = { previousUntil: sessions.previousUntil, expiresAt: sessions.expiresAt };
+/** The columns that tell the newest refresh tokens of a session. */
+export const rotationState = {
+  previousDigest: sessions.previousDigest,
+  previousUntil: sessions.previousUntil,
+  expiresAt: sessions.expiresAt,
+};
 
 export const endSession = (db: ControlDb, companyId: string, sessionId: string, now: number) =>
   db.update(sessions).set({ endedAt: now }).where(isSession({ companyId, sessionId }));
@@ -151,17 +159,6 @@ export const endSessionsOf = (
         afterChange ? sql`changes() > 0` : undefined,
       ),
     );
-
-/** Records that a session was used, unless a use after `before` is recorded. */
-export const touchSession = (
-  db: ControlDb,
-  key: { companyId: string; sessionId: string },
-  { now, before }: { now: number; before: number },
-) =>
-  db
-    .update(sessions)
-    .set({ lastUsedAt: now })
-    .where(and(isSession(key), or(isNull(sessions.lastUsedAt), lt(sessions.lastUsedAt, before))));
 
 /** Ends every session of a user who is deactivated or deleted: for the unit that does it, after that statement. */
 export const endSessionsOfInactive = (db: ControlDb, companyId: string, userId: string, now: number) =>

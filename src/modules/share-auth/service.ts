@@ -1,5 +1,6 @@
 import { errors } from 'jose';
 import type { OutsiderActor } from '../../access/actors.ts';
+import { commitAccess, only } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
@@ -114,14 +115,19 @@ export async function refreshPortalSession(
   const rotation = await prepareRotation(ctx, claims);
   const {
     sessions: [live],
-  } = await commit(ctx.db, { rotation: rotation.statements, sessions: selectLiveOutsider(ctx.db, key, ctx.now()) });
+  } = await commit(ctx.db, { rotation: rotation.rotate, sessions: selectLiveOutsider(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
+  if (!rotation.isDone(live)) {
+    await commitAccess(ctx, only(key.companyId, key.outsiderId), { ended: rotation.endCopied });
+    throw invalidToken();
+  }
   return { outsider: live.outsider, tokens: await portalTokens(ctx, live.outsider, rotation.tokenOf(live)) };
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<void> {
-  await endSession(ctx.db, ctx.actor.companyId, ctx.actor.sessionId, ctx.now());
+  const { companyId, id, sessionId } = ctx.actor;
+  await commitAccess(ctx, only(companyId, id), { ended: endSession(ctx.db, companyId, sessionId, ctx.now()) });
 }
 
 /** Authenticates a caller of the portal: an outsider with a portal token, or a user with a session token. */

@@ -1,5 +1,6 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import type { UserContext } from '../../context.ts';
-import { changes, commit } from '../../db/client.ts';
+import { changes } from '../../db/client.ts';
 import { hashPassword } from '../../platform/passwords.ts';
 import { selectCompany } from '../companies/service.ts';
 import { endSessionsOf } from '../sessions/queries.ts';
@@ -17,7 +18,7 @@ export async function changePassword(ctx: UserContext, input: { current: string;
     if (company) requireUnlikePerson(input.next, { ...user, company }, 'new_password');
     const now = ctx.now();
     const mail = prepareSecurityMail(ctx, { companyId, email }, 'password_changed');
-    const results = await commit(ctx.db, {
+    const results = await commitAccess(ctx, only(companyId, id), {
       password: setPassword(ctx.db, user, await hashPassword(input.next), now),
       mail: mail.statement,
       sessions: endSessionsOf(ctx.db, { companyId, userId: id }, now, { except: sessionId, afterChange: true }),

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
-import { rotateStatements, type Session } from '../sessions/queries.ts';
+import { endCopiedSession, rotateSession, type Session } from '../sessions/queries.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a refresh token works. */
@@ -18,12 +18,13 @@ export interface RefreshToken {
   expiresAt: number;
 }
 
-/** What a session stores of its newest refresh token. */
-export type RotationState = Pick<Session, 'previousUntil' | 'expiresAt'>;
+/** What a session stores of its newest refresh tokens. */
+export type RotationState = Pick<Session, 'previousDigest' | 'previousUntil' | 'expiresAt'>;
 
 /**
- * Exchanges a refresh token for its successor (RFC 9700 §4.14). After `statements` the session lives only if the token was
- * the newest, or the one before while its successor was unused: any other token was copied.
+ * Exchanges a refresh token for its successor (RFC 9700 §4.14). After `rotate` the live session tells with `isDone` whether
+ * the token was the newest, or the one before while its successor was unused. Any other token was copied: `endCopied` ends
+ * the session.
  *
  * The successor's id is derived from the presented one, so that a retry is answered the same token though it is not stored.
  * @returns `tokenOf` makes the successor from what the live session stores
@@ -31,14 +32,18 @@ export type RotationState = Pick<Session, 'previousUntil' | 'expiresAt'>;
 export async function prepareRotation(ctx: Context, { company_id, sid, jti }: RotationClaims) {
   const next = toHex(await hmacSha256(jti, `successor in session ${sid}`));
   const now = ctx.now();
-  const statements = rotateStatements(
-    ctx.db,
-    { companyId: company_id, sessionId: sid },
-    { presented: await sha256Hex(jti), next: await sha256Hex(next) },
-    { now, retryUntil: now + RETRY_MS, refreshMs: REFRESH_MS, sessionMs: SESSION_MS },
-  );
+  const key = { companyId: company_id, sessionId: sid };
+  const digests = { presented: await sha256Hex(jti), next: await sha256Hex(next) };
   return {
-    statements,
+    rotate: rotateSession(ctx.db, key, digests, {
+      now,
+      retryUntil: now + RETRY_MS,
+      refreshMs: REFRESH_MS,
+      sessionMs: SESSION_MS,
+    }),
+    isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
+      previousDigest === digests.presented && (previousUntil ?? 0) >= now,
+    endCopied: endCopiedSession(ctx.db, key, digests.presented, now),
     tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
       jti: next,

@@ -1,5 +1,7 @@
 import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
+import { type Known, type Presented, weightOf } from '../../access/known-principals.ts';
+import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { Authenticate, Context } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
@@ -10,7 +12,6 @@ import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { wrongCredentials } from './failures.ts';
-import { recordSessionUse } from './sessions.ts';
 import { verifyAccessToken } from './tokens.ts';
 
 export {
@@ -54,12 +55,27 @@ export async function logIn(
   });
 }
 
-/** Reads the user of a session token and their access in one batch. */
-export const authenticateBearer: Authenticate = async (ctx, request) => {
+/** Authenticates a session token, which says itself whose it is. */
+export const authenticateBearer: Authenticate = async (ctx, request): Promise<Presented> => {
   const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
   if (token === undefined) throw invalidToken();
   const claims = await verifyAccessToken(ctx, token);
   const key = { companyId: claims.company_id, userId: claims.user_id, sessionId: claims.sid };
+  return {
+    credential: `session ${key.companyId} ${key.userId} ${key.sessionId}`,
+    claims: { companyId: key.companyId, type: 'user', principalId: key.userId, credentialId: key.sessionId },
+    // The token was verified, and names its session.
+    fits: async () => true,
+    read: () => readSession(ctx, key),
+    recordUse: ({ proof }) => recordLastUse(ctx, proof as LastUse),
+  };
+};
+
+/** Reads the user of a session and their access in one batch. */
+async function readSession(
+  ctx: Context,
+  key: { companyId: string; userId: string; sessionId: string },
+): Promise<Known<LastUse>> {
   const {
     session: [live],
     access,
@@ -68,8 +84,8 @@ export const authenticateBearer: Authenticate = async (ctx, request) => {
     access: accessReads(ctx.db, { companyId: key.companyId, principalType: 'user', principalId: key.userId }),
   });
   if (!live) throw invalidToken();
-  const { user, companySlug } = live;
-  recordSessionUse(ctx, key, live.lastUsedAt);
+  const { user, companySlug, expiresAt, lastUsedAt } = live;
+  const sources = accessSources(user.companyId, user.isOwner, access);
   return {
     actor: {
       kind: 'user',
@@ -80,7 +96,14 @@ export const authenticateBearer: Authenticate = async (ctx, request) => {
       name: user.name,
       isOwner: user.isOwner,
       sessionId: key.sessionId,
-      access: compileAccess(accessSources(user.companyId, user.isOwner, access)),
+      access: compileAccess(sources),
     },
+    expiresAt,
+    proof: {
+      used: [{ kind: 'session', companyId: key.companyId, id: key.sessionId }],
+      recordedAt: lastUsedAt,
+      isGathered: false,
+    },
+    weight: weightOf(sources),
   };
-};
+}

@@ -1,7 +1,7 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
-import { logError } from '../../platform/log.ts';
 import {
   endSession,
   endSessionOf,
@@ -10,7 +10,6 @@ import {
   type Session,
   selectLiveSession,
   selectSessions,
-  touchSession,
 } from '../sessions/queries.ts';
 import { endSignInsUnderWay, recordSignIn, selectUser, type User, userNotFound } from '../users/service.ts';
 import { networkHere } from './attempts.ts';
@@ -66,14 +65,19 @@ export async function refreshSession(ctx: Context, refreshToken: string): Promis
   const rotation = await prepareRotation(ctx, claims);
   const {
     sessions: [live],
-  } = await commit(ctx.db, { rotation: rotation.statements, sessions: selectLiveSession(ctx.db, key, ctx.now()) });
+  } = await commit(ctx.db, { rotation: rotation.rotate, sessions: selectLiveSession(ctx.db, key, ctx.now()) });
   if (!live) throw invalidToken();
+  if (!rotation.isDone(live)) {
+    await commitAccess(ctx, only(key.companyId, key.userId), { ended: rotation.endCopied });
+    throw invalidToken();
+  }
   return tokenPair(ctx, live.user, rotation.tokenOf(live));
 }
 
 /** Ends the caller's session: neither of its tokens works from now on. */
 export async function logOut(ctx: UserContext): Promise<void> {
-  await endSession(ctx.db, ctx.actor.companyId, ctx.actor.sessionId, ctx.now());
+  const { companyId, id, sessionId } = ctx.actor;
+  await commitAccess(ctx, only(companyId, id), { ended: endSession(ctx.db, companyId, sessionId, ctx.now()) });
 }
 
 export async function ownSessions(ctx: UserContext): Promise<Session[]> {
@@ -81,14 +85,17 @@ export async function ownSessions(ctx: UserContext): Promise<Session[]> {
 }
 
 export async function endOwnSession(ctx: UserContext, id: string): Promise<void> {
-  const ended = await endSessionOf(ctx.db, sessionOwner(ctx), id, ctx.now());
+  const owner = sessionOwner(ctx);
+  const { ended } = await commitAccess(ctx, only(owner.companyId, owner.userId), {
+    ended: endSessionOf(ctx.db, owner, id, ctx.now()),
+  });
   if (ended.length === 0) throw sessionNotFound();
 }
 
 /** Ends the caller's sessions but this one, and every sign-in under way. */
 export async function endOtherSessions(ctx: UserContext): Promise<void> {
   const owner = sessionOwner(ctx);
-  await commit(ctx.db, {
+  await commitAccess(ctx, only(owner.companyId, owner.userId), {
     signIns: endSignInsUnderWay(ctx.db, owner),
     sessions: endSessionsOf(ctx.db, owner, ctx.now(), { except: ctx.actor.sessionId }),
   });
@@ -99,27 +106,12 @@ export async function endSessionsOfUser(ctx: UserContext, userId: string): Promi
   const owner = { companyId: ctx.actor.companyId, userId };
   const {
     users: [user],
-  } = await commit(ctx.db, {
+  } = await commitAccess(ctx, only(owner.companyId, userId), {
     users: selectUser(ctx.db, owner.companyId, userId),
     signIns: endSignInsUnderWay(ctx.db, owner),
     sessions: endSessionsOf(ctx.db, owner, ctx.now()),
   });
   if (!user) throw userNotFound();
-}
-
-/** The precision of `last_used_at`: a busy session costs one write in this time. */
-const PRECISION_MS = 60_000;
-
-/** Records that a session was used, at most once a minute. Does not delay the request. */
-export function recordSessionUse(
-  ctx: Context,
-  key: { companyId: string; sessionId: string },
-  lastUsedAt: number | null,
-): void {
-  const now = ctx.now();
-  const before = now - PRECISION_MS;
-  if (lastUsedAt !== null && lastUsedAt > before) return;
-  ctx.defer(touchSession(ctx.db, key, { now, before }).catch((error) => logError('session_use_not_recorded', error)));
 }
 
 const sessionOwner = ({ actor }: UserContext) => ({ companyId: actor.companyId, userId: actor.id });

@@ -1,0 +1,30 @@
+import { type ConstraintFailures, type ControlDb, commit, type Results, type Unit } from '../db/client.ts';
+
+/** Whose access a unit of work changes: these principals of a company, or everybody in it. */
+export interface Affected {
+  companyId: string;
+  principals: readonly string[] | 'everybody';
+}
+
+/** What a context can do for a change of access. */
+export interface CanChangeAccess {
+  db: ControlDb;
+  changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Runs a unit of work that changes who may do what, or who lives, as `commit` does: no request that begins after it is let in
+ * by what was true before.
+ */
+export const commitAccess = <const U extends Unit>(
+  ctx: CanChangeAccess,
+  affected: Affected,
+  unit: U,
+  failures: ConstraintFailures = {},
+): Promise<Results<U>> => ctx.changeAccess(affected, () => commit(ctx.db, unit, failures));
+
+/** Everybody in a company: what a group or a policy gives reaches all who are bound to it. */
+export const everybodyIn = (companyId: string): Affected => ({ companyId, principals: 'everybody' });
+
+/** Some principals of a company; those who were just made are known to nobody yet, and need not be named. */
+export const only = (companyId: string, ...principals: string[]): Affected => ({ companyId, principals });

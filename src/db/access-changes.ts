@@ -1,0 +1,91 @@
+import { getTableName } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { accounts } from './schema/accounts.ts';
+import { companies } from './schema/companies.ts';
+import { groupBindings, groupPermissions, groupPolicies, groups } from './schema/groups.ts';
+import { permissions, policies } from './schema/policies.ts';
+import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
+import { sessions } from './schema/sign-in.ts';
+import { users } from './schema/users.ts';
+
+/** Which writes of a table change what an isolate may know of a principal. */
+interface Touching {
+  table: SQLiteTable;
+  /** A new row changes what is known: it gives or denies somebody something. A new principal is not known yet. */
+  insert?: true;
+  /** These columns; `all` of a table whose every row grants something. */
+  update: readonly SQLiteColumn[] | 'all';
+  /** Deletions change it, unless the statement reads like this. */
+  deleteUnless?: RegExp;
+}
+
+/**
+ * All that authentication and access are read from: who lives, and who may do what. Every other table of the control
+ * database touches neither.
+ */
+const TOUCHING: readonly Touching[] = [
+  {
+    table: users,
+    update: [users.isActive, users.deletedAt, users.isOwner, users.email, users.name],
+  },
+  // An expired session is known to be expired.
+  {
+    table: sessions,
+    update: [sessions.endedAt],
+    deleteUnless: /^delete from "sessions" where "sessions"."expires_at" < \?$/,
+  },
+  {
+    table: apiKeys,
+    update: [apiKeys.isActive, apiKeys.expiresAt, apiKeys.salt, apiKeys.derivationVersion, apiKeys.secretDigest],
+  },
+  { table: serviceAccounts, update: [serviceAccounts.isActive, serviceAccounts.deletedAt, serviceAccounts.accountId] },
+  { table: accounts, update: [accounts.isActive, accounts.deletedAt] },
+  { table: companies, update: [companies.slug] },
+  { table: groups, update: [groups.roles, groups.deletedAt] },
+  { table: policies, update: [policies.document] },
+  { table: permissions, update: [permissions.target, permissions.actions] },
+  { table: groupBindings, insert: true, update: 'all' },
+  { table: groupPolicies, insert: true, update: 'all' },
+  { table: groupPermissions, insert: true, update: 'all' },
+];
+
+const byName = new Map(TOUCHING.map((touching) => [getTableName(touching.table), touching]));
+
+/** Each write in a statement, and the table that it writes. */
+const WRITES = /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
+
+/** The columns that a statement sets, of whatever table. */
+const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
+
+const known = new Map<string, boolean>();
+
+/** Statements that are remembered: those of a Worker are some hundreds, but lists make some longer than others. */
+const REMEMBERED = 2000;
+
+/** Whether a statement changes who may do what, or who lives. When in doubt, it does. */
+export function touchesAccess(sql: string): boolean {
+  const remembered = known.get(sql);
+  if (remembered !== undefined) return remembered;
+  const touches = [...sql.matchAll(WRITES)].some(([, verb = '', table = '']) => touchesTable(verb, table, sql));
+  if (known.size < REMEMBERED) known.set(sql, touches);
+  return touches;
+}
+
+function touchesTable(verb: string, table: string, sql: string): boolean {
+  const rule = byName.get(table);
+  if (!rule) return false;
+  const kind = verb.toLowerCase();
+  if (kind.startsWith('delete')) return !rule.deleteUnless?.test(sql);
+  if (kind.startsWith('replace')) return true;
+  if (kind.startsWith('insert') && (rule.insert ?? / or replace /i.test(verb))) return true;
+  const isUpdate = kind.startsWith('update') || /\bdo update set\b/i.test(sql);
+  return isUpdate && (rule.update === 'all' || setsOne(sql, rule.update));
+}
+
+function setsOne(sql: string, columns: readonly SQLiteColumn[]): boolean {
+  const set = new Set([...sql.matchAll(SETS)].map(([, column]) => column));
+  return columns.some(({ name }) => set.has(name));
+}
+
+/** The tables that authentication and access are read from. */
+export const ACCESS_TABLES: ReadonlySet<string> = new Set(byName.keys());

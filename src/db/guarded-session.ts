@@ -1,0 +1,59 @@
+import { touchesAccess } from './access-changes.ts';
+
+/** A D1 session that changes nobody's access unless that was announced. */
+export interface GuardedSession {
+  prepare(sql: string): D1PreparedStatement;
+  batch(statements: D1PreparedStatement[]): Promise<D1Result[]>;
+  getBookmark(): D1SessionBookmark | null;
+  /**
+   * Lets batches change access while `work` runs. None of them is applied after `deadline` (ms), whenever it arrives: what
+   * was announced is forgotten some time later.
+   */
+  changingAccess<T>(deadline: number, work: () => Promise<T>): Promise<T>;
+}
+
+const RUNS = ['all', 'raw', 'run', 'first'] as const;
+
+/** Fails, and the batch with it, once the deadline is past by the database's own clock. */
+const FENCE = `select case when unixepoch('subsec') * 1000 > ? then json('the announcement has run out') end`;
+
+/** Watches the statements of a session for those that change access: see `access-changes.ts`. */
+export function guardedSession(session: D1DatabaseSession): GuardedSession {
+  const touching = new WeakSet<D1PreparedStatement>();
+  let deadlines: number[] = [];
+
+  const mark = (statement: D1PreparedStatement): D1PreparedStatement => {
+    touching.add(statement);
+    const bind = statement.bind.bind(statement);
+    statement.bind = (...values) => mark(bind(...values));
+    for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    return statement;
+  };
+
+  return {
+    prepare: (sql) => {
+      const statement = session.prepare(sql);
+      return touchesAccess(sql) ? mark(statement) : statement;
+    },
+    async batch(statements) {
+      if (!statements.some((statement) => touching.has(statement))) return session.batch(statements);
+      const deadline = deadlines.at(-1);
+      if (deadline === undefined) throw new Error('This changes access: use `ctx.changeAccess`.');
+      const [, ...results] = await session.batch([session.prepare(FENCE).bind(deadline), ...statements]);
+      return results;
+    },
+    getBookmark: () => session.getBookmark(),
+    async changingAccess(deadline, work) {
+      deadlines = [...deadlines, deadline];
+      try {
+        return await work();
+      } finally {
+        deadlines = deadlines.filter((each) => each !== deadline);
+      }
+    },
+  };
+}
+
+function refuseAlone(): never {
+  throw new Error('This changes access: use `commit` within `ctx.changeAccess`.');
+}

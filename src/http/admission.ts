@@ -1,0 +1,122 @@
+import type { Actor, Principal } from '../access/actors.ts';
+import { forRequest } from '../access/evaluation.ts';
+import { type Claims, claimsOf, type Known, type Presented, recall, remember } from '../access/known-principals.ts';
+import { clockSkew, nonceReused } from '../access/signature-failures.ts';
+import type { Context } from '../context.ts';
+import { clock } from '../kernel/clock.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
+import type { Admission, Verdict } from '../objects/organization-gate.ts';
+import { withinTime } from '../platform/concurrency.ts';
+import { logError } from '../platform/log.ts';
+import { callObject } from '../platform/objects.ts';
+import { replayUnknown } from './failures.ts';
+import { rateLimited } from './rate-limits.ts';
+
+/** Who is let in, and how to take that back. */
+export interface Admitted {
+  actor: Principal;
+  withdraw(): Promise<void>;
+}
+
+/**
+ * Finds out who a request is by, and counts it. What the isolate remembers of the principal is good if the company's gate
+ * says so, which is asked in any case: one way for the request. Otherwise the control database is asked after the gate, so
+ * that what it says is known to be no older than the version that the gate gave.
+ *
+ * Of a key that is not remembered only the control database can say whose it is. It is asked before the gate, so what it
+ * says holds for this request alone, whose authorization stands at the time of its reading; the next one asks again.
+ * @param limits takes what the limits say, for the answer's headers, also of a request that they refuse
+ */
+export async function admit(ctx: Context, presented: Presented, limits: LimitState[]): Promise<Admitted> {
+  const { credential, nonce } = presented;
+  const remembered = recall(credential);
+  const isUsable =
+    remembered !== undefined && remembered.known.expiresAt > ctx.now() && (await presented.fits(remembered.known));
+  const claims = isUsable ? claimsOf(remembered.known) : presented.claims;
+  if (claims === null) {
+    const known = await presented.read();
+    const passage = await pass(ctx, claimsOf(known), nonce, limits);
+    remember(credential, known, null);
+    return letIn(presented, known, passage);
+  }
+
+  const passage = await pass(ctx, claims, nonce, limits);
+  if (isUsable && passage.access !== null && passage.access === remembered.stamp) {
+    return letIn(presented, remembered.known, passage);
+  }
+  const known = await presented.read();
+  remember(credential, known, passage.access);
+  return letIn(presented, known, passage);
+}
+
+function letIn(presented: Presented, known: Known, { withdraw }: Passage): Admitted {
+  presented.recordUse(known);
+  const actor = { ...known.actor, access: forRequest(known.actor.access) };
+  return { actor, withdraw };
+}
+
+interface Passage {
+  /** The version of the principal's access; null where nobody knows it. */
+  access: string | null;
+  withdraw(): Promise<void>;
+}
+
+/** How long a gate may take to answer before a request does without it. */
+const GATE_MS = 3_000;
+
+/** Passes the company's gate. The date of a signed request can have grown too old on the way there. */
+async function pass(ctx: Context, claims: Claims, nonce: Admission['nonce'], counted: LimitState[]): Promise<Passage> {
+  const { companyId, principalId } = claims;
+  const { config, bindings, correlationId: requestId } = ctx;
+  const limits = {
+    organization: config.RATE_LIMIT_ORGANIZATION_PER_MINUTE,
+    principal: config.RATE_LIMIT_PRINCIPAL_PER_MINUTE,
+  };
+  const admission: Admission = { principalId, requestId, limits, nonce };
+  const verdict = await withinTime(
+    GATE_MS,
+    callObject(bindings.ORGANIZATION_GATE, companyId, async (gate) => await gate.admit(admission)),
+  ).catch((error) => passWithoutGate(companyId, admission, error));
+  const refusal = refusalOf(verdict, counted, ctx.now());
+  if (refusal) {
+    ctx.belongsTo(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
+    throw refusal;
+  }
+  return {
+    access: verdict.refused === null ? verdict.access : null,
+    withdraw: () =>
+      callObject(bindings.ORGANIZATION_GATE, companyId, async (gate) => await gate.withdraw(admission)).catch((error) =>
+        logError('admission_not_withdrawn', error),
+      ),
+  };
+}
+
+function refusalOf(verdict: Verdict, counted: LimitState[], now: number): Failure | undefined {
+  if (verdict.refused !== null) return verdict.refused === 'nonce_reused' ? nonceReused() : clockSkew();
+  const states = [verdict.organization, verdict.principal];
+  counted.push(...states);
+  const exceeded = states.find((state) => !state.allowed);
+  return exceeded && rateLimited(exceeded, now);
+}
+
+const WINDOW_MS = 60_000;
+
+/** Counted by this isolate alone, while gates are away. */
+const countedHere = new FixedWindows(WINDOW_MS);
+
+/** A gate is away: nothing is known of access, and limits hold for each isolate. Replay cannot be excluded without it. */
+function passWithoutGate(companyId: string, { principalId, limits, nonce }: Admission, error: unknown): Verdict {
+  logError('gate_unavailable', error, { company_id: companyId });
+  if (nonce) throw replayUnknown().because(error);
+  const now = clock.now();
+  return {
+    refused: null,
+    organization: countedHere.take(`organization ${companyId}`, limits.organization, now),
+    principal: countedHere.take(`principal ${principalId}`, limits.principal, now),
+    access: null,
+  };
+}
+
+export const isPrincipal = (actor: Actor): actor is Principal =>
+  actor.kind === 'user' || actor.kind === 'service_account';

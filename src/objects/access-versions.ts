@@ -1,0 +1,103 @@
+import type { Affected } from '../access/commit-access.ts';
+
+/** A change of access that is under way, or was when whoever made it was lost. */
+export interface AnnouncedChange {
+  id: string;
+  affected: Affected['principals'];
+}
+
+/** How long a change is taken to be under way when nobody says that it is over. */
+export const CHANGE_MS = 60_000;
+
+/** Principals with a version of their own. Beyond that everybody's version changes. */
+const CAPACITY = 5_000;
+
+const EVERYBODY = '';
+
+/**
+ * Which version a principal's access has, and whether it is being changed. What was read while a version held, and no change
+ * was under way, is right for as long as that version holds.
+ *
+ * It is all on disk: a restart neither forgets a change that is under way nor makes everybody be read anew.
+ */
+export class AccessVersions {
+  readonly #sql: SqlStorage;
+  readonly #versions = new Map<string, number>();
+  readonly #changes = new Map<string, { affected: Affected['principals']; until: number }>();
+  #epoch = '';
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec('CREATE TABLE IF NOT EXISTS access_versions (principal TEXT PRIMARY KEY, version) WITHOUT ROWID');
+    sql.exec('CREATE TABLE IF NOT EXISTS access_changes (id TEXT PRIMARY KEY, affected, until) WITHOUT ROWID');
+    this.#load();
+  }
+
+  /** The version of what may be known of a principal; null while it is being changed. */
+  stampOf(principal: string, now: number): string | null {
+    this.#expire(now);
+    for (const { affected } of this.#changes.values()) {
+      if (affected === 'everybody' || affected.includes(principal)) return null;
+    }
+    return `${this.#epoch}.${this.#versions.get(EVERYBODY) ?? 0}.${this.#versions.get(principal) ?? 0}`;
+  }
+
+  /** A change begins: from now on what is known of those it affects does not hold. */
+  begin({ id, affected }: AnnouncedChange, now: number): void {
+    this.#renew(affected);
+    this.#changes.set(id, { affected, until: now + CHANGE_MS });
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO access_changes VALUES (?, ?, ?)',
+      id,
+      JSON.stringify(affected),
+      now + CHANGE_MS,
+    );
+  }
+
+  /** A change is over, done or not. */
+  end({ id, affected }: AnnouncedChange): void {
+    this.#renew(affected);
+    this.#forget(id);
+  }
+
+  /** What nobody ended is taken to be over. Its version changes once more, as if it had ended now. */
+  #expire(now: number): void {
+    for (const [id, { affected, until }] of this.#changes) if (until <= now) this.end({ id, affected });
+  }
+
+  #forget(id: string): void {
+    this.#changes.delete(id);
+    this.#sql.exec('DELETE FROM access_changes WHERE id = ?', id);
+  }
+
+  #renew(affected: Affected['principals']): void {
+    const isMany = affected === 'everybody' || this.#versions.size + affected.length > CAPACITY;
+    if (isMany) {
+      const version = (this.#versions.get(EVERYBODY) ?? 0) + 1;
+      this.#versions.clear();
+      this.#sql.exec("DELETE FROM access_versions WHERE principal NOT IN ('', 'epoch')");
+      this.#write(EVERYBODY, version);
+      return;
+    }
+    for (const principal of affected) this.#write(principal, (this.#versions.get(principal) ?? 0) + 1);
+  }
+
+  #write(principal: string, version: number): void {
+    this.#versions.set(principal, version);
+    this.#sql.exec('INSERT OR REPLACE INTO access_versions VALUES (?, ?)', principal, version);
+  }
+
+  #load(): void {
+    for (const { principal, version } of this.#sql.exec('SELECT principal, version FROM access_versions')) {
+      if (principal === 'epoch') this.#epoch = String(version);
+      else this.#versions.set(String(principal), Number(version));
+    }
+    for (const { id, affected, until } of this.#sql.exec('SELECT id, affected, until FROM access_changes')) {
+      this.#changes.set(String(id), { affected: JSON.parse(String(affected)), until: Number(until) });
+    }
+    // An object that begins anew, empty, gives no version that an older one gave.
+    if (this.#epoch !== '') return;
+    this.#epoch = crypto.randomUUID();
+    this.#sql.exec("INSERT INTO access_versions VALUES ('epoch', ?)", this.#epoch);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Affected } from '../access/commit-access.ts';
+import { accessNotChanged } from '../access/failures.ts';
+import { type ControlDb, changingAccess } from '../db/client.ts';
+import { Failure } from '../kernel/failure.ts';
+import { withinTime } from '../platform/concurrency.ts';
+import { logError } from '../platform/log.ts';
+import { callObject } from '../platform/objects.ts';
+import type { AnnouncedChange } from './access-versions.ts';
+import type { OrganizationGate } from './organization-gate.ts';
+
+/** How long the gate may take to hear of a change before it is given up. */
+const ANNOUNCE_MS = 5_000;
+
+/**
+ * How long after its announcement a change may still be applied. The gate takes it to be under way for a minute: the clocks of
+ * the database, of the gate and of this isolate may differ by what lies between.
+ */
+const APPLY_MS = 15_000;
+
+interface Changing {
+  db: ControlDb;
+  gates: DurableObjectNamespace<OrganizationGate>;
+  defer(work: Promise<unknown>): void;
+}
+
+/**
+ * Tells the company's gate before access is changed, and after. In between, and until the announcement has run out if this
+ * isolate is lost, every request of those it affects reads the control database. A change that cannot be announced is not
+ * made.
+ */
+export async function changeAccess<T>(
+  { db, gates, defer }: Changing,
+  { companyId, principals }: Affected,
+  work: () => Promise<T>,
+): Promise<T> {
+  const change: AnnouncedChange = { id: crypto.randomUUID(), affected: principals };
+  // Not the clock of the context: the database holds the deadline against its own.
+  const deadline = Date.now() + APPLY_MS;
+  // Nobody knows those who are only just made.
+  if (principals.length === 0) return changingAccess(db, deadline, work);
+  await withinTime(
+    ANNOUNCE_MS,
+    callObject(gates, companyId, async (gate) => await gate.beginChange(change)),
+  ).catch((error) => {
+    throw accessNotChanged().because(error);
+  });
+  const end = () =>
+    defer(
+      callObject(gates, companyId, async (gate) => await gate.endChange(change)).catch((error) =>
+        logError('access_change_not_ended', error, { company_id: companyId }),
+      ),
+    );
+  try {
+    const result = await changingAccess(db, deadline, work);
+    end();
+    return result;
+  } catch (error) {
+    // After any other error nobody knows whether the change is still on its way: the announcement runs out.
+    if (error instanceof Failure) end();
+    throw error;
+  }
+}
