@@ -1,8 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm';
-import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { and, inArray, sql } from 'drizzle-orm';
 import { type ControlDb, commit } from '../db/client.ts';
 import { apiKeys, serviceAccounts } from '../db/schema/service-accounts.ts';
 import { sessions } from '../db/schema/sign-in.ts';
+import { idList } from '../db/statements.ts';
 import { logError } from '../platform/log.ts';
 
 /** The precision of `last_used_at`. */
@@ -63,13 +63,13 @@ export function recordLastUse(
 function recordUses(db: ControlDb, kind: Used['kind'], all: readonly Use[]) {
   const uses = all.filter((use) => use.kind === kind);
   if (uses.length === 0) return [];
-  const table: SQLiteTable & Record<'companyId' | 'id' | 'lastUsedAt', SQLiteColumn> = TABLES[kind];
-  const column = (name: string): SQL => sql`${table}.${sql.identifier(name)}`;
-  const latest = sql`(select max(use.value ->> 'at') from json_each(${JSON.stringify(uses)}) as use
-    where use.value ->> 'id' = ${column('id')} and use.value ->> 'companyId' = ${column('company_id')})`;
+  const table = TABLES[kind];
+  const found = sql`from json_each(${JSON.stringify(uses)}) as use
+    where use.value ->> 'id' = ${table}.id and use.value ->> 'companyId' = ${table}.company_id`;
   return [
-    db.run(sql`update ${table} set last_used_at = max(coalesce(last_used_at, 0), ${latest})
-      where id in (select value ->> 'id' from json_each(${JSON.stringify(uses.map(({ id }) => ({ id })))}))
-      and ${latest} is not null`),
+    db
+      .update(table as typeof sessions)
+      .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), (select max(use.value ->> 'at') ${found}))` })
+      .where(and(inArray(table.id, idList(uses.map(({ id }) => id))), sql`exists (select 1 ${found})`)),
   ];
 }

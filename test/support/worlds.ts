@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { eq } from 'drizzle-orm';
-import { openControlDb } from '../../src/db/client.ts';
+import { drizzle } from 'drizzle-orm/d1';
 import { groupBindings, groupPolicies, groups } from '../../src/db/schema/groups.ts';
 import { policies } from '../../src/db/schema/policies.ts';
 import { users } from '../../src/db/schema/users.ts';
@@ -93,7 +93,7 @@ export async function aUser(
   }: { can?: string[]; on?: string[]; denied?: string[]; deniedOn?: string[] } = {},
 ): Promise<{ id: string; email: string; as: Caller }> {
   made += 1;
-  const db = openControlDb(env.CONTROL_DB);
+  const db = drizzle(env.CONTROL_DB);
   const [id, groupId, policyId, bindingId] = Array.from({ length: 4 }, () => newId(Date.now())) as [
     string,
     string,

@@ -1,8 +1,9 @@
+import { commitAccess, only } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
 import type { UserContext } from '../../context.ts';
-import { changes, commit, readTogether } from '../../db/client.ts';
+import { changes, readTogether } from '../../db/client.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { newBackupCodes } from './backup-codes.ts';
 import { noSecondFactor, ownersSecondFactor, ownSecondFactor, secondFactorNotEnabled } from './failures.ts';
@@ -22,7 +23,7 @@ export async function disableSecondFactor(ctx: UserContext, reauthentication: Re
   const factor = await enabledFactor(ctx);
   await withReauthentication(ctx, factor, reauthentication, async (proof) => {
     const consequences = prepareConsequences(ctx, ctx.actor, 'second_factor_disabled', ctx.actor.sessionId);
-    const results = await commit(ctx.db, {
+    const results = await commitAccess(ctx, only(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: true }),
       ...consequences.statements,
@@ -40,7 +41,7 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
   return withReauthentication(ctx, factor, reauthentication, async (proof) => {
     const { codes, stored } = await newBackupCodes(ctx, factor.id);
     const consequences = prepareConsequences(ctx, ctx.actor, 'backup_codes_renewed', ctx.actor.sessionId);
-    const results = await commit(ctx.db, {
+    const results = await commitAccess(ctx, only(ctx.actor.companyId, ctx.actor.id), {
       proof,
       ...addBackupCodes(ctx.db, factor, stored),
       ...consequences.statements,
@@ -73,7 +74,7 @@ export async function resetSecondFactor(ctx: UserContext, userId: string): Promi
   requireMayGrant(ctx.actor, accessSources(companyId, user.isOwner, access));
   if (!factor) throw noSecondFactor();
   const consequences = prepareConsequences(ctx, user, 'second_factor_reset');
-  const results = await commit(ctx.db, {
+  const results = await commitAccess(ctx, only(companyId, userId), {
     ...removeFactor(ctx.db, factor, ctx.now(), { afterProof: false }),
     ...consequences.statements,
     remains: deleteRemains(ctx.db, factor),
