@@ -61,15 +61,3 @@ export const unknownRoute = defineFailure('request.unknown_route', {
     'managed-tables': { message: 'Rota não encontrada.' },
   },
 });
-
-/** A change of access that could not be announced is not made: somebody might be let in after it. */
-export const accessNotChanged = defineFailure('access.not_changed', {
-  kind: 'unavailable',
-  detail: { message: 'Access cannot be changed at this moment, and was not. Try again.', retryAfter: 5 },
-  says: {
-    organization: 'ServiceUnavailable',
-    console: 'SERVICE_UNAVAILABLE',
-    sharing: 'SERVICE_UNAVAILABLE',
-    'managed-tables': { message: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.' },
-  },
-});

@@ -46,3 +46,15 @@ export const POLICY_LIMIT_FAILURES = {
       `The documents of all policies that reach one user or service account can have at most ${POLICY_LIMITS.reaching / 1024} KiB together.`,
     ),
 };
+
+/** A change of access that could not be announced in time is not made: somebody might be let in after it. */
+export const accessNotChanged = defineFailure('access.not_changed', {
+  kind: 'unavailable',
+  detail: { message: 'Access cannot be changed at this moment, and was not. Try again.', retryAfter: 5 },
+  says: {
+    organization: 'ServiceUnavailable',
+    console: 'SERVICE_UNAVAILABLE',
+    sharing: 'SERVICE_UNAVAILABLE',
+    'managed-tables': { message: 'As permissões não podem ser alteradas neste momento. Tente novamente em instantes.' },
+  },
+});

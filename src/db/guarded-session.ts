@@ -1,4 +1,5 @@
 import { touchesAccess } from './access-changes.ts';
+import { accessNotChanged } from './failures.ts';
 
 /** A D1 session that changes nobody's access unless that was announced. */
 export interface GuardedSession {
@@ -15,7 +16,10 @@ export interface GuardedSession {
 const RUNS = ['all', 'raw', 'run', 'first'] as const;
 
 /** Fails, and the batch with it, once the deadline is past by the database's own clock. */
-const FENCE = `select case when unixepoch('subsec') * 1000 > ? then json('the announcement has run out') end`;
+const FENCE = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;
+
+/** What the database says of the fence's text, which is no JSON. Nothing else reads JSON that it has not written. */
+const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(error));
 
 /** Watches the statements of a session for those that change access: see `access-changes.ts`. */
 export function guardedSession(session: D1DatabaseSession): GuardedSession {
@@ -39,7 +43,11 @@ export function guardedSession(session: D1DatabaseSession): GuardedSession {
       if (!statements.some((statement) => touching.has(statement))) return session.batch(statements);
       const deadline = deadlines.at(-1);
       if (deadline === undefined) throw new Error('This changes access: use `ctx.changeAccess`.');
-      const [, ...results] = await session.batch([session.prepare(FENCE).bind(deadline), ...statements]);
+      const [, ...results] = await session
+        .batch([session.prepare(FENCE).bind(deadline), ...statements])
+        .catch((error) => {
+          throw isTooLate(error) ? accessNotChanged().because(error) : error;
+        });
       return results;
     },
     getBookmark: () => session.getBookmark(),

@@ -1,4 +1,5 @@
-import { accessDenied, accessNotChanged, administratorsOnly, invalidToken } from '../access/failures.ts';
+import { accessDenied, administratorsOnly, invalidToken } from '../access/failures.ts';
+import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, type FailureType, invalid, type SurfaceName } from '../kernel/failure.ts';
 import { type Access, actionOf, type Contract } from './endpoint.ts';
 import type { Credential } from './surface.ts';

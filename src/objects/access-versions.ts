@@ -42,9 +42,8 @@ export class AccessVersions {
     return `${this.#epoch}.${this.#versions.get(EVERYBODY) ?? 0}.${this.#versions.get(principal) ?? 0}`;
   }
 
-  /** A change begins: from now on what is known of those it affects does not hold. */
+  /** A change begins: until it is over, nothing that is known of those it affects holds. */
   begin({ id, affected }: AnnouncedChange, now: number): void {
-    this.#renew(affected);
     this.#changes.set(id, { affected, until: now + CHANGE_MS });
     this.#sql.exec(
       'INSERT OR REPLACE INTO access_changes VALUES (?, ?, ?)',
@@ -54,7 +53,7 @@ export class AccessVersions {
     );
   }
 
-  /** A change is over, done or not. */
+  /** A change is over, done or not: what was known before does not hold any more. */
   end({ id, affected }: AnnouncedChange): void {
     this.#renew(affected);
     this.#forget(id);

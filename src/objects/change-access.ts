@@ -1,6 +1,6 @@
 import type { Affected } from '../access/commit-access.ts';
-import { accessNotChanged } from '../access/failures.ts';
 import { type ControlDb, changingAccess } from '../db/client.ts';
+import { accessNotChanged } from '../db/failures.ts';
 import { Failure } from '../kernel/failure.ts';
 import { withinTime } from '../platform/concurrency.ts';
 import { logError } from '../platform/log.ts';
@@ -20,7 +20,6 @@ const APPLY_MS = 15_000;
 interface Changing {
   db: ControlDb;
   gates: DurableObjectNamespace<OrganizationGate>;
-  defer(work: Promise<unknown>): void;
 }
 
 /**
@@ -29,7 +28,7 @@ interface Changing {
  * made.
  */
 export async function changeAccess<T>(
-  { db, gates, defer }: Changing,
+  { db, gates }: Changing,
   { companyId, principals }: Affected,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -44,19 +43,18 @@ export async function changeAccess<T>(
   ).catch((error) => {
     throw accessNotChanged().because(error);
   });
+  // Awaited: if the announcement had run out by a clock that is ahead, this alone tells that access has changed.
   const end = () =>
-    defer(
-      callObject(gates, companyId, async (gate) => await gate.endChange(change)).catch((error) =>
-        logError('access_change_not_ended', error, { company_id: companyId }),
-      ),
+    callObject(gates, companyId, async (gate) => await gate.endChange(change)).catch((error) =>
+      logError('access_change_not_ended', error, { company_id: companyId }),
     );
   try {
     const result = await changingAccess(db, deadline, work);
-    end();
+    await end();
     return result;
   } catch (error) {
     // After any other error nobody knows whether the change is still on its way: the announcement runs out.
-    if (error instanceof Failure) end();
+    if (error instanceof Failure) await end();
     throw error;
   }
 }

@@ -1,0 +1,44 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, it } from 'vitest';
+import { AccessVersions, CHANGE_MS } from '../../src/objects/access-versions.ts';
+
+const on = (name: string, work: (versions: AccessVersions, again: () => AccessVersions) => void) =>
+  runInDurableObject(env.ORGANIZATION_GATE.getByName(name), (_, { storage }) =>
+    work(new AccessVersions(storage.sql), () => new AccessVersions(storage.sql)),
+  );
+
+describe('the version of a principal’s access', () => {
+  it('stays as it is while others change, and over a restart', () =>
+    on('stays', (versions, again) => {
+      const before = versions.stampOf('a', 0);
+      versions.begin({ id: '1', affected: ['b'] }, 0);
+      versions.end({ id: '1', affected: ['b'] });
+      expect(versions.stampOf('a', 0)).toBe(before);
+      expect(again().stampOf('a', 0)).toBe(before);
+    }));
+
+  it('is unknown while a change is under way, at most for a minute', () =>
+    on('unknown', (versions) => {
+      const before = versions.stampOf('a', 0);
+      versions.begin({ id: '1', affected: 'everybody' }, 0);
+      expect(versions.stampOf('a', CHANGE_MS - 1)).toBeNull();
+      const after = versions.stampOf('a', CHANGE_MS);
+      expect(after).not.toBeNull();
+      expect(after).not.toBe(before);
+    }));
+
+  it('is another one for everybody when too many have one of their own', () =>
+    on('many', (versions, again) => {
+      const before = versions.stampOf('nobody has changed this one', 0);
+      const affected = Array.from({ length: 5001 }, (_, index) => `principal ${index}`);
+      versions.end({ id: '1', affected });
+      expect(versions.stampOf('nobody has changed this one', 0)).not.toBe(before);
+      expect(again().stampOf('principal 1', 0)).toBe(versions.stampOf('principal 2', 0));
+    }));
+
+  it('is never that of another gate', async () => {
+    const stamps: (string | null)[] = [];
+    for (const name of ['one', 'another']) await on(name, (versions) => stamps.push(versions.stampOf('a', 0)));
+    expect(stamps[0]).not.toBe(stamps[1]);
+  });
+});
