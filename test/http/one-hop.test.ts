@@ -1,0 +1,245 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { forgetAll } from '../../src/access/known-principals.ts';
+import type { Answer, Caller } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { countedD1 } from '../support/counted.ts';
+import { overtaken } from '../support/rival.ts';
+import { aGroup, allow, aPolicy, aRobot, bind, deny, must, type Robot, signed } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+
+let company: Company;
+let admin: Caller;
+beforeEach(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+
+/** A request, and how many queries it asked of the control database. */
+async function counted(
+  send: (env: Record<string, string>) => Promise<Answer>,
+): Promise<[status: number, queries: number]> {
+  const { env: watched, calls } = countedD1();
+  const { status } = await send(watched);
+  return [status, calls()];
+}
+
+describe('a request of a principal that the isolate knows', () => {
+  it('asks the control database nothing, after two requests of a key and one of a token', async () => {
+    const robot = await aRobot(company);
+    const { as } = await aUser(company);
+    forgetAll();
+    const ofKey = () => counted((watched) => robot.as.get('/groups', { env: watched }));
+    const ofToken = () => counted((watched) => as.get('/v1/managed-tables', { env: watched }));
+    // A use of a key is recorded once.
+    expect([await ofKey(), await ofKey(), await ofKey()]).toEqual([
+      [403, 2],
+      [403, 1],
+      [403, 0],
+    ]);
+    expect([await ofToken(), await ofToken()]).toEqual([
+      [403, 1],
+      [403, 0],
+    ]);
+  });
+
+  it('does not ask again because others change, sign in or refresh', async () => {
+    const { as } = await aUser(company);
+    const other = await aUser(company);
+    await as.get('/v1/managed-tables');
+    await must(company.as.post(`/v1/users/${other.id}/deactivate`));
+    await must(company.as.get('/v1/auth/sessions'));
+    const { refreshToken } = company;
+    const { body } = await company.as.post('/v1/auth/refresh', { json: { refresh_token: refreshToken } });
+    expect(body.token).toBeTypeOf('string');
+    expect(await counted((watched) => as.get('/v1/managed-tables', { env: watched }))).toEqual([403, 0]);
+  });
+
+  it('records its uses once a minute, with those of others', async () => {
+    const robots = [await aRobot(company), await aRobot(company)];
+    const use = async () => {
+      for (const { as } of robots) await as.get('/groups');
+    };
+    await use();
+    await use();
+    await use();
+    const usedAt = async ({ id }: Robot) => Date.parse((await must(admin.get(`/service-accounts/${id}`))).last_used_at);
+    const first = await Promise.all(robots.map(usedAt));
+    try {
+      later(90_000);
+      expect(await counted((watched) => robots[0]?.as.get('/groups', { env: watched }) as Promise<Answer>)).toEqual([
+        403, 1,
+      ]);
+      expect(await counted((watched) => robots[1]?.as.get('/groups', { env: watched }) as Promise<Answer>)).toEqual([
+        403, 0,
+      ]);
+      later(200_000);
+      await use();
+      const last = await Promise.all(robots.map(usedAt));
+      expect(last.map((at, index) => at - (first[index] as number) > 80_000)).toEqual([true, true]);
+    } finally {
+      resetClock();
+    }
+  });
+});
+
+describe('what a principal may do', () => {
+  /** A robot that may list groups, through a group with a policy; its requests are known to the isolate. */
+  async function knownRobot() {
+    const policyId = await aPolicy(company, [allow('groups:ListGroups')]);
+    const groupId = await aGroup(company, policyId);
+    const robot = await aRobot(company, [groupId]);
+    const request = async () => (await robot.as.get('/groups')).status;
+    for (let times = 0; times < 3; times += 1) expect(await request()).toBe(200);
+    expect(await counted((watched) => robot.as.get('/groups', { env: watched }))).toEqual([200, 0]);
+    return { policyId, groupId, robot, request };
+  }
+  type Known = Awaited<ReturnType<typeof knownRobot>>;
+  const ENDS: [name: string, status: number, end: (known: Known) => Promise<unknown>][] = [
+    ['its key is revoked', 401, ({ robot }) => admin.delete(`/service-accounts/${robot.id}/keys/${robot.keyId}`)],
+    ['its service account is deleted', 401, ({ robot }) => admin.delete(`/service-accounts/${robot.id}`)],
+    [
+      'its service account is deactivated',
+      401,
+      ({ robot }) => admin.patch(`/service-accounts/${robot.id}`, { json: { is_active: false } }),
+    ],
+    ['its group is deleted', 403, ({ groupId }) => admin.delete(`/groups/${groupId}`)],
+    ['its policy is detached', 403, ({ groupId, policyId }) => admin.delete(`/groups/${groupId}/policies/${policyId}`)],
+    [
+      'its policy denies it',
+      403,
+      ({ policyId }) =>
+        company.as.put(`/v1/policies/${policyId}`, {
+          json: { document: { version: '2024-01-01', statements: [deny('groups:ListGroups')] } },
+        }),
+    ],
+    [
+      'it is bound to a group that denies it',
+      403,
+      async ({ robot }) => {
+        const groupId = await aGroup(company, await aPolicy(company, [deny('groups:ListGroups')]));
+        const json = { principal_type: 'service_account', principal_id: robot.id, account_id: company.accountId };
+        return admin.post(`/groups/${groupId}/bindings`, { json });
+      },
+    ],
+    [
+      'it is taken from its group',
+      403,
+      async ({ groupId }) => {
+        const { data } = await must(admin.get(`/groups/${groupId}/bindings`));
+        return admin.delete(`/groups/${groupId}/bindings/${data[0].id}`);
+      },
+    ],
+  ];
+
+  it.each(ENDS)('ends with the next request of a key when %s', async (_, status, end) => {
+    const known = await knownRobot();
+    expect(((await end(known)) as Answer).status).toBeLessThan(300);
+    expect(await known.request()).toBe(status);
+  });
+
+  it('ends with the next request of a key when its account is deactivated, and begins when it is activated', async () => {
+    const { id: accountId } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
+    const robot = await aRobot(company, [], accountId);
+    const request = async () => (await robot.as.get('/groups')).status;
+    expect([await request(), await request(), await request()]).toEqual([403, 403, 403]);
+    await must(admin.patch(`/accounts/${accountId}`, { json: { is_active: false } }));
+    expect(await request()).toBe(401);
+    await must(admin.patch(`/accounts/${accountId}`, { json: { is_active: true } }));
+    expect(await request()).toBe(403);
+  });
+
+  const OF_A_USER: [name: string, end: (id: string, as: Caller) => Promise<unknown>][] = [
+    ['the user is deactivated', (id) => company.as.post(`/v1/users/${id}/deactivate`)],
+    ['the user is deleted', (id) => admin.delete(`/users/${id}`)],
+    ['the user’s sessions are ended', (id) => company.as.delete(`/v1/users/${id}/sessions`)],
+    ['the user logs out', (_, as) => as.post('/v1/auth/logout')],
+  ];
+  it.each(OF_A_USER)('ends with the next request of a token when %s', async (_, end) => {
+    const { id, as } = await aUser(company, { can: ['users:list'] });
+    expect((await as.get('/v1/users')).status).toBe(200);
+    expect(await counted((watched) => as.get('/v1/auth/sessions', { env: watched }))).toEqual([200, 1]);
+    expect(((await end(id, as)) as Answer).status).toBeLessThan(300);
+    expect((await as.get('/v1/users')).status).toBe(401);
+  });
+
+  it('changes with the next request of a token when a permission or a group of the user changes', async () => {
+    const { id, as } = await aUser(company);
+    const request = async () => (await as.get('/v1/users')).status;
+    expect(await request()).toBe(403);
+    const groupId = await aGroup(company, await aPolicy(company, [allow('users:list')]));
+    await bind(company, groupId, id);
+    expect(await request()).toBe(200);
+    await must(company.as.delete(`/v1/users/${id}/groups`, { json: { group_ids: [groupId] } }));
+    expect(await request()).toBe(403);
+  });
+
+  it('is read again while it is being changed', async () => {
+    const { policyId, groupId, request } = await knownRobot();
+    const during: number[] = [];
+    const { status } = await overtaken(
+      /^delete from "group_policies"/,
+      async () => during.push(await request()),
+      (watched) => admin.delete(`/groups/${groupId}/policies/${policyId}`, { env: watched }),
+    );
+    expect([status, during, await request()]).toEqual([204, [200], 403]);
+  });
+});
+
+describe('a company’s gate', () => {
+  const gateThat = (methods: object) =>
+    ({ ORGANIZATION_GATE: { getByName: () => methods } }) as unknown as Record<string, string>;
+  const throwing = () => Promise.reject(new Error('the gate is away'));
+  const silent = () => new Promise(() => {});
+
+  it.each([
+    ['fails', throwing],
+    ['does not answer', silent],
+  ])('that %s is done without by tokens, which are right all the same', async (_, answer) => {
+    const { id, as } = await aUser(company, { can: ['users:list'] });
+    await as.get('/v1/users');
+    const away = gateThat({ admit: answer });
+    expect(await counted((watched) => as.get('/v1/users', { env: { ...watched, ...away } }))).toEqual([200, 2]);
+    await must(company.as.post(`/v1/users/${id}/deactivate`));
+    expect((await as.get('/v1/users', { env: away })).status).toBe(401);
+  });
+
+  it('that is away still holds the limits, for each isolate', async () => {
+    const { as } = await aUser(company);
+    const limited = { ...gateThat({ admit: throwing }), RATE_LIMIT_PRINCIPAL_PER_MINUTE: '2' };
+    const statuses: number[] = [];
+    for (let times = 0; times < 3; times += 1) statuses.push((await as.get('/v1/users', { env: limited })).status);
+    expect(statuses).toEqual([403, 403, 429]);
+  });
+
+  it('that is away lets no signed request in, and says when to try again', async () => {
+    const { status, headers, body } = await admin.get('/groups', { env: gateThat({ admit: throwing }) });
+    expect([status, headers.get('retry-after'), body.error]).toEqual([503, '5', 'ServiceUnavailable']);
+  });
+
+  it('that cannot be told of a change keeps it from being made', async () => {
+    const { id } = await aUser(company);
+    const untold = gateThat({
+      admit: (...given: Parameters<typeof gate.admit>) => gate.admit(...given),
+      beginChange: throwing,
+    });
+    const gate = env.ORGANIZATION_GATE.getByName(company.id);
+    const { status, headers } = await company.as.post(`/v1/users/${id}/deactivate`, { env: untold });
+    expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+    expect((await must(admin.get(`/users/${id}`))).is_active).toBe(true);
+  });
+
+  it('takes back what it counted of a request that the limit of its address refuses', async () => {
+    const robot = await aRobot(company);
+    const refused = { RATE_LIMIT_IP_PER_SECOND: '1' };
+    const headers = { 'cf-connecting-ip': '203.0.113.77' };
+    const statuses: number[] = [];
+    for (let times = 0; times < 4; times += 1) {
+      statuses.push((await robot.as.get('/groups', { headers, env: refused })).status);
+    }
+    expect(statuses).toContain(429);
+    const limited = { RATE_LIMIT_PRINCIPAL_PER_MINUTE: '3' };
+    const { headers: left } = await robot.as.get('/groups', { env: limited });
+    expect(left.get('x-ratelimit-remaining')).toBe(String(3 - statuses.filter((status) => status === 403).length - 1));
+  });
+});
