@@ -1,0 +1,34 @@
+import { and, inArray, sql } from 'drizzle-orm';
+import type { ControlDb } from './client.ts';
+import { apiKeys, serviceAccounts } from './schema/service-accounts.ts';
+import { sessions } from './schema/sign-in.ts';
+import { idList } from './statements.ts';
+
+const TABLES = { session: sessions, key: apiKeys, service_account: serviceAccounts };
+
+/** Something whose last use is recorded. */
+export interface Used {
+  kind: keyof typeof TABLES;
+  companyId: string;
+  id: string;
+}
+
+export type Use = Used & { at: number };
+
+/** The statements that record uses, one for each kind. An earlier use than is recorded changes nothing. */
+export const recordUses = (db: ControlDb, uses: readonly Use[]) =>
+  Object.keys(TABLES).flatMap((kind) => recordUsesOf(db, kind as Used['kind'], uses));
+
+function recordUsesOf(db: ControlDb, kind: Used['kind'], all: readonly Use[]) {
+  const uses = all.filter((use) => use.kind === kind);
+  if (uses.length === 0) return [];
+  const table = TABLES[kind];
+  const found = sql`from json_each(${JSON.stringify(uses)}) as use
+    where use.value ->> 'id' = ${table}.id and use.value ->> 'companyId' = ${table}.company_id`;
+  return [
+    db
+      .update(table as typeof sessions)
+      .set({ lastUsedAt: sql`max(coalesce(last_used_at, 0), (select max(use.value ->> 'at') ${found}))` })
+      .where(and(inArray(table.id, idList(uses.map(({ id }) => id))), sql`exists (select 1 ${found})`)),
+  ];
+}
