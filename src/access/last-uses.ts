@@ -25,8 +25,8 @@ const MOST = 500;
 
 /**
  * Records that a credential was used, at most once a minute, and never in the way of a request. The first use in a while is
- * recorded at once; the following ones once a minute in one batch for all whom it serves, so that the
- * control database is not asked more the more people there are.
+ * recorded at once; the following ones once a minute in one batch for all whom the isolate serves, so that the control database
+ * is not asked more the more people there are.
  */
 export function recordLastUse(
   { db, now, defer }: { db: ControlDb; now(): number; defer(work: Promise<unknown>): void },
@@ -37,7 +37,8 @@ export function recordLastUse(
   const isRecent = last.recordedAt !== null && at - last.recordedAt < RECENT_MS;
   last.recordedAt = at;
   waiting.push(...last.used.map((used) => ({ ...used, at })));
-  const mayWait = (last.isGathered || isRecent) && at - recordedAt < PRECISION_MS && waiting.length < MOST;
+  const justRecorded = recordedAt <= at && at - recordedAt < PRECISION_MS;
+  const mayWait = (last.isGathered || isRecent) && justRecorded && waiting.length < MOST;
   last.isGathered = true;
   if (mayWait) return;
   const uses = waiting;
