@@ -42,6 +42,11 @@ await runCommand(async () => {
         console.log(`${skipped.length} were skipped, since what is there now stands in their way:`);
         for (const row of skipped) console.log(describeSkipped(row));
       }
+      if (values.access) {
+        console.log(
+          'Running Workers still know who might do what until now. Start them anew: npm run deploy, or npm start.',
+        );
+      }
     }
   } finally {
     await database.close();

@@ -52,4 +52,8 @@ await runCommand(async () => {
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
   console.log(`  npm run restore -- --env ${name} --to ${before}${database === 'audit' ? ' --database audit' : ''}`);
+  if (database === 'control') {
+    console.log('Running Workers still know who might do what until now. To begin anew:');
+    console.log(`  npm run deploy -- --env ${name}`);
+  }
 });
