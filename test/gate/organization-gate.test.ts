@@ -93,6 +93,39 @@ describe('a signed request', () => {
   });
 });
 
+describe('an admission that is withdrawn', () => {
+  it('gives back what it used up of both limits, and its nonce', async () => {
+    const { gate, ask } = aGate();
+    const limits = { organization: 2, principal: 2 };
+    const admission = { principalId: 'somebody', requestId: 'refused', limits, nonce: nonce('given-back') };
+    expect(await ask(admission)).toMatchObject({ organization: { remaining: 1 }, principal: { remaining: 1 } });
+    await gate.withdraw(admission);
+    const again = await ask({ ...admission, requestId: 'sent again' });
+    expect(again).toMatchObject({ organization: { remaining: 1 }, principal: { remaining: 1 } });
+  });
+
+  it('gives back no nonce but its own, however often it is withdrawn', async () => {
+    const { gate, ask } = aGate();
+    const admission = { principalId: 'somebody', limits: { organization: 9, principal: 9 }, requestId: 'refused' };
+    const others = [nonce('another'), nonce('the-same', undefined, 'sa_other')];
+    for (const other of others) await ask({ nonce: other });
+    await ask({ ...admission, nonce: nonce('the-same') });
+    await gate.withdraw({ ...admission, nonce: nonce('the-same') });
+    for (const other of others) expect(await ask({ nonce: other })).toBe('nonce_reused');
+    await ask({ nonce: nonce('the-same'), requestId: 'sent again' });
+    await gate.withdraw({ ...admission, nonce: nonce('the-same') });
+    expect(await ask({ nonce: nonce('the-same') })).toBe('nonce_reused');
+  });
+
+  it('needs no nonce', async () => {
+    const { gate, ask } = aGate();
+    const admission = { principalId: 'somebody', limits: { organization: 9, principal: 9 }, requestId: 'refused' };
+    await ask(admission);
+    await gate.withdraw(admission);
+    expect(await ask(admission)).toMatchObject({ organization: { remaining: 8 }, principal: { remaining: 8 } });
+  });
+});
+
 describe('a nonce', () => {
   it('is deleted when its request is too old, and not before', async () => {
     const { gate, ask } = aGate();
@@ -183,7 +216,7 @@ describe('a call of the gate whose answer is lost', () => {
     ['an error that comes again', {}],
   ])('is not made again for %s', async (_what, error) => {
     const { variables, calls } = breaking(error, false);
-    expect((await send(await signedWire(company.apiKey), variables)).status).toBe(500);
+    expect((await send(await signedWire(company.apiKey), variables)).status).toBe(503);
     expect(calls()).toBe(1);
   });
 });

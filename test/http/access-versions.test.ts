@@ -36,6 +36,32 @@ describe('the version of a principal’s access', () => {
       expect(again().stampOf('principal 1', 0)).toBe(versions.stampOf('principal 2', 0));
     }));
 
+  it('is another one for everybody when too many have one of their own in the end', () =>
+    on('more and more', (versions) => {
+      const before = versions.stampOf('nobody has changed this one', 0);
+      const several = (first: number) => Array.from({ length: 2501 }, (_, index) => `principal ${first + index}`);
+      versions.end({ id: '1', affected: several(0) });
+      expect(versions.stampOf('nobody has changed this one', 0)).toBe(before);
+      versions.end({ id: '2', affected: several(2501) });
+      expect(versions.stampOf('nobody has changed this one', 0)).not.toBe(before);
+    }));
+
+  it('stays unknown over a restart while one change of several is under way', () =>
+    on('several', (versions, again) => {
+      const [one, other] = [
+        { id: '1', affected: ['a'] },
+        { id: '2', affected: ['a', 'b'] },
+      ];
+      versions.begin(one, 0);
+      versions.begin(other, 0);
+      versions.end(one);
+      for (const gate of [versions, again()]) {
+        expect(['a', 'b', 'c'].map((principal) => gate.stampOf(principal, 0) === null)).toEqual([true, true, false]);
+      }
+      versions.end(other);
+      expect(again().stampOf('a', 0)).not.toBeNull();
+    }));
+
   it('is never that of another gate', async () => {
     const stamps: (string | null)[] = [];
     for (const name of ['one', 'another']) await on(name, (versions) => stamps.push(versions.stampOf('a', 0)));

@@ -1,8 +1,11 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { only } from '../../src/access/commit-access.ts';
 import { forgetAll } from '../../src/access/known-principals.ts';
+import { concurrentChange } from '../../src/db/failures.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
 import { countedD1 } from '../support/counted.ts';
 import { overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aRobot, bind, deny, must, type Robot, signed } from '../support/signed.ts';
@@ -186,6 +189,64 @@ describe('what a principal may do', () => {
     expect([status, during, await request()]).toEqual([204, [200], 403]);
   });
 });
+
+describe('a change of access that was not made', () => {
+  it('is taken to be under way as long as nobody knows that', async () => {
+    const { id, as } = await aUser(company, { can: ['users:list'] });
+    const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
+    expect([await request(), await request()]).toEqual([
+      [200, 2],
+      [200, 1],
+    ]);
+    const { lost, arrive } = losingBatch(/^update "users"/);
+    expect((await company.as.post(`/v1/users/${id}/deactivate`, { env: lost })).status).toBe(500);
+    expect([await request(), await request()]).toEqual([
+      [200, 2],
+      [200, 2],
+    ]);
+    await arrive();
+    expect((await request())[0]).toBe(401);
+  });
+
+  it('is over when it was refused', async () => {
+    const { id, as } = await aUser(company);
+    const request = () => counted((watched) => as.get('/v1/users', { env: watched }));
+    await request();
+    await inContext({ kind: 'anonymous' }, async (ctx) => {
+      const refused = ctx.changeAccess(only(company.id, id), () => Promise.reject(concurrentChange()));
+      await expect(refused).rejects.toThrow('Others are changing');
+    });
+    expect([await request(), await request()]).toEqual([
+      [403, 1],
+      [403, 0],
+    ]);
+  });
+});
+
+/** The environment in which a batch is lost on its way to the control database. `arrive`: it gets there after all. */
+function losingBatch(pattern: RegExp) {
+  const texts = new WeakMap<D1PreparedStatement, string>();
+  let arrive = (): Promise<unknown> => Promise.reject(new Error(`No statement fits ${pattern}.`));
+  const named = (statement: D1PreparedStatement, text: string): D1PreparedStatement => {
+    texts.set(statement, text);
+    const bind = statement.bind.bind(statement);
+    statement.bind = (...values) => named(bind(...values), text);
+    return statement;
+  };
+  const withSession = (constraint: string) => {
+    const session = env.CONTROL_DB.withSession(constraint);
+    return {
+      prepare: (text: string) => named(session.prepare(text), text),
+      batch: (statements: D1PreparedStatement[]) => {
+        if (!statements.some((statement) => pattern.test(texts.get(statement) ?? ''))) return session.batch(statements);
+        arrive = () => session.batch(statements);
+        return Promise.reject(new Error('Network connection lost.'));
+      },
+    };
+  };
+  const lost = { CONTROL_DB: { withSession } } as unknown as Record<string, string>;
+  return { lost, arrive: () => arrive() };
+}
 
 describe('a company’s gate', () => {
   const gateThat = (methods: object) =>

@@ -25,6 +25,19 @@ describe('a fixed window', () => {
     expect(windows.take('key', 3, NOW)).toMatchObject({ remaining: 1, allowed: true });
   });
 
+  it('takes back what it counted of the key, and no more', () => {
+    const windows = new FixedWindows(LENGTH);
+    windows.take('key', 2, NOW);
+    windows.take('key', 2, NOW);
+    windows.giveBack('key', NOW);
+    expect(windows.peek('key', 2, NOW).remaining).toBe(1);
+    for (let times = 0; times < 3; times += 1) windows.giveBack('key', NOW);
+    expect(windows.take('key', 2, NOW).remaining).toBe(1);
+    windows.take('key', 2, NOW + LENGTH);
+    windows.giveBack('other', NOW + LENGTH);
+    expect(windows.peek('key', 2, NOW + LENGTH).remaining).toBe(1);
+  });
+
   it('is of one key', () => {
     const windows = new FixedWindows(LENGTH);
     windows.take('key', 1, NOW);

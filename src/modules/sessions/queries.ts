@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, gte, isNull, lt, ne, not, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { sessions } from '../../db/schema/sign-in.ts';
@@ -79,20 +79,6 @@ export const rotateSession = (
       expiresAt: sql`min(${now + times.refreshMs}, ${sessions.createdAt} + ${times.sessionMs})`,
     })
     .where(and(isSession(key), eq(sessions.refreshDigest, digests.presented)));
-
-/** Ends a session whose refresh token `presented` can no longer be exchanged: somebody has a copy of it. */
-export function endCopiedSession(
-  db: ControlDb,
-  key: { companyId: string; sessionId: string },
-  presented: string,
-  now: number,
-) {
-  const isRetry = and(eq(sessions.previousDigest, presented), gte(sessions.previousUntil, now)) as SQL;
-  return db
-    .update(sessions)
-    .set({ endedAt: now })
-    .where(and(isSession(key), not(isRetry)));
-}
 
 const isSession = ({ companyId, sessionId }: { companyId: string; sessionId: string }) =>
   and(eq(sessions.id, sessionId), eq(sessions.companyId, companyId));

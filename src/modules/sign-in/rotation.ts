@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { hmacSha256, sha256Hex, toHex } from '../../platform/secrets.ts';
-import { endCopiedSession, rotateSession, type Session } from '../sessions/queries.ts';
+import { endSession, rotateSession, type Session } from '../sessions/queries.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a refresh token works. */
@@ -43,7 +43,7 @@ export async function prepareRotation(ctx: Context, { company_id, sid, jti }: Ro
     }),
     isDone: ({ previousDigest, previousUntil }: RotationState): boolean =>
       previousDigest === digests.presented && (previousUntil ?? 0) >= now,
-    endCopied: endCopiedSession(ctx.db, key, digests.presented, now),
+    endCopied: endSession(ctx.db, company_id, sid, now),
     tokenOf: ({ previousUntil, expiresAt }: RotationState): RefreshToken => ({
       sessionId: sid,
       jti: next,

@@ -2,7 +2,10 @@ import { guardsOf } from '../guard.ts';
 
 const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
 const GATE = ['test/gate/organization-gate.test.ts'];
+const HOP = ['test/http/one-hop.test.ts'];
+const MODEL = ['test/http/access-model.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
+const VERSIONS = ['test/http/access-versions.test.ts'];
 const VIEWERS = ['test/gate/viewer-gate.test.ts'];
 const WINDOWS = ['test/kernel/fixed-window.test.ts'];
 
@@ -47,13 +50,43 @@ export const OBJECTS = [
     { text: 'nonce && usedBy === undefined', without: 'nonce' },
     { text: ' WHERE expires_at <= ?', without: ' WHERE ? IS NOT NULL' },
     { text: 'if (next !== null) ', without: 'if (false) ' },
-    { text: 'access_key = ? AND', without: '? IS NOT NULL AND' },
-    { text: ' AND nonce = ?', without: ' AND ? IS NOT NULL' },
+    { text: 'request_id FROM nonces WHERE access_key = ?', without: 'request_id FROM nonces WHERE ? IS NOT NULL' },
+    { text: " AND nonce = ?',\n", without: " AND ? IS NOT NULL',\n" },
+    { text: 'nonce && this.#usedBy(nonce) === requestId', without: 'nonce' },
+    { text: 'DELETE FROM nonces WHERE access_key = ?', without: 'DELETE FROM nonces WHERE ? IS NOT NULL' },
+    { text: " AND nonce = ?', nonce", without: " AND ? IS NOT NULL', nonce" },
+    { text: "this.#organization.giveBack('organization', now);", without: '' },
+    { text: 'this.#principals.giveBack(principalId, now);', without: '' },
     { text: 'if (this.#alarmIsSet) return;', without: '' },
     { text: '(await state.storage.getAlarm()) !== null', without: 'false' },
     { text: 'this.#alarmIsSet = next !== null;', without: '' },
     { text: 'columns.next().done', without: 'true' },
     { text: " WHERE name = 'request_id'", without: '' },
+  ]),
+  ...guardsOf('src/objects/access-versions.ts', VERSIONS, [
+    { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
+    { text: ' || affected.includes(principal)', without: '' },
+    { text: 'until <= now', without: 'false' },
+    { text: ' WHERE id = ?', without: ' WHERE ? IS NOT NULL' },
+    { text: '(isMany)', without: '(false)' },
+    { text: ' || this.#versions.size + affected.length > CAPACITY', without: '' },
+    { text: 'this.#versions.size + affected.length', without: 'affected.length' },
+    { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else ", without: '' },
+    { text: "if (this.#epoch !== '') return;", without: '' },
+    { text: 'this.#epoch = crypto.randomUUID();', without: '' },
+    { text: 'this.#renew(affected);', without: '' },
+  ]),
+  ...guardsOf('src/objects/change-access.ts', HOP, [
+    {
+      text: 'principals.length === 0',
+      without: 'false',
+      tests: ['test/http/guarded-session.test.ts'],
+      title: 'tells no gate',
+    },
+    { text: 'throw accessNotChanged().because(error);', without: '', title: 'that cannot be told of a change' },
+    { text: 'error instanceof Failure', without: 'true', title: 'as long as nobody knows that' },
+    { text: 'if (error instanceof Failure) await end();', without: '', title: 'is over when it was refused' },
+    { text: 'await end();\n    return', without: 'return', tests: MODEL },
   ]),
   ...guardsOf('src/objects/viewer-gate.ts', VIEWERS, [
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },
