@@ -71,6 +71,8 @@ export default defineConfig({
         },
         plugins: [
           cloudflareTest(async ({ inject }) => ({
+            // One Worker with the handlers of both.
+            main: './test/support/worker.ts',
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
               bindings: {

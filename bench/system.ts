@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Key } from '../examples/signing/sign.ts';
-import { bundleWorker } from '../local/bundle.ts';
+import { bundleWorkers } from '../local/bundle.ts';
 import { startLocalNeon } from '../local/neon/server.ts';
 import { startPostgres } from '../local/postgres.ts';
 import { freePort } from '../local/processes.ts';
@@ -37,12 +37,15 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** @param entry replaces `src/index.ts` */
-export async function startSystem(entry?: string): Promise<System> {
+/**
+ * @param entry replaces `src/index.ts`
+ * @param given variables of the Workers that differ
+ */
+export async function startSystem(entry?: string, given: Record<string, string> = {}): Promise<System> {
   const folder = await mkdtemp(join(tmpdir(), 'data-console-bench-'));
   const state = await openState(join(folder, 'state'));
   const stateDir = join(folder, 'worker');
-  const modules = await bundleWorker(PROJECT, join(stateDir, 'bundle'), entry && join(PROJECT, entry));
+  const workers = await bundleWorkers(PROJECT, join(stateDir, 'bundle'), entry && join(PROJECT, entry));
   const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
   const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
   const neon = await startLocalNeon({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
@@ -59,9 +62,10 @@ export async function startSystem(entry?: string): Promise<System> {
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: NO_LIMIT,
     RATE_LIMIT_IP_PER_SECOND: NO_LIMIT,
     RATE_LIMIT_TOKEN_PER_MINUTE: NO_LIMIT,
+    ...given,
   };
   const start = () =>
-    startWorker({ projectDir: PROJECT, stateDir, modules, port, inspectorPort, variables, deliver: async () => {} });
+    startWorker({ projectDir: PROJECT, stateDir, workers, port, inspectorPort, variables, deliver: async () => {} });
   let worker: LocalWorker = await start();
 
   const send = async (method: string, path: string, headers: Record<string, string>, body?: BodyInit | object) => {

@@ -1,7 +1,8 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { V4ModuleDefinition } from 'miniflare';
 import { Problem } from '../operations/problem.ts';
+import { type Workers, workersOf } from '../operations/workers.ts';
 import { wrangler } from '../operations/wrangler.ts';
 
 const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
@@ -13,15 +14,52 @@ const TYPE_BY_EXTENSION: Record<string, V4ModuleDefinition['type']> = {
   bin: 'Data',
 };
 
+/** A Worker as workerd runs it: its bindings by its configuration, and its code. */
+export interface BundledWorker {
+  /** wrangler's configuration of it. */
+  config: string;
+  modules: V4ModuleDefinition[];
+  modulesRoot: string;
+}
+
 /**
- * Bundles the Worker of `projectDir` into `outDir` with wrangler, exactly as a deployment does.
+ * Bundles both Workers into `outDir` with wrangler, exactly as a deployment does. Their names are `api` and `background`.
  *
- * @param entry replaces the entry of `wrangler.toml`
+ * @param entry replaces the API's entry of `wrangler.toml`
+ */
+export async function bundleWorkers(
+  projectDir: string,
+  outDir: string,
+  entry?: string,
+): Promise<Record<keyof Workers, BundledWorker>> {
+  const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
+  const { rawConfig } = readRawConfig({ config: join(projectDir, 'wrangler.toml') });
+  const workers = workersOf({ ...rawConfig, name: 'api' });
+  await mkdir(outDir, { recursive: true });
+  const bundle = async (worker: keyof Workers, main?: string): Promise<BundledWorker> => {
+    const config = join(outDir, `${worker}.json`);
+    await writeFile(config, JSON.stringify(workers[worker]));
+    const modulesRoot = join(outDir, worker);
+    return { config, modulesRoot, modules: await bundleWorker(projectDir, modulesRoot, main, config) };
+  };
+  return { api: await bundle('api', entry), background: await bundle('background') };
+}
+
+/**
+ * Bundles one Worker.
+ *
+ * @param entry replaces the entry of its configuration
+ * @param config by default wrangler.toml
  * @returns the modules of the bundle, the entry first
  */
-export async function bundleWorker(projectDir: string, outDir: string, entry?: string): Promise<V4ModuleDefinition[]> {
+export async function bundleWorker(
+  projectDir: string,
+  outDir: string,
+  entry?: string,
+  config = join(projectDir, 'wrangler.toml'),
+): Promise<V4ModuleDefinition[]> {
   await rm(outDir, { recursive: true, force: true });
-  const options = ['deploy', ...(entry ? [entry] : []), '--dry-run', '--outdir', outDir];
+  const options = ['deploy', ...(entry ? [entry] : []), '--dry-run', '--outdir', outDir, '--config', config];
   try {
     await wrangler(options, { cwd: projectDir, env: { WRANGLER_LOG_PATH: `${outDir}.log` } });
   } catch (cause) {

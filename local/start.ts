@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Problem } from '../operations/problem.ts';
 import { VARIABLE_NAMES } from '../src/config.ts';
 import { tenantNames } from '../src/tenant-sql/roles.ts';
-import { bundleWorker } from './bundle.ts';
+import { bundleWorkers } from './bundle.ts';
 import { runDemo } from './demo.ts';
 import { openMailbox } from './mailbox.ts';
 import { startLocalNeon } from './neon/server.ts';
@@ -46,11 +46,11 @@ async function start(): Promise<void> {
   keep(state.release);
   const workerDir = join(state.path, 'worker');
 
-  progress('Bundling the Worker, starting PostgreSQL …');
+  progress('Bundling the Workers, starting PostgreSQL …');
   // Bundling and starting PostgreSQL both take seconds, so they run in parallel. If one fails, the other is awaited, so
   // that it can be stopped.
   const [bundled, database] = await Promise.allSettled([
-    bundleWorker(PROJECT, join(workerDir, 'bundle')),
+    bundleWorkers(PROJECT, join(workerDir, 'bundle')),
     startPostgres({ stateDir: join(state.path, 'postgres'), password: state.secrets.POSTGRES_PASSWORD }),
   ]);
   if (database.status === 'rejected') throw database.reason;
@@ -83,7 +83,7 @@ async function start(): Promise<void> {
   const worker = await startWorker({
     projectDir: PROJECT,
     stateDir: workerDir,
-    modules: bundled.value,
+    workers: bundled.value,
     port,
     variables,
     deliver: mailbox.deliver,

@@ -9,25 +9,26 @@ import {
   Miniflare,
   type Request,
   Response,
-  type V4ModuleDefinition,
   type V4WorkerOptions,
   type V4WorkerOptionsShape,
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
 import type { OperatorQuery } from '../operations/local-endpoint.ts';
 import { Problem } from '../operations/problem.ts';
+import type { Workers } from '../operations/workers.ts';
+import type { bundleWorkers } from './bundle.ts';
 import type { SentMail } from './mailbox.ts';
 import { isAlive, stopWhenParentDies } from './processes.ts';
 
 export interface LocalWorkerOptions {
-  /** Folder of `wrangler.toml` and of the migrations. */
+  /** Folder of the migrations. */
   projectDir: string;
   /** Folder of D1, R2, Durable Objects, the runtime's files and its log. */
   stateDir: string;
-  modules: V4ModuleDefinition[];
+  workers: Awaited<ReturnType<typeof bundleWorkers>>;
   /** Port of 127.0.0.1 to listen on. */
   port: number;
-  /** Variables and secrets, which replace those of `wrangler.toml`. */
+  /** Variables and secrets, which replace those of `wrangler.toml`. The background Worker asks the API's for them. */
   variables: Record<string, string>;
   /** Port for Chrome's DevTools; disabled without it. */
   inspectorPort?: number;
@@ -35,7 +36,7 @@ export interface LocalWorkerOptions {
 }
 
 export interface LocalWorker {
-  /** Where the Worker's log goes. */
+  /** Where the Workers' log goes. */
   logFile: string;
   /** Triggers the scheduled run, which the platform does once a minute. */
   runScheduled(): Promise<void>;
@@ -59,7 +60,7 @@ export default {};
 `;
 
 /**
- * Runs the bundled Worker in workerd with the bindings of `wrangler.toml`: all storage is below `stateDir`, mail goes
+ * Runs the bundled Workers in workerd with the bindings of `wrangler.toml`: all storage is below `stateDir`, mail goes
  * to `deliver`. Returns once it answers and its databases are migrated.
  */
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
@@ -71,15 +72,17 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
   await stopLeftover(pidFile);
   process.env.MINIFLARE_WORKERD_PATH = await wrapRuntime(stateDir, pidFile);
 
-  const workerOptions: V4WorkerOptionsShape = workerOptionsOf(join(projectDir, 'wrangler.toml')).workerOptions;
-  const { email: _sendEmail, modulesRules: _rules, ...bindings } = workerOptions;
+  const workerOf = (name: keyof Workers): V4WorkerOptions => {
+    const { config, modules, modulesRoot } = options.workers[name];
+    const bound: V4WorkerOptionsShape = workerOptionsOf(config).workerOptions;
+    const { email: _sendEmail, modulesRules: _rules, ...bindings } = bound;
+    const serviceBindings = { ...bindings.serviceBindings, EMAIL: { name: 'mail', entrypoint: 'Mail' } };
+    return { ...bindings, name, modules, modulesRoot, serviceBindings };
+  };
+  const api = workerOf('api');
   const main: V4WorkerOptions = {
-    ...bindings,
-    name: 'api',
-    modules: options.modules,
-    modulesRoot: join(stateDir, 'bundle'),
-    bindings: { ...bindings.bindings, ...options.variables },
-    serviceBindings: { ...bindings.serviceBindings, EMAIL: { name: 'mail', entrypoint: 'Mail' } },
+    ...api,
+    bindings: { ...api.bindings, ...options.variables },
     // There is no edge in front, so the client's own header is used.
     stripCfConnectingIp: false,
   };
@@ -87,7 +90,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     name: 'mail',
     modules: true,
     script: MAIL_WORKER,
-    compatibilityDate: workerOptions.compatibilityDate,
+    compatibilityDate: api.compatibilityDate,
     serviceBindings: {
       DELIVER: async (request: Request) => {
         await options.deliver((await request.json()) as SentMail);
@@ -107,7 +110,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
         appendFileSync(logFile, `${new Date(timestamp).toISOString()} ${level} ${message}\n`),
       resourcePersistencePath: join(stateDir, 'storage'),
       telemetry: { enabled: false },
-      workers: [main, mail],
+      workers: [main, workerOf('background'), mail],
     }),
   );
   await miniflare.ready;
@@ -131,7 +134,7 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
   return {
     logFile,
     runScheduled: async () => {
-      const worker = await miniflare.getWorker('api');
+      const worker = await miniflare.getWorker('background');
       await worker.scheduled({ cron: SCHEDULE });
     },
     query: async ({ binding, statement, values }) => {

@@ -152,6 +152,24 @@ export class CloudflareAccount {
     return found.map(({ queue_name }) => queue_name);
   }
 
+  /** Ends that a Worker consumes queues. @returns the names of those it consumed */
+  async releaseQueues(worker: string): Promise<string[]> {
+    const consumer = z.object({
+      consumer_id: z.string(),
+      script: z.string().optional(),
+      service: z.string().optional(),
+    });
+    const queue = z.object({ queue_id: z.string(), queue_name: z.string(), consumers: z.array(consumer).default([]) });
+    const released: string[] = [];
+    for (const { queue_id, queue_name, consumers } of await this.#list('/queues?', queue)) {
+      for (const { consumer_id } of consumers.filter(({ script, service }) => (script ?? service) === worker)) {
+        await this.#ask('DELETE', `/queues/${queue_id}/consumers/${consumer_id}`);
+        released.push(queue_name);
+      }
+    }
+    return released;
+  }
+
   async createQueue(name: string): Promise<void> {
     await this.#ask('POST', '/queues', { queue_name: name });
   }

@@ -3,7 +3,7 @@
  *
  *     npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]
  *
- * Creates what is missing, migrates both databases, deploys, and waits until the new version works. It may be repeated
+ * Creates what is missing, migrates both databases, deploys both Workers, and waits until the new version works. It may be repeated
  * at any time: whatever exists stays unchanged. `--dry-run` prints each step, without sending any request.
  */
 import { execFileSync } from 'node:child_process';

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Unstable_RawConfig as WranglerConfig } from 'wrangler';
 import { z } from 'zod';
 import { Problem } from './problem.ts';
+import { type Workers, workersOf } from './workers.ts';
 
 export const PROJECT = resolve(import.meta.dirname, '..');
 
@@ -37,14 +38,15 @@ export type EnvironmentSettings = z.output<typeof settings>;
 export interface Environment {
   name: EnvironmentName;
   settings: EnvironmentSettings;
+  /** The API's Worker, which holds the secrets of both. */
   workerName: string;
   /** By binding. */
   databaseNames: Record<'CONTROL_DB' | 'AUDIT_DB', string>;
   bucketNames: string[];
   /** Dead letter queues included. */
   queueNames: string[];
-  /** The configuration for wrangler, without the ids of the databases. */
-  config: WranglerConfig;
+  /** The configurations for wrangler, without the ids of the databases. */
+  workers: Workers;
 }
 
 /** Parses the name of an environment. @throws Problem that lists the environments */
@@ -65,8 +67,7 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
   // Loading wrangler takes a second; a misspelt command does not wait for it.
   const { experimental_readRawConfig: readRawConfig } = await import('wrangler');
   const { rawConfig } = readRawConfig({ config: join(PROJECT, 'wrangler.toml') });
-  const named = name === 'production' ? rawConfig : renamed(rawConfig, name);
-  const config = withAbsolutePaths(named);
+  const config: WranglerConfig = name === 'production' ? rawConfig : renamed(rawConfig, name);
   const databases = config.d1_databases ?? [];
   const { location, domain } = chosen;
   const jurisdiction = location.jurisdiction ?? undefined;
@@ -78,13 +79,13 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
     databaseNames: { CONTROL_DB: nameOf('CONTROL_DB'), AUDIT_DB: nameOf('AUDIT_DB') },
     bucketNames: (config.r2_buckets ?? []).flatMap(({ bucket_name }) => bucket_name ?? []),
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
-    config: {
+    workers: workersOf({
       ...config,
       vars: { ...config.vars, ...locationVars(location), ...chosen.vars },
       r2_buckets: (config.r2_buckets ?? []).map((bucket) => ({ ...bucket, ...(jurisdiction && { jurisdiction }) })),
       placement: placementNear(location.neon_region),
       ...(domain !== null && { routes: [{ pattern: domain, custom_domain: true }], workers_dev: false }),
-    },
+    }),
   };
 }
 
@@ -143,18 +144,3 @@ function settingsOf(name: EnvironmentName): EnvironmentSettings {
 /** Replaces `data-console-jobs` by `data-console-staging-jobs`, and so on for every name. */
 const renamed = (config: WranglerConfig, name: EnvironmentName): WranglerConfig =>
   JSON.parse(JSON.stringify(config).replaceAll('"data-console-', `"data-console-${name}-`));
-
-/** Makes paths absolute, because the generated file is in another folder than wrangler.toml. */
-function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
-  const at = (path: string | undefined) => join(PROJECT, path ?? '.');
-  return {
-    ...config,
-    main: at(config.main),
-    build: { ...config.build, cwd: PROJECT },
-    ...(config.assets && { assets: { ...config.assets, directory: at(config.assets.directory) } }),
-    d1_databases: (config.d1_databases ?? []).map((database) => ({
-      ...database,
-      migrations_dir: at(database.migrations_dir),
-    })),
-  };
-}

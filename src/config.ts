@@ -13,6 +13,7 @@ export interface Bindings {
   FILES: R2Bucket;
   JOBS: Queue;
   MODEL_JOBS: Queue;
+  RECHECKS: Queue;
   AUDIT: Queue;
   SHARE_EVENTS: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;

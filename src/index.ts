@@ -1,18 +1,14 @@
 import { createApp } from './app.ts';
 import type { Bindings } from './config.ts';
-import { consume } from './jobs/queues.ts';
-import { runScheduled } from './jobs/scheduled.ts';
 
 export { AttemptLimiter } from './objects/attempt-limiter.ts';
 export { IpLimiter } from './objects/ip-limiter.ts';
 export { OrganizationGate } from './objects/organization-gate.ts';
 export { TokenLimiter } from './objects/token-limiter.ts';
 export { ViewerGate } from './objects/viewer-gate.ts';
+export { Variables } from './platform/variables.ts';
 
 const app = createApp();
 
-export default {
-  fetch: app.fetch,
-  queue: consume,
-  scheduled: runScheduled,
-} satisfies ExportedHandler<Bindings>;
+/** The Worker that answers requests; queues and the schedule are those of `background.ts`. */
+export default { fetch: app.fetch } satisfies ExportedHandler<Bindings>;

@@ -5,7 +5,7 @@ import { createApp, SURFACES } from '../../src/app.ts';
 import type { Bindings } from '../../src/config.ts';
 import { ok } from '../../src/http/endpoint.ts';
 import { endpoint, surface } from '../../src/http/surfaces/organization.ts';
-import worker from '../../src/index.ts';
+import { consume } from '../../src/jobs/queues.ts';
 import { withoutPlatform } from './without-platform.ts';
 
 export * from '../../src/index.ts';
@@ -49,7 +49,7 @@ const hex = (bytes: ArrayBuffer) =>
   Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 export default {
-  ...worker,
+  queue: consume,
   fetch(request: Request, env: Bindings, execution: ExecutionContext) {
     const { pathname } = new URL(request.url);
     if (pathname === '/bench/bare' || pathname === '/bench/crypto') return bare.fetch(request, env, execution);

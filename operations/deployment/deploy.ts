@@ -5,6 +5,7 @@ import type { CloudflareAccess } from '../cloudflare.ts';
 import { CloudflareAccount } from '../cloudflare.ts';
 import { type Environment, PROJECT, placeholdersOf, warningsOf } from '../environments.ts';
 import { Problem } from '../problem.ts';
+import type { Workers } from '../workers.ts';
 import { wrangler } from '../wrangler.ts';
 import { waitForHealth } from './health.ts';
 import { preflight } from './preflight.ts';
@@ -40,16 +41,18 @@ export async function deploy(deployment: Deployment, access: CloudflareAccess): 
   }
 }
 
-/** Describes what `deploy` would do, and bundles the Worker as it would, without sending any request. */
+/** Describes what `deploy` would do, and bundles the Workers as it would, without sending any request. */
 export async function rehearse(deployment: Deployment): Promise<void> {
   const { environment, report } = deployment;
   const nowhere = { baseUrl: '', token: '', accountId: '' };
   for (const { title } of stepsOf(deployment, nowhere)) report(title);
-  const config = await writeConfig(environment, { CONTROL_DB: 'rehearsed', AUDIT_DB: 'rehearsed' }, {});
+  const configs = await writeConfigs(environment, { CONTROL_DB: 'rehearsed', AUDIT_DB: 'rehearsed' }, {});
   const folder = await mkdtemp(join(tmpdir(), 'data-console-rehearsal-'));
   try {
-    const output = await wrangler(['deploy', '--dry-run', '--config', config, '--outdir', folder]);
-    report(`Rehearsed: ${/Total Upload: .*/.exec(output)?.[0] ?? 'bundled'}`);
+    for (const config of Object.values(configs)) {
+      const output = await wrangler(['deploy', '--dry-run', '--config', config, '--outdir', folder]);
+      report(`Rehearsed: ${/Total Upload: .*/.exec(output)?.[0] ?? 'bundled'}`);
+    }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -59,14 +62,14 @@ export async function rehearse(deployment: Deployment): Promise<void> {
 
 function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
   const { environment, version, env } = deployment;
-  const { workerName, databaseNames, bucketNames, queueNames, settings } = environment;
+  const { workerName, workers, databaseNames, bucketNames, queueNames, settings } = environment;
   const account = new CloudflareAccount(access);
   const ids: Record<string, string> = {};
   let secrets: Record<string, string> = {};
-  let config = '';
+  let configs: Record<keyof Workers, string> = { api: '', background: '' };
   let url = '';
-  const run = (options: string[]) =>
-    wrangler([...options, '--config', config], {
+  const run = (options: string[], worker: keyof Workers = 'api') =>
+    wrangler([...options, '--config', configs[worker]], {
       env: {
         CLOUDFLARE_API_BASE_URL: access.baseUrl,
         CLOUDFLARE_API_TOKEN: access.token,
@@ -126,9 +129,9 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
       },
     },
     {
-      title: `Configuration: write ${configFile(environment)}`,
+      title: `Configuration: write ${configFile(environment, 'api')} and ${configFile(environment, 'background')}`,
       async run() {
-        config = await writeConfig(environment, ids, { VERSION: version, PUBLIC_URL: url });
+        configs = await writeConfigs(environment, ids, { VERSION: version, PUBLIC_URL: url });
         return 'written, with the ids of the databases';
       },
     },
@@ -141,8 +144,22 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
       },
     })),
     {
-      title: `Worker ${workerName}: build, upload with the secrets that it lacks, set its queues and its schedule`,
+      // Until the release that divided the Worker, it was the consumer: a queue has only one. Messages wait meanwhile.
+      title: `Queues: take from ${workerName} those that an earlier release gave it`,
+      async run() {
+        const taken = await account.releaseQueues(workerName);
+        return taken.length > 0 ? `taken: ${taken.join(', ')}` : 'it has none';
+      },
+    },
+    // The API first: the background Worker binds its objects and its variables, and asks nothing of it that it does not
+    // have yet. Messages that the older background Worker does not know wait for the newer one.
+    {
+      title: `Worker ${workerName}: build, upload with the secrets that it lacks`,
       run: () => withSecretsFile(deployment, secrets, (options) => run(['deploy', ...options]).then(lastLines)),
+    },
+    {
+      title: `Worker ${workers.background.name}: upload, set its queues and its schedule`,
+      run: () => run(['deploy'], 'background').then(lastLines),
     },
     {
       title: `Health: wait until /health answers version ${version}`,
@@ -175,24 +192,31 @@ async function withSecretsFile(
   }
 }
 
-const configFile = ({ name }: Environment): string => `.deploy/wrangler.${name}.json`;
+const configFile = ({ name }: Environment, worker: keyof Workers): string => `.deploy/wrangler.${name}.${worker}.json`;
 
-/** @param vars variables besides those of the environment */
-async function writeConfig(
+/**
+ * Writes the configuration of each Worker for wrangler. @returns their files
+ * @param vars variables besides those of the environment
+ */
+async function writeConfigs(
   environment: Environment,
   ids: Record<string, string>,
-  vars: Record<string, string>,
-): Promise<string> {
-  const { config } = environment;
-  const complete = {
-    ...config,
-    vars: { ...config.vars, ...vars },
-    d1_databases: config.d1_databases?.map((database) => ({ ...database, database_id: ids[database.binding] })),
+  vars: { VERSION?: string; PUBLIC_URL?: string },
+): Promise<Record<keyof Workers, string>> {
+  const write = async (worker: keyof Workers): Promise<string> => {
+    const config = environment.workers[worker];
+    const complete = {
+      ...config,
+      // The background Worker asks the API's for all others.
+      vars: worker === 'api' ? { ...config.vars, ...vars } : { VERSION: vars.VERSION },
+      d1_databases: config.d1_databases?.map((database) => ({ ...database, database_id: ids[database.binding] })),
+    };
+    const file = join(PROJECT, configFile(environment, worker));
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
+    return file;
   };
-  const file = join(PROJECT, configFile(environment));
-  await mkdir(join(file, '..'), { recursive: true });
-  await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
-  return file;
+  return { api: await write('api'), background: await write('background') };
 }
 
 const movedProblem = (name: string, jurisdiction: string | null): Problem =>

@@ -134,7 +134,14 @@ const inactive = ({ name, status }: Zone): string =>
   `The zone ${name} is ${status}: have its registrar name Cloudflare's name servers, and wait until it is active.`;
 
 /** Only a refused key is a problem: not every provider lists its models. */
-async function checkModel({ config: { vars = {} } }: Environment, key: string | undefined): Promise<Findings> {
+async function checkModel(
+  {
+    workers: {
+      api: { vars = {} },
+    },
+  }: Environment,
+  key: string | undefined,
+): Promise<Findings> {
   if (!key) return nothing;
   const base = String(vars.AI_BASE_URL ?? 'https://api.openai.com/v1');
   const answer = await fetch(`${base}/models`, {

@@ -10,15 +10,17 @@ import { log, logError, withCorrelationId } from '../platform/log.ts';
 
 const RETRY_SECONDS = 2;
 const LONGEST_RETRY_SECONDS = 300;
+/** After five of them, longer than a deployment takes, the message is a dead letter. */
+const UNKNOWN_RETRY_SECONDS = 60;
 
 /** Hands each message of the queue to the module that owns its work. A message that fails is tried again, later each time. */
 export async function dispatch(batch: MessageBatch, env: Bindings, execution: ExecutionContext): Promise<void> {
   for (const message of batch.messages) {
     const parsed = queuedJob.safeParse(message.body);
     if (!parsed.success) {
-      // Trying again would not help; the message says nothing of a customer's data.
-      logError('job_message_malformed', new Error('malformed message'), { message_id: message.id });
-      message.ack();
+      // A newer version of the API may have sent it, while this version is still being replaced.
+      logError('job_message_unknown', new Error('unknown message'), { message_id: message.id });
+      message.retry({ delaySeconds: UNKNOWN_RETRY_SECONDS });
       continue;
     }
     const { correlationId = message.id, ...job } = parsed.data;

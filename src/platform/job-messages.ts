@@ -36,12 +36,24 @@ export interface JobQueue {
   send(message: JobMessage, delaySeconds?: number): Promise<void>;
 }
 
-/** Messages that wait for a model have a queue of their own, so that they delay no others. */
-export function jobQueue(bindings: Record<'JOBS' | 'MODEL_JOBS', Queue>, correlationId: string): JobQueue {
+/**
+ * Messages that wait for a model, and checks of which a company's changes make many, have queues of their own: they delay no
+ * others.
+ */
+const QUEUE_OF = {
+  'upload.analyse': 'JOBS',
+  'upload.load': 'JOBS',
+  'knowledge.recheck': 'RECHECKS',
+  'knowledge.generate': 'MODEL_JOBS',
+} as const satisfies Record<JobMessage['type'], string>;
+
+export function jobQueue(bindings: Record<'JOBS' | 'MODEL_JOBS' | 'RECHECKS', Queue>, correlationId: string): JobQueue {
   return {
     async send(message, delaySeconds) {
-      const queue = message.type === 'knowledge.generate' ? bindings.MODEL_JOBS : bindings.JOBS;
-      await queue.send({ ...message, correlationId }, delaySeconds === undefined ? {} : { delaySeconds });
+      await bindings[QUEUE_OF[message.type]].send(
+        { ...message, correlationId },
+        delaySeconds === undefined ? {} : { delaySeconds },
+      );
     },
   };
 }

@@ -16,7 +16,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['modules'],
   ['jobs'],
   ['app.ts'],
-  ['index.ts'],
+  ['index.ts', 'background.ts'],
 ];
 
 /** Packages that only some folders may import. */

@@ -6,8 +6,8 @@ import {
   waitOnExecutionContext,
 } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import worker from '../../src/index.ts';
 import type { AuditRecord } from '../../src/kernel/audit-record.ts';
+import worker from '../support/worker.ts';
 
 const record = (id: string): AuditRecord => ({
   id,

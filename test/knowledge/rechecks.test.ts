@@ -235,7 +235,7 @@ describe('a recheck of all items', () => {
     const sent: { message: JobMessage; pause: number | undefined }[] = [];
     const send = async (message: JobMessage, options?: { delaySeconds?: number }) =>
       void sent.push({ message, pause: options?.delaySeconds });
-    return { sent, env: { JOBS: { send } } };
+    return { sent, env: { RECHECKS: { send } } };
   }
 
   it('continues in further messages until all are done', async () => {

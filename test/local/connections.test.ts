@@ -5,7 +5,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundleWorker } from '../../local/bundle.ts';
+import { bundleWorkers } from '../../local/bundle.ts';
 import { freePort } from '../../local/processes.ts';
 import { openState } from '../../local/state.ts';
 import { type LocalWorker, startWorker } from '../../local/worker.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   worker = await startWorker({
     projectDir: PROJECT,
     stateDir: join(folder, 'worker'),
-    modules: await bundleWorker(PROJECT, join(folder, 'worker', 'bundle')),
+    workers: await bundleWorkers(PROJECT, join(folder, 'worker', 'bundle')),
     port,
     variables: {
       ...secrets,

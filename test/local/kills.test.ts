@@ -7,13 +7,15 @@ import { type System, startSystem } from '../../bench/system.ts';
 /** Kills of the runtime in mid-work; more of them: `KILLS=30 npx vitest run test/local/kills.test.ts`. */
 const KILLS = Number(process.env.KILLS ?? 3);
 const ROWS = 40_000;
+/** So little for each message that a load of megabytes takes dozens of them. */
+const UPLOAD_MESSAGE_BYTES = String(256 * 1024);
 /** What a kill and the start after it may take. */
 const KILL_MS = 30_000;
 
 let system: System;
 let postgres: Client;
 beforeAll(async () => {
-  system = await startSystem('test/local/kills-worker.ts');
+  system = await startSystem('test/local/kills-worker.ts', { UPLOAD_MESSAGE_BYTES });
   postgres = new Client({ connectionString: system.postgresUrl });
   await postgres.connect();
 }, 60_000);

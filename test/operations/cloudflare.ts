@@ -292,9 +292,21 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
       ([, id = ''], body) => {
         const queue = [...queues.values()].find((one) => one.id === id);
         if (!queue) throw new NotFound(11000, 'Queue not found');
-        const consumer = { consumer_id: crypto.randomUUID(), type: 'worker', ...body.json() };
+        const given = body.json() as { script_name: string };
+        const isAnother = queue.consumers.some(({ script }) => script !== given.script_name);
+        if (isAnother) throw new Refused(400, 11004, 'Queue consumer already exists for this queue');
+        const consumer = { consumer_id: crypto.randomUUID(), type: 'worker', script: given.script_name, ...given };
         queue.consumers = [consumer];
         return consumer;
+      },
+    ],
+    [
+      /^DELETE \/queues\/([^/]+)\/consumers\/([^/]+)$/,
+      ([id = '', consumerId = '']) => {
+        const queue = [...queues.values()].find((one) => one.id === id);
+        if (!queue) throw new NotFound(11000, 'Queue not found');
+        queue.consumers = queue.consumers.filter(({ consumer_id }) => consumer_id !== consumerId);
+        return null;
       },
     ],
     ...workerRoutes(state),

@@ -13,7 +13,7 @@ import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
 import { aNeonAccount, runCommand } from './command.ts';
 
 const VERSION = '0.1.0+tests';
-const QUEUES = ['jobs', 'model-jobs', 'audit', 'share-events'];
+const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'audit', 'share-events'];
 
 let cloudflare: LocalCloudflare;
 let neon: LocalNeon;
@@ -72,6 +72,7 @@ async function run(env: NodeJS.ProcessEnv = {}): Promise<string> {
 }
 
 const worker = () => cloudflare.workers.get('data-console-staging-api');
+const background = () => cloudflare.workers.get('data-console-staging-background');
 
 // wrangler takes ten seconds and more for each of its parts.
 describe('a deployment', { timeout: 240_000 }, () => {
@@ -115,11 +116,23 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
     expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
     expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
-    expect([schedules, migrationTag]).toEqual([[{ cron: '* * * * *' }], 'v2']);
+    expect([schedules, migrationTag]).toEqual([[], 'v2']);
+    const { metadata: ofBackground, secrets: itsSecrets, schedules: itsSchedules } = background() ?? {};
+    const boundToIt = (type: string) => ofBackground?.bindings.filter((binding) => binding.type === type) ?? [];
+    for (const type of ['queue', 'd1', 'r2_bucket', 'send_email']) expect(boundToIt(type)).toEqual(bound(type));
+    expect(boundToIt('durable_object_namespace')).toEqual(
+      bound('durable_object_namespace').map((binding) => ({ ...binding, script_name: 'data-console-staging-api' })),
+    );
+    expect(boundToIt('service')).toEqual([
+      { name: 'API_VARIABLES', type: 'service', service: 'data-console-staging-api', entrypoint: 'Variables' },
+    ]);
+    // All other variables, and every secret, are the API's alone.
+    expect(boundToIt('plain_text')).toEqual([{ name: 'VERSION', type: 'plain_text', text: VERSION }]);
+    expect([itsSecrets?.size, itsSchedules]).toEqual([0, [{ cron: '* * * * *' }]]);
     for (const [name, { consumers }] of cloudflare.queues) {
       expect(consumers).toEqual([
         expect.objectContaining({
-          script_name: 'data-console-staging-api',
+          script_name: 'data-console-staging-background',
           settings: expect.objectContaining({ max_concurrency: expect.any(Number) }),
         }),
       ]);
@@ -134,7 +147,8 @@ describe('a deployment', { timeout: 240_000 }, () => {
       'PLATFORM_ADMIN_TOKEN',
     ]);
     // Neither report nor configuration shows a secret; generated ones are copied to the given place.
-    const config = await readFile(join(PROJECT, '.deploy', 'wrangler.staging.json'), 'utf8');
+    const configOf = (name: string) => readFile(join(PROJECT, '.deploy', `wrangler.staging.${name}.json`), 'utf8');
+    const config = (await configOf('api')) + (await configOf('background'));
     for (const secret of secrets?.values() ?? []) expect(report + config).not.toContain(secret);
     const copy = await readFile(join(folder, 'safe'), 'utf8');
     const copied = Object.assign(
@@ -148,6 +162,28 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect((await stat(join(folder, 'safe'))).mode & 0o777).toBe(0o600);
   });
 
+  it('takes queues and schedule from the one Worker that earlier releases deployed', async () => {
+    const script = 'data-console-staging-api';
+    for (const queue of cloudflare.queues.values()) {
+      queue.consumers = queue.consumers.map((consumer) => ({ ...consumer, script, script_name: script }));
+    }
+    Object.assign(worker() ?? {}, { schedules: [{ cron: '* * * * *' }] });
+    const from = cloudflare.seen.length;
+    expect(await run()).toContain('taken: data-console-staging-');
+    for (const { consumers } of cloudflare.queues.values()) {
+      expect(consumers).toEqual([expect.objectContaining({ script: 'data-console-staging-background' })]);
+    }
+    expect(worker()?.schedules).toEqual([]);
+    // Before that Worker loses its handler: a message that it cannot handle would die within seconds.
+    const seen = cloudflare.seen.slice(from);
+    const released = seen.findLastIndex((request) => /^DELETE \/queues\/.*\/consumers\//.test(request));
+    const uploaded = seen.findIndex((request) =>
+      /^(PUT|POST) \/workers\/scripts\/data-console-staging-api/.test(request),
+    );
+    expect(released).toBeGreaterThan(-1);
+    expect(released).toBeLessThan(uploaded);
+  });
+
   it('creates nothing again and overwrites no secret when it is run again', async () => {
     const before = new Map(worker()?.secrets);
     const made = cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
@@ -156,7 +192,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect(cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request))).toEqual(
       made,
     );
-    expect([worker()?.secrets, worker()?.uploads]).toEqual([before, 2]);
+    expect([worker()?.secrets, worker()?.uploads, background()?.uploads]).toEqual([before, 3, 3]);
     expect(report.match(/none were missing/g)).toHaveLength(2);
     expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
   });
@@ -238,7 +274,8 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
     });
     expect(code).toBe(0);
     const steps = ['Secrets:', 'Preflight:', 'D1 database data-console-control', 'D1 database data-console-audit'];
-    steps.push('R2 bucket data-console-files', 'Queues:', 'Migrations:', 'Worker data-console-api', 'Health:');
+    steps.push('R2 bucket data-console-files', 'Queues:', 'Migrations:', 'Worker data-console-api');
+    steps.push('Worker data-console-background', 'Health:');
     for (const step of steps) expect(output).toContain(step);
     for (const queue of QUEUES)
       expect(output).toMatch(new RegExp(`data-console-${queue},.*data-console-${queue}-dead`));

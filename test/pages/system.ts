@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleWorker } from '../../local/bundle.ts';
+import { bundleWorkers } from '../../local/bundle.ts';
 import { type Demo, runDemo } from '../../local/demo.ts';
 import type { DemoDashboard } from '../../local/demo-dashboard.ts';
 import { openMailbox } from '../../local/mailbox.ts';
@@ -46,7 +46,7 @@ export async function startSystem(): Promise<System> {
     const worker = await startWorker({
       projectDir: PROJECT,
       stateDir: join(folder, 'worker'),
-      modules: await bundleWorker(PROJECT, join(folder, 'worker', 'bundle')),
+      workers: await bundleWorkers(PROJECT, join(folder, 'worker', 'bundle')),
       port,
       variables: {
         ...secrets,

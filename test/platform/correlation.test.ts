@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import worker from '../../src/index.ts';
 import { jobQueue } from '../../src/platform/job-messages.ts';
 import { log, withCorrelationId } from '../../src/platform/log.ts';
+import worker from '../support/worker.ts';
 import { aCompany } from '../support/worlds.ts';
 
 afterEach(() => vi.restoreAllMocks());

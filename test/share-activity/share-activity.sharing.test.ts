@@ -1,6 +1,5 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import worker from '../../src/index.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/kernel/share-event.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
@@ -15,6 +14,7 @@ import {
 } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts';
 import { resetClock } from '../support/clock.ts';
+import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
 
 const EVENTS = '/api/v1/share-events';

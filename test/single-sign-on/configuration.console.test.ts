@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import worker from '../../src/index.ts';
 import { clock } from '../../src/kernel/clock.ts';
 import { BASE_URL } from '../support/api.ts';
 import { later, resetClock, runScheduled } from '../support/clock.ts';
 import { mailsTo, whileMailIsDown } from '../support/mail.ts';
 import { aSigner } from '../support/saml-idp.ts';
+import worker from '../support/worker.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 import { CONSOLE, callbackUrl, configure, start, tryStart } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { createExecutionContext, createScheduledController, env, waitOnExecutionContext } from 'cloudflare:test';
-import worker from '../../src/index.ts';
 import { clock } from '../../src/kernel/clock.ts';
 import { EMAIL } from './mail.ts';
+import worker from './worker.ts';
 
 const realNow = clock.now;
 

@@ -1,12 +1,12 @@
 import { createExecutionContext, createMessageBatch, env, getQueueResult } from 'cloudflare:test';
 import type { Bindings } from '../../src/config.ts';
 import { openContext } from '../../src/context.ts';
-import worker from '../../src/index.ts';
 import { runScheduled } from '../../src/jobs/scheduled.ts';
 import { clock } from '../../src/kernel/clock.ts';
 import { databaseOf } from '../../src/modules/managed-database/service.ts';
 import type { JobMessage } from '../../src/platform/job-messages.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
+import worker from '../support/worker.ts';
 import type { Company } from '../support/worlds.ts';
 
 export const aFile = (name: string, content: string | Uint8Array<ArrayBuffer>, type = 'text/csv'): File =>

@@ -1,0 +1,42 @@
+import { createExecutionContext, createMessageBatch, env, getQueueResult } from 'cloudflare:test';
+import { expect, it, vi } from 'vitest';
+import { newId } from '../../src/kernel/ids.ts';
+import worker from '../support/worker.ts';
+import { aCompany } from '../support/worlds.ts';
+
+/** Delivers a message once. */
+async function deliver(queue: string, body: unknown) {
+  const messages = [{ id: crypto.randomUUID(), timestamp: new Date(), attempts: 1, body }];
+  const batch = createMessageBatch(queue, messages);
+  const execution = createExecutionContext();
+  await worker.queue(batch, env, execution);
+  return await getQueueResult(batch, execution);
+}
+
+/** As the release before sent them, and to which queue: they are under way while the Workers are replaced. */
+const OF_LAST_RELEASE = [
+  ['data-console-jobs', { type: 'upload.analyse', jobId: newId(0) }],
+  ['data-console-jobs', { type: 'upload.load', jobId: newId(0) }],
+  ['data-console-jobs', { type: 'knowledge.recheck', tables: ['orders'], after: '' }],
+  ['data-console-jobs', { type: 'knowledge.recheck', tables: [], after: newId(0), tries: 2 }],
+  ['data-console-model-jobs', { type: 'knowledge.generate', jobId: newId(0) }],
+] as const;
+
+it.each(OF_LAST_RELEASE)('a message of the last release in %s is handled: %j', async (queue, body) => {
+  const { id: companyId } = await aCompany();
+  for (const more of [{}, { correlationId: 'of-the-request' }]) {
+    const { explicitAcks, retryMessages } = await deliver(queue, { ...body, companyId, ...more });
+    expect([explicitAcks.length, retryMessages]).toEqual([1, []]);
+  }
+});
+
+it('a message that only a newer release knows waits for it, and is not lost', async () => {
+  const failed = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const { explicitAcks, retryMessages } = await deliver('data-console-jobs', {
+    type: 'upload.new',
+    companyId: newId(0),
+  });
+  expect([explicitAcks, retryMessages]).toMatchObject([[], [{ msgId: expect.any(String) }]]);
+  expect(failed.mock.calls.map(([line]) => JSON.parse(line as string).event)).toEqual(['job_message_unknown']);
+  failed.mockRestore();
+});
