@@ -8,7 +8,13 @@ import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
-import { type ByteBudget, runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../tenant-sql/user-sql.ts';
+import {
+  type ByteBudget,
+  type LimitedStatement,
+  runAllUserSql,
+  STANDARD_LIMITS,
+  type UserSqlResult,
+} from '../../tenant-sql/user-sql.ts';
 import { openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from './definition.ts';
 import type { Visualization } from './store.ts';
@@ -27,8 +33,10 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
   | { failure: Failure }
 );
 
-/** How many statements of one request run at once, each on a connection of its own. */
+/** How many connections one request has. */
 const MAX_CONNECTIONS = 4;
+/** How many statements are sent to one at once: a slow one keeps those that were sent with it waiting. */
+const MAX_SENT = 2;
 /** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
 const TOTAL_BYTES = 20 * 1024 * 1024;
@@ -55,11 +63,17 @@ export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promis
     endsAt: performance.now() + TOTAL_MILLISECONDS,
     budget: { left: TOTAL_BYTES },
   };
+  const connections = Math.min(MAX_CONNECTIONS, runs.length);
   await Promise.all(
-    Array.from({ length: Math.min(MAX_CONNECTIONS, runs.length) }, () => runOnConnection(ctx, shared, executions)),
+    Array.from({ length: connections }, (_, index) => {
+      const first = take(shared, connections - index);
+      return runOnConnection(ctx, shared, executions, first);
+    }),
   );
   // Runs that a lost connection gave back when the others had ended already.
-  if (shared.waiting.length > 0 && shared.waiting.length < runs.length) await runOnConnection(ctx, shared, executions);
+  if (shared.waiting.length > 0 && shared.waiting.length < runs.length) {
+    await runOnConnection(ctx, shared, executions, take(shared, 1));
+  }
   const { waiting, unavailable } = shared;
   if (unavailable && waiting.length === runs.length) throw unavailable;
   if (unavailable && waiting.length > 0)
@@ -75,30 +89,46 @@ export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promis
   return executions;
 }
 
+/** A run with its place among the results. */
+type Place = Shared['waiting'][number];
+
+/** Takes the share of one of so many connections, at most what is sent at once. */
+const take = ({ waiting }: Shared, connections: number): Place[] =>
+  waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / connections)));
+
 /**
- * Runs what is left on one connection. A run whose connection is lost is given back; without a connection (a role may
+ * Runs what is left on one connection. Runs whose connection is lost are given back; without a connection (a role may
  * have only so many) the others do the work.
  */
-async function runOnConnection(ctx: CompanyContext, shared: Shared, executions: Execution[]): Promise<void> {
+async function runOnConnection(
+  ctx: CompanyContext,
+  shared: Shared,
+  executions: Execution[],
+  first: Place[],
+): Promise<void> {
   let sql: TenantSql | undefined;
   let hasWorked = false;
   try {
-    for (let next = shared.waiting.shift(); next; next = shared.waiting.shift()) {
+    for (let next = first; next.length > 0; next = take(shared, MAX_CONNECTIONS)) {
       if (sql === undefined || sql.closed) {
         sql = await openReadonlyDatabase(ctx);
         hasWorked = false;
       }
-      const [place, run] = next;
-      const execution = await executeOne(sql, run, shared);
-      if ('failure' in execution && execution.failure.kind === 'unavailable') {
-        shared.waiting.unshift(next);
-        shared.unavailable = execution.failure;
-        sql.drop();
-        if (!hasWorked) return;
-      } else {
-        executions[place] = execution;
-        hasWorked = true;
+      const lost: Place[] = [];
+      for (const [index, execution] of (await executeAll(sql, next, shared)).entries()) {
+        const place = next[index] as Place;
+        if ('failure' in execution && execution.failure.kind === 'unavailable') {
+          lost.push(place);
+          shared.unavailable = execution.failure;
+        } else {
+          executions[place[0]] = execution;
+          hasWorked = true;
+        }
       }
+      if (lost.length === 0) continue;
+      shared.waiting.unshift(...lost);
+      sql.drop();
+      if (!hasWorked) return;
     }
   } finally {
     // The answer need not wait for it.
@@ -106,37 +136,61 @@ async function runOnConnection(ctx: CompanyContext, shared: Shared, executions: 
   }
 }
 
-async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Execution> {
+/** Runs these on one connection, sent at once. @returns how each ended */
+async function executeAll(sql: TenantSql, places: Place[], shared: Shared): Promise<Execution[]> {
   const startedAt = performance.now();
-  const outcome = await resultOf(sql, run, shared).then(
-    (result) => ({ result }),
-    (error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      return { failure: error };
-    },
+  const prepared = places.map(([, run]) => preparedOrFailure(run, shared, places.length));
+  const statements = prepared.filter((each): each is LimitedStatement => !(each instanceof Failure));
+  const results = runAllUserSql(sql, statements);
+  return Promise.all(
+    prepared.map(async (each, index) => {
+      const outcome =
+        each instanceof Failure ? { failure: each } : await outcomeOf(results[statements.indexOf(each)] as Result);
+      const durationMs = Math.round(performance.now() - startedAt);
+      const { visualization } = (places[index] as Place)[1];
+      return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
+    }),
   );
-  const durationMs = Math.round(performance.now() - startedAt);
-  return { visualizationId: run.visualization.id, durationMs, cached: false, ...outcome };
 }
 
-async function resultOf(
-  sql: TenantSql,
-  { visualization, values, enforced }: Run,
-  shared: Shared,
-): Promise<UserSqlResult> {
-  const left = Math.floor(shared.endsAt - performance.now());
+type Result = Promise<UserSqlResult>;
+
+const outcomeOf = (result: Result): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
+  result.then(
+    (result) => ({ result }),
+    (failure: unknown) => {
+      if (!(failure instanceof Failure)) throw failure;
+      return { failure };
+    },
+  );
+
+function preparedOrFailure(run: Run, shared: Shared, together: number): LimitedStatement | Failure {
+  try {
+    return prepared(run, shared, together);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+/** @param together how many share the time that is left */
+function prepared({ visualization, values, enforced }: Run, shared: Shared, together: number): LimitedStatement {
+  const left = Math.floor((shared.endsAt - performance.now()) / together);
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
   const used = usedSlugs(templateOf(visualization.sql), own);
   if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !used.has(slug))) throw policyViolation();
   const seesNothing = [...own.values()].some(allowsNothing);
-  return runUserSql(sql, compiled(visualization, own), {
-    ...STANDARD_LIMITS,
-    // A viewer who may see nothing gets no rows, whatever the SQL answers.
-    ...(seesNothing && { rows: 0 }),
-    milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
-    budget: shared.budget,
-  });
+  return {
+    statement: compiled(visualization, own),
+    limits: {
+      ...STANDARD_LIMITS,
+      // A viewer who may see nothing gets no rows, whatever the SQL answers.
+      ...(seesNothing && { rows: 0 }),
+      milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
+      budget: shared.budget,
+    },
+  };
 }
 
 /** A value for each of a visualization's parameters. */
