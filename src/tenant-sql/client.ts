@@ -19,6 +19,8 @@ export interface TenantSqlOptions {
   connectTimeoutMs?: number;
   /** Milliseconds beyond a statement's own limit before a silent connection is dropped; 5,000 by default. */
   graceMs?: number;
+  /** Called when the connection is closed or dropped, also if it was never opened; perhaps more than once. */
+  onClosed?: () => void;
 }
 
 /** A company's database: at most one connection, opened by the first statement. */
@@ -169,24 +171,16 @@ class NeonTenantSql implements TenantSql {
     // Data that still arrives is not parsed.
     socket?.removeAllListeners('data');
     socket?.destroy();
+    this.#options.onClosed?.();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const client = this.#client;
     this.#client = undefined;
-    if (client === undefined) return;
-    // The driver merges writes in a timer, which could write to the closed socket.
-    client.neonConfig.coalesceWrites = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise((resolve) => {
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-    });
-    // A broken connection never reports its end.
-    await Promise.race([client.end().catch(() => undefined), timeout]);
-    clearTimeout(timer);
+    if (client !== undefined) await end(client);
+    this.#options.onClosed?.();
   }
-
   async #run(text: string, values: unknown[] = []): Promise<StatementResult> {
     const beginning = this.#beginning;
     if (values.length > 0 && beginning !== undefined) {
@@ -248,6 +242,18 @@ class NeonTenantSql implements TenantSql {
     await this.#connected;
     return client;
   }
+}
+
+async function end(client: Client): Promise<void> {
+  // The driver merges writes in a timer, which could write to the closed socket.
+  client.neonConfig.coalesceWrites = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise((resolve) => {
+    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  });
+  // A broken connection never reports its end.
+  await Promise.race([client.end().catch(() => undefined), timeout]);
+  clearTimeout(timer);
 }
 
 /** Runs a statement that PostgreSQL may have committed even if its answer is lost. */

@@ -38,6 +38,8 @@ export interface UserSqlLimits {
   /** The most bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
+  /** When it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
+  endsAt?: number;
   budget?: ByteBudget;
 }
 
@@ -136,7 +138,9 @@ class UserSqlRun implements Submittable {
     const out = connection as unknown as ExtendedProtocol;
     if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(out);
     this.#socket.on('data', this.#countBytes);
-    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), this.#limits.milliseconds + GRACE_MS);
+    const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.#limits;
+    const left = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
+    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), left + GRACE_MS);
   }
 
   #send(out: ExtendedProtocol): void {
