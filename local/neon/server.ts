@@ -5,11 +5,15 @@ import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { NeonAccount } from './account.ts';
 import { Faults, type NeonFault } from './faults.ts';
 import { ManagementApi, send } from './management-api.ts';
+import { Pooler } from './pooler/index.ts';
 import { NeonProjects } from './projects.ts';
 import { runSql } from './sql.ts';
 import { Trips } from './trips.ts';
 import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
+
+/** What the name of an endpoint's pooler has more than the endpoint's. */
+const POOLED = /-pooler(?=\.)/;
 
 export interface LocalNeonOptions {
   /** Folder of the list of projects. */
@@ -57,10 +61,13 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   const faults = new Faults();
   const account = new NeonAccount(options);
   const api = new ManagementApi(projects, faults, account);
+  const pooler = new Pooler(options.postgres);
+  const pooled = { host: '127.0.0.1', port: await pooler.listen() };
   const resolveEndpoint: ResolveEndpoint = (name) => {
-    const project = projects.atHost(name);
+    const project = projects.atHost(name.replace(POOLED, ''));
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
-    return project && ready ? { host, port, projectName: project.name } : undefined;
+    const target = POOLED.test(name) ? pooled : { host, port };
+    return project && ready ? { ...target, projectName: project.name } : undefined;
   };
   const tunnelFaults = new TunnelFaults();
   const trips = new Trips();
@@ -97,6 +104,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     },
     close: async () => {
       tunnel.close();
+      pooler.close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -4,7 +4,7 @@ import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
 import { neonApi } from '../../tenant-sql/neon.ts';
 import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts';
-import { tenantNames } from '../../tenant-sql/roles.ts';
+import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
 import { notProvisioned } from './failures.ts';
 import { readerPlaces } from './reader-places.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
@@ -91,14 +91,14 @@ export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantS
   if (!connection) throw notProvisioned();
   const leave = await readerPlaces(ctx).take();
   if (!leave) throw databaseUnavailable().because(new Error('too many statements wait for a connection'));
-  return open(ctx, connection.reader, leave);
+  return open(ctx, throughPooler(connection.reader), leave);
 }
 
 /** Opens one connection more, as `openReadonlyDatabase` does; undefined where others wait for one. */
 export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
   const connection = await connectionOf(ctx);
   const leave = readerPlaces(ctx).takeFree();
-  return connection && leave ? open(ctx, connection.reader, leave) : undefined;
+  return connection && leave ? open(ctx, throughPooler(connection.reader), leave) : undefined;
 }
 
 /** Schedules the sweep of the company's Postgres at `dueAt` (ms) or before. */
