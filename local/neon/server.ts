@@ -5,10 +5,15 @@ import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { NeonAccount } from './account.ts';
 import { Faults, type NeonFault } from './faults.ts';
 import { ManagementApi, send } from './management-api.ts';
+import { Pooler } from './pooler/index.ts';
 import { NeonProjects } from './projects.ts';
 import { runSql } from './sql.ts';
+import { Trips } from './trips.ts';
 import { type ResolveEndpoint, Tunnel } from './tunnel.ts';
 import { type TunnelFault, TunnelFaults } from './tunnel-faults.ts';
+
+/** What the name of an endpoint's pooler has more than the endpoint's. */
+const POOLED = /-pooler(?=\.)/;
 
 export interface LocalNeonOptions {
   /** Folder of the list of projects. */
@@ -23,7 +28,8 @@ export interface LocalNeonOptions {
   postgres: { host: string; port: number; url: string };
   /**
    * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
-   * `GET /_test/held` (answers when a message is held) and `POST /_test/release`. For tests only.
+   * `GET /_test/held` (answers when a message is held), `POST /_test/release`, `POST /_test/distance` with
+   * `&milliseconds=`, and `GET /_test/trips` (see `Trips`). For tests only.
    */
   testInterface?: boolean;
 }
@@ -55,20 +61,24 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   const faults = new Faults();
   const account = new NeonAccount(options);
   const api = new ManagementApi(projects, faults, account);
+  const pooler = new Pooler(options.postgres);
+  const pooled = { host: '127.0.0.1', port: await pooler.listen() };
   const resolveEndpoint: ResolveEndpoint = (name) => {
-    const project = projects.atHost(name);
+    const project = projects.atHost(name.replace(POOLED, ''));
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
-    return project && ready ? { host, port, projectName: project.name } : undefined;
+    const target = POOLED.test(name) ? pooled : { host, port };
+    return project && ready ? { ...target, projectName: project.name } : undefined;
   };
   const tunnelFaults = new TunnelFaults();
-  const tunnel = new Tunnel(resolveEndpoint, tunnelFaults);
+  const trips = new Trips();
+  const tunnel = new Tunnel(resolveEndpoint, tunnelFaults, trips);
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await control(request, response, faults, tunnelFaults);
+      return await control(request, response, { faults, tunnelFaults, trips });
     send(response, { status: 404, body: { code: '', message: 'not found' } });
   };
   const server = createServer((request, response) => {
@@ -94,6 +104,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     },
     close: async () => {
       tunnel.close();
+      pooler.close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -103,8 +114,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
 async function control(
   request: IncomingMessage,
   response: ServerResponse,
-  faults: Faults,
-  tunnelFaults: TunnelFaults,
+  { faults, tunnelFaults, trips }: { faults: Faults; tunnelFaults: TunnelFaults; trips: Trips },
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
@@ -112,6 +122,10 @@ async function control(
   if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
   if (url.pathname === '/_test/held') return answer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
   if (url.pathname === '/_test/release') return answer(tunnelFaults.release(projectName) ?? {});
+  if (url.pathname === '/_test/trips') return answer({ trips: trips.of(projectName) });
+  if (url.pathname === '/_test/distance') {
+    return answer(trips.place(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
+  }
   let text = '';
   for await (const chunk of request) text += chunk;
   const fault = JSON.parse(text) as NeonFault | TunnelFault;

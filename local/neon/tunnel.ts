@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Trips, Way } from './trips.ts';
 import type { TunnelFaults } from './tunnel-faults.ts';
 
 /** The number of unsent bytes to the driver above which reading from PostgreSQL pauses. */
@@ -28,11 +29,13 @@ export class Tunnel {
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
   readonly #resolve: ResolveEndpoint;
   readonly #faults: TunnelFaults;
+  readonly #trips: Trips;
   readonly #unanswered: Duplex[] = [];
 
-  constructor(resolve: ResolveEndpoint, faults: TunnelFaults) {
+  constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: Trips) {
     this.#resolve = resolve;
     this.#faults = faults;
+    this.#trips = trips;
   }
 
   /** Handles an HTTP upgrade request; refuses addresses that are not endpoints. */
@@ -48,7 +51,8 @@ export class Tunnel {
       this.#unanswered.push(socket);
       return;
     }
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => join(webSocket, target, this.#faults));
+    const open = (webSocket: WebSocket) => join(webSocket, target, this.#faults, this.#trips.way(target.projectName));
+    void this.#trips.open(target.projectName).then(() => this.#server.handleUpgrade(request, socket, head, open));
   }
 
   /** Cuts every open tunnel. */
@@ -59,12 +63,12 @@ export class Tunnel {
   }
 }
 
-function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, faults: TunnelFaults): void {
+function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, faults: TunnelFaults, way: Way): void {
   const postgres = connect({ host, port, noDelay: true });
   let isSilent = false;
   let losesAnswer = false;
   webSocket.binaryType = 'nodebuffer';
-  webSocket.on('message', async (data: Buffer) => {
+  const pass = async (data: Buffer) => {
     const fault = faults.take(projectName, data);
     isSilent ||= fault?.effect === 'fall_silent';
     if (isSilent) return;
@@ -75,7 +79,8 @@ function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, fault
       webSocket.resume();
     }
     if (!postgres.write(data)) webSocket.pause();
-  });
+  };
+  webSocket.on('message', (data: Buffer) => way.there(() => pass(data)));
   postgres.on('drain', () => webSocket.resume());
   postgres.on('data', (chunk) => {
     if (isSilent) return;
@@ -84,6 +89,7 @@ function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, fault
       if (COMMAND_COMPLETE.test(chunk.toString('latin1'))) webSocket.terminate();
       return;
     }
+    way.back();
     webSocket.send(chunk, () => {
       if (postgres.isPaused() && webSocket.bufferedAmount < HIGH_WATER_BYTES) postgres.resume();
     });

@@ -96,7 +96,7 @@ export function createdProjectView(project: NeonProject, now: number): raw.Creat
           password: project.password,
           role: project.role,
           host: project.host,
-          pooler_host: project.host,
+          pooler_host: project.host.replace('.', '-pooler.'),
         },
       },
     ],

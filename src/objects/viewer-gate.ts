@@ -1,10 +1,10 @@
 import { DurableObject } from 'cloudflare:workers';
 
 /**
- * How many executions run at once for all viewers of a company, and for one viewer. Each uses up to four of the forty
+ * How many executions run at once for all viewers of a company, and for one viewer. Each uses up to two of the forty
  * connections of the company's reader; the rest stays free for the company itself.
  */
-const AT_ONCE = { company: 6, viewer: 3 };
+const AT_ONCE = { company: 12, viewer: 8 };
 /**
  * How long a viewer waits for a slot, and how many may wait: of a company, and of one viewer, who must not fill the
  * queue.

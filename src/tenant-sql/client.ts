@@ -1,8 +1,10 @@
 import type { Client } from '@neondatabase/serverless';
+import { runBatch, type StatementResult } from './batch.ts';
 import { newClient, socketOf } from './driver.ts';
 import { databaseUnavailable, resultUnknown } from './failures.ts';
 import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-error.ts';
-import { beginStatement, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
+import type { Statement } from './rows.ts';
+import { type Beginning, beginningOf, LIMITS, type TenantTx, type TransactionOptions } from './transaction.ts';
 
 export { isPostgresError, type PostgresError } from './postgres-error.ts';
 export type { TenantTx, TransactionOptions } from './transaction.ts';
@@ -17,13 +19,15 @@ export interface TenantSqlOptions {
   connectTimeoutMs?: number;
   /** Milliseconds beyond a statement's own limit before a silent connection is dropped; 5,000 by default. */
   graceMs?: number;
+  /** Called when the connection is closed or dropped, also if it was never opened; perhaps more than once. */
+  onClosed?: () => void;
 }
 
 /** A company's database: at most one connection, opened by the first statement. */
 export interface TenantSql extends TenantTx {
   /**
    * Runs `work` in a transaction and returns its result; an error of `work` rolls back and is rethrown. Until it ends,
-   * all statements of this connection belong to the transaction.
+   * all statements of this connection belong to the transaction. It begins with its first statement, in one message.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Runs a statement that must not be in a transaction (VACUUM), with a limit of its own. */
@@ -63,6 +67,10 @@ class NeonTenantSql implements TenantSql {
   #connected: Promise<void> | undefined;
   #closed = false;
   #inTransaction = false;
+  /** What the next statement begins with. */
+  #beginning: Beginning | undefined;
+  /** Whether the COMMIT was sent with the last statements. */
+  #isFinished = false;
   /** PostgreSQL's limit for the current statement. Milliseconds. */
   #limit: number = LIMITS.statementMs;
 
@@ -79,6 +87,17 @@ class NeonTenantSql implements TenantSql {
     return (await this.#run(text, values)).rows as R[];
   }
 
+  async queryAll<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }> {
+    const results = await this.#runBatch(statements as Statement[]);
+    return results.map(({ rows }) => rows) as { [I in keyof R]: R[I][] };
+  }
+
+  async finish<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }> {
+    const all = await this.queryAll<unknown[]>([...(statements as Statement[]), { text: 'COMMIT', values: [] }]);
+    this.#isFinished = true;
+    return all.slice(0, -1) as { [I in keyof R]: R[I][] };
+  }
+
   async execute(text: string, values?: unknown[]): Promise<number> {
     const run = () => this.#run(text, values);
     // Outside of a transaction a statement is its own commit.
@@ -89,8 +108,8 @@ class NeonTenantSql implements TenantSql {
     if (this.#inTransaction) throw new Error('transactions of one connection do not nest');
     this.#inTransaction = true;
     this.#limit = options.statementTimeoutMs ?? LIMITS.statementMs;
+    this.#beginning = beginningOf(options);
     try {
-      await this.#run(beginStatement(options));
       let result: T;
       try {
         result = await work(this);
@@ -98,13 +117,12 @@ class NeonTenantSql implements TenantSql {
         await this.#rollBack();
         throw error;
       }
-      const commit = () => this.#run('COMMIT');
-      const { command } = await (options.readOnly === true ? commit() : committing(commit));
-      // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error.
-      if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement went unnoticed');
+      await this.#commit(options.readOnly === true);
       return result;
     } finally {
       this.#inTransaction = false;
+      this.#isFinished = false;
+      this.#beginning = undefined;
       this.#limit = LIMITS.statementMs;
     }
   }
@@ -121,6 +139,12 @@ class NeonTenantSql implements TenantSql {
   }
 
   async bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
+    // What the driver does by itself finds the transaction begun.
+    if (this.#beginning !== undefined) await this.#run('');
+    return this.#bounded(work, milliseconds);
+  }
+
+  async #bounded<T>(work: (client: Client) => Promise<T>, milliseconds: number): Promise<T> {
     const client = await this.connect();
     return this.#withTimeout(work(client), milliseconds + (this.#options.graceMs ?? GRACE_MS));
   }
@@ -147,37 +171,56 @@ class NeonTenantSql implements TenantSql {
     // Data that still arrives is not parsed.
     socket?.removeAllListeners('data');
     socket?.destroy();
+    this.#options.onClosed?.();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const client = this.#client;
     this.#client = undefined;
-    if (client === undefined) return;
-    // The driver merges writes in a timer, which could write to the closed socket.
-    client.neonConfig.coalesceWrites = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise((resolve) => {
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-    });
-    // A broken connection never reports its end.
-    await Promise.race([client.end().catch(() => undefined), timeout]);
-    clearTimeout(timer);
+    if (client !== undefined) await end(client);
+    this.#options.onClosed?.();
+  }
+  async #run(text: string, values: unknown[] = []): Promise<StatementResult> {
+    const beginning = this.#beginning;
+    if (values.length > 0 && beginning !== undefined) {
+      return (await this.#runBatch([{ text, values }])).at(-1) as StatementResult;
+    }
+    this.#beginning = undefined;
+    const whole = beginning === undefined ? text : `${beginning.text}; ${text}`;
+    const result = (await this.#send((client) => client.query(whole, values))) as StatementResult | StatementResult[];
+    return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
   }
 
-  async #run(text: string, values?: unknown[]): Promise<StatementResult> {
-    const run = async (client: Client) => {
+  async #runBatch(statements: readonly Statement[]): Promise<StatementResult[]> {
+    const before = this.#beginning?.statements ?? [];
+    this.#beginning = undefined;
+    const results = await this.#send((client) => runBatch(client, [...before, ...statements]));
+    return results.slice(before.length);
+  }
+
+  #send<T>(run: (client: Client) => Promise<T>): Promise<T> {
+    const send = async (client: Client) => {
       try {
-        return (await client.query(text, values)) as StatementResult | StatementResult[];
+        return await run(client);
       } catch (error) {
         throw isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
       }
     };
-    const result = await this.bounded(run, this.#limit);
-    return Array.isArray(result) ? (result.at(-1) ?? NOTHING) : result;
+    return this.#bounded(send, this.#limit);
+  }
+
+  async #commit(onlyReads: boolean): Promise<void> {
+    // Nothing was run, or all of it already.
+    if (this.#beginning !== undefined || this.#isFinished) return;
+    const commit = () => this.#run('COMMIT');
+    const { command } = await (onlyReads ? commit() : committing(commit));
+    // PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error.
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back: a failed statement went unnoticed');
   }
 
   async #rollBack(): Promise<void> {
+    if (this.#beginning !== undefined || this.#isFinished) return;
     try {
       await this.#run('ROLLBACK');
     } catch {
@@ -201,6 +244,18 @@ class NeonTenantSql implements TenantSql {
   }
 }
 
+async function end(client: Client): Promise<void> {
+  // The driver merges writes in a timer, which could write to the closed socket.
+  client.neonConfig.coalesceWrites = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise((resolve) => {
+    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  });
+  // A broken connection never reports its end.
+  await Promise.race([client.end().catch(() => undefined), timeout]);
+  clearTimeout(timer);
+}
+
 /** Runs a statement that PostgreSQL may have committed even if its answer is lost. */
 async function committing<T>(run: () => Promise<T>): Promise<T> {
   try {
@@ -209,12 +264,6 @@ async function committing<T>(run: () => Promise<T>): Promise<T> {
     if (!databaseUnavailable.matches(error) || wasNeverSent(error.cause)) throw error;
     throw resultUnknown().because(error.cause);
   }
-}
-
-interface StatementResult {
-  command?: string;
-  rows: unknown[];
-  rowCount?: number | null;
 }
 
 const NOTHING: StatementResult = { rows: [], rowCount: 0 };

@@ -56,7 +56,7 @@ const PARSERS: Record<number, (value: string) => unknown> = {
 };
 
 /** The parser for a type's oid, so that values have the types that `TenantTx` documents. */
-function parserOf(oid: number): (value: string) => unknown {
+export function parserOf(oid: number): (value: string) => unknown {
   if (TEXT_ARRAYS.has(oid)) return types.getTypeParser(TEXT_ARRAY) as (value: string) => unknown;
   return PARSERS[oid] ?? asText;
 }

@@ -72,3 +72,14 @@ export function withLogin(connectionString: string, user: string, password: stri
   url.password = encodeURIComponent(password);
   return url.href;
 }
+
+/**
+ * The same database through Neon's pooler, which lends a connection for each transaction: opening one costs the database
+ * nothing, and a burst waits there. What outlives a transaction (settings of a session, temporary tables, named
+ * statements, advisory locks) does not work through it.
+ */
+export function throughPooler(connectionString: string): string {
+  const url = new URL(connectionString);
+  url.hostname = url.hostname.replace(/^([^.]+?)(?:-pooler)?(?=\.)/, '$1-pooler');
+  return url.href;
+}

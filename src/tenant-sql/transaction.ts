@@ -1,4 +1,5 @@
 import type { Client } from '@neondatabase/serverless';
+import type { Statement } from './rows.ts';
 
 /** PostgreSQL's limits for the service's own statements, unless a transaction sets others. Milliseconds. */
 export const LIMITS = {
@@ -29,6 +30,10 @@ export interface TenantTx {
    * `values`.
    */
   query<R = Record<string, unknown>>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Runs statements that do not depend on each other in one round trip; none follows one that fails. */
+  queryAll<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }>;
+  /** Runs the last statements of a transaction that only reads, in one round trip with its COMMIT. */
+  finish<R extends unknown[]>(statements: { [I in keyof R]: Statement }): Promise<{ [I in keyof R]: R[I][] }>;
   /** Returns the number of rows that the statement affected. */
   execute(text: string, values?: unknown[]): Promise<number>;
   /**
@@ -49,12 +54,24 @@ export interface TransactionOptions {
   isolation?: 'repeatable read' | 'serializable';
 }
 
-export function beginStatement(options: TransactionOptions): string {
+/** `BEGIN` and the settings of a transaction, in both ways of saying them. */
+export interface Beginning {
+  /** For the simple protocol, where several statements are one text. */
+  text: string;
+  /** For the extended one. */
+  statements: Statement[];
+}
+
+export function beginningOf(options: TransactionOptions): Beginning {
   const isolation = options.isolation === undefined ? '' : ` ISOLATION LEVEL ${options.isolation.toUpperCase()}`;
-  return [
-    `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`,
-    `SET LOCAL statement_timeout = ${Math.trunc(options.statementTimeoutMs ?? LIMITS.statementMs)}`,
-    `SET LOCAL lock_timeout = ${Math.trunc(options.lockTimeoutMs ?? LIMITS.lockMs)}`,
-    `SET LOCAL idle_in_transaction_session_timeout = ${LIMITS.idleMs}`,
-  ].join('; ');
+  const begin = `BEGIN${isolation}${options.readOnly === true ? ' READ ONLY' : ''}`;
+  const settings = Object.entries({
+    statement_timeout: options.statementTimeoutMs ?? LIMITS.statementMs,
+    lock_timeout: options.lockTimeoutMs ?? LIMITS.lockMs,
+    idle_in_transaction_session_timeout: LIMITS.idleMs,
+  }).map(([name, milliseconds]) => `SET LOCAL ${name} = ${Math.trunc(milliseconds)}`);
+  return {
+    text: [begin, ...settings].join('; '),
+    statements: [begin, ...settings].map((text) => ({ text, values: [] })),
+  };
 }

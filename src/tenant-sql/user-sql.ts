@@ -38,10 +38,18 @@ export interface UserSqlLimits {
   /** The most bytes received from PostgreSQL. */
   bytes: number;
   milliseconds: number;
+  /** When it must be done, by `performance.now()`, however long it waited for those that it was sent with. */
+  endsAt?: number;
   budget?: ByteBudget;
 }
 
 export const STANDARD_LIMITS: UserSqlLimits = { rows: 10_000, bytes: 10 * 1024 * 1024, milliseconds: 10_000 };
+
+/** A statement of user SQL and what it may take. */
+export interface LimitedStatement {
+  statement: CompiledSql;
+  limits: UserSqlLimits;
+}
 
 /**
  * Runs user SQL, which users of the company write: one SELECT with bound values, through a cursor, in a read-only
@@ -56,12 +64,35 @@ export async function runUserSql(
   statement: CompiledSql,
   limits: UserSqlLimits = STANDARD_LIMITS,
 ): Promise<UserSqlResult> {
-  const names = namesOf(statement.text);
-  if ('refused' in names) throw queryRefused().because(notAvailable(names.refused));
-  const client = await sql.connect();
-  const run = new UserSqlRun(client, stepsOf(statement, names, limits), limits, () => sql.drop());
-  client.query(run);
-  return run.result;
+  const [result] = runAllUserSql(sql, [{ statement, limits }]);
+  return result as Promise<UserSqlResult>;
+}
+
+/**
+ * Runs statements one after another, each as `runUserSql` does, all sent in one message: one round trip. The time of each
+ * begins when those before it are done. Where one passes a limit that ends the connection, those after it fail with
+ * `databaseUnavailable` without having been looked at.
+ * @returns how each comes out
+ */
+export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatement[]): Promise<UserSqlResult>[] {
+  const prepared = statements.map(({ statement, limits }) => {
+    const names = namesOf(statement.text);
+    if ('refused' in names) return queryRefused().because(notAvailable(names.refused));
+    return new UserSqlRun(stepsOf(statement, names, limits), limits, () => sql.drop());
+  });
+  const runs = prepared.filter((each) => each instanceof UserSqlRun);
+  const sent = runs.length > 0 ? sql.connect().then((client) => send(client, runs)) : Promise.resolve();
+  return prepared.map(async (each) => {
+    if (!(each instanceof UserSqlRun)) throw each;
+    await sent;
+    return each.result;
+  });
+}
+
+/** Queues all with the driver; the first of them sends them all. */
+function send(client: Client, runs: UserSqlRun[]): void {
+  for (const [index, run] of runs.entries()) run.join(client, runs.slice(index + 1));
+  for (const run of runs) client.query(run);
 }
 
 const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
@@ -71,7 +102,10 @@ class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
   readonly #steps: Steps;
   readonly #limits: UserSqlLimits;
-  readonly #socket: Socket;
+  #socket!: Socket;
+  /** Those that are sent along. */
+  #following: UserSqlRun[] = [];
+  #isSent = false;
   readonly #drop: () => void;
   readonly #columns: ResultColumn[] = [];
   readonly #types: ColumnType[] = [];
@@ -83,10 +117,9 @@ class UserSqlRun implements Submittable {
   #succeed!: (result: UserSqlResult) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(client: Client, steps: Steps, limits: UserSqlLimits, drop: () => void) {
+  constructor(steps: Steps, limits: UserSqlLimits, drop: () => void) {
     this.#limits = limits;
     this.#drop = drop;
-    this.#socket = socketOf(client);
     this.#steps = steps;
     this.result = new Promise((resolve, reject) => {
       this.#succeed = resolve;
@@ -94,8 +127,24 @@ class UserSqlRun implements Submittable {
     });
   }
 
+  /** Says where it is to be run, and what is sent along with it, in that order. */
+  join(client: Client, following: UserSqlRun[]): void {
+    this.#socket = socketOf(client);
+    this.#following = following;
+  }
+
+  /** The driver calls it when those before are done: all are on their way since the first. */
   submit(connection: Connection): void {
     const out = connection as unknown as ExtendedProtocol;
+    if (!this.#isSent) for (const run of [this, ...this.#following]) run.#send(out);
+    this.#socket.on('data', this.#countBytes);
+    const { milliseconds, endsAt = Number.POSITIVE_INFINITY } = this.#limits;
+    const left = Math.min(milliseconds, Math.max(0, endsAt - performance.now()));
+    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), left + GRACE_MS);
+  }
+
+  #send(out: ExtendedProtocol): void {
+    this.#isSent = true;
     for (const [step, text, values] of this.#steps) {
       out.parse({ text });
       out.bind({ values });
@@ -103,8 +152,6 @@ class UserSqlRun implements Submittable {
       out.execute({});
     }
     out.sync();
-    this.#socket.on('data', this.#countBytes);
-    this.#deadline = setTimeout(() => this.#abort(queryTimedOut()), this.#limits.milliseconds + GRACE_MS);
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
@@ -156,6 +203,9 @@ class UserSqlRun implements Submittable {
     if (this.#settled) return;
     this.#settle(settle);
     this.#drop();
+    // A dead socket does not report its end.
+    const lost = databaseUnavailable().because(new Error('the connection was ended by a statement before'));
+    for (const run of this.#following) run.#settle(() => run.#fail(lost));
   }
 
   #settle(settle: () => void): void {

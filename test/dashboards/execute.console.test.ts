@@ -104,6 +104,8 @@ describe('the execution of a dashboard', () => {
       await allow(1);
       expect(cells(await execute(_id))).toEqual(Array(6).fill(1));
       await allow(0);
+      // The pooler ends what nobody used for a second.
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
       const { status, body } = await execute(_id);
       expect([status, body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
     } finally {

@@ -5,16 +5,43 @@ import { inContext } from './context.ts';
 
 const projectOf = (companyId: string): string => `console-${companyId}`;
 
-async function control(path: string, companyId: string, fault?: Omit<TunnelFault, 'project_name'>): Promise<void> {
-  const url = new URL(`/_test/${path}?project_name=${projectOf(companyId)}`, inject('neonApiUrl'));
+async function control(
+  path: string,
+  companyId: string,
+  fault?: Omit<TunnelFault, 'project_name'>,
+  asked: Record<string, string> = {},
+): Promise<unknown> {
+  const url = new URL(`/_test/${path}`, inject('neonApiUrl'));
+  url.search = new URLSearchParams({ ...asked, project_name: projectOf(companyId) }).toString();
   const body = fault && JSON.stringify({ ...fault, project_name: projectOf(companyId) });
-  const { status } = await fetch(url, body === undefined ? {} : { method: 'POST', body });
-  if (status !== 200) throw new Error(`/_test/${path} answered ${status}`);
+  const response = await fetch(url, body === undefined ? {} : { method: 'POST', body });
+  if (response.status !== 200) throw new Error(`/_test/${path} answered ${response.status}`);
+  return response.json();
 }
 
 /** Disturbs the next message to the company's Postgres that fits, or the opening of the next connection. */
-export const disturb = (companyId: string, fault: Omit<TunnelFault, 'project_name'>): Promise<void> =>
-  control('faults', companyId, fault);
+export async function disturb(companyId: string, fault: Omit<TunnelFault, 'project_name'>): Promise<void> {
+  await control('faults', companyId, fault);
+}
+
+/**
+ * Puts the company's Postgres that far away, and runs work.
+ * @returns what it came to, and the longest chain of round trips: opening a connection to Neon is three of them
+ */
+export async function farAway<T>(
+  companyId: string,
+  milliseconds: number,
+  work: () => Promise<T>,
+): Promise<{ outcome: T; trips: number }> {
+  await place(companyId, milliseconds);
+  const outcome = await work();
+  const { trips } = (await control('trips', companyId)) as { trips: number };
+  await place(companyId, 0);
+  return { outcome, trips };
+}
+
+const place = (companyId: string, milliseconds: number): Promise<unknown> =>
+  control('distance', companyId, undefined, { milliseconds: String(milliseconds) });
 
 /**
  * Runs `rival` just before a statement to the company's Postgres that fits `statement`: the next such message waits in the

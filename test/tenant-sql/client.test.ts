@@ -1,6 +1,12 @@
 import { afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
-import { isPostgresError, openTenantSql, type TenantSql, type TenantSqlOptions } from '../../src/tenant-sql/client.ts';
+import {
+  isPostgresError,
+  openTenantSql,
+  type TenantSql,
+  type TenantSqlOptions,
+  type TenantTx,
+} from '../../src/tenant-sql/client.ts';
 import { copyIn } from '../../src/tenant-sql/copy.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from '../../src/tenant-sql/migrations.ts';
 import { tenantNames } from '../../src/tenant-sql/roles.ts';
@@ -127,6 +133,40 @@ describe('a transaction', () => {
     const level = await sql.transaction((tx) => tx.query('SHOW transaction_isolation'), { isolation: 'serializable' });
     expect(level).toEqual([{ transaction_isolation: 'serializable' }]);
     expect(await sql.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
+  });
+
+  it('runs several statements in one message, none after one that fails', async () => {
+    const sql = open();
+    const both = await sql.transaction((tx) =>
+      tx.queryAll<[{ a: number }, { b: string[] }]>([
+        { text: 'SELECT $1::int AS a', values: [1] },
+        { text: 'SELECT $1::text[] AS b', values: [['x', '"y"']] },
+      ]),
+    );
+    expect(both).toEqual([[{ a: 1 }], [{ b: ['x', '"y"'] }]]);
+    const failing = sql.queryAll([
+      { text: 'SELECT 1 / $1::int', values: [0] },
+      { text: 'INSERT INTO t (n) VALUES ($1)', values: [5] },
+    ]);
+    await expect(failing).rejects.toMatchObject({ code: '22012' });
+    expect(await sql.query('SELECT n FROM t')).toEqual([]);
+  });
+
+  it('ends along with its last statements', async () => {
+    const sql = open();
+    const read = (tx: TenantTx) => tx.finish<[{ n: number }]>([{ text: 'SELECT 1 AS n', values: [] }]);
+    expect(await sql.transaction(read, { readOnly: true })).toEqual([[{ n: 1 }]]);
+    expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
+    const failing = (tx: TenantTx) => tx.finish([{ text: 'SELECT 1 / $1::int', values: [0] }]);
+    await expect(sql.transaction(failing, { readOnly: true })).rejects.toMatchObject({ code: '22012' });
+    expect(await sql.query('SELECT now() = statement_timestamp() AS alone')).toEqual([{ alone: true }]);
+  });
+
+  it('sends nothing that could run outside of it, when it cannot begin', async () => {
+    const sql = open();
+    const work = sql.transaction((tx) => tx.execute('INSERT INTO t (n) VALUES ($1)', [6]), { lockTimeoutMs: -1 });
+    await expect(work).rejects.toMatchObject({ code: '22023' });
+    expect(await sql.query('SELECT n FROM t')).toEqual([]);
   });
 
   it('does not nest', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
-import { runUserSql } from '../../src/tenant-sql/user-sql.ts';
+import { runAllUserSql, runUserSql, STANDARD_LIMITS } from '../../src/tenant-sql/user-sql.ts';
 import { aTenantWithTables } from './user-sql-support.ts';
 
 let world: Awaited<ReturnType<typeof aTenantWithTables>>;
@@ -149,5 +149,51 @@ describe('user SQL under limits', () => {
     } finally {
       await reader.close();
     }
+  });
+});
+
+describe('statements sent together', () => {
+  async function outcomes(texts: string[], limits = {}): Promise<unknown[]> {
+    const sql = world.tenant.reader();
+    const statements = texts.map((text) => ({
+      statement: { text, values: [] },
+      limits: { ...STANDARD_LIMITS, ...limits },
+    }));
+    const settled = await Promise.allSettled(runAllUserSql(sql, statements));
+    await sql.close();
+    return settled.map((each) => (each.status === 'fulfilled' ? each.value.rows : (each.reason as Failure).reason));
+  }
+
+  it('come out each by itself, whatever those before came to', async () => {
+    const texts = [
+      'SELECT n FROM sales WHERE n = 1',
+      'SELECT 1/0',
+      'SELECT pg_backend_pid()',
+      'SELECT 2',
+      'SELECT 3 FROM',
+    ];
+    const each = [[[1]], 'user_sql.failed', 'user_sql.refused', [[2]], 'user_sql.failed'];
+    expect(await outcomes(texts)).toEqual(each);
+    expect(await outcomes(texts.toReversed())).toEqual(each.toReversed());
+  });
+
+  it('are left out, unseen, when one before ends the connection', async () => {
+    const large = "SELECT repeat('x', 100000000)";
+    expect(await outcomes(['SELECT 1', large, 'SELECT 2'])).toEqual([
+      [[1]],
+      'user_sql.too_large',
+      'tenant_sql.unavailable',
+    ]);
+  });
+
+  it('cannot end the transaction that another runs in, or begin one', async () => {
+    const escapes = [
+      'SELECT 1; COMMIT; DROP TABLE sales',
+      'SELECT 1) ; ROLLBACK; (SELECT 1',
+      'COMMIT',
+      'ROLLBACK; BEGIN',
+    ];
+    const failed = escapes.map(() => 'user_sql.failed');
+    expect(await outcomes([...escapes, 'SELECT count(*)::int FROM sales'])).toEqual([...failed, [[3]]]);
   });
 });

@@ -132,21 +132,25 @@ export async function deleteDashboard(ctx: CompanyContext, id: string): Promise<
 
 /**
  * Runs the visualizations of a dashboard with values of `boundValues`.
- * @param limits what is not run, and why; and the slugs with enforced values
+ * @param limits what is not run, and why; the slugs with enforced values; how many connections it may use at once
  * @returns one execution for each visualization, in the order of the layout
  */
 export async function runDashboard(
   ctx: CompanyContext,
   { dashboard, visualizations }: LoadedDashboard,
   values: BoundValues,
-  { refusals = new Map(), enforced }: { refusals?: Refusals; enforced?: ReadonlySet<string> } = {},
+  {
+    refusals = new Map(),
+    enforced,
+    maxConnections,
+  }: { refusals?: Refusals; enforced?: ReadonlySet<string>; maxConnections?: number } = {},
 ): Promise<Execution[]> {
   const byId = new Map(visualizations.map((visualization) => [visualization.id, visualization]));
   const placed = widgetIds(dashboard.layout).flatMap((id) => byId.get(id) ?? []);
   const runs = placed
     .filter(({ id }) => !refusals.has(id))
     .map((visualization) => ({ visualization, values: valuesFor(dashboard, visualization.id, values), enforced }));
-  const executed = (await execute(ctx, runs)).values();
+  const executed = (await execute(ctx, runs, maxConnections)).values();
   return placed.map(({ id }) => {
     const failure = refusals.get(id);
     if (failure) return { visualizationId: id, durationMs: 0, cached: false, failure };

@@ -1,10 +1,12 @@
 import type { CompanyContext, Context } from '../../context.ts';
 import { openTenantSql, type TenantSql, type TenantSqlOptions } from '../../tenant-sql/client.ts';
+import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
 import { neonApi } from '../../tenant-sql/neon.ts';
 import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts';
-import { tenantNames } from '../../tenant-sql/roles.ts';
+import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
 import { notProvisioned } from './failures.ts';
+import { readerPlaces } from './reader-places.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
 
@@ -82,12 +84,21 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 
 /**
  * Opens the company's Postgres under the login for user SQL, which may read tables of schema `public` only. Each call
- * opens a new connection, for statements that run in parallel.
+ * opens a new connection, for statements that run in parallel; it waits where the isolate has many of the company's.
  */
 export async function openReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const connection = await connectionOf(ctx);
   if (!connection) throw notProvisioned();
-  return open(ctx, connection.reader);
+  const leave = await readerPlaces(ctx).take();
+  if (!leave) throw databaseUnavailable().because(new Error('too many statements wait for a connection'));
+  return open(ctx, throughPooler(connection.reader), leave);
+}
+
+/** Opens one connection more, as `openReadonlyDatabase` does; undefined where others wait for one. */
+export async function openAnotherReadonlyDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
+  const connection = await connectionOf(ctx);
+  const leave = readerPlaces(ctx).takeFree();
+  return connection && leave ? open(ctx, throughPooler(connection.reader), leave) : undefined;
 }
 
 /** Schedules the sweep of the company's Postgres at `dueAt` (ms) or before. */
@@ -150,8 +161,8 @@ async function migrateToRelease(ctx: CompanyContext, owner: string): Promise<voi
   }
 }
 
-function open(ctx: CompanyContext, connectionString: string): TenantSql {
-  const sql = openTenantSql(connectionString, sqlOptions(ctx));
+function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}): TenantSql {
+  const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed });
   ctx.cleanup(() => sql.close());
   return sql;
 }

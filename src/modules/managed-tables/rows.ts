@@ -4,47 +4,33 @@ import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql
 import type { Column } from '../../tenant-sql/columns.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
-import { pageTooLarge, rowNotFound, rowTooBig, tableNotFound } from './failures.ts';
+import { rowNotFound, rowTooBig, tableNotFound } from './failures.ts';
+import { type PageRequest, type RawRow, readPage } from './page.ts';
 import { encodeChanges, encodeRows } from './row-input.ts';
 import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
-import { parseSort } from './sort.ts';
 import * as store from './store.ts';
 import type { ManagedTable } from './table.ts';
 
 /** A row in the API: `id` and the table's columns. It has no prototype, so that a column may have any name. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** Limit of a page's values as text: a page of long texts must not exhaust the Worker's memory. */
-const MAX_PAGE_BYTES = 16 * 1024 * 1024;
-const READ_TIMEOUT_MS = 20_000;
-
 /** A page of rows with the exact total, in insertion order unless `sortBy` asks for another (see `parseSort`). */
 export async function listRows(
   ctx: CompanyContext,
   tableId: string,
-  { page, perPage, sortBy }: { page: number; perPage: number; sortBy?: string | undefined },
+  request: PageRequest,
 ): Promise<{ total: number; records: Row[] }> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
-  return withCurrentTable(database, key, (readTable) =>
-    inTransaction(
-      database,
-      async (tx) => {
-        const table = await readTable(tx);
-        const order = parseSort(sortBy, table.columns);
-        const window = sql.nearerWindow(table.rowCount, (page - 1) * perPage, perPage);
-        const { text, values } = sql.selectRows(table.displayName, table.columns, order, window, MAX_PAGE_BYTES);
-        const found = await tx.query<RawRow & { bytes: string }>(text, values);
-        const bytes = Number(found[0]?.bytes ?? 0);
-        if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
-        const records = found.flatMap((row) => (row.id === null ? [] : [rowOf(table.columns, row)]));
-        // Truncating or rewriting a table makes it look empty to transactions that began before.
-        if (records.length === 0 && (page - 1) * perPage < table.rowCount) throw new StaleTable();
-        return { total: table.rowCount, records };
-      },
-      { readOnly: true, isolation: 'repeatable read', statementTimeoutMs: READ_TIMEOUT_MS },
-    ),
-  );
+  return withCurrentTable(database, key, async (_, saw) => {
+    const found = await readPage(database, key, request, saw);
+    if (!found) throw tableNotFound();
+    const { table, rows } = found;
+    const records = rows.map((row) => rowOf(table.columns, row));
+    // Truncating or rewriting a table makes it look empty to transactions that began before.
+    if (records.length === 0 && (request.page - 1) * request.perPage < table.rowCount) throw new StaleTable();
+    return { total: table.rowCount, records };
+  });
 }
 
 /**
@@ -101,9 +87,6 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
   });
 }
 
-/** A row of Postgres: `id`, and the columns as `c0`, `c1`, … */
-type RawRow = { id: string | null } & Record<string, string | boolean | null>;
-
 function rowOf(columns: Column[], raw: RawRow): Row {
   const row: Row = Object.create(null);
   row.id = raw.id;
@@ -122,22 +105,26 @@ const NO_SUCH_THING = /^42/;
 /**
  * Repeats work on a table that was changed after the work read it. Postgres, too, reports a changed name or type; its
  * error is rethrown if the table has not changed.
- * @param work reads the table by the function passed to it
+ * @param work reads the table by the function passed to it, or says by the other which table it takes for granted
  */
 function withCurrentTable<T>(
   database: TenantSql,
   key: store.TableKey,
-  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>) => Promise<T>,
+  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>, saw: (table: ManagedTable) => void) => Promise<T>,
 ): Promise<T> {
   return retryOnConcurrentChange(async () => {
     let version: number | undefined;
     try {
-      return await work(async (tx) => {
+      const saw = (table: ManagedTable) => {
+        version = table.schemaVersion;
+      };
+      const readTable = async (tx: TenantTx) => {
         const table = await store.readTable(tx, key);
         if (!table) throw tableNotFound();
-        version = table.schemaVersion;
+        saw(table);
         return table;
-      });
+      };
+      return await work(readTable, saw);
     } catch (error) {
       if (error instanceof StaleTable) return undefined;
       if (!isPostgresError(error) || !NO_SUCH_THING.test(error.code)) throw error;

@@ -1,5 +1,6 @@
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import type { ManagedTable, TableSource } from './table.ts';
 
@@ -9,7 +10,7 @@ export interface TableKey {
   companyId: string;
 }
 
-interface CatalogueRow {
+export interface CatalogueRow {
   id: string;
   company_id: string;
   display_name: string;
@@ -32,7 +33,7 @@ const HAS_ACTIVE_UPLOAD = `EXISTS (
   SELECT FROM console.upload_jobs AS job
   WHERE job.user_table_id = $1 AND job.status IN ('queued', 'analisando', 'waiting_confirm', 'inserting'))`;
 
-function tableOf(row: CatalogueRow): ManagedTable {
+export function tableOf(row: CatalogueRow): ManagedTable {
   return {
     id: row.id,
     companyId: row.company_id,
@@ -48,11 +49,15 @@ function tableOf(row: CatalogueRow): ManagedTable {
   };
 }
 
+/** Selects the living table; `tableOf` reads the row. */
+export const selectTable = ({ id, companyId }: TableKey): Statement => ({
+  text: `SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING}`,
+  values: [id, companyId],
+});
+
 export async function readTable(tx: TenantTx, key: TableKey): Promise<ManagedTable | undefined> {
-  const [row] = await tx.query<CatalogueRow>(`SELECT ${FIELDS} FROM console.managed_tables WHERE ${LIVING}`, [
-    key.id,
-    key.companyId,
-  ]);
+  const { text, values } = selectTable(key);
+  const [row] = await tx.query<CatalogueRow>(text, values);
   return row && tableOf(row);
 }
 

@@ -10,9 +10,12 @@ import { filterOptions, runDashboard, usedInOptions } from '../dashboards/servic
 import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
+import { executeTogether } from './together.ts';
 
 /** How long the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
 const DEFAULT_CACHE_SECONDS = 60;
+/** How many connections one execution uses at once: see `ViewerGate`. */
+const VIEWER_CONNECTIONS = 2;
 /** The most characters of an answer that is cached. */
 const MAX_CACHED = 8 * 1024 * 1024;
 
@@ -49,10 +52,17 @@ export async function executeFor(
   const values = boundValues(rules, parameters);
   const limits = { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) };
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
-  if (seconds === 0) return json(jsonOf(item, await withSlot(ctx, () => run(ctx, item, values, limits))));
+  const key = await cacheKey(ctx, item, values, limits);
+  const answer = (compute: () => Promise<string>) =>
+    executeTogether(ctx, key, (begin) =>
+      withSlot(ctx, () => {
+        begin();
+        return compute();
+      }),
+    ).then(json);
+  if (seconds === 0) return answer(async () => jsonOf(item, await run(ctx, item, values, limits)));
 
   const cache = await caches.open('results');
-  const key = await cacheKey(ctx, item, values, limits);
   const lookUp = async () => {
     const known = await cache.match(key);
     return known && new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
@@ -70,11 +80,10 @@ export async function executeFor(
       const response = new Response(kept, { headers: { 'Cache-Control': `max-age=${seconds}` } });
       await cache.put(key, response).catch((error) => logError('result_not_kept', error));
     }
-    return json(text);
+    return text;
   };
-  // A viewer who waited for a slot looks the result up again, so that a crowd at one dashboard runs it only a few
-  // times.
-  return (await lookUp()) ?? withSlot(ctx, async () => (await lookUp()) ?? compute());
+  // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
+  return (await lookUp()) ?? answer(async () => (await lookUp())?.text() ?? compute());
 }
 
 /** What a viewer may not see, and the slugs with enforced values. */
@@ -96,7 +105,8 @@ function refusalsFor(ctx: CompanyContext, item: SharedItem, rules: ViewerRules):
 }
 
 async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<Execution[]> {
-  if (item.type === 'dashboard') return runDashboard(ctx, item, values, limits);
+  if (item.type === 'dashboard')
+    return runDashboard(ctx, item, values, { ...limits, maxConnections: VIEWER_CONNECTIONS });
   const { visualization } = item;
   const failure = limits.refusals.get(visualization.id);
   if (failure) return [{ visualizationId: visualization.id, durationMs: 0, cached: false, failure }];

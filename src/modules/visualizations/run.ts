@@ -7,9 +7,15 @@ import { allowsNothing } from '../../kernel/sharing-values.ts';
 import { TemplateError, templateOf } from '../../kernel/sql-template.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
-import { queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
-import { type ByteBudget, runUserSql, STANDARD_LIMITS, type UserSqlResult } from '../../tenant-sql/user-sql.ts';
-import { openReadonlyDatabase } from '../managed-database/service.ts';
+import { databaseUnavailable, queryFailed, queryTimedOut } from '../../tenant-sql/failures.ts';
+import {
+  type ByteBudget,
+  type LimitedStatement,
+  runAllUserSql,
+  STANDARD_LIMITS,
+  type UserSqlResult,
+} from '../../tenant-sql/user-sql.ts';
+import { openAnotherReadonlyDatabase, openReadonlyDatabase } from '../managed-database/service.ts';
 import { kindsOf } from './definition.ts';
 import type { Visualization } from './store.ts';
 
@@ -27,8 +33,14 @@ export type Execution = { visualizationId: string; durationMs: number; cached: b
   | { failure: Failure }
 );
 
-/** How many statements of one request run at once, each on a connection of its own. */
+/** How many connections one request has, where others do not wait for them. */
 const MAX_CONNECTIONS = 4;
+/** How many statements are sent to one at once: a slow one keeps those that were sent with it waiting. */
+const MAX_SENT = 4;
+/** How long a request that got nowhere pauses before it tries once more, in milliseconds; random, so that not all try at once. */
+const PAUSE = { min: 250, spread: 1_000 };
+/** What failed only after so long is not tried again. */
+const MAX_FIRST_TRY_MS = 10_000;
 /** Limits of one request, however many statements it runs. */
 const TOTAL_MILLISECONDS = 30_000;
 const TOTAL_BYTES = 20 * 1024 * 1024;
@@ -39,6 +51,8 @@ interface Shared {
   waiting: [place: number, run: Run][];
   endsAt: number;
   budget: ByteBudget;
+  /** How many connections have not taken their share. */
+  connections: number;
   /** Why there was no connection. */
   unavailable?: Failure;
 }
@@ -46,20 +60,30 @@ interface Shared {
 /**
  * Runs visualizations side by side, within a bound, under the company's read-only login. One that fails does not fail the
  * others.
+ * @param maxConnections how many connections it may use at once
  * @returns how each ended, in order
  */
-export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promise<Execution[]> {
+export async function execute(
+  ctx: CompanyContext,
+  runs: readonly Run[],
+  maxConnections = MAX_CONNECTIONS,
+): Promise<Execution[]> {
   const executions: Execution[] = [];
+  const startedAt = performance.now();
   const shared: Shared = {
     waiting: [...runs.entries()],
-    endsAt: performance.now() + TOTAL_MILLISECONDS,
+    endsAt: startedAt + TOTAL_MILLISECONDS,
     budget: { left: TOTAL_BYTES },
+    connections: 0,
   };
-  await Promise.all(
-    Array.from({ length: Math.min(MAX_CONNECTIONS, runs.length) }, () => runOnConnection(ctx, shared, executions)),
-  );
+  const gotNowhere = () => shared.unavailable !== undefined && shared.waiting.length === runs.length;
+  await runOnConnections(ctx, shared, executions, maxConnections);
+  if (gotNowhere() && performance.now() - startedAt < MAX_FIRST_TRY_MS) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE.min + Math.random() * PAUSE.spread));
+    await runOnConnections(ctx, shared, executions, maxConnections);
+  }
   // Runs that a lost connection gave back when the others had ended already.
-  if (shared.waiting.length > 0 && shared.waiting.length < runs.length) await runOnConnection(ctx, shared, executions);
+  if (shared.waiting.length > 0 && !gotNowhere()) await runOnConnections(ctx, shared, executions, 1);
   const { waiting, unavailable } = shared;
   if (unavailable && waiting.length === runs.length) throw unavailable;
   if (unavailable && waiting.length > 0)
@@ -75,68 +99,143 @@ export async function execute(ctx: CompanyContext, runs: readonly Run[]): Promis
   return executions;
 }
 
-/**
- * Runs what is left on one connection. A run whose connection is lost is given back; without a connection (a role may
- * have only so many) the others do the work.
- */
-async function runOnConnection(ctx: CompanyContext, shared: Shared, executions: Execution[]): Promise<void> {
-  let sql: TenantSql | undefined;
-  let hasWorked = false;
+/** A run with its place among the results. */
+type Place = Shared['waiting'][number];
+
+/** Takes the share of one of so many connections, at most what is sent at once. */
+const take = ({ waiting }: Shared, connections: number): Place[] =>
+  waiting.splice(0, Math.min(MAX_SENT, Math.ceil(waiting.length / Math.max(1, connections))));
+
+/** Runs what is left on the first connection that is free, and on others where nobody waits for them. */
+async function runOnConnections(
+  ctx: CompanyContext,
+  shared: Shared,
+  executions: Execution[],
+  most: number,
+): Promise<void> {
+  const wanted = Math.min(most, shared.waiting.length);
+  const opened: TenantSql[] = [];
+  while (opened.length < wanted) {
+    const sql = await (opened.length === 0 ? openedOrUndefined(ctx, shared) : openAnotherReadonlyDatabase(ctx));
+    if (!sql) break;
+    opened.push(sql);
+  }
+  shared.connections = opened.length;
+  await Promise.all(opened.map((sql) => runOnConnection(ctx, sql, shared, executions)));
+}
+
+async function openedOrUndefined(ctx: CompanyContext, shared: Shared): Promise<TenantSql | undefined> {
   try {
-    for (let next = shared.waiting.shift(); next; next = shared.waiting.shift()) {
-      if (sql === undefined || sql.closed) {
-        sql = await openReadonlyDatabase(ctx);
-        hasWorked = false;
-      }
-      const [place, run] = next;
-      const execution = await executeOne(sql, run, shared);
-      if ('failure' in execution && execution.failure.kind === 'unavailable') {
-        shared.waiting.unshift(next);
-        shared.unavailable = execution.failure;
-        sql.drop();
-        if (!hasWorked) return;
-      } else {
-        executions[place] = execution;
-        hasWorked = true;
-      }
-    }
-  } finally {
-    // The answer need not wait for it.
-    if (sql) ctx.defer(sql.close());
+    return await openReadonlyDatabase(ctx);
+  } catch (error) {
+    if (!databaseUnavailable.matches(error)) throw error;
+    shared.unavailable = error;
+    return undefined;
   }
 }
 
-async function executeOne(sql: TenantSql, run: Run, shared: Shared): Promise<Execution> {
-  const startedAt = performance.now();
-  const outcome = await resultOf(sql, run, shared).then(
-    (result) => ({ result }),
-    (error: unknown) => {
-      if (!(error instanceof Failure)) throw error;
-      return { failure: error };
-    },
-  );
-  const durationMs = Math.round(performance.now() - startedAt);
-  return { visualizationId: run.visualization.id, durationMs, cached: false, ...outcome };
+/**
+ * Runs what is left on one connection. Runs whose connection is lost are given back; without a connection (a role may
+ * have only so many) the others do the work.
+ */
+async function runOnConnection(
+  ctx: CompanyContext,
+  first: TenantSql,
+  shared: Shared,
+  executions: Execution[],
+): Promise<void> {
+  let sql = first;
+  let hasWorked = false;
+  try {
+    let next = take(shared, shared.connections);
+    shared.connections -= 1;
+    for (; next.length > 0; next = take(shared, MAX_CONNECTIONS)) {
+      if (sql.closed) {
+        const another = await openedOrUndefined(ctx, shared);
+        if (!another) {
+          shared.waiting.unshift(...next);
+          return;
+        }
+        sql = another;
+        hasWorked = false;
+      }
+      const lost: Place[] = [];
+      for (const [index, execution] of (await executeAll(sql, next, shared)).entries()) {
+        const place = next[index] as Place;
+        if ('failure' in execution && execution.failure.kind === 'unavailable') {
+          lost.push(place);
+          shared.unavailable = execution.failure;
+        } else {
+          executions[place[0]] = execution;
+          hasWorked = true;
+        }
+      }
+      if (lost.length === 0) continue;
+      shared.waiting.unshift(...lost);
+      sql.drop();
+      if (!hasWorked) return;
+    }
+  } finally {
+    // The answer need not wait for it.
+    ctx.defer(sql.close());
+  }
 }
 
-async function resultOf(
-  sql: TenantSql,
-  { visualization, values, enforced }: Run,
-  shared: Shared,
-): Promise<UserSqlResult> {
+/** Runs these on one connection, sent at once. @returns how each ended */
+async function executeAll(sql: TenantSql, places: Place[], shared: Shared): Promise<Execution[]> {
+  const startedAt = performance.now();
+  const prepared = places.map(([, run]) => preparedOrFailure(run, shared));
+  const statements = prepared.filter((each): each is LimitedStatement => !(each instanceof Failure));
+  const results = runAllUserSql(sql, statements);
+  return Promise.all(
+    prepared.map(async (each, index) => {
+      const outcome =
+        each instanceof Failure ? { failure: each } : await outcomeOf(results[statements.indexOf(each)] as Result);
+      const durationMs = Math.round(performance.now() - startedAt);
+      const { visualization } = (places[index] as Place)[1];
+      return { visualizationId: visualization.id, durationMs, cached: false, ...outcome };
+    }),
+  );
+}
+
+type Result = Promise<UserSqlResult>;
+
+const outcomeOf = (result: Result): Promise<{ result: UserSqlResult } | { failure: Failure }> =>
+  result.then(
+    (result) => ({ result }),
+    (failure: unknown) => {
+      if (!(failure instanceof Failure)) throw failure;
+      return { failure };
+    },
+  );
+
+function preparedOrFailure(run: Run, shared: Shared): LimitedStatement | Failure {
+  try {
+    return prepared(run, shared);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+function prepared({ visualization, values, enforced }: Run, shared: Shared): LimitedStatement {
   const left = Math.floor(shared.endsAt - performance.now());
   if (left <= 0) throw queryTimedOut();
   const own = ownValues(visualization.parameters, values);
   const used = usedSlugs(templateOf(visualization.sql), own);
   if (visualization.parameters.some(({ slug }) => enforced?.has(slug) && !used.has(slug))) throw policyViolation();
   const seesNothing = [...own.values()].some(allowsNothing);
-  return runUserSql(sql, compiled(visualization, own), {
-    ...STANDARD_LIMITS,
-    // A viewer who may see nothing gets no rows, whatever the SQL answers.
-    ...(seesNothing && { rows: 0 }),
-    milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
-    budget: shared.budget,
-  });
+  return {
+    statement: compiled(visualization, own),
+    limits: {
+      ...STANDARD_LIMITS,
+      // A viewer who may see nothing gets no rows, whatever the SQL answers.
+      ...(seesNothing && { rows: 0 }),
+      milliseconds: Math.min(STANDARD_LIMITS.milliseconds, left),
+      endsAt: shared.endsAt,
+      budget: shared.budget,
+    },
+  };
 }
 
 /** A value for each of a visualization's parameters. */

@@ -1,0 +1,150 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type Server, type Socket } from 'node:net';
+import { fatalError, int32, type Message, Messages, message, startupParameters } from './messages.ts';
+import { type Login, Refused, ServerConnection } from './server-connection.ts';
+import { Session } from './session.ts';
+
+/** Connections to the server for each login and database; those beyond wait. */
+const POOL_SIZE = 30;
+/** All companies of a test run share one server, so that what is idle ends soon. */
+const IDLE_MS = 1_000;
+/** What a caller may say of a connection that it shares. */
+const PARAMETERS = new Set(['user', 'database', 'client_encoding', 'application_name']);
+
+/** The connections of one login to one database. */
+interface Pool {
+  size: number;
+  idle: ServerConnection[];
+  waiting: { resolve(server: ServerConnection | Promise<ServerConnection>): void }[];
+  /** Of the password that the server took last. */
+  password?: Buffer;
+}
+
+/**
+ * What stands behind Neon's `-pooler` hosts: a pooler in transaction mode, as PgBouncer is there. A caller has one of the
+ * server's connections for each transaction, perhaps another every time. What would outlive its transaction on the server
+ * is refused, where PgBouncer lets whoever comes next find it.
+ */
+export class Pooler {
+  readonly #postgres: { host: string; port: number };
+  readonly #pools = new Map<string, Pool>();
+  readonly #callers = new Set<Socket>();
+  readonly #servers = new Set<ServerConnection>();
+  readonly #listener: Server;
+
+  constructor(postgres: { host: string; port: number }) {
+    this.#postgres = postgres;
+    this.#listener = createServer({ noDelay: true }, (caller) => this.#serve(caller));
+  }
+
+  /** @returns the port on 127.0.0.1 */
+  async listen(): Promise<number> {
+    await new Promise<void>((resolve) => this.#listener.listen(0, '127.0.0.1', resolve));
+    return (this.#listener.address() as { port: number }).port;
+  }
+
+  close(): void {
+    for (const caller of this.#callers) caller.destroy();
+    for (const server of this.#servers) server.destroy();
+    this.#listener.close();
+  }
+
+  #serve(caller: Socket): void {
+    this.#callers.add(caller);
+    const messages = new Messages({ from: 'caller' });
+    let asked: Omit<Login, 'password'> | undefined;
+    let session: Session | undefined;
+    const receive = async (received: Message) => {
+      if (session) return session.receive(received);
+      if (asked) {
+        session = await this.#logIn(caller, { ...asked, password: received.body.subarray(0, -1).toString() });
+        return;
+      }
+      const parameters = startupParameters(received);
+      const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name));
+      if (unknown !== undefined) throw new Error(`unsupported startup parameter: ${unknown}`);
+      asked = { user: parameters.get('user') ?? '', database: parameters.get('database') ?? '' };
+      caller.write(message('R', int32(3)));
+    };
+    // One after another: what is sent along with the password waits for that.
+    let last = Promise.resolve();
+    caller.on('data', (chunk: Buffer) => {
+      last = last.then(async () => {
+        for (const received of messages.read(chunk)) await receive(received);
+      });
+      last = last.catch((error: Error) => {
+        caller.end(error instanceof Refused ? error.answer : fatalError('08006', error.message));
+      });
+    });
+    caller.on('error', () => caller.destroy());
+    caller.on('close', () => {
+      this.#callers.delete(caller);
+      last = last.then(() => session?.end());
+    });
+  }
+
+  async #logIn(caller: Socket, login: Login): Promise<Session> {
+    const pool = this.#poolOf(login);
+    const password = createHash('sha256').update(login.password).digest();
+    const isKnown = pool.password !== undefined && timingSafeEqual(password, pool.password);
+    const server = await (isKnown ? this.#take(pool, login) : this.#open(pool, login));
+    pool.password = password;
+    const ready = [message('K', int32(0), int32(0)), message('Z', Buffer.from('I'))];
+    caller.write(Buffer.concat([message('R', int32(0)), ...server.greeting, ...ready]));
+    this.#giveBack(pool, server);
+    return new Session(caller, {
+      take: () => this.#take(pool, login),
+      giveBack: (given) => this.#giveBack(pool, given),
+    });
+  }
+
+  #poolOf({ user, database }: Login): Pool {
+    const name = JSON.stringify([user, database]);
+    let pool = this.#pools.get(name);
+    if (!pool) {
+      pool = { size: 0, idle: [], waiting: [] };
+      this.#pools.set(name, pool);
+    }
+    return pool;
+  }
+
+  async #take(pool: Pool, login: Login): Promise<ServerConnection> {
+    const idle = pool.idle.pop();
+    if (idle) {
+      idle.use({ receive: () => undefined, lost: () => undefined });
+      return idle;
+    }
+    if (pool.size < POOL_SIZE) {
+      try {
+        return await this.#open(pool, login);
+      } catch (error) {
+        // A role may have only so many: one of them comes free.
+        if (pool.size === 0) throw error;
+      }
+    }
+    return new Promise((resolve) => pool.waiting.push({ resolve }));
+  }
+
+  async #open(pool: Pool, login: Login): Promise<ServerConnection> {
+    pool.size += 1;
+    const server = await ServerConnection.open({ ...this.#postgres, ...login }, (closed) => {
+      pool.size -= 1;
+      pool.idle = pool.idle.filter((each) => each !== closed);
+      this.#servers.delete(closed);
+      // Who waits needs another.
+      pool.waiting.shift()?.resolve(this.#open(pool, login));
+    });
+    this.#servers.add(server);
+    return server;
+  }
+
+  #giveBack(pool: Pool, server: ServerConnection): void {
+    if (server.isClosed) return;
+    const next = pool.waiting.shift();
+    if (next) next.resolve(server);
+    else {
+      pool.idle.push(server);
+      server.rest(IDLE_MS);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** A message of the PostgreSQL protocol: its type, none for the first of a connection, and all of its bytes. */
+export interface Message {
+  type: string;
+  bytes: Buffer;
+  body: Buffer;
+}
+
+/** Cuts what a connection sends into messages. */
+export class Messages {
+  #rest: Buffer = Buffer.alloc(0);
+  /** Bytes before the length: the first message of a caller has no type. */
+  #head: 0 | 1;
+
+  constructor({ from }: { from: 'caller' | 'server' }) {
+    this.#head = from === 'caller' ? 0 : 1;
+  }
+
+  *read(chunk: Buffer): Generator<Message> {
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    for (;;) {
+      const head = this.#head;
+      if (this.#rest.length < head + 4) return;
+      const length = head + this.#rest.readUInt32BE(head);
+      if (this.#rest.length < length) return;
+      const bytes = this.#rest.subarray(0, length);
+      this.#rest = this.#rest.subarray(length);
+      this.#head = 1;
+      yield { type: head === 0 ? '' : String.fromCharCode(bytes[0] as number), bytes, body: bytes.subarray(head + 4) };
+    }
+  }
+}
+
+export function message(type: string, ...parts: (string | Buffer)[]): Buffer {
+  const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(`${part}\0`) : part)));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from(type, 'latin1'), length, body]);
+}
+
+export function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
+/** A FATAL error, after which the connection ends. */
+export const fatalError = (code: string, text: string): Buffer =>
+  message('E', 'SFATAL', 'VFATAL', `C${code}`, `M${text}`, Buffer.from([0]));
+
+/** The parameters of a caller's first message. @throws Error for what is none of protocol 3 */
+export function startupParameters({ body }: Message): Map<string, string> {
+  if (body.readInt32BE(0) >> 16 !== 3) throw new Error('only protocol 3 is spoken here, without TLS');
+  const texts = body.subarray(4).toString().split('\0');
+  const parameters = new Map<string, string>();
+  for (let at = 0; texts[at]; at += 2) parameters.set(texts[at] as string, texts[at + 1] ?? '');
+  return parameters;
+}

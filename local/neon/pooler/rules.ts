@@ -1,0 +1,25 @@
+import type { Message } from './messages.ts';
+
+/** What begins a statement that leaves something on the server for whoever comes next. */
+const BEGINNING =
+  /^\s*(SET(?!\s+(?:LOCAL|TRANSACTION|CONSTRAINTS)\b)|RESET|LISTEN|UNLISTEN|PREPARE|EXECUTE|DEALLOCATE|DISCARD|LOAD|CREATE\s+TEMP(?:ORARY)?|DECLARE\s(?:(?!\bFOR\b).)*?WITH\s+HOLD)\b/is;
+const LOCK = /\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(/i;
+
+/** Literals and comments, in which nothing is meant. */
+const QUIET = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\//g;
+
+/** What in a message would outlive its transaction on the server; undefined where there is nothing. */
+export function outlivingIn({ type, body }: Message): string | undefined {
+  if (type !== 'Q' && type !== 'P') return undefined;
+  const [first = '', second = ''] = body.toString().split('\0');
+  if (type === 'P' && first !== '') return `the named statement ${first}`;
+  // PostgreSQL takes one statement alone with Parse.
+  const statements = type === 'Q' ? first.replaceAll(QUIET, ' ').split(';') : [second.replaceAll(QUIET, ' ')];
+  for (const statement of statements) {
+    // User SQL is a cursor, which runs only where the database has allowed its functions.
+    const lock = /^\s*DECLARE\b/i.test(statement) ? null : LOCK.exec(statement);
+    const found = BEGINNING.exec(statement)?.[1] ?? lock?.[0];
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,94 @@
+import { connect, type Socket } from 'node:net';
+import { int32, type Message, Messages, message } from './messages.ts';
+
+/** Whom a connection is opened for. */
+export interface Login {
+  user: string;
+  database: string;
+  password: string;
+}
+
+/** The server said no; `answer` is its own message. */
+export class Refused extends Error {
+  readonly answer: Buffer;
+
+  constructor(answer: Buffer) {
+    super('the server refused the connection');
+    this.answer = answer;
+  }
+}
+
+/** A connection to the server that callers have in turn. */
+export class ServerConnection {
+  /** Its messages that say in what state it begins. */
+  readonly greeting: Buffer[] = [];
+  isClosed = false;
+  /** Who has it now. */
+  user: { receive(message: Message): void; lost(): void } | undefined;
+  readonly #socket: Socket;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** @param closed called once, when it is gone */
+  static open(
+    { host, port, user, database, password }: Login & { host: string; port: number },
+    closed: (connection: ServerConnection) => void,
+  ): Promise<ServerConnection> {
+    const socket = connect({ host, port, noDelay: true });
+    const connection = new ServerConnection(socket);
+    const messages = new Messages({ from: 'server' });
+    socket.write(message('', int32(3 << 16), 'user', user, 'database', database, Buffer.from([0])));
+    return new Promise((resolve, reject) => {
+      const begin = (received: Message) => {
+        const { type, bytes, body } = received;
+        if (type === 'R' && body.readInt32BE(0) === 3) socket.write(message('p', password));
+        else if (type === 'R' && body.readInt32BE(0) !== 0) reject(new Error('the server asks for another password'));
+        else if (type === 'E') reject(new Refused(bytes));
+        else if (type === 'S') connection.greeting.push(bytes);
+        else if (type === 'Z') {
+          isReady = true;
+          resolve(connection);
+        }
+      };
+      let isReady = false;
+      socket.on('data', (chunk: Buffer) => {
+        for (const received of messages.read(chunk)) {
+          if (isReady) connection.user?.receive(received);
+          else begin(received);
+        }
+      });
+      socket.on('error', (error) => {
+        reject(error);
+        socket.destroy();
+      });
+      socket.on('close', () => {
+        connection.isClosed = true;
+        clearTimeout(connection.#idle);
+        reject(new Error('the server closed the connection'));
+        closed(connection);
+        connection.user?.lost();
+      });
+    });
+  }
+
+  send(bytes: Buffer): void {
+    this.#socket.write(bytes);
+  }
+
+  /** Ends it unless it is used before. */
+  rest(milliseconds: number): void {
+    this.#idle = setTimeout(() => this.#socket.end(message('X')), milliseconds);
+  }
+
+  use(user: NonNullable<ServerConnection['user']>): void {
+    clearTimeout(this.#idle);
+    this.user = user;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,51 @@
+import type { CompanyContext } from '../../context.ts';
+import { tooManyViewers } from './failures.ts';
+
+/** An execution that waits to begin. */
+interface Waiting {
+  answer: Promise<string>;
+  since: number;
+}
+
+/** Those of this isolate, by what they will answer. */
+const waiting = new Map<string, Waiting>();
+
+/** Longer than one waits for a slot: what waits for more is of a request that ended without a word. Milliseconds. */
+const MAX_WAIT_MS = 20_000;
+/** Longer than waiting for a slot and executing take together. Milliseconds. */
+const MAX_ANSWER_MS = 50_000;
+
+/**
+ * Executes once for all equal requests that come before it begins: a crowd costs little, and nobody is shown data from
+ * before their request.
+ * @param key all that the answer depends on
+ * @param execute calls `begin` just before it reads any data
+ */
+export async function executeTogether(
+  ctx: CompanyContext,
+  key: string,
+  execute: (begin: () => void) => Promise<string>,
+): Promise<string> {
+  const known = waiting.get(key);
+  if (known && Date.now() - known.since < MAX_WAIT_MS) return inTime(known.answer);
+  const own: Waiting = { answer: Promise.resolve(''), since: Date.now() };
+  const begin = () => {
+    if (waiting.get(key) === own) waiting.delete(key);
+  };
+  waiting.set(key, own);
+  own.answer = execute(begin).finally(begin);
+  // Others may depend on it when the viewer who asked first is gone.
+  ctx.defer(own.answer.then(() => undefined).catch(() => undefined));
+  return own.answer;
+}
+
+/** Waits with a timer of its own: the answer is another request's, which may end without giving one. */
+async function inTime(answer: Promise<string>): Promise<string> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(tooManyViewers()), MAX_ANSWER_MS);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

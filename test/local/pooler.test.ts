@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Pooler } from '../../local/neon/pooler/index.ts';
+import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
+
+describe("the local Neon's pooler", () => {
+  let folder: string;
+  let postgres: LocalPostgres;
+  let pooler: Pooler;
+  let port: number;
+  const opened: Client[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+    postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
+    pooler = new Pooler(postgres);
+    port = await pooler.listen();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((client) => client.end().catch(() => undefined)));
+  });
+  afterAll(async () => {
+    pooler?.close();
+    await postgres?.stop();
+    for (const path of [folder, ...(postgres?.folders ?? [])]) await rm(path, { recursive: true, force: true });
+  });
+
+  async function connected(more: { password?: string; options?: string } = {}): Promise<Client> {
+    const client = new Client({
+      host: '127.0.0.1',
+      port,
+      user: 'postgres',
+      database: 'postgres',
+      password: 'secret',
+      ...more,
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    opened.push(client);
+    return client;
+  }
+  const processOf = async (client: Client) => (await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+
+  it('lends one connection in turn, and keeps it with a caller for a whole transaction', async () => {
+    const [one, two] = [await connected(), await connected()];
+    const first = await processOf(one);
+    expect(await processOf(two)).toBe(first);
+    await one.query('BEGIN');
+    expect(await processOf(one)).toBe(first);
+    expect(await processOf(two)).not.toBe(first);
+    await expect(one.query('SELECT 1/0')).rejects.toMatchObject({ code: '22012' });
+    expect(await processOf(two)).not.toBe(first);
+    await one.query('ROLLBACK');
+    expect((await one.query('SELECT $1::int AS n', [7])).rows).toEqual([{ n: 7 }]);
+  });
+
+  it('lets more callers in than it has connections, who wait for each other', async () => {
+    const callers = await Promise.all(Array.from({ length: 60 }, () => connected()));
+    const seen = await Promise.all(
+      callers.map(async (client) => (await client.query('SELECT pg_backend_pid() AS pid, pg_sleep(0.05)')).rows[0].pid),
+    );
+    expect(new Set(seen).size).toBeLessThanOrEqual(30);
+  });
+
+  it('rolls back what a caller leaves open', async () => {
+    const caller = await connected();
+    await caller.query('CREATE TABLE left_open (n int)');
+    await caller.query('BEGIN; LOCK TABLE left_open');
+    await caller.end();
+    const other = await connected();
+    await other.query("BEGIN; SET LOCAL lock_timeout = '3s'; LOCK TABLE left_open; ROLLBACK");
+  });
+
+  it.each([
+    "SET statement_timeout = '1s'",
+    'SELECT 1; RESET ALL',
+    'LISTEN news',
+    'PREPARE p AS SELECT 1',
+    'SELECT pg_advisory_lock(1)',
+    'CREATE TEMPORARY TABLE t (n int)',
+    'BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT 1',
+  ])('refuses what would outlive its transaction: %s', async (text) => {
+    await expect((await connected()).query(text)).rejects.toMatchObject({ code: '0A000' });
+  });
+
+  it('refuses named statements, and parameters of a connection', async () => {
+    await expect((await connected()).query({ name: 'n', text: 'SELECT 1' })).rejects.toMatchObject({ code: '0A000' });
+    await expect(connected({ options: '-c search_path=x' })).rejects.toThrow('unsupported startup parameter');
+  });
+
+  it.each([
+    "BEGIN; SET LOCAL statement_timeout = '1s'; ROLLBACK",
+    "SELECT '; SET x', 1 /* ; LISTEN y */",
+    'SELECT pg_advisory_xact_lock(1)',
+    "SELECT set_config('lock_timeout', '1s', true)",
+  ])('passes %s', async (text) => {
+    await (await connected()).query(text);
+  });
+
+  it('knows a wrong password, also after a right one', async () => {
+    await expect(connected({ password: 'wrong' })).rejects.toMatchObject({ code: '28P01' });
+    await connected();
+    await expect(connected({ password: 'wrong' })).rejects.toMatchObject({ code: '28P01' });
+  });
+});

@@ -1,0 +1,69 @@
+import { beforeAll, expect, it } from 'vitest';
+import { farAway } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+
+/** Far enough for what is sent at once to be on its way together, on a busy machine too. */
+const MILLISECONDS = 100;
+
+let company: Company;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const far = <T>(work: () => Promise<T>) => farAway(company.id, MILLISECONDS, work);
+
+async function aNumberedTable(name: string, rows: number) {
+  const id = await aTable(company.as, name, [column('n', 'integer'), column('m')]);
+  const table = tableRoutes(company.as, id);
+  await table.insert(Array.from({ length: rows }, (_, index) => ({ n: index + 1, m: 'x' })));
+  return table;
+}
+
+it('a page of rows takes one round trip more than the connection, two where the isolate has not seen the table', async () => {
+  const table = await aNumberedTable('far_pages', 5);
+  const first = await far(() => table.rows('?sort_by=-n&per_page=2'));
+  expect(valuesOf(first.outcome, 'n')).toEqual([5, 4]);
+  expect(first.trips).toBe(5);
+  const second = await far(() => table.rows('?sort_by=n&per_page=2&page=2'));
+  expect(valuesOf(second.outcome, 'n')).toEqual([3, 4]);
+  expect(second.trips).toBe(4);
+});
+
+it('a table, and the list of them, take one round trip more than the connection', async () => {
+  const table = await aNumberedTable('far_tables', 1);
+  expect((await far(() => table.get())).trips).toBe(4);
+  expect((await far(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+});
+
+it('a page is of the table as it is, whatever the isolate knows of it', async () => {
+  const table = await aNumberedTable('known_before', 4);
+  const page = (query = '?per_page=3&page=2') => table.rows(query);
+  expect(valuesOf(await page(), 'n')).toEqual([4]);
+
+  // Counted from the nearer end, other rows are wanted when there are more.
+  await table.insert([{ n: 5 }, { n: 6 }, { n: 7 }, { n: 8 }]);
+  const grown = await page();
+  expect(valuesOf(grown, 'n')).toEqual([4, 5, 6]);
+  expect(grown.body.total).toBe(8);
+
+  const columns = (list: unknown[]) => table.put({ columns: list });
+  await columns([column('n', 'decimal'), column('m'), column('added')]);
+  expect((await page()).body.records[0]).toEqual({ id: expect.any(String), n: expect.anything(), m: 'x', added: null });
+  expect((await page('?sort_by=added')).status).toBe(200);
+  await columns([column('m'), column('added')]);
+  expect((await page()).body.records[0]).toEqual({ id: expect.any(String), m: 'x', added: null });
+  expect((await page('?sort_by=n')).status).toBe(422);
+
+  expect((await table.put({ display_name: 'known_after' })).status).toBe(200);
+  expect((await page()).body.records).toHaveLength(3);
+  // Another table under the name that it had.
+  const other = await aNumberedTable('known_before', 1);
+  expect((await page()).body.total).toBe(8);
+  expect((await other.rows()).body.total).toBe(1);
+
+  await table.truncate();
+  expect((await page()).body).toMatchObject({ total: 0, records: [] });
+  await table.delete();
+  expect((await page()).status).toBe(404);
+});

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { Places } from '../../src/tenant-sql/places.ts';
+
+const limits = { places: 2, waiting: 2, waitMs: 100, placeMs: 60_000 };
+type Taken = Awaited<ReturnType<Places['take']>>;
+const isGiven = (taken: Taken) => taken !== null;
+
+it('places are given in the order of asking', async () => {
+  const places = new Places(limits);
+  const [first, second] = [await places.take(), await places.take()];
+  const given: number[] = [];
+  const waiting = [3, 4].map((n) => places.take().then((leave) => given.push(leave ? n : -n)));
+  first?.();
+  first?.();
+  await waiting[0];
+  expect(given).toEqual([3]);
+  second?.();
+  await waiting[1];
+  expect(given).toEqual([3, 4]);
+});
+
+it('who finds the queue full is turned away at once, who waits too long later', async () => {
+  const places = new Places(limits);
+  await places.take();
+  await places.take();
+  const waiting = [places.take(), places.take()];
+  const started = Date.now();
+  expect(isGiven(await places.take())).toBe(false);
+  expect(Date.now() - started).toBeLessThan(80);
+  expect((await Promise.all(waiting)).map(isGiven)).toEqual([false, false]);
+  expect(places.isIdle).toBe(false);
+});
+
+it('a free place is taken without waiting, or not at all', async () => {
+  const places = new Places(limits);
+  const leave = places.takeFree();
+  expect(isGiven(leave)).toBe(true);
+  expect(isGiven(places.takeFree())).toBe(true);
+  expect(isGiven(places.takeFree())).toBe(false);
+  leave?.();
+  expect(isGiven(places.takeFree())).toBe(true);
+});
+
+it('a place that is never given back is free again in time', async () => {
+  const places = new Places({ ...limits, placeMs: 20 });
+  await places.take();
+  await places.take();
+  expect(isGiven(places.takeFree())).toBe(false);
+  // Whoever waits looks once more at the end.
+  expect(isGiven(await places.take())).toBe(true);
+});
