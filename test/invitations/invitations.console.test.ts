@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { commit } from '../../src/db/client.ts';
+import { commitAccess, only } from '../../src/access/commit-access.ts';
 import { acceptStatements } from '../../src/modules/invitations/store.ts';
 import { sha256Hex } from '../../src/platform/secrets.ts';
 import { type Answer, call } from '../support/api.ts';
@@ -150,7 +150,11 @@ describe('an invitation', () => {
     const digest = await sha256Hex(tokenOf(email));
     await invite(company, email);
     const { accepted } = await inContext({ kind: 'anonymous' }, (ctx) =>
-      commit(ctx.db, acceptStatements(ctx.db, user, digest, { passwordHash: 'x', name: 'x' }, ctx.now())),
+      commitAccess(
+        ctx,
+        only(company.id, user.id),
+        acceptStatements(ctx.db, user, digest, { passwordHash: 'x', name: 'x' }, ctx.now()),
+      ),
     );
     expect(accepted).toEqual([]);
     expect(await userOf(email)).toMatchObject({ is_active: 0, password_hash: null });
