@@ -4,6 +4,7 @@ import { consume } from './jobs/queues.ts';
 import { runScheduled } from './jobs/scheduled.ts';
 
 export { AttemptLimiter } from './objects/attempt-limiter.ts';
+export { CompanyLog } from './objects/company-log.ts';
 export { IpLimiter } from './objects/ip-limiter.ts';
 export { OrganizationGate } from './objects/organization-gate.ts';
 export { TokenLimiter } from './objects/token-limiter.ts';

@@ -2,7 +2,7 @@ import type { Bindings } from '../../src/config.ts';
 import worker from '../../src/index.ts';
 import { clock } from '../../src/kernel/clock.ts';
 
-export { AttemptLimiter, IpLimiter, OrganizationGate, TokenLimiter, ViewerGate } from '../../src/index.ts';
+export { AttemptLimiter, CompanyLog, IpLimiter, OrganizationGate, TokenLimiter, ViewerGate } from '../../src/index.ts';
 
 /** So little for each message that a load of megabytes takes dozens of them. */
 const UPLOAD_MESSAGE_BYTES = String(256 * 1024);
