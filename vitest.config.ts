@@ -77,7 +77,6 @@ export default defineConfig({
             miniflare: {
               bindings: {
                 CONTROL_DB_MIGRATIONS: await readD1Migrations('drizzle'),
-                AUDIT_DB_MIGRATIONS: await readD1Migrations('drizzle-audit'),
                 PLATFORM_ADMIN_TOKEN: 'operator-token-of-the-tests',
                 JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'test-1' }]),
                 KEY_DERIVATION_SECRETS: JSON.stringify({ 1: random() }),

@@ -19,6 +19,7 @@ const ALL = [
   'policy',
   'signed-request',
   'lists',
+  'log',
   'formats',
   'inference',
   'workbook',

@@ -5,6 +5,8 @@ export interface Routes {
   "POST /admin/organizations": { body: { "name": string; "slug": string; "owner": { "email": string; "name": string; "password": string } }; answer: { "organization": { "id": string; "name": string; "slug": string; "created_at": string }; "owner": { "id": string; "email": string; "name": string }; "default_account": Account; "service_account": ServiceAccount; "api_key": IssuedApiKey } };
   /** List audit events */
   "GET /admin/audit-events": { query?: { "page"?: string | number; "quantity"?: string | number; "correlation_id"?: string | number; "principal_id"?: string | number; "action"?: string | number; "from"?: string | number; "to"?: string | number }; answer: { "total": number; "page": number; "results": Array<AuditEvent> } };
+  /** Export audit events */
+  "GET /admin/audit-events/export": { query?: { "from"?: string | number; "to"?: string | number; "format"?: "ndjson" | "csv" }; answer: string };
   /** List accounts */
   "GET /accounts": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<Account> } };
   /** Create an account */

@@ -13,6 +13,7 @@ import {
   type V4WorkerOptionsShape,
 } from 'miniflare';
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from 'wrangler';
+import { type Files, filesOf } from '../operations/files.ts';
 import type { OperatorQuery } from '../operations/local-endpoint.ts';
 import { Problem } from '../operations/problem.ts';
 import type { Workers } from '../operations/workers.ts';
@@ -40,7 +41,7 @@ export interface LocalWorker {
   logFile: string;
   /** Triggers the scheduled run, which the platform does once a minute. */
   runScheduled(): Promise<void>;
-  /** Runs one statement in one of the Worker's databases, in the Worker's process. @returns its rows */
+  /** Runs one statement in its database, or does something with its files, in its own process. @returns rows, keys or a text */
   query(query: OperatorQuery): Promise<unknown[]>;
   stop(): Promise<void>;
 }
@@ -122,7 +123,6 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
   };
   try {
     await migrate(miniflare, 'CONTROL_DB', join(projectDir, 'drizzle'));
-    await migrate(miniflare, 'AUDIT_DB', join(projectDir, 'drizzle-audit'));
   } catch (cause) {
     await stop();
     throw new Problem(
@@ -137,7 +137,9 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
       const worker = await miniflare.getWorker('background');
       await worker.scheduled({ cron: SCHEDULE });
     },
-    query: async ({ binding, statement, values }) => {
+    query: async (query) => {
+      if ('files' in query) return askFiles(filesOf((await miniflare.getR2Bucket('FILES', 'api')) as never), query);
+      const { binding, statement, values } = query;
       const database = await miniflare.getD1Database(binding, 'api');
       return (
         await database
@@ -148,6 +150,21 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     },
     stop,
   };
+}
+
+async function askFiles(
+  files: Omit<Files, 'close'>,
+  query: Extract<OperatorQuery, { files: string }>,
+): Promise<unknown[]> {
+  switch (query.files) {
+    case 'list':
+      return files.list(query.prefix);
+    case 'get':
+      return [(await files.get(query.key)) ?? []].flat();
+    case 'put':
+      await files.put(query.key, query.text);
+      return [];
+  }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Files } from './files.ts';
 import { Problem } from './problem.ts';
 
 const STANDARD_API = 'https://api.cloudflare.com/client/v4';
@@ -18,7 +19,9 @@ const envelope = z.object({
   success: z.boolean(),
   errors: z.array(z.object({ code: z.number(), message: z.string() })).default([]),
   result: z.unknown(),
-  result_info: z.object({ total_count: z.number().optional() }).nullish(),
+  result_info: z
+    .object({ total_count: z.number().optional(), cursor: z.string().optional(), is_truncated: z.boolean().optional() })
+    .nullish(),
 });
 
 /** The API refused a request. */
@@ -121,7 +124,38 @@ export class CloudflareAccount {
     await this.#ask('POST', '/r2/buckets', body, jurisdictionHeader(jurisdiction));
   }
 
-  /** @throws Refusal if the account has no R2 */
+  /** The objects of an R2 bucket. */
+  files(bucket: string, { jurisdiction }: Location): Omit<Files, 'close'> {
+    const objects = `/r2/buckets/${bucket}/objects`;
+    const headers = jurisdictionHeader(jurisdiction);
+    return {
+      list: async (prefix) => {
+        const keys: string[] = [];
+        for (let cursor = ''; ; ) {
+          const query = new URLSearchParams({ prefix, per_page: '1000', ...(cursor && { cursor }) });
+          const { result, result_info } = await this.#ask('GET', `${objects}?${query}`, undefined, headers);
+          keys.push(
+            ...z
+              .array(z.object({ key: z.string() }))
+              .parse(result)
+              .map(({ key }) => key),
+          );
+          if (!result_info?.is_truncated || !result_info.cursor) return keys;
+          cursor = result_info.cursor;
+        }
+      },
+      get: async (key) => {
+        const url = `${this.#access.baseUrl}/accounts/${this.#access.accountId}${objects}/${key}`;
+        const response = await fetch(url, { headers: { authorization: `Bearer ${this.#access.token}`, ...headers } });
+        if (response.status === 404) return undefined;
+        if (!response.ok) throw new Problem(`Cloudflare refused GET ${objects}/${key} with ${response.status}.`);
+        return response.text();
+      },
+      put: async (key, text) => void (await this.#ask('PUT', `${objects}/${key}`, text, headers)),
+    };
+  }
+
+  /** @throws Refusal where the account has no R2 */
   async bucketNames(): Promise<string[]> {
     const { result } = await this.#ask('GET', '/r2/buckets?per_page=1');
     const { buckets } = z.object({ buckets: z.array(z.object({ name: z.string() })) }).parse(result);
@@ -259,7 +293,7 @@ export class CloudflareAccount {
     }
   }
 
-  #ask(method: string, path: string, body?: object, headers?: Record<string, string>) {
+  #ask(method: string, path: string, body?: object | string, headers?: Record<string, string>) {
     return request(this.#access, method, `/accounts/${this.#access.accountId}${path}`, body, headers);
   }
 }
@@ -273,11 +307,12 @@ async function request(
   access: Pick<CloudflareAccess, 'baseUrl' | 'token'>,
   method: string,
   path: string,
-  body?: object,
+  body?: object | string,
   given: Record<string, string> = {},
 ) {
   const headers = { authorization: `Bearer ${access.token}`, 'content-type': 'application/json', ...given };
-  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  const text = typeof body === 'object' ? JSON.stringify(body) : body;
+  const init = { method, headers, ...(text !== undefined && { body: text }) };
   for (let tries = 1; ; tries += 1) {
     const response = await fetch(`${access.baseUrl}${path}`, init).catch((cause: Error) => cause);
     const isAway = response instanceof Error || response.status === 429 || response.status >= 500;

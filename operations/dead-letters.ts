@@ -8,43 +8,67 @@
  * records the request: the Worker's scheduled run, once a minute, sends the messages.
  */
 import { parseArgs } from 'node:util';
-import { type Database, openDatabase } from './database.ts';
+import { type Files, openFiles } from './files.ts';
 import { runCommand } from './problem.ts';
 
+/** As the Worker writes them (`src/modules/dead-letters`). */
 interface DeadLetter {
   id: string;
   queue: string;
-  body: string;
+  body: unknown;
   attempts: number;
-  died_at: number;
-  replay_requested_at: number | null;
-  replayed_at: number | null;
+  diedAt: number;
+  replayedAt?: number;
 }
+
+/** Where they are: all that died, copies of those to send again, those that were sent again. */
+const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
+
+/** Letters shown at the most. */
+const SHOWN = 200;
 
 const USAGE = 'Usage: npm run dead-letters -- list | replay [--id ID]   [--env staging|production]';
 
-async function list(database: Database): Promise<void> {
-  const letters = await database.query<DeadLetter>('SELECT * FROM dead_letters ORDER BY died_at DESC LIMIT 200');
-  if (letters.length === 0) console.log('There are no dead letters.');
-  for (const letter of letters) {
-    const died = new Date(letter.died_at).toISOString();
-    console.log(`${letter.id}  ${died}  ${letter.queue}  ${letter.attempts} attempts  ${stateOf(letter)}`);
-    console.log(`  ${letter.body}`);
+async function list(files: Files): Promise<void> {
+  const wanted = new Set(await placesIn(files, 'wanted'));
+  const dead = (await placesIn(files, 'dead')).map((place) => ({
+    key: FOLDERS.dead + place,
+    state: wanted.has(place) ? 'will be sent again' : 'dead',
+  }));
+  const sent = (await placesIn(files, 'sent')).map((place) => ({ key: FOLDERS.sent + place, state: 'sent again' }));
+  const newest = [...dead, ...sent].sort((a, b) => momentIn(b.key) - momentIn(a.key)).slice(0, SHOWN);
+  if (newest.length === 0) console.log('There are no dead letters.');
+  for (const { key, state } of newest) {
+    const text = await files.get(key);
+    if (text === undefined) continue;
+    const { id, queue, body, attempts, diedAt, replayedAt } = JSON.parse(text) as DeadLetter;
+    const when = replayedAt === undefined ? '' : ` ${new Date(replayedAt).toISOString()}`;
+    console.log(`${id}  ${new Date(diedAt).toISOString()}  ${queue}  ${attempts} attempts  ${state}${when}`);
+    console.log(`  ${JSON.stringify(body)}`);
   }
 }
 
-function stateOf({ replay_requested_at, replayed_at }: DeadLetter): string {
-  if (replayed_at !== null) return `sent again ${new Date(replayed_at).toISOString()}`;
-  return replay_requested_at === null ? 'dead' : 'will be sent again';
+async function replay(files: Files, id: string | undefined): Promise<void> {
+  const wanted = new Set(await placesIn(files, 'wanted'));
+  const chosen = (await placesIn(files, 'dead')).filter(
+    (place) => !wanted.has(place) && (id === undefined || place.endsWith(`-${id}.json`)),
+  );
+  let marked = 0;
+  for (const place of chosen) {
+    const text = await files.get(FOLDERS.dead + place);
+    if (text === undefined || (id !== undefined && (JSON.parse(text) as DeadLetter).id !== id)) continue;
+    await files.put(FOLDERS.wanted + place, text);
+    marked += 1;
+  }
+  console.log(`${marked} ${marked === 1 ? 'message' : 'messages'} will be sent again within a minute.`);
 }
 
-async function replay(database: Database, id: string | undefined): Promise<void> {
-  const wanted = id === undefined ? '' : ` AND id = '${id}'`;
-  const marked = await database.query<{ id: string }>(
-    `UPDATE dead_letters SET replay_requested_at = ${Date.now()} WHERE replay_requested_at IS NULL${wanted} RETURNING id`,
-  );
-  console.log(`${marked.length} ${marked.length === 1 ? 'message' : 'messages'} will be sent again within a minute.`);
-}
+/** `{queue}/{time}-{id}.json` of all letters of a folder. */
+const placesIn = async (files: Files, folder: keyof typeof FOLDERS): Promise<string[]> =>
+  (await files.list(FOLDERS[folder])).map((key) => key.slice(FOLDERS[folder].length));
+
+/** When the message was sent (ms). */
+const momentIn = (key: string): number => Number(/\/(\d+)-[^/]*$/.exec(key)?.[1]);
 
 const { values, positionals } = parseArgs({
   options: { id: { type: 'string' }, env: { type: 'string' } },
@@ -58,10 +82,10 @@ if (!isGood || (command !== 'list' && command !== 'replay')) {
   process.exit(2);
 }
 await runCommand(async () => {
-  const database = await openDatabase('AUDIT_DB', values.env);
+  const files = await openFiles(values.env);
   try {
-    await (command === 'list' ? list(database) : replay(database, values.id));
+    await (command === 'list' ? list(files) : replay(files, values.id));
   } finally {
-    await database.close();
+    await files.close();
   }
 });

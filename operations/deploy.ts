@@ -3,8 +3,9 @@
  *
  *     npm run deploy -- --env staging|production [--dry-run] [--copy-secrets-to FILE]
  *
- * Creates what is missing, migrates both databases, deploys both Workers, and waits until the new version works. It may be repeated
- * at any time: whatever exists stays unchanged. `--dry-run` prints each step, without sending any request.
+ * Creates what is missing, migrates the database, deploys both Workers, waits until the new version works, and moves records of
+ * earlier versions to where this one has them. It may be repeated at any time: whatever exists stays unchanged. `--dry-run`
+ * prints each step, without sending any request.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

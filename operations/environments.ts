@@ -12,7 +12,7 @@ export type EnvironmentName = (typeof ENVIRONMENT_NAMES)[number];
 
 /** Cloudflare's locations of D1 databases and R2 buckets. */
 const HINTS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
-const JURISDICTIONS = ['eu', 'fedramp'] as const;
+export const JURISDICTIONS = ['eu', 'fedramp'] as const;
 
 /** Where the data is stored. It cannot be changed after the first deployment. */
 const location = z.strictObject({
@@ -41,7 +41,9 @@ export interface Environment {
   /** The API's Worker, which holds the secrets of both. */
   workerName: string;
   /** By binding. */
-  databaseNames: Record<'CONTROL_DB' | 'AUDIT_DB', string>;
+  databaseNames: Record<'CONTROL_DB', string>;
+  /** The database of earlier versions with the records of all companies. */
+  formerDatabase: string;
   bucketNames: string[];
   /** Dead letter queues included. */
   queueNames: string[];
@@ -76,7 +78,8 @@ export async function environmentOf(name: EnvironmentName, given?: EnvironmentSe
     name,
     settings: chosen,
     workerName: config.name ?? '',
-    databaseNames: { CONTROL_DB: nameOf('CONTROL_DB'), AUDIT_DB: nameOf('AUDIT_DB') },
+    databaseNames: { CONTROL_DB: nameOf('CONTROL_DB') },
+    formerDatabase: nameOf('CONTROL_DB').replace(/control$/, 'audit'),
     bucketNames: (config.r2_buckets ?? []).flatMap(({ bucket_name }) => bucket_name ?? []),
     queueNames: (config.queues?.consumers ?? []).map(({ queue }) => queue),
     workers: workersOf({

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 /** The file in the state folder with the address at which a running start answers operators' commands. */
 export const endpointFile = 'operator-endpoint.json';
 
-/** A statement for a database of a running start. */
-export interface OperatorQuery {
-  binding: 'CONTROL_DB' | 'AUDIT_DB';
-  statement: string;
-  values: string[];
-}
+/** A statement for the database of a running start, or something about its files. */
+export type OperatorQuery =
+  | { binding: 'CONTROL_DB'; statement: string; values: string[] }
+  | { files: 'list'; prefix: string }
+  | { files: 'get'; key: string }
+  | { files: 'put'; key: string; text: string };
 
 /** Connects to the start that runs on a state folder. @returns undefined if none runs */
 export async function connectToStart(

@@ -1,7 +1,7 @@
 /**
- * Restores a D1 database of a deployed environment to a time within the last 30 days, with every company's rows.
+ * Takes the control database of a deployed environment back to a moment of the last 30 days, with every company's rows.
  *
- *     npm run restore -- --env staging|production --to TIME [--database control|audit]
+ *     npm run restore -- --env staging|production --to TIME
  *
  * TIME is ISO 8601 (`2026-01-31T12:00:00Z`), or a bookmark that an earlier restore printed. The command prints a
  * bookmark of the present state too, so that a restore can be undone.
@@ -11,9 +11,8 @@ import { accessFrom, CloudflareAccount } from './cloudflare.ts';
 import { environmentName, environmentOf } from './environments.ts';
 import { Problem, runCommand } from './problem.ts';
 
-const USAGE = 'Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK [--database control|audit]';
-const BINDINGS = { control: 'CONTROL_DB', audit: 'AUDIT_DB' } as const;
-/** How many days D1 can go back. */
+const USAGE = 'Usage: npm run restore -- --env staging|production --to TIME|BOOKMARK';
+/** How long D1 remembers, in days. */
 const REMEMBERED_DAYS = 30;
 
 /** Bookmarks of D1: `0000000a-0000000b-00004d0c-…`. */
@@ -38,11 +37,11 @@ await runCommand(async () => {
     options: { env: { type: 'string' }, to: { type: 'string' }, database: { type: 'string', default: 'control' } },
   });
   const { env, to, database } = values;
-  if (env === undefined || to === undefined || !(database === 'control' || database === 'audit'))
-    throw new Problem(USAGE);
+  // There was another one, of which nothing can be taken back any more.
+  if (env === undefined || to === undefined || database !== 'control') throw new Problem(USAGE);
   const time = BOOKMARK.test(to) ? undefined : parseTime(to, Date.now());
   const { name, databaseNames } = await environmentOf(environmentName(env));
-  const databaseName = databaseNames[BINDINGS[database]];
+  const databaseName = databaseNames.CONTROL_DB;
   const account = new CloudflareAccount(await accessFrom(process.env));
   const found = await account.database(databaseName);
   if (!found) throw new Problem(`There is no database ${databaseName} yet: npm run deploy -- --env ${name}`);
@@ -51,9 +50,7 @@ await runCommand(async () => {
   console.log(
     `${databaseName} is as it was at ${time?.toISOString() ?? bookmark}. To come back to what was there before:`,
   );
-  console.log(`  npm run restore -- --env ${name} --to ${before}${database === 'audit' ? ' --database audit' : ''}`);
-  if (database === 'control') {
-    console.log('Running Workers still know who might do what until now. To begin anew:');
-    console.log(`  npm run deploy -- --env ${name}`);
-  }
+  console.log(`  npm run restore -- --env ${name} --to ${before}`);
+  console.log('Running Workers still know who might do what until now. To begin anew:');
+  console.log(`  npm run deploy -- --env ${name}`);
 });

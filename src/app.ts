@@ -15,7 +15,7 @@ import * as organization from './http/surfaces/organization.ts';
 import * as sharing from './http/surfaces/sharing.ts';
 import { crossOrigin } from './http/token-routes.ts';
 import { surfaceOf, unmatched } from './http/unmatched.ts';
-import { queueAuditRecord } from './jobs/audit-queue.ts';
+import { keepAuditRecord } from './jobs/audit-queue.ts';
 import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
@@ -151,7 +151,7 @@ const AUTHENTICATION: Authentication = {
 export function createApp(): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>();
   const contracts = SURFACES.flatMap(({ endpoints }) => endpoints.map(({ contract }) => contract));
-  app.use(observe, audited(queueAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
+  app.use(observe, audited(keepAuditRecord), crossOrigin(contracts, AUTHENTICATION.tokens));
   for (const { surface, endpoints } of SURFACES) mount(app, surface, endpoints, AUTHENTICATION);
 
   app.notFound(async (c) => {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { STANDARD_RETENTION_DAYS } from './kernel/log.ts';
 import type { AttemptLimiter } from './objects/attempt-limiter.ts';
+import type { CompanyLog } from './objects/company-log.ts';
 import type { IpLimiter } from './objects/ip-limiter.ts';
 import type { OrganizationGate } from './objects/organization-gate.ts';
 import type { TokenLimiter } from './objects/token-limiter.ts';
@@ -9,7 +11,6 @@ import { gatherVersions } from './platform/key-versions.ts';
 /** What the platform hands the Worker: see wrangler.toml. */
 export interface Bindings {
   CONTROL_DB: D1Database;
-  AUDIT_DB: D1Database;
   FILES: R2Bucket;
   JOBS: Queue;
   MODEL_JOBS: Queue;
@@ -21,6 +22,7 @@ export interface Bindings {
   TOKEN_LIMITER: DurableObjectNamespace<TokenLimiter>;
   ATTEMPT_LIMITER: DurableObjectNamespace<AttemptLimiter>;
   VIEWER_GATE: DurableObjectNamespace<ViewerGate>;
+  COMPANY_LOG: DurableObjectNamespace<CompanyLog>;
   EMAIL: SendEmail;
   /** What `src/web/build.ts` wrote. */
   PAGES: Fetcher;
@@ -116,8 +118,8 @@ const variables = z
     RATE_LIMIT_PRINCIPAL_PER_MINUTE: limit(100),
     RATE_LIMIT_IP_PER_SECOND: limit(10),
     RATE_LIMIT_TOKEN_PER_MINUTE: limit(600),
-    /** Days that audit records and share events can be read; then they are moved to R2, below `archive/`. */
-    AUDIT_RETENTION_DAYS: limit(90),
+    /** Days that audit records and share events stay in their company's log; then they move to R2, below `log/`. */
+    AUDIT_RETENTION_DAYS: limit(STANDARD_RETENTION_DAYS),
     /** Lets identity providers be on this machine, by plain http too, and under names kept for examples: for development. */
     ALLOW_PRIVATE_ISSUERS: flag,
     /** Key of the provider that suggests domain knowledge; without it the routes that ask for suggestions answer 503. */

@@ -2,6 +2,7 @@ import { createApp } from './app.ts';
 import type { Bindings } from './config.ts';
 
 export { AttemptLimiter } from './objects/attempt-limiter.ts';
+export { CompanyLog } from './objects/company-log.ts';
 export { IpLimiter } from './objects/ip-limiter.ts';
 export { OrganizationGate } from './objects/organization-gate.ts';
 export { TokenLimiter } from './objects/token-limiter.ts';

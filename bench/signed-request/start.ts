@@ -48,12 +48,7 @@ export async function startBenchWorker(): Promise<BenchWorker> {
     }),
   );
   await miniflare.ready;
-  for (const [binding, migrations] of [
-    ['CONTROL_DB', 'drizzle'],
-    ['AUDIT_DB', 'drizzle-audit'],
-  ] as const) {
-    await migrate(miniflare, binding, join(PROJECT, migrations));
-  }
+  await migrate(miniflare, 'CONTROL_DB', join(PROJECT, 'drizzle'));
   const { origin } = await miniflare.unsafeGetDirectURL('api');
   const pid = workerdOf(process.pid);
   return {
@@ -101,7 +96,8 @@ function statOf(pid: string): string[] {
   ];
 }
 
-function workerdOf(parent: number): string {
+/** The process of workerd below another one. */
+export function workerdOf(parent: number): string {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       const [name, , itsParent] = statOf(pid);

@@ -20,8 +20,7 @@ export function withoutPlatform(env: Bindings): Bindings {
     ORGANIZATION_GATE: { getByName: () => ({ admit }) },
     IP_LIMITER: { getByName: () => ({ take: async () => open }) },
     TOKEN_LIMITER: { getByName: () => ({ take: async () => open }) },
-    AUDIT: { send: async () => undefined },
-    SHARE_EVENTS: { send: async () => undefined },
+    COMPANY_LOG: { getByName: () => ({ append: async () => 1 }) },
   };
   known.set(env, made as unknown as Bindings);
   return made as unknown as Bindings;

@@ -7,6 +7,7 @@ import { type Environment, PROJECT, placeholdersOf, warningsOf } from '../enviro
 import { Problem } from '../problem.ts';
 import type { Workers } from '../workers.ts';
 import { wrangler } from '../wrangler.ts';
+import { moveFormerRecords } from './former-records.ts';
 import { waitForHealth } from './health.ts';
 import { preflight } from './preflight.ts';
 import { copySecrets, missingSecrets } from './secrets.ts';
@@ -46,7 +47,7 @@ export async function rehearse(deployment: Deployment): Promise<void> {
   const { environment, report } = deployment;
   const nowhere = { baseUrl: '', token: '', accountId: '' };
   for (const { title } of stepsOf(deployment, nowhere)) report(title);
-  const configs = await writeConfigs(environment, { CONTROL_DB: 'rehearsed', AUDIT_DB: 'rehearsed' }, {});
+  const configs = await writeConfigs(environment, { CONTROL_DB: 'rehearsed' }, {});
   const folder = await mkdtemp(join(tmpdir(), 'data-console-rehearsal-'));
   try {
     for (const config of Object.values(configs)) {
@@ -62,7 +63,7 @@ export async function rehearse(deployment: Deployment): Promise<void> {
 
 function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
   const { environment, version, env } = deployment;
-  const { workerName, workers, databaseNames, bucketNames, queueNames, settings } = environment;
+  const { workerName, workers, databaseNames, formerDatabase, bucketNames, queueNames, settings } = environment;
   const account = new CloudflareAccount(access);
   const ids: Record<string, string> = {};
   let secrets: Record<string, string> = {};
@@ -167,6 +168,10 @@ function stepsOf(deployment: Deployment, access: CloudflareAccess): Step[] {
         await waitForHealth(url, version, deployment.healthPatience ?? HEALTH_PATIENCE_MS);
         return `well: ${url}`;
       },
+    },
+    {
+      title: `Records: move those of ${formerDatabase}, where earlier versions kept them, to the logs of companies`,
+      run: () => moveFormerRecords(account, account.files(bucketNames[0] ?? '', settings.location), formerDatabase),
     },
   ];
 }

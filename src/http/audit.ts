@@ -40,8 +40,8 @@ export const audited =
     };
     c.executionCtx.waitUntil(
       keep(c.env, record).catch((error) => {
-        // What cannot be queued is not lost: the log has it.
-        logError('audit_record_not_queued', error);
+        // What nothing takes is not lost: the Worker's log has it.
+        logError('audit_record_not_kept', error);
         log('audit_record', { ...record });
       }),
     );

@@ -50,7 +50,7 @@ export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
   | { status: 200; json: ZodType }
   | { status: 204 }
-  | { status: 200 | 302; raw: string; mediaType?: string };
+  | { status: 200 | 302; raw: string; mediaTypes: readonly string[] };
 
 export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as const;
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
@@ -59,8 +59,8 @@ export const noContent = { status: 204 } as const;
 /** JSON of this shape that the handler has as bytes already. */
 export const prepared = <S extends ZodType>(json: S) => ({ status: 200, json }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
-export const raw = <S extends 200 | 302>(status: S, description: string, mediaType?: string) =>
-  ({ status, raw: description, mediaType }) as const;
+export const raw = <S extends 200 | 302>(status: S, description: string, ...mediaTypes: string[]) =>
+  ({ status, raw: description, mediaTypes }) as const;
 
 /** Those who have a credential of their own. */
 type Known = Principal | OutsiderActor;

@@ -8,7 +8,6 @@ const PATIENCE_MS = 2_000;
 
 const CHECKS: Record<string, (bindings: Bindings) => Promise<unknown>> = {
   control_database: ({ CONTROL_DB }) => CONTROL_DB.prepare('select 1').first(),
-  audit_database: ({ AUDIT_DB }) => AUDIT_DB.prepare('select 1').first(),
   files: ({ FILES }) => FILES.head('health'),
 };
 

@@ -112,8 +112,9 @@ function success({ returns }: Contract, example: unknown) {
     return { description: 'Success.', content };
   }
   if (!('raw' in returns)) return { description: 'Done; there is no body.' };
-  const { raw: description, mediaType } = returns;
-  return { description, ...(mediaType && { content: { [mediaType]: { schema: RAW } } }) };
+  const { raw: description, mediaTypes } = returns;
+  const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: RAW }]));
+  return { description, ...(mediaTypes.length > 0 && { content }) };
 }
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */

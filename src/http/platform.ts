@@ -17,8 +17,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
       access: 'public',
       operationId: 'getHealth',
       summary: 'Get the health of the API',
-      description:
-        'Checked every ten seconds. `broken` names what does not answer: `control_database`, `audit_database`, `files`.',
+      description: 'Checked every ten seconds. `broken` names what does not answer: `control_database`, `files`.',
       returns: prepared(z.object({ status: z.literal('ok'), version: z.string() })),
       fails: [],
       otherwise: {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import type { Bindings } from '../config.ts';
+import { type Bindings, configOf } from '../config.ts';
 import type { AuditRecord } from '../kernel/audit-record.ts';
-import { keepAuditRecords } from '../modules/audit/service.ts';
+import { keepInLog } from '../modules/company-log/service.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';
+import { withinJurisdiction } from '../objects/jurisdiction.ts';
 import { callObject } from '../platform/objects.ts';
 import { keepBatch } from './keep-batch.ts';
 
@@ -27,14 +28,15 @@ const auditMessage = z.object({
 }) satisfies z.ZodType<AuditRecord>;
 
 /**
- * Puts a record into the queue. What belongs to nobody whom we know is counted first, by address and minute: strangers
- * fill no database.
+ * Keeps a record in the log of its company. What belongs to nobody whom we know is counted first, by address and minute:
+ * strangers fill no log.
  */
-export async function queueAuditRecord({ AUDIT, IP_LIMITER }: Bindings, record: AuditRecord): Promise<void> {
-  if (record.companyId !== null || record.principalType !== 'anonymous') await AUDIT.send(record);
-  else await callObject(IP_LIMITER, limiterOf(record.ip), async (limiter) => await limiter.countStranger(record));
+export async function keepAuditRecord(env: Bindings, record: AuditRecord): Promise<void> {
+  if (record.companyId !== null || record.principalType !== 'anonymous') return keepInLog(env, 'audit', record);
+  const { IP_LIMITER } = withinJurisdiction(env, configOf(env).DATA_JURISDICTION);
+  await callObject(IP_LIMITER, limiterOf(record.ip), async (limiter) => await limiter.countStranger(record));
 }
 
-/** Keeps all records of a batch in one statement, or tries them all again. A record that comes twice is kept once. */
+/** Keeps records that their log did not take at once, those of each company by themselves. */
 export const consumeAuditRecords = (batch: MessageBatch, env: Bindings): Promise<void> =>
-  keepBatch('audit_record', batch, auditMessage, (records) => keepAuditRecords(env.AUDIT_DB, records));
+  keepBatch('audit', batch, auditMessage, env);

@@ -1,31 +1,46 @@
 import type { ZodType } from 'zod';
+import type { Bindings } from '../config.ts';
+import type { LogKind, LogRecords } from '../kernel/log.ts';
+import { appendToLog } from '../modules/company-log/service.ts';
 import { log, logError } from '../platform/log.ts';
 
 const RETRY_SECONDS = 5;
 const LONGEST_RETRY_SECONDS = 300;
 
 /**
- * Hands all well-formed messages of a batch to `keep` at once; when it throws, all are tried again, later each time.
- * @param name of what is kept, for the log
+ * Brings the well-formed records of a batch into their logs; those of a log that is away are tried again, later each time. A
+ * record that comes twice, late or out of order is kept once.
  */
-export async function keepBatch<T>(
-  name: string,
+export async function keepBatch<K extends LogKind>(
+  kind: K,
   batch: MessageBatch,
-  schema: ZodType<T>,
-  keep: (records: T[]) => Promise<void>,
+  schema: ZodType<LogRecords[K]>,
+  env: Bindings,
 ): Promise<void> {
-  const records = batch.messages.flatMap(({ id, body }) => {
-    const parsed = schema.safeParse(body);
+  const records = batch.messages.flatMap((message) => {
+    const parsed = schema.safeParse(message.body);
+    if (parsed.success) return [{ message, record: parsed.data }];
     // Trying again would not help.
-    if (!parsed.success) log(`${name}_malformed`, { message_id: id });
-    return parsed.success ? [parsed.data] : [];
+    log('log_record_malformed', { kind, message_id: message.id });
+    message.ack();
+    return [];
   });
-  try {
-    await keep(records);
-    batch.ackAll();
-  } catch (error) {
-    const attempts = Math.max(...batch.messages.map((message) => message.attempts));
-    logError(`${name}s_not_kept`, error, { records: records.length, attempts });
-    batch.retryAll({ delaySeconds: Math.min(RETRY_SECONDS * 2 ** attempts, LONGEST_RETRY_SECONDS) });
-  }
+  const byCompany = Map.groupBy(records, ({ record }) => record.companyId);
+  await Promise.all(
+    [...byCompany].map(async ([companyId, ofOne]) => {
+      try {
+        await appendToLog(
+          env,
+          kind,
+          ofOne.map(({ record }) => record),
+        );
+        for (const { message } of ofOne) message.ack();
+      } catch (error) {
+        const attempts = Math.max(...ofOne.map(({ message }) => message.attempts));
+        logError('log_records_not_kept', error, { kind, company_id: companyId, records: ofOne.length, attempts });
+        const delaySeconds = Math.min(RETRY_SECONDS * 2 ** attempts, LONGEST_RETRY_SECONDS);
+        for (const { message } of ofOne) message.retry({ delaySeconds });
+      }
+    }),
+  );
 }

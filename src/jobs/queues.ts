@@ -47,13 +47,14 @@ function partsOf(name: string): { live: string; kind: string; dead: boolean } {
 
 /** Keeps messages that were tried too often, until someone has looked into it and has them sent again. */
 async function keepDead(queue: string, batch: MessageBatch, env: Bindings): Promise<void> {
-  const letters = batch.messages.map(({ id, body, attempts }) => ({
+  const letters = batch.messages.map(({ id, body, attempts, timestamp }) => ({
     id,
     queue,
-    body: JSON.stringify(body),
+    body,
     attempts,
+    sentAt: timestamp.getTime(),
     diedAt: clock.now(),
   }));
-  await keepDeadLetters(env.AUDIT_DB, letters);
+  await keepDeadLetters(env.FILES, letters);
   log('messages_died', { queue, count: letters.length });
 }

@@ -1,13 +1,12 @@
 import type { Bindings } from '../config.ts';
 import { type Context, type Origin, openContext } from '../context.ts';
-import { archiveOldRecords } from '../modules/audit/service.ts';
+import { keepUndelivered } from '../modules/company-log/service.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
 import { renewConnections } from '../modules/managed-database/service.ts';
 import { mailResets, purgePasswordResets } from '../modules/password-reset/service.ts';
-import { archiveOldEvents } from '../modules/share-activity/service.ts';
 import { mailPortalCode } from '../modules/share-auth/service.ts';
 import { mailCode, mailSecurityChange, purgeSignIns, reencryptSecondFactors } from '../modules/sign-in/service.ts';
 import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../modules/single-sign-on/service.ts';
@@ -59,8 +58,7 @@ async function runParts(origin: Origin): Promise<void> {
       client_secrets_under_old_keys: () => ifKeysRotate(context, reencryptClientSecrets),
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
-      old_audit_records: () => archiveOldRecords(context),
-      old_share_events: () => archiveOldEvents(context),
+      undelivered_records: () => keepUndelivered(context),
     });
   } finally {
     await close();

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Bindings } from '../config.ts';
 import { SHARE_ACTOR_KINDS, SHARE_EVENT_TYPES, type ShareEvent, TARGET_TYPES } from '../kernel/share-event.ts';
-import { keepShareEvents } from '../modules/share-activity/service.ts';
 import { keepBatch } from './keep-batch.ts';
 
 /** An event as it goes through the queue. */
@@ -25,6 +24,6 @@ const shareEventMessage = z.object({
   details: z.record(z.string(), z.unknown()),
 }) satisfies z.ZodType<ShareEvent>;
 
-/** Keeps all events of a batch in one statement, or tries them all again. An event that comes twice is kept once. */
+/** Keeps events that their log did not take at once, those of each company by themselves. */
 export const consumeShareEvents = (batch: MessageBatch, env: Bindings): Promise<void> =>
-  keepBatch('share_event', batch, shareEventMessage, (events) => keepShareEvents(env.AUDIT_DB, events));
+  keepBatch('share', batch, shareEventMessage, env);

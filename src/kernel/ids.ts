@@ -12,6 +12,9 @@ export const idsFrom = (timestamp: number): string =>
     .toString(16)
     .padStart(8, '0');
 
+/** The moment (ms) that an id was made at, to the second. */
+export const momentOf = (id: string): number => Number.parseInt(id.slice(0, 8), 16) * 1000;
+
 /** A token with 256 bits of randomness, base64url. For links and one-time secrets; store only its hash. */
 export function newSecretToken(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));

@@ -3,6 +3,7 @@ import type { AuditRecord } from '../kernel/audit-record.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { newId } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/networks.ts';
+import { logError } from '../platform/log.ts';
 
 const WINDOW_MS = 1000;
 const MINUTE_MS = 60_000;
@@ -37,7 +38,13 @@ export class IpLimiter extends DurableObject<{ AUDIT: Queue }> {
     const { storage } = this.ctx;
     const sent = await storage.get<AuditRecord>(STRANGERS);
     if (!sent) return;
-    await this.env.AUDIT.send(sent);
+    try {
+      await this.env.AUDIT.send(sent);
+    } catch (error) {
+      // The platform repeats a failed alarm only a few times: this one is set until the queue takes the record.
+      logError('strangers_not_queued', error);
+      return storage.setAlarm(Date.now() + MINUTE_MS);
+    }
     const { count, ...record } = (await storage.get<AuditRecord>(STRANGERS)) ?? sent;
     if (count === sent.count) return storage.deleteAll();
     // Requests that were counted during the sending belong to the next minute.

@@ -1,9 +1,15 @@
 type Jurisdiction = 'eu' | 'fedramp';
 
-type Objects = Record<
-  'ORGANIZATION_GATE' | 'IP_LIMITER' | 'TOKEN_LIMITER' | 'ATTEMPT_LIMITER' | 'VIEWER_GATE',
-  DurableObjectNamespace
->;
+const NAMES = [
+  'ORGANIZATION_GATE',
+  'IP_LIMITER',
+  'TOKEN_LIMITER',
+  'ATTEMPT_LIMITER',
+  'VIEWER_GATE',
+  'COMPANY_LOG',
+] as const;
+
+type Objects = Record<(typeof NAMES)[number], DurableObjectNamespace>;
 
 const known = new WeakMap<Objects, Objects>();
 
@@ -13,14 +19,15 @@ const known = new WeakMap<Objects, Objects>();
  */
 export function withinJurisdiction<B extends Objects>(bindings: B, jurisdiction: Jurisdiction | undefined): B {
   if (jurisdiction === undefined) return bindings;
-  const within = (known.get(bindings) ?? {
-    ...bindings,
-    ORGANIZATION_GATE: bindings.ORGANIZATION_GATE.jurisdiction(jurisdiction),
-    IP_LIMITER: bindings.IP_LIMITER.jurisdiction(jurisdiction),
-    TOKEN_LIMITER: bindings.TOKEN_LIMITER.jurisdiction(jurisdiction),
-    ATTEMPT_LIMITER: bindings.ATTEMPT_LIMITER.jurisdiction(jurisdiction),
-    VIEWER_GATE: bindings.VIEWER_GATE.jurisdiction(jurisdiction),
-  }) as B;
+  const within = known.get(bindings) ?? limited(bindings, jurisdiction);
   known.set(bindings, within);
+  return within as B;
+}
+
+function limited(bindings: Objects, jurisdiction: Jurisdiction): Objects {
+  const within = { ...bindings };
+  for (const name of NAMES) {
+    Object.defineProperty(within, name, { enumerable: true, get: () => bindings[name].jurisdiction(jurisdiction) });
+  }
   return within;
 }

@@ -9,6 +9,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['formats', 'platform', 'tenant-sql'],
   ['db'],
   ['access'],
+  ['logs'],
   ['objects'],
   ['config.ts'],
   ['context.ts'],

@@ -1,5 +1,5 @@
-import { env } from 'cloudflare:test';
 import { expect, it, vi } from 'vitest';
+import { recordsOf } from '../support/log.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
@@ -23,8 +23,6 @@ it('the audit holds every request of a burst of 2,000', async () => {
     },
     { timeout: 30_000, interval: 500 },
   );
-  const { results } = await env.AUDIT_DB.prepare('SELECT correlation_id FROM audit_events WHERE principal_id = ?')
-    .bind(company.owner.id)
-    .all<{ correlation_id: string }>();
-  expect(new Set(results.map(({ correlation_id }) => correlation_id))).toEqual(ids);
+  const records = await recordsOf('audit', company.id, { values: { principalId: company.owner.id } });
+  expect(new Set(records.map(({ correlationId }) => correlationId))).toEqual(ids);
 }, 120_000);

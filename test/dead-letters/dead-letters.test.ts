@@ -5,8 +5,11 @@ import {
   env,
   waitOnExecutionContext,
 } from 'cloudflare:test';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AuditRecord } from '../../src/kernel/audit-record.ts';
+import { DAY_MS } from '../../src/kernel/log.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { recordsOf } from '../support/log.ts';
 import worker from '../support/worker.ts';
 
 const record = (id: string): AuditRecord => ({
@@ -35,15 +38,17 @@ async function deliver(
 ) {
   const batch = createMessageBatch(
     queue,
-    messages.map(({ attempts = 1, ...message }) => ({ ...message, timestamp: new Date(), attempts })),
+    messages.map(({ attempts = 1, ...message }) => ({ ...message, timestamp: new Date(1769860800000), attempts })),
   );
-  const outcome = { acked: false, retried: false };
-  vi.spyOn(batch, 'ackAll').mockImplementation(() => {
-    outcome.acked = true;
-  });
-  vi.spyOn(batch, 'retryAll').mockImplementation(() => {
-    outcome.retried = true;
-  });
+  const outcome = { acked: 0, retried: 0 };
+  for (const message of batch.messages) {
+    vi.spyOn(message, 'ack').mockImplementation(() => {
+      outcome.acked += 1;
+    });
+    vi.spyOn(message, 'retry').mockImplementation(() => {
+      outcome.retried += 1;
+    });
+  }
   const execution = createExecutionContext();
   await worker.queue(batch, { ...env, ...variables }, execution);
   await waitOnExecutionContext(execution);
@@ -56,22 +61,34 @@ async function runScheduled(): Promise<void> {
   await waitOnExecutionContext(execution);
 }
 
-const letters = async () =>
-  (await env.AUDIT_DB.prepare('SELECT * FROM dead_letters ORDER BY id').all<Record<string, unknown>>()).results;
-const recorded = async (id: string) =>
-  (await env.AUDIT_DB.prepare('SELECT * FROM audit_events WHERE id = ?').bind(id).all()).results;
+/** The keys below a prefix. */
+const keysIn = async (prefix: string): Promise<string[]> =>
+  (await env.FILES.list({ prefix })).objects.map(({ key }) => key);
 
-/** What `npm run dead-letters -- replay` writes. */
-const askToReplay = (where = '') =>
-  env.AUDIT_DB.prepare(`UPDATE dead_letters SET replay_requested_at = ? WHERE replay_requested_at IS NULL ${where}`)
-    .bind(Date.now())
-    .run();
+/** The letters of a folder, ordered by their messages' ids. */
+async function letters(folder = 'dead-letters/'): Promise<Record<string, unknown>[]> {
+  const found = (await keysIn(folder)).map(async (key) => (await env.FILES.get(key))?.json<Record<string, unknown>>());
+  return (await Promise.all(found))
+    .map((letter) => letter ?? {})
+    .sort((a, b) => String(a.id).localeCompare(String(b.id)));
+}
+const sent = () => letters('dead-letters-sent/');
+const recorded = async (id: string) => (await recordsOf('audit')).filter((each) => each.id === id);
 
+/** What `npm run dead-letters -- replay` does. */
+async function askToReplay(id = ''): Promise<void> {
+  for (const key of await keysIn('dead-letters/')) {
+    const text = await (await env.FILES.get(key))?.text();
+    if (key.includes(id)) await env.FILES.put(key.replace('dead-letters/', 'dead-letters-wanted/'), text ?? '');
+  }
+}
+
+afterEach(() => {
+  resetClock();
+  vi.restoreAllMocks();
+});
 beforeEach(async () => {
-  await env.AUDIT_DB.batch([
-    env.AUDIT_DB.prepare('DELETE FROM dead_letters'),
-    env.AUDIT_DB.prepare('DELETE FROM audit_events'),
-  ]);
+  await env.FILES.delete(await keysIn('dead-letters'));
 });
 
 describe('a message that no consumer could handle', () => {
@@ -83,14 +100,14 @@ describe('a message that no consumer could handle', () => {
       {
         id: 'message-1',
         queue: 'data-console-jobs',
-        body: JSON.stringify(message.body),
+        body: message.body,
         attempts: 6,
-        died_at: expect.any(Number),
-        replay_requested_at: null,
-        replayed_at: null,
+        sentAt: 1769860800000,
+        diedAt: expect.any(Number),
       },
-      expect.objectContaining({ id: 'message-2', body: '"anything"' }),
+      expect.objectContaining({ id: 'message-2', body: 'anything' }),
     ]);
+    expect(await keysIn('dead-letters/')).toContain('dead-letters/data-console-jobs/1769860800000-message-1.json');
   });
 
   it('is sent again once when an operator asks for it', async () => {
@@ -102,12 +119,12 @@ describe('a message that no consumer could handle', () => {
     await askToReplay();
     await runScheduled();
     await vi.waitFor(async () => expect(await recorded(kept.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
-    expect(await letters()).toEqual([expect.objectContaining({ replayed_at: expect.any(Number) })]);
+    expect(await letters()).toEqual([]);
+    expect(await sent()).toEqual([expect.objectContaining({ id: 'message-3', replayedAt: expect.any(Number) })]);
 
-    await env.AUDIT_DB.prepare('DELETE FROM audit_events').run();
+    const send = vi.spyOn(env.AUDIT, 'send');
     await runScheduled();
-    await scheduler.wait(2000);
-    expect(await recorded(kept.id)).toEqual([]);
+    expect(send).not.toHaveBeenCalled();
   });
 
   it('is sent again by itself when it is named', async () => {
@@ -116,11 +133,12 @@ describe('a message that no consumer could handle', () => {
       { id: 'message-4', body: first },
       { id: 'message-5', body: second },
     ]);
-    await askToReplay("AND id = 'message-5'");
+    await askToReplay('message-5');
     await runScheduled();
     await vi.waitFor(async () => expect(await recorded(second.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
     expect(await recorded(first.id)).toEqual([]);
-    expect((await letters()).map(({ replayed_at }) => replayed_at !== null)).toEqual([false, true]);
+    expect((await letters()).map(({ id }) => id)).toEqual(['message-4']);
+    expect((await sent()).map(({ id }) => id)).toEqual(['message-5']);
   });
 });
 
@@ -129,14 +147,31 @@ describe('dead letters that cannot be sent again', () => {
     const dead = Array.from({ length: 101 }, (_, at) => ({ id: `dead-${at}`, body: 'anything' }));
     await deliver('data-console-nothing-dead', dead);
     await askToReplay();
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
     const good = record('d'.repeat(24));
-    await scheduler.wait(5);
+    // Behind all of them.
+    await deliver('data-console-share-events-dead', [{ id: 'another', body: 'anything' }]);
     await deliver('data-console-audit-dead', [{ id: 'good', body: good }]);
     await askToReplay();
     await runScheduled();
     await runScheduled();
     await vi.waitFor(async () => expect(await recorded(good.id)).toHaveLength(1), { timeout: 15_000, interval: 100 });
-    expect((await letters()).filter(({ replayed_at }) => replayed_at !== null).map(({ id }) => id)).toEqual(['good']);
+    expect((await sent()).map(({ id }) => id)).toContain('good');
+    expect(await letters()).toHaveLength(101);
+  });
+});
+
+describe('letters that were sent again', () => {
+  it('are forgotten after a month; those that nobody has looked into stay', async () => {
+    await deliver('data-console-nothing-dead', [{ id: 'stays', body: 'anything' }]);
+    await env.FILES.put('dead-letters-sent/data-console-jobs/1-x.json', '{}');
+    later(29 * DAY_MS);
+    await runScheduled();
+    expect(await sent()).toHaveLength(1);
+    later(31 * DAY_MS);
+    await runScheduled();
+    expect(await sent()).toEqual([]);
+    expect(await letters()).toHaveLength(1);
   });
 });
 
@@ -146,10 +181,11 @@ describe('a batch of audit records', () => {
       const id = at.toString(16).padStart(24, 'a');
       return { id, body: record(id) };
     });
-    expect(await deliver('data-console-audit', messages)).toEqual({ acked: true, retried: false });
-    expect(await deliver('data-console-audit', messages)).toEqual({ acked: true, retried: false });
-    const { results } = await env.AUDIT_DB.prepare('SELECT id FROM audit_events').all();
-    expect(results).toHaveLength(100);
+    expect(await deliver('data-console-audit', messages)).toEqual({ acked: 100, retried: 0 });
+    expect(await deliver('data-console-audit', messages.toReversed())).toEqual({ acked: 100, retried: 0 });
+    const ids = (await recordsOf('audit')).map(({ id }) => id).filter((id) => id.startsWith('aaaa'));
+    expect(new Set(ids).size).toBe(100);
+    expect(ids).toHaveLength(100);
   });
 
   it('keeps the valid ones when one is not a record', async () => {
@@ -158,21 +194,26 @@ describe('a batch of audit records', () => {
       { id: 'one', body: { id: 'no record' } },
       { id: 'two', body: good },
     ]);
-    expect(outcome).toEqual({ acked: true, retried: false });
+    expect(outcome).toEqual({ acked: 2, retried: 0 });
     expect(await recorded(good.id)).toHaveLength(1);
   });
 
-  it('is tried again while the database is away', async () => {
-    const away = {
-      AUDIT_DB: {
-        withSession: () => ({
-          prepare: () => {
-            throw new Error('away');
-          },
-        }),
-      },
+  it('is tried again where a log is away, and kept by the logs that are there', async () => {
+    const isAway = (name: string) => name === 'away';
+    const COMPANY_LOG = {
+      getByName: (name: string) => (isAway(name) ? { append: away } : env.COMPANY_LOG.getByName(name)),
     };
-    const outcome = await deliver('data-console-audit', [{ id: 'one', body: record('c'.repeat(24)) }], away);
-    expect(outcome).toEqual({ acked: false, retried: true });
+    const outcome = await deliver(
+      'data-console-audit',
+      [
+        { id: 'one', body: { ...record('c'.repeat(24)), companyId: 'away' } },
+        { id: 'two', body: { ...record('d'.repeat(24)), companyId: 'there' } },
+      ],
+      { COMPANY_LOG },
+    );
+    expect(outcome).toEqual({ acked: 1, retried: 1 });
+    expect(await recordsOf('audit', 'there')).toHaveLength(1);
   });
 });
+
+const away = () => Promise.reject(new Error('away'));

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { call } from '../support/api.ts';
 import { aCompany } from '../support/worlds.ts';
 
-const OBJECTS = ['ORGANIZATION_GATE', 'IP_LIMITER', 'ATTEMPT_LIMITER'] as const;
+const OBJECTS = ['ORGANIZATION_GATE', 'IP_LIMITER', 'ATTEMPT_LIMITER', 'COMPANY_LOG'] as const;
 
 it('the gate asks only Durable Objects of the jurisdiction that is configured', async () => {
   const { slug, owner } = await aCompany();

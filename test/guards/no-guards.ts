@@ -45,7 +45,6 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ),
   ...all(
     'chooses what the scheduled run takes up or forgets, which whoever comes later takes up or forgets as well',
-    [`${MODULES}/dead-letters/store.ts`, 'deleteReplayed', 'lt('],
     [`${MODULES}/invitations/store.ts`, 'deleteExpired', 'lt('],
     [MAILS, 'claimDue', 'lte('],
     [MAILS, 'giveUp', '('],
@@ -111,6 +110,20 @@ export const NO_GUARDS: readonly NoGuard[] = [
     'chooses a value, and refuses nothing',
     ['src/objects/ip-limiter.ts', 'limiterOf', 'ip === null'],
     ['src/objects/ip-limiter.ts', 'IpLimiter', 'networkOf'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'STANDARD_RETENTION_DAYS'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'fullest'],
+  ),
+  ...all(
+    'spares reads or writes that would change nothing',
+    ['src/objects/company-log.ts', 'CompanyLog', 'storage.kv.get(NAME) === undefined'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'written > 0'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'records.length > 0'],
+  ),
+  ...all(
+    'ends a run of moving, after which the next goes on',
+    ['src/objects/company-log.ts', 'CompanyLog', 'name === undefined'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'Date.now() > until'],
+    ['src/objects/company-log.ts', 'CompanyLog', 'await'],
   ),
   ...all('spares memory', ['src/kernel/fixed-window.ts', 'FixedWindows', 'SWEEP_AT']),
   ...all('finds a nonce: `admit` has looked for it before it adds one, and waits for nothing in between', [

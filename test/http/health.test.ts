@@ -31,7 +31,10 @@ describe('/health', () => {
 
   it.each([
     ['control_database', { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: away }) } }],
-    ['audit_database', { AUDIT_DB: { prepare: () => ({ first: () => new Promise(() => {}) }) } }],
+    [
+      'control_database',
+      { CONTROL_DB: { withSession: () => ({}), prepare: () => ({ first: () => new Promise(() => {}) }) } },
+    ],
     ['files', { FILES: { head: away } }],
   ])('names the %s when it does not answer, in the log with the request’s id', async (part, broken) => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);

@@ -1,22 +1,37 @@
 import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unstable_readConfig as readConfig } from 'wrangler';
-import { aLocalState, type LocalState } from '../operations/local-state.ts';
+import { openFiles } from '../../operations/files.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
 const SCRIPT = join(PROJECT, 'operations/dead-letters.ts');
 
-let state: LocalState;
+let folder: string;
 beforeAll(async () => {
-  state = await aLocalState('AUDIT_DB');
-  const values = (id: string) => `('${id}', 'data-console-jobs', '{"type":"upload.load"}', 6, 1769860800000)`;
-  state.query(
-    `INSERT INTO dead_letters (id, queue, body, attempts, died_at) VALUES ${['m-1', 'm-2', 'm-3'].map(values).join()}`,
-  );
+  folder = await mkdtemp(join(tmpdir(), 'dead-letters-'));
+  process.env.LOCAL_STATE_DIR = folder;
+  await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
+  const files = await openFiles(undefined);
+  for (const id of ['m-1', 'm-2', 'm-3']) {
+    const letter = {
+      id,
+      queue: 'data-console-jobs',
+      body: { type: 'upload.load' },
+      attempts: 6,
+      diedAt: 1769860800000,
+    };
+    await files.put(`dead-letters/data-console-jobs/1769860790000-${id}.json`, JSON.stringify(letter));
+  }
+  await files.close();
 });
-afterAll(() => state.remove());
+afterAll(async () => {
+  delete process.env.LOCAL_STATE_DIR;
+  await rm(folder, { recursive: true, force: true });
+});
 
 const run = async (...options: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;
@@ -30,6 +45,9 @@ it('npm run dead-letters lists them, and has one or all sent again', async () =>
   expect(await run('list')).toMatch(/m-2 .* will be sent again/);
   expect(await run('replay')).toBe('2 messages will be sent again within a minute.\n');
   expect(await run('replay')).toBe('0 messages will be sent again within a minute.\n');
+  const files = await openFiles(undefined);
+  expect(await files.list('dead-letters-wanted/')).toHaveLength(3);
+  await files.close();
 });
 
 it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 'm-1']]])(

@@ -15,6 +15,8 @@ export interface LocalCloudflare {
   /** False until somebody has switched R2 on in the dashboard. */
   hasR2: boolean;
   buckets: Map<string, Place>;
+  /** What is in them: texts by `{bucket}/{key}`. */
+  objects: Map<string, string>;
   queues: Map<string, { id: string; consumers: Record<string, unknown>[] }>;
   /** Workers by name. */
   workers: Map<string, UploadedWorker>;
@@ -60,6 +62,7 @@ export class NotFound extends Refused {
 interface Body {
   // biome-ignore lint/suspicious/noExplicitAny: bodies are what wrangler makes of them.
   json(): Record<string, any>;
+  text(): string;
   form(): Promise<FormData>;
   header(name: string): string | undefined;
 }
@@ -79,6 +82,7 @@ export async function startCloudflare(): Promise<LocalCloudflare> {
     databases: new Map(),
     hasR2: true,
     buckets: new Map(),
+    objects: new Map(),
     queues: new Map(),
     workers: new Map(),
     zones: new Map(),
@@ -122,6 +126,7 @@ async function handle(
   }
   const body = {
     json: () => JSON.parse(bytes.toString()),
+    text: () => bytes.toString(),
     header: (name: string) => request.headers[name]?.toString(),
     form: () => new Response(bytes, { headers: { 'content-type': request.headers['content-type'] ?? '' } }).formData(),
   };
@@ -130,7 +135,9 @@ async function handle(
     if (!match) continue;
     try {
       const result = await route(match.slice(1), body, url);
-      return answer(200, { success: true, errors: [], messages: [], result: result ?? null });
+      if (result instanceof Uint8Array) return void response.end(result);
+      const { result: records = result, result_info } = Object(result);
+      return answer(200, { success: true, errors: [], messages: [], result: records ?? null, result_info });
     } catch (error) {
       if (error instanceof Refused) return refuse(error.status, error.code, error.message);
       return refuse(400, 7500, (error as Error).message);
@@ -158,6 +165,10 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
     return found && (found.jurisdiction ?? 'default') === (body.header('cf-r2-jurisdiction') ?? 'default')
       ? found
       : undefined;
+  };
+  const objectsOf = (name: string, body: Body) => {
+    if (!bucketIn(name, body)) throw new NotFound(10006, 'The specified bucket does not exist.');
+    return `${name}/`;
   };
   const databaseOf = (uuid: string) => {
     const found = [...databases].find(([, database]) => database.uuid === uuid);
@@ -255,6 +266,29 @@ function routesOf(state: LocalCloudflare): [RegExp, Route][] {
         const jurisdiction = body.header('cf-r2-jurisdiction');
         bucketsOf().set(name, { ...(hint && { hint }), ...(jurisdiction && { jurisdiction }) });
       },
+    ],
+    [
+      /^GET \/r2\/buckets\/([^/]+)\/objects$/,
+      ([name = ''], body, url) => {
+        const prefix = `${objectsOf(name, body)}${url.searchParams.get('prefix') ?? ''}`;
+        const keys = [...state.objects.keys()].filter((key) => key.startsWith(prefix)).sort();
+        const size = Number(url.searchParams.get('per_page'));
+        const from = Number(url.searchParams.get('cursor') ?? 0);
+        const result = keys.slice(from, from + size).map((key) => ({ key: key.slice(name.length + 1) }));
+        return { result, result_info: { cursor: String(from + size), is_truncated: from + size < keys.length } };
+      },
+    ],
+    [
+      /^GET \/r2\/buckets\/([^/]+)\/objects\/(.+)$/,
+      ([name = '', key = ''], body) => {
+        const text = state.objects.get(objectsOf(name, body) + key);
+        if (text === undefined) throw new NotFound(10007, 'The specified key does not exist.');
+        return Buffer.from(text);
+      },
+    ],
+    [
+      /^PUT \/r2\/buckets\/([^/]+)\/objects\/(.+)$/,
+      ([name = '', key = ''], body) => void state.objects.set(objectsOf(name, body) + key, body.text()),
     ],
     [
       /^GET \/zones$/,

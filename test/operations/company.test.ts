@@ -28,7 +28,7 @@ const visualizations = (company: string, ids: string[], name: string) => {
 };
 
 beforeAll(async () => {
-  state = await aLocalState('CONTROL_DB');
+  state = await aLocalState();
   folder = state.folder;
   for (const id of ['a', 'b']) {
     // More rows than one statement inserts.

@@ -84,18 +84,16 @@ describe('a deployment', { timeout: 240_000 }, () => {
   it('turns an empty account into the running system', async () => {
     const report = await run({ NEON_API_KEY: 'neon', PLATFORM_ADMIN_TOKEN: 'the token of the operator' });
     expect(cloudflare.unknown).toEqual([]);
-    expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control', 'data-console-staging-audit']);
-    expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto', 'auto']);
+    expect([...cloudflare.databases.keys()]).toEqual(['data-console-staging-control']);
+    expect([...cloudflare.databases.values()].map(({ replication }) => replication)).toEqual(['auto']);
     // What cannot be moved later is made where it was asked for.
-    expect([...cloudflare.databases.values()].map(({ place }) => place)).toEqual([
-      { jurisdiction: 'eu' },
-      { jurisdiction: 'eu' },
-    ]);
+    expect([...cloudflare.databases.values()].map(({ place }) => place)).toEqual([{ jurisdiction: 'eu' }]);
+    expect(report).toContain('there is no such database');
     expect([...cloudflare.buckets]).toEqual([['data-console-staging-files', { jurisdiction: 'eu' }]]);
     const names = QUEUES.map((name) => `data-console-staging-${name}`);
     expect(new Set(cloudflare.queues.keys())).toEqual(new Set(names.flatMap((name) => [name, `${name}-dead`])));
 
-    // wrangler itself has migrated both databases.
+    // wrangler itself has migrated the database.
     const tablesOf = (name: string) =>
       cloudflare.databases
         .get(`data-console-staging-${name}`)
@@ -103,20 +101,19 @@ describe('a deployment', { timeout: 240_000 }, () => {
         .all()
         .map((table) => table.name);
     expect(tablesOf('control')).toEqual(expect.arrayContaining(['companies', 'users', 'api_keys']));
-    expect(tablesOf('audit')).toEqual(expect.arrayContaining(['audit_events', 'share_events', 'dead_letters']));
 
     // wrangler itself has uploaded the Worker, with its bindings, its secrets, its schedule and its consumers.
     const { metadata, secrets, schedules, migrationTag } = worker() ?? {};
     const bound = (type: string) => metadata?.bindings.filter((binding) => binding.type === type) ?? [];
     expect(bound('queue').map(({ queue_name }) => queue_name)).toEqual(expect.arrayContaining(names));
-    expect(bound('d1')).toHaveLength(2);
-    expect(bound('durable_object_namespace')).toHaveLength(5);
+    expect(bound('d1')).toHaveLength(1);
+    expect(bound('durable_object_namespace')).toHaveLength(6);
     expect(bound('plain_text')).toContainEqual({ name: 'VERSION', type: 'plain_text', text: VERSION });
     expect(bound('plain_text')).toContainEqual(expect.objectContaining({ text: 'https://console.test' }));
     expect(bound('plain_text')).toContainEqual({ name: 'DATA_JURISDICTION', type: 'plain_text', text: 'eu' });
     expect(bound('plain_text')).toContainEqual({ name: 'NEON_REGION', type: 'plain_text', text: 'aws-eu-central-1' });
     expect(metadata?.placement).toEqual({ mode: 'targeted', region: 'aws:eu-central-1' });
-    expect([schedules, migrationTag]).toEqual([[], 'v2']);
+    expect([schedules, migrationTag]).toEqual([[], 'v3']);
     const { metadata: ofBackground, secrets: itsSecrets, schedules: itsSchedules } = background() ?? {};
     const boundToIt = (type: string) => ofBackground?.bindings.filter((binding) => binding.type === type) ?? [];
     for (const type of ['queue', 'd1', 'r2_bucket', 'send_email']) expect(boundToIt(type)).toEqual(bound(type));
@@ -235,7 +232,9 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const nobody = await runCommand('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
     expect(nobody.output).toBe('There is no company nobody.\n');
     const nowhere = await runCommand('dead-letters', ['list', '--env', 'production'], env);
-    expect(nowhere.output).toBe('There is no database data-console-audit yet: npm run deploy -- --env production\n');
+    expect(nowhere.output).toBe(
+      'There is no bucket data-console-files of data-console-api yet: npm run deploy -- --env production\n',
+    );
   });
 
   it.each([
@@ -273,9 +272,15 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9',
     });
     expect(code).toBe(0);
-    const steps = ['Secrets:', 'Preflight:', 'D1 database data-console-control', 'D1 database data-console-audit'];
-    steps.push('R2 bucket data-console-files', 'Queues:', 'Migrations:', 'Worker data-console-api');
-    steps.push('Worker data-console-background', 'Health:');
+    const steps = ['Secrets:', 'Preflight:', 'D1 database data-console-control', 'R2 bucket data-console-files'];
+    steps.push(
+      'Queues:',
+      'Migrations:',
+      'Worker data-console-api',
+      'Worker data-console-background',
+      'Health:',
+      'Records:',
+    );
     for (const step of steps) expect(output).toContain(step);
     for (const queue of QUEUES)
       expect(output).toMatch(new RegExp(`data-console-${queue},.*data-console-${queue}-dead`));

@@ -14,12 +14,12 @@ export interface LocalState {
 }
 
 /** Makes one; commands that run in this process find it. */
-export async function aLocalState(binding: 'CONTROL_DB' | 'AUDIT_DB'): Promise<LocalState> {
+export async function aLocalState(): Promise<LocalState> {
   const folder = await mkdtemp(join(tmpdir(), 'operations-'));
   process.env.LOCAL_STATE_DIR = folder;
   await mkdir(join(folder, 'worker', 'storage'), { recursive: true });
-  const file = await databaseFile(folder, binding);
-  const migrations = join(PROJECT, binding === 'CONTROL_DB' ? 'drizzle' : 'drizzle-audit');
+  const file = await databaseFile(folder);
+  const migrations = join(PROJECT, 'drizzle');
   const texts = (await readdir(migrations)).filter((name) => name.endsWith('.sql')).sort();
   const database = new DatabaseSync(file);
   for (const name of texts) database.exec(await readFile(join(migrations, name), 'utf8'));
@@ -47,8 +47,8 @@ export async function aLocalState(binding: 'CONTROL_DB' | 'AUDIT_DB'): Promise<L
 }
 
 /** Has the runtime make a database, at a place of its choice. */
-async function databaseFile(folder: string, binding: 'CONTROL_DB' | 'AUDIT_DB'): Promise<string> {
-  const database = await openLocal(binding);
+async function databaseFile(folder: string): Promise<string> {
+  const database = await openLocal('CONTROL_DB');
   await database.query('SELECT 1');
   await database.close();
   const place = join(folder, 'worker', 'storage', 'd1', 'miniflare-D1DatabaseObject');

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { PROJECT } from '../../operations/environments.ts';
 import { cutsTrigger } from './cloudflare-d1.ts';
 
-const migrations = ['drizzle', 'drizzle-audit'].flatMap((folder) =>
+const migrations = ['drizzle'].flatMap((folder) =>
   readdirSync(join(PROJECT, folder))
     .filter((name) => name.endsWith('.sql'))
     .map((name) => join(folder, name)),

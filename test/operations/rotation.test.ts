@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 let state: LocalState;
 let folder: string;
 beforeAll(async () => {
-  state = await aLocalState('CONTROL_DB');
+  state = await aLocalState();
   folder = state.folder;
 });
 afterAll(() => state.remove());

@@ -1,7 +1,7 @@
-import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { aContext } from '../share-portal/support.ts';
 import { call } from '../support/api.ts';
+import { recordsOf } from '../support/log.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
 
@@ -346,10 +346,8 @@ describe('the token of a share', () => {
     await link.execute();
     await vi.waitFor(
       async () => {
-        const { results } = await env.AUDIT_DB.prepare('SELECT * FROM share_events WHERE share_id = ?')
-          .bind(share.id)
-          .all();
-        expect(results.map(({ type }) => type).sort()).toEqual([
+        const found = await recordsOf('share', company.id, { values: { shareId: share.id } });
+        expect(found.map(({ type }) => type).sort()).toEqual([
           'share.created',
           'share.denied',
           'share.denied',
@@ -360,10 +358,10 @@ describe('the token of a share', () => {
       },
       { timeout: 15_000, interval: 300 },
     );
-    const audit = await env.AUDIT_DB.prepare('SELECT * FROM audit_events').all();
-    const events = await env.AUDIT_DB.prepare('SELECT * FROM share_events').all();
+    const audit = [await recordsOf('audit', company.id), await recordsOf('audit')];
+    const events = await recordsOf('share', company.id);
     const said = logged.flatMap((spy) => spy.mock.calls);
-    expect(audit.results.length).toBeGreaterThan(0);
+    expect(audit.flat().length).toBeGreaterThan(0);
     for (const kept of [audit, events, said]) expect(JSON.stringify(kept)).not.toContain(share.token);
     vi.restoreAllMocks();
   });

@@ -45,7 +45,7 @@ export async function call(method: string, path: string, sending: Sending = {}):
 }
 
 function parsed(text: string, response: Response): unknown {
-  return response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text;
+  return /[/+]json\b/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text;
 }
 
 /** The same with a session token. */

@@ -5,7 +5,6 @@ declare global {
   namespace Cloudflare {
     interface Env extends Bindings {
       CONTROL_DB_MIGRATIONS: D1Migration[];
-      AUDIT_DB_MIGRATIONS: D1Migration[];
       PLATFORM_ADMIN_TOKEN: string;
       JWT_PRIVATE_KEYS: string;
     }

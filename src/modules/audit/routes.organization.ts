@@ -1,22 +1,31 @@
 import { z } from 'zod';
-import { ok } from '../../http/endpoint.ts';
+import { ok, raw } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
-import { listAuditEvents } from './service.ts';
+import { EXPORT_FORMATS, streamEvents } from './export.ts';
+import { exportAuditEvents, listAuditEvents } from './service.ts';
 import { auditEventView, viewAuditEvent } from './views.ts';
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 const word = z.string().min(1).max(128);
+
+const times = {
+  from: time.meta({ description: 'The earliest time, included.' }),
+  to: time.meta({ description: 'The latest time, included.' }),
+};
 
 const auditQuery = pageQuery('quantity')
   .extend({
     correlation_id: word,
     principal_id: word,
     action: word.meta({ examples: ['accounts:CreateAccount'] }),
-    from: time.meta({ description: 'The earliest time, included.' }),
-    to: time.meta({ description: 'The latest time, included.' }),
+    ...times,
   })
   .partial({ correlation_id: true, principal_id: true, action: true, from: true, to: true });
+
+const exportQuery = z
+  .strictObject({ ...times, format: z.enum(['ndjson', 'csv']).default('ndjson') })
+  .partial({ from: true, to: true });
 
 export const auditEndpoints = [
   endpoint(
@@ -27,7 +36,7 @@ export const auditEndpoints = [
       operationId: 'listAuditEvents',
       summary: 'List audit events',
       description:
-        'One record for each request of a known caller, on every surface, the newest first. Records can be read a few seconds after the request.',
+        'One record for each request of a known caller, on every surface, the newest first. Records can be read a few seconds after the request. Those of times long past take longer to find.',
       query: auditQuery,
       returns: ok(listOf(auditEventView)),
       fails: [],
@@ -42,5 +51,20 @@ export const auditEndpoints = [
         ),
         viewAuditEvent,
       ),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/admin/audit-events/export',
+      access: 'administrator',
+      operationId: 'exportAuditEvents',
+      summary: 'Export audit events',
+      description:
+        'All events of a time, or all there are, the newest first, as a stream: one JSON object a line, or CSV with a header. An export that breaks off has no end of its last line, or fails as a transfer.',
+      query: exportQuery,
+      returns: raw(200, 'The events.', ...Object.values(EXPORT_FORMATS)),
+      fails: [],
+    },
+    ({ ctx, query: { format, ...filter } }) => streamEvents(exportAuditEvents(ctx, filter), format),
   ),
 ];

@@ -1,30 +1,31 @@
-import type { Context, PrincipalContext } from '../../context.ts';
-import { openAuditDb } from '../../db/audit.ts';
+import type { PrincipalContext } from '../../context.ts';
 import type { Page } from '../../db/page.ts';
-import { auditEvents } from '../../db/schema/audit/audit-records.ts';
-import type { AuditRecord } from '../../kernel/audit-record.ts';
-import { archiveOld } from './archive.ts';
-import { type AuditEvent, type AuditFilter, insertRecords, readEvents } from './store.ts';
+import { exportLog, type OfCompany, readLog } from '../company-log/service.ts';
 
-export type { AuditEvent, AuditFilter };
-export { archiveOld };
+export type AuditEvent = OfCompany<'audit'>;
 
-/** Stores records in one statement; those that are there already are left as they are. */
-export async function keepAuditRecords(database: D1Database, records: AuditRecord[]): Promise<void> {
-  if (records.length > 0) await insertRecords(openAuditDb(database), records);
+/** Which events of a company are meant. Moments in milliseconds, both ends included. */
+export interface AuditFilter {
+  correlationId?: string;
+  principalId?: string;
+  action?: string;
+  from?: number;
+  to?: number;
 }
 
 /** A page of the requests of the caller's company, the newest first. */
-export async function listAuditEvents(
+export const listAuditEvents = (
   ctx: PrincipalContext,
-  filter: AuditFilter,
+  { from, to, ...values }: AuditFilter,
   page: number,
   perPage: number,
-): Promise<Page<AuditEvent & { companyId: string }>> {
-  const { companyId } = ctx.actor;
-  const found = await readEvents(openAuditDb(ctx.bindings.AUDIT_DB), companyId, filter, page, perPage);
-  return { ...found, records: found.records.map((event) => ({ ...event, companyId })) };
-}
+): Promise<Page<AuditEvent>> => readLog(ctx, 'audit', { from, to, values: definedOf(values) }, page, perPage);
 
-/** The scheduled run's part: moves records that are older than is kept to R2. */
-export const archiveOldRecords = (ctx: Context): Promise<number> => archiveOld(ctx, auditEvents, 'audit-events');
+/** All requests of the caller's company of a time, the newest first. */
+export const exportAuditEvents = (
+  ctx: PrincipalContext,
+  filter: Pick<AuditFilter, 'from' | 'to'>,
+): AsyncGenerator<AuditEvent> => exportLog(ctx, 'audit', { ...filter, values: {} });
+
+const definedOf = (values: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined));

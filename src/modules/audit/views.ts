@@ -28,7 +28,7 @@ export const auditEventView = z
   })
   .meta({ id: 'AuditEvent' });
 
-export const viewAuditEvent = (event: AuditEvent & { companyId: string }): z.input<typeof auditEventView> => ({
+export const viewAuditEvent = (event: AuditEvent): z.input<typeof auditEventView> => ({
   id: event.id,
   correlation_id: event.correlationId,
   occurred_at: isoTimestamp(event.occurredAt),

@@ -1,61 +1,79 @@
 import type { Context } from '../../context.ts';
-import { openAuditDb } from '../../db/audit.ts';
-import { commit } from '../../db/client.ts';
 import { logError } from '../../platform/log.ts';
-import {
-  type DeadLetter,
-  deleteReplayed,
-  insertDeadLetter,
-  markReplayed,
-  postponeReplay,
-  selectToReplay,
-} from './store.ts';
 
-/** Letters sent again by one scheduled run. */
-const REPLAYED_AT_ONCE = 100;
+/** Letters that one scheduled run sends again, and pages of as many that it looks through. */
+const SENT_A_RUN = 100;
+const PAGES_A_RUN = 10;
 
 /** How long a letter is shown after it was sent again. */
 const SHOWN_MS = 30 * 24 * 60 * 60 * 1000;
 
+/**
+ * Where letters are stored, as `{queue}/{time}-{id}.json`: all that died; copies of those to send again, which
+ * `npm run dead-letters -- replay` makes; those that were sent again.
+ */
+const FOLDERS = { dead: 'dead-letters/', wanted: 'dead-letters-wanted/', sent: 'dead-letters-sent/' } as const;
+
+/** A message that its consumer gave up on. */
+export interface DeadLetter {
+  /** The message's own id. */
+  id: string;
+  /** The queue it came from, without the suffix of its dead letters. */
+  queue: string;
+  body: unknown;
+  attempts: number;
+  /** When the message was sent and when it died (ms). */
+  sentAt: number;
+  diedAt: number;
+}
+
 /** Sends a message to the queue of that name. */
 export type Resend = (queue: string, body: unknown) => Promise<void>;
 
-/** Keeps messages that no consumer could handle. One that comes twice is kept once. */
-export async function keepDeadLetters(
-  database: D1Database,
-  letters: Pick<DeadLetter, 'id' | 'queue' | 'body' | 'attempts' | 'diedAt'>[],
-): Promise<void> {
-  const db = openAuditDb(database);
-  const inserted = letters.map((letter) =>
-    insertDeadLetter(db, { ...letter, replayRequestedAt: null, replayedAt: null }),
-  );
-  if (inserted.length > 0) await commit(db, { inserted });
+/** Keeps messages that no consumer could handle. One that comes twice is kept once: its key is made of the message. */
+export async function keepDeadLetters(files: R2Bucket, letters: readonly DeadLetter[]): Promise<void> {
+  for (const letter of letters) {
+    const place = `${letter.queue}/${letter.sentAt}-${letter.id}.json`;
+    await files.put(FOLDERS.dead + place, JSON.stringify(letter), { onlyIf: { etagDoesNotMatch: '*' } });
+  }
 }
 
 /**
  * Sends the letters again whose replay was asked for. If it breaks off in between, one may be sent twice, which every
- * consumer expects.
+ * consumer expects. Letters that cannot be sent hold up none of the others.
  * @returns how many were sent
  */
 export async function replayDeadLetters(ctx: Context, resend: Resend): Promise<number> {
-  const db = openAuditDb(ctx.bindings.AUDIT_DB);
-  const letters = await selectToReplay(db, REPLAYED_AT_ONCE);
   let sent = 0;
-  for (const { id, queue, body } of letters) {
-    try {
-      await resend(queue, JSON.parse(body));
-      await markReplayed(db, id, ctx.now());
-      sent += 1;
-    } catch (error) {
-      logError('dead_letter_not_sent', error, { message_id: id, queue });
-      // To the end of the line: those that cannot be sent hold up none of the others, however many they are.
-      await postponeReplay(db, id, ctx.now());
-    }
+  let cursor: string | undefined;
+  for (let pages = 0; pages < PAGES_A_RUN && sent < SENT_A_RUN; pages += 1) {
+    const page = await ctx.files.list({ prefix: FOLDERS.wanted, limit: SENT_A_RUN, cursor });
+    for (const { key } of page.objects) if (await sendAgain(ctx, key, resend)) sent += 1;
+    if (!page.truncated) break;
+    cursor = page.cursor;
   }
   return sent;
 }
 
+async function sendAgain(ctx: Context, key: string, resend: Resend): Promise<boolean> {
+  try {
+    const found = await ctx.files.get(key);
+    if (!found) return false;
+    const letter = await found.json<DeadLetter>();
+    await resend(letter.queue, letter.body);
+    const text = JSON.stringify({ ...letter, replayedAt: ctx.now() });
+    await ctx.files.put(key.replace(FOLDERS.wanted, FOLDERS.sent), text);
+    await ctx.files.delete([key, key.replace(FOLDERS.wanted, FOLDERS.dead)]);
+    return true;
+  } catch (error) {
+    logError('dead_letter_not_sent', error, { key });
+    return false;
+  }
+}
+
 /** Forgets letters that were sent again long ago. Those that nobody has looked into stay. */
 export async function purgeDeadLetters(ctx: Context): Promise<void> {
-  await deleteReplayed(openAuditDb(ctx.bindings.AUDIT_DB), ctx.now() - SHOWN_MS);
+  const { objects } = await ctx.files.list({ prefix: FOLDERS.sent });
+  const old = objects.filter(({ uploaded }) => uploaded.getTime() < ctx.now() - SHOWN_MS);
+  await ctx.files.delete(old.map(({ key }) => key));
 }

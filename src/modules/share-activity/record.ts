@@ -1,13 +1,12 @@
 import type { Actor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
-import { openAuditDb } from '../../db/audit.ts';
 import { idsFrom } from '../../kernel/ids.ts';
 import { RecentlyUsed } from '../../kernel/recently-used.ts';
 import type { ShareActorKind, ShareEvent, ShareEventType, TargetType } from '../../kernel/share-event.ts';
 import { keyedDigest } from '../../platform/keyed-digest.ts';
 import { log, logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { addViews } from './store.ts';
+import { keepInLog } from '../company-log/service.ts';
 
 /** An event to record; its other fields come from the context. */
 export interface NewShareEvent {
@@ -50,26 +49,26 @@ export function recordShareEvent(ctx: Context, event: NewShareEvent): void {
     correlationId: ctx.correlationId,
     details: event.details ?? {},
   };
-  ctx.defer(enqueue(ctx, record, event.onceAMinute));
+  ctx.defer(keep(ctx, record, event.onceAMinute));
 }
 
-async function enqueue(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
+async function keep(ctx: Context, event: Omit<ShareEvent, 'viewer'>, onceAMinute?: string): Promise<void> {
   if (onceAMinute !== undefined) {
     event.id = await idOfMinute(event, onceAMinute);
-    if (enqueued.get(event.id)) return;
-    enqueued.set(event.id, true);
+    if (kept.get(event.id)) return;
+    kept.set(event.id, true);
   }
   try {
-    await ctx.bindings.SHARE_EVENTS.send({ ...event, viewer: await viewerOf(ctx, event) } satisfies ShareEvent);
+    await keepInLog(ctx.bindings, 'share', { ...event, viewer: await viewerOf(ctx, event) });
   } catch (error) {
-    // The log gets the event without the data that identifies the person.
-    logError('share_event_not_queued', error);
+    // The Worker's log has it, without what identifies the person.
+    logError('share_event_not_kept', error);
     log('share_event', { id: event.id, company_id: event.companyId, type: event.type, share_id: event.shareId });
   }
 }
 
-/** The keyed events that this isolate has queued. */
-const enqueued = new RecentlyUsed<string, true>(1000);
+/** The events with a key that this isolate has told. */
+const kept = new RecentlyUsed<string, true>(1000);
 const MINUTE_MS = 60_000;
 
 /** All events of a key in one minute get the same id, in every isolate, so that only the first is kept. */
@@ -138,12 +137,12 @@ async function writeViews(
   { companyId, id: shareId }: { companyId: string; id: string },
   views: Views,
 ): Promise<void> {
-  const db = openAuditDb(ctx.bindings.AUDIT_DB);
   try {
     for (let first = true; first || views.executions > 0; first = false) {
       const { executions: viewCount, lastAccessedAt } = views;
       views.executions = 0;
-      await addViews(db, { shareId, companyId, viewCount, lastAccessedAt });
+      // Not tried again: what was added may be there although no answer came.
+      await ctx.bindings.COMPANY_LOG.getByName(companyId).addViews({ shareId, viewCount, lastAccessedAt });
     }
   } catch (error) {
     logError('share_views_not_counted', error, { share_id: shareId });

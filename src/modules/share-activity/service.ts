@@ -1,26 +1,19 @@
 import { requireAction } from '../../access/requirements.ts';
-import type { Context, UserContext } from '../../context.ts';
-import { openAuditDb } from '../../db/audit.ts';
+import type { UserContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
-import { shareEvents } from '../../db/schema/audit/share-activity.ts';
 import { defineFailure, invalid } from '../../kernel/failure.ts';
-import { type ShareEvent, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
-import { archiveOld } from '../audit/service.ts';
-import {
-  type Counts,
-  type EventFilter,
-  insertEvents,
-  nameReads,
-  readAnalytics,
-  readEvents,
-  selectEvent,
-  selectGrantTypes,
-  selectViews,
-} from './store.ts';
+import { ID_PATTERN, momentOf } from '../../kernel/ids.ts';
+import type { LogFilter } from '../../kernel/log.ts';
+import { type ShareEvent, type ShareEventType, TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
+import type { Counts, LogAnalytics } from '../../logs/analytics.ts';
+import type { ShareViews } from '../../logs/views.ts';
+import type { CompanyLog } from '../../objects/company-log.ts';
+import { callObject } from '../../platform/objects.ts';
+import { exportLog, readLog } from '../company-log/service.ts';
+import { nameReads, selectGrantTypes } from './store.ts';
 
 export { countView, type NewShareEvent, recordShareEvent } from './record.ts';
-export type { EventFilter };
 
 export const shareEventNotFound = defineFailure('share_event.not_found', {
   kind: 'missing',
@@ -32,15 +25,26 @@ export const shareEventNotFound = defineFailure('share_event.not_found', {
 export const tooManyIntervals = (limit: number) =>
   invalid([{ field: 'interval', message: `is too short for this time: at most ${limit} intervals are answered` }]);
 
-/** Stores events in one statement; those already stored stay unchanged. */
-export async function keepShareEvents(database: D1Database, events: readonly ShareEvent[]): Promise<void> {
-  if (events.length > 0) await insertEvents(openAuditDb(database), events);
+/** Which events of a company are meant. Times in milliseconds, both ends included. */
+export interface EventFilter {
+  /** Only events about something of this type. */
+  targetType?: TargetType;
+  shareId?: string;
+  shareContextId?: string;
+  type?: ShareEventType;
+  from?: number;
+  to?: number;
+}
+
+/** The filter in the terms of the log. */
+function logFilter({ from, to, ...values }: EventFilter): LogFilter {
+  return { from, to, values: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) };
 }
 
 /** How often shares were executed, and when they were last opened (ms), by id. Shares never opened are missing. */
 export async function viewsOf(ctx: UserContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
-  const found = await selectViews(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, shareIds);
+  const found = await logOf(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
   return new Map(found.map((views) => [views.shareId, views]));
 }
 
@@ -52,15 +56,32 @@ export async function listShareEvents(
   perPage: number,
 ): Promise<Page<ShareEvent>> {
   const narrowed = await visibleFilter(ctx, filter);
-  return readEvents(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, narrowed, page, perPage);
+  return readLog(ctx, 'share', logFilter(narrowed), page, perPage);
 }
 
 export async function getShareEvent(ctx: UserContext, id: string): Promise<ShareEvent> {
-  const [event] = await selectEvent(openAuditDb(ctx.bindings.AUDIT_DB), ctx.actor.companyId, id);
+  const event = await findEvent(ctx, id);
   requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
   if (!event) throw shareEventNotFound();
   return event;
 }
+
+/** An event's id begins with the second in which it happened, or with the minute, where it is told once in that. */
+const ID_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
+
+async function findEvent(ctx: UserContext, id: string): Promise<ShareEvent | undefined> {
+  if (!ID_PATTERN.test(id)) return undefined;
+  const at = momentOf(id);
+  const range = { from: at - ID_RANGE.beforeMs, to: at + ID_RANGE.behindMs, values: {} };
+  for await (const event of exportLog(ctx, 'share', range)) if (event.id === id) return event;
+  return undefined;
+}
+
+/** Asks the log of the caller's company. */
+const logOf = <T>(
+  { actor, bindings }: UserContext,
+  ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
+): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);
 
 const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
@@ -107,8 +128,8 @@ export async function shareAnalytics(ctx: UserContext, filter: EventFilter, inte
   if (length > MAX_INTERVALS) throw tooManyIntervals(MAX_INTERVALS);
 
   const { companyId } = ctx.actor;
-  const db = openAuditDb(ctx.bindings.AUDIT_DB);
-  const found = await readAnalytics(db, companyId, { ...narrowed, from, to }, { ms, offset });
+  const range = logFilter({ ...narrowed, from, to });
+  const found = await logOf(ctx, async (log) => (await log.analytics(range, { ms, offset })) as LogAnalytics);
   const byBucket = new Map(found.series.map(({ bucket, ...counts }) => [bucket, counts]));
   const { shares, dashboards } = await readTogether(
     ctx.db,
@@ -158,6 +179,3 @@ async function effectiveTypes(ctx: UserContext, filter: EventFilter): Promise<re
 function requireTypes({ actor }: UserContext, types: readonly TargetType[]): void {
   for (const type of types) requireAction(actor, `${type}s:share`, '*');
 }
-
-/** Moves events past their retention to R2; the scheduled run calls it. */
-export const archiveOldEvents = (ctx: Context): Promise<number> => archiveOld(ctx, shareEvents, 'share-events');

@@ -93,6 +93,7 @@ const STEPS: Step[] = [
         { timeout: 20_000, interval: 200 },
       ),
   },
+  { route: 'GET /admin/audit-events/export', query: () => ({ format: 'csv', to: '2026-01-31T00:00:00Z' }) },
   { route: 'GET /health' },
   { route: 'GET /openapi.json', unshown: true },
   { route: 'GET /docs', unshown: true },

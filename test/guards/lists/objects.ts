@@ -4,6 +4,7 @@ const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
 const GATE = ['test/gate/organization-gate.test.ts'];
 const HOP = ['test/http/one-hop.test.ts'];
 const MODEL = ['test/http/access-model.test.ts'];
+const LOG = ['test/company-log/company-log.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
 const VERSIONS = ['test/http/access-versions.test.ts'];
 const VIEWERS = ['test/gate/viewer-gate.test.ts'];
@@ -36,6 +37,42 @@ export const OBJECTS = [
     { text: 'failures + change < 0', without: 'false' },
     { text: 'failures > 0 ? endsAt : ', without: '' },
   ]),
+  ...guardsOf('src/objects/company-log.ts', LOG, [
+    { text: 'moved !== undefined && compareKeys(keyOf(record), moved) <= 0', without: 'false' },
+    { text: 'compareKeys(keyOf(record), moved) <= 0', without: 'true', title: 'goes on as before' },
+    { text: ' && !isKnownInMinute(this.#sql, kind, record)', without: '' },
+    { text: 'const isFull = this.#sql.databaseSize >= logSizes.fullBytes', without: 'const isFull = false' },
+    { text: 'late.length > 0 || isFull', without: 'isFull' },
+    { text: 'late.length > 0 || isFull ?', without: 'late.length > 0 ?' },
+    { text: 'const fullest = this.#sql.databaseSize >= logSizes.fullBytes ?', without: 'const fullest = false ?' },
+    { text: 'this.#alarmAt !== null && this.#alarmAt <= at', without: 'false' },
+    { text: ' && this.#alarmAt <= at', without: '' },
+  ]),
+  ...guardsOf('src/logs/mover.ts', LOG, [
+    { text: 'countIn(sql, kind, rangeOfPart(part)) !== records.length', without: 'false' },
+    { text: 'day.upper.at > before', without: 'false' },
+  ]),
+  ...guardsOf('src/logs/listing.ts', LOG, [
+    { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },
+    { text: 'isWhole && isOver', without: 'isWhole', title: 'counts' },
+  ]),
+  ...guardsOf('src/logs/rows.ts', LOG, [{ text: 'INSERT OR IGNORE', without: 'INSERT OR REPLACE' }]),
+  ...guardsOf('src/modules/company-log/read.ts', LOG, [
+    { text: 'last !== null && compareKeys(keyOf(record), last) >= 0', without: 'false' },
+    { text: 'file === missing', without: 'true' },
+  ]),
+  ...guardsOf(
+    'src/modules/company-log/feed.ts',
+    ['test/company-log/feed.test.ts'],
+    [
+      {
+        text: 'if (!(await endOf(batch.handedOver, 2 * PATIENCE_MS))) return handOver(env, kind, [record]);',
+        without: '',
+      },
+      { text: 'await endOf(before, PATIENCE_MS)', without: 'await before' },
+      { text: 'if (before && batch.records.length < BATCH_SIZE) await', without: 'if (false) await' },
+    ],
+  ),
   ...guardsOf('src/objects/ip-limiter.ts', STRANGERS, [
     { text: 'if (first)', without: 'if (false as boolean && first)' },
     { text: 'if (!sent) return;', without: '' },

@@ -1,0 +1,111 @@
+/**
+ * The log of one company with ten million records of a hundred days, half of them moved to R2: rows written a record, by the
+ * runtime's own count; pages, each documented filter and an export; and the memory of workerd meanwhile. `LOG_RECORDS` sets
+ * another number. Needs Linux.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { bundleWorker } from '../local/bundle.ts';
+import { workerdOf } from './signed-request/start.ts';
+import { resetPeak, residentMemory } from './usage.ts';
+import { atMost, verdict } from './verdict.ts';
+
+const PROJECT = resolve(import.meta.dirname, '..');
+const RECORDS = Number(process.env.LOG_RECORDS ?? 10_000_000);
+const DAYS = 100;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const folder = await mkdtemp(join(tmpdir(), 'bench-log-'));
+const miniflare = new Miniflare(
+  convertV4MiniflareOptions({
+    cf: false,
+    telemetry: { enabled: false },
+    handleStructuredLogs: () => undefined,
+    resourcePersistencePath: join(folder, 'storage'),
+    workers: [
+      {
+        name: 'log',
+        compatibilityDate: '2026-09-01',
+        compatibilityFlags: ['nodejs_compat'],
+        modules: await bundleWorker(PROJECT, join(folder, 'bundle'), resolve(import.meta.dirname, 'log/worker.ts')),
+        modulesRoot: join(folder, 'bundle'),
+        durableObjects: { COMPANY_LOG: { className: 'BenchLog', useSQLite: true } },
+        r2Buckets: ['FILES'],
+        bindings: { AUDIT_RETENTION_DAYS: '50' },
+      },
+    ],
+  }),
+);
+await miniflare.ready;
+const pid = Number(workerdOf(process.pid));
+
+/** Has the Worker do something. @returns what it answers, and the seconds that it took */
+async function ask<T>(command: string, query: Record<string, string> = {}): Promise<{ answer: T; seconds: number }> {
+  const began = performance.now();
+  const response = await miniflare.dispatchFetch(`http://log/${command}?${new URLSearchParams(query)}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${command} answered ${response.status}: ${text.slice(0, 500)}`);
+  return { answer: JSON.parse(text), seconds: (performance.now() - began) / 1000 };
+}
+
+try {
+  const count = RECORDS / DAYS;
+  let written = 0;
+  for (let day = DAYS; day > 0; day -= 1) {
+    const query = { day: String(day), from: String((DAYS - day) * count), count: String(count) };
+    written += (await ask<number>('append', query)).answer;
+  }
+  verdict('rows written a record', written / RECORDS, atMost(1.2), 'rows');
+  await ask('move');
+  for (let before = RECORDS; ; ) {
+    await sleep(5000);
+    const { answer } = await ask<{ records: number; bytes: number }>('left');
+    if (answer.records === before && answer.records < RECORDS) {
+      console.log(
+        `  ${answer.records} records are left in the object: ${(answer.bytes / answer.records).toFixed(0)} bytes each`,
+      );
+      break;
+    }
+    before = answer.records;
+  }
+
+  await resetPeak(pid);
+  const { now: idle } = await residentMemory(pid);
+  const at = (daysAgo: number) => Date.now() - daysAgo * DAY_MS;
+  const queries: Record<string, { filter?: object; page?: number; total: number }> = {
+    'the first page': { total: RECORDS },
+    'the middle page': { page: RECORDS / 200, total: RECORDS },
+    'the last page': { page: RECORDS / 100, total: RECORDS },
+    'one of forty actions': { filter: { values: { action: 'managed-tables:action-7' } }, total: RECORDS / 40 },
+    'one of a thousand people': { filter: { values: { principalId: '7'.padStart(24, '0') } }, total: RECORDS / 1000 },
+    'one request that is long past': {
+      filter: { values: { correlationId: `00000000-0000-4000-8000-${(4).toString(16).padStart(12, '0')}` } },
+      total: 1,
+    },
+    'one request that never was': { filter: { values: { correlationId: 'no such' } }, total: 0 },
+    'ten days of both': { filter: { from: at(60), to: at(50) }, total: Number.NaN },
+  };
+  for (const [what, { filter, page = 1, total }] of Object.entries(queries)) {
+    const query = JSON.stringify({ values: {}, ...filter, page, perPage: 100 });
+    const { answer, seconds } = await ask<{ total: number; records: number }>('list', { query });
+    console.log(`  ${what}: ${answer.total} in all, ${answer.records} shown, ${seconds.toFixed(2)} s`);
+    if (!Number.isNaN(total) && answer.total !== total) throw new Error(`${what}: ${total} was expected`);
+  }
+  const { answer: exported, seconds } = await ask<number>('export');
+  console.log(`  the export: ${exported} records, ${seconds.toFixed(1)} s`);
+  verdict('records missing in the export', RECORDS - exported, atMost(0), `of ${RECORDS}`);
+  const { peak } = await residentMemory(pid);
+  console.log(`  memory of workerd: ${idle.toFixed(0)} MB before, ${peak.toFixed(0)} MB at its peak`);
+  verdict(
+    'peak memory of lists, filters and an export, beyond that before',
+    Math.max(0, peak - idle),
+    atMost(192),
+    'MB',
+  );
+} finally {
+  await miniflare.dispose();
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,1 +1,0 @@
-ALTER TABLE `audit_events` ADD `count` integer DEFAULT 1 NOT NULL;

@@ -1,0 +1,67 @@
+import type { AuditRecord } from './audit-record.ts';
+import type { ShareEvent } from './share-event.ts';
+
+/** What is kept in the log of a company: records of requests, and what happened with what it shares. */
+export interface LogRecords {
+  audit: AuditRecord;
+  share: ShareEvent;
+}
+
+export type LogKind = keyof LogRecords;
+
+export const LOG_KINDS = ['audit', 'share'] as const satisfies LogKind[];
+
+/** A record as its company's log has it: whose it is, is known by where it is. */
+export type Logged<K extends LogKind = LogKind> = Omit<LogRecords[K], 'companyId'>;
+
+/** The members of a record by which a list may be narrowed. */
+export interface LogMembers {
+  audit: 'correlationId' | 'principalId' | 'action';
+  share: 'type' | 'targetType' | 'shareId' | 'shareContextId';
+}
+
+/** Which records of a log are meant. Times in milliseconds, both ends included. */
+export interface LogFilter {
+  from?: number;
+  to?: number;
+  /** What these members have to be. */
+  values: Readonly<Record<string, string>>;
+}
+
+/** Where a record stands in its log: those of one time are ordered by id. */
+export interface LogKey {
+  at: number;
+  id: string;
+}
+
+/** From `lower`, included, up to `upper`, not included. */
+export interface LogRange {
+  lower: LogKey;
+  upper: LogKey;
+}
+
+/** Whose log holds what belongs to no company: requests of strangers and of the operator. */
+export const PLATFORM_LOG = 'platform';
+
+/** Days that records stay in their object when the configuration does not say. */
+export const STANDARD_RETENTION_DAYS = 90;
+
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Negative before, positive behind. */
+export const compareKeys = (a: LogKey, b: LogKey): number => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+export const keyOf = ({ occurredAt, id }: { occurredAt: number; id: string }): LogKey => ({ at: occurredAt, id });
+
+/** All records that the times of a filter let through. */
+export const rangeOf = ({ from, to }: Pick<LogFilter, 'from' | 'to'>): LogRange => ({
+  lower: { at: from ?? Number.MIN_SAFE_INTEGER, id: '' },
+  upper: { at: to === undefined ? Number.MAX_SAFE_INTEGER : to + 1, id: '' },
+});
+
+/** `2026-01-31`, of a time. */
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** Whether a record is one that a filter's values ask for. */
+export const hasValues = (record: object, values: LogFilter['values']): boolean =>
+  Object.entries(values).every(([member, value]) => (record as Record<string, unknown>)[member] === value);

@@ -1,0 +1,85 @@
+import type { LogFilter, LogRange } from '../kernel/log.ts';
+
+/** Counts of one part of the analytics. */
+export interface Counts {
+  resolved: number;
+  executed: number;
+  denied: number;
+  unique_viewers: number;
+}
+
+export interface TopOf {
+  key: string;
+  /** What the events themselves know of it. */
+  label: string | null;
+  count: number;
+}
+
+/** Totals, the series and the lists of the most frequent, all as of one moment. `bucket` is its number since the epoch. */
+export interface LogAnalytics {
+  totals: Counts;
+  series: (Counts & { bucket: number })[];
+  top: Record<keyof typeof TOPS, TopOf[]>;
+}
+
+/** Which events stand for a dashboard seen, executed or refused, in the words of analytics. */
+const OUTCOME = `CASE
+  WHEN type IN ('share.executed', 'embed.executed') THEN 'executed'
+  WHEN type IN ('share.denied', 'embed.denied') THEN 'denied'
+  WHEN type = 'share.resolved' THEN 'resolved' END`;
+
+const COUNTS = `coalesce(sum(outcome = 'resolved'), 0) AS resolved, coalesce(sum(outcome = 'executed'), 0) AS executed,
+  coalesce(sum(outcome = 'denied'), 0) AS denied,
+  count(DISTINCT iif(outcome IN ('resolved', 'executed'), viewer, NULL)) AS unique_viewers`;
+
+/** How a list of the most frequent is made: what is counted, and a label that the events themselves know. */
+const TOPS = {
+  shares: { key: 'shareId', label: 'NULL' },
+  dashboards: { key: "iif(targetType = 'dashboard', targetId, NULL)", label: 'NULL' },
+  viewers: { key: 'viewer', label: 'actorEmail' },
+  countries: { key: 'ipCountry', label: 'ipCountry' },
+} as const;
+
+/** How many entries a list of the most frequent has. */
+const TOP_LENGTH = 10;
+
+/** @param interval its length and where the first begins, in milliseconds */
+export function readAnalytics(
+  sql: SqlStorage,
+  { lower, upper }: LogRange,
+  values: LogFilter['values'],
+  interval: { ms: number; offset: number },
+): LogAnalytics {
+  const conditions = Object.keys(values).map((member) => ` AND ${member} = ?`);
+  const events = `(SELECT *, ${OUTCOME} AS outcome FROM share_events
+    WHERE (occurredAt, id) >= (?, ?) AND (occurredAt, id) < (?, ?)${conditions.join('')})`;
+  const given = [lower.at, lower.id, upper.at, upper.id, ...Object.values(values)];
+  const top = ({ key, label }: { key: string; label: string }) =>
+    sql
+      .exec<TopOf & Record<string, SqlStorageValue>>(
+        `SELECT ${key} AS key, max(${label}) AS label, count(*) AS count FROM ${events}
+         WHERE outcome = 'executed' AND ${key} IS NOT NULL GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT ${TOP_LENGTH}`,
+        ...given,
+      )
+      .toArray();
+  type Row = Counts & Record<string, SqlStorageValue>;
+  return {
+    totals: sql.exec<Row>(`SELECT ${COUNTS} FROM ${events} WHERE outcome IS NOT NULL`, ...given).one(),
+    series: sql
+      .exec<Row & { bucket: number }>(
+        // Numbers are bound as doubles: without the cast each time would be an interval of its own.
+        `SELECT cast((occurredAt - ?) / ? AS INTEGER) AS bucket, ${COUNTS} FROM ${events}
+         WHERE outcome IS NOT NULL GROUP BY 1`,
+        interval.offset,
+        interval.ms,
+        ...given,
+      )
+      .toArray(),
+    top: {
+      shares: top(TOPS.shares),
+      dashboards: top(TOPS.dashboards),
+      viewers: top(TOPS.viewers),
+      countries: top(TOPS.countries),
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { LogFilter, Logged, LogKind } from '../kernel/log.ts';
+import { TABLES } from './tables.ts';
+
+/**
+ * What is in a file, as far as it spares reading it: of each member that lists are narrowed by, how many records have
+ * each of its values; where there are too many of them, a Bloom filter, which only says what is not there.
+ */
+type Contents = Record<string, { counts: Record<string, number> } | { bloom: string }>;
+
+/** Most values of a member that are counted. */
+const COUNTED_VALUES = 1000;
+
+/** Ten bits and seven hashes a value let one in a hundred through. */
+const BITS_PER_VALUE = 10;
+const HASHES = 7;
+
+export function contentsOf(kind: LogKind, records: readonly Logged[]): string {
+  const contents: Contents = {};
+  for (const member of TABLES[kind].filters) {
+    const counts = new Map<string, number>();
+    for (const record of records) {
+      const value = (record as unknown as Record<string, string | null>)[member];
+      if (value != null) counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    contents[member] =
+      counts.size > COUNTED_VALUES ? { bloom: bloomOf([...counts.keys()]) } : { counts: Object.fromEntries(counts) };
+  }
+  return JSON.stringify(contents);
+}
+
+/**
+ * How many records of a file have these values, where its contents tell.
+ * @param text as `contentsOf` made it
+ * @returns null where the file has to be read
+ */
+export function countFrom(text: string, records: number, values: LogFilter['values']): number | null {
+  const asked = Object.entries(values);
+  if (asked.length === 0) return records;
+  const contents = JSON.parse(text) as Contents;
+  const known = asked.map(([member, value]) => {
+    const of = contents[member];
+    if (of === undefined) return null;
+    if ('counts' in of) return Object.hasOwn(of.counts, value) ? (of.counts[value] as number) : 0;
+    return mayHold(of.bloom, value) ? null : 0;
+  });
+  if (known.includes(0)) return 0;
+  return known.length === 1 ? (known[0] as number | null) : null;
+}
+
+function bloomOf(values: readonly string[]): string {
+  const bytes = new Uint8Array(Math.ceil((values.length * BITS_PER_VALUE) / 8));
+  for (const value of values) {
+    for (const bit of bitsOf(value, bytes.length * 8)) bytes[bit >> 3] = (bytes[bit >> 3] as number) | (1 << (bit & 7));
+  }
+  return bytes.toBase64();
+}
+
+function mayHold(bloom: string, value: string): boolean {
+  const bytes = Uint8Array.fromBase64(bloom);
+  return bitsOf(value, bytes.length * 8).every((bit) => ((bytes[bit >> 3] as number) >> (bit & 7)) & 1);
+}
+
+/** The bits that stand for a value: combinations of two hashes (FNV-1a, of two beginnings). */
+function bitsOf(value: string, bits: number): number[] {
+  const [first, second] = [hashOf(value, 0x811c9dc5), hashOf(value, 0x9747b28c) | 1];
+  return Array.from({ length: HASHES }, (_, n) => ((first + Math.imul(n, second)) >>> 0) % bits);
+}
+
+function hashOf(value: string, beginning: number): number {
+  let hash = beginning;
+  for (let at = 0; at < value.length; at += 1) hash = Math.imul(hash ^ value.charCodeAt(at), 0x01000193);
+  hash ^= hash >>> 15;
+  return Math.imul(hash, 0x2c1b3c6d) >>> 0;
+}

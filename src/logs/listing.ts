@@ -1,0 +1,102 @@
+import { clock } from '../kernel/clock.ts';
+import {
+  compareKeys,
+  DAY_MS,
+  type LogFilter,
+  type Logged,
+  type LogKind,
+  type LogRange,
+  rangeOf,
+} from '../kernel/log.ts';
+import { type ListedPart, listParts } from './parts.ts';
+import { countIn, daysIn, recordsIn, slicesOf } from './rows.ts';
+
+/** The newer end of a list: what the object still has of it, and the files with the rest, the newest first. */
+export interface LogPage {
+  /** Of the object's own records. */
+  total: number;
+  /** Those of the page that are in the object. */
+  records: Logged[];
+  parts: ListedPart[];
+}
+
+/** What has to be known to read while others write. */
+export interface Reading {
+  sql: SqlStorage;
+  /** Changes whenever records are moved. */
+  state(): number;
+  /** Lets others have a turn. */
+  pause(): Promise<void>;
+}
+
+/** How often a list that records were moved under is begun anew before it is read without a pause. */
+const TRIES = 3;
+
+/** Reads `limit` records behind the first `skip`, the newest first, with the exact number of all. */
+export async function listRecords(
+  { sql, state, pause }: Reading,
+  kind: LogKind,
+  filter: LogFilter,
+  skip: number,
+  limit: number,
+): Promise<LogPage> {
+  const range = rangeOf(filter);
+  for (let tries = 1; ; tries += 1) {
+    const before = state();
+    const records: Logged[] = [];
+    let total = 0;
+    let isMoved = false;
+    for (const piece of piecesOf(sql, kind, range, filter)) {
+      const { values } = filter;
+      const count = piece.count ?? countIn(sql, kind, piece, values);
+      if (records.length < limit && total + count > skip) {
+        const offset = Math.max(0, skip - total);
+        records.push(
+          ...recordsIn(sql, kind, piece, { values, newestFirst: true, limit: limit - records.length, offset }),
+        );
+      }
+      total += count;
+      if (piece.count !== undefined || tries > TRIES) continue;
+      await pause();
+      isMoved = state() !== before;
+      if (isMoved) break;
+    }
+    // The last piece and the parts are read in one turn: no record is in both or in neither.
+    if (!isMoved) return { total, records, parts: listParts(sql, kind, range, filter) };
+  }
+}
+
+/** The range in pieces that are read at once, with the number of their records where that is known. */
+function* piecesOf(
+  sql: SqlStorage,
+  kind: LogKind,
+  range: LogRange,
+  { values }: LogFilter,
+): Generator<LogRange & { count?: number }> {
+  const isEverything = Object.keys(values).length === 0;
+  for (const piece of daysIn(sql, kind, range)) {
+    const isWhole = compareKeys(piece.lower, { at: piece.day, id: '' }) === 0 && piece.upper.at === piece.day + DAY_MS;
+    // Days that are over change seldom.
+    const isOver = piece.day + 2 * DAY_MS < clock.now();
+    if (isEverything && isWhole && isOver) yield { ...piece, count: countDay(sql, kind, piece) };
+    else yield* slicesOf(sql, kind, piece);
+  }
+}
+
+/** How many records a day that is over has; counted once, until a late one comes. */
+function countDay(sql: SqlStorage, kind: LogKind, { day, lower, upper }: LogRange & { day: number }): number {
+  const known = sql.exec<{ records: number }>('SELECT records FROM days WHERE kind = ? AND day = ?', kind, day);
+  const [found] = known.toArray();
+  if (found) return found.records;
+  const records = countIn(sql, kind, { lower, upper });
+  sql.exec('INSERT INTO days (kind, day, records) VALUES (?, ?, ?)', kind, day, records);
+  return records;
+}
+
+/** Forgets what was counted of the days of records that come now. */
+export function forgetCounts(sql: SqlStorage, kind: LogKind, records: readonly Logged[]): void {
+  const days = new Set(records.map(({ occurredAt }) => Math.floor(occurredAt / DAY_MS) * DAY_MS));
+  for (const day of days) {
+    if (day + DAY_MS < clock.now()) sql.exec('DELETE FROM days WHERE kind = ? AND day = ?', kind, day);
+  }
+}

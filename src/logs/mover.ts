@@ -1,0 +1,149 @@
+import { clock } from '../kernel/clock.ts';
+import {
+  compareKeys,
+  DAY_MS,
+  dayOf,
+  keyOf,
+  type Logged,
+  type LogKey,
+  type LogKind,
+  type LogRange,
+} from '../kernel/log.ts';
+import { contentsOf } from './contents.ts';
+import { encodePart, readPart } from './part-file.ts';
+import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
+import { countIn, endOf, logSizes, recordsIn } from './rows.ts';
+import { TABLES, tableOf } from './tables.ts';
+
+/** How long a file stays that no part names any more: whoever reads it now can end. */
+const LEFTOVER_MS = 60 * 60 * 1000;
+
+const EVERYTHING: LogRange = {
+  lower: { at: Number.MIN_SAFE_INTEGER, id: '' },
+  upper: { at: Number.MAX_SAFE_INTEGER, id: '' },
+};
+
+/** What the log of a company moves its records with. */
+export interface Mover {
+  storage: DurableObjectStorage;
+  files: R2Bucket;
+  /** Whose log it is. */
+  name: string;
+  /** Called with each change of what is where, in the turn in which it is made. */
+  changed(): void;
+}
+
+/**
+ * Moves the oldest records, of one day at most, into a file. The file is written first; then, in one transaction, it becomes
+ * a part and the rows go: whatever breaks off in between is done again, under the same name.
+ * @param before moves only days that have ended before (ms)
+ * @returns whether anything was moved
+ */
+export async function moveOldest(mover: Mover, kind: LogKind, before: number): Promise<boolean> {
+  const { storage, changed } = mover;
+  const { sql } = storage;
+  const oldest = endOf(sql, kind, EVERYTHING, 'oldest');
+  if (!oldest) return false;
+  const day = dayRange(oldest.at);
+  if (day.upper.at > before) return false;
+  const records = firstOf(recordsIn(sql, kind, day));
+  const part = await writePart(mover, kind, records, 1);
+  return storage.transactionSync(() => {
+    // What came in between stands among them and is not in the file: it is written anew.
+    if (countIn(sql, kind, rangeOfPart(part)) !== records.length) return true;
+    insertPart(sql, kind, part);
+    deleteRows(sql, kind, records);
+    markMoved(sql, kind, part.last);
+    sql.exec('DELETE FROM days WHERE kind = ? AND day = ?', kind, day.lower.at);
+    changed();
+    return true;
+  });
+}
+
+/**
+ * Puts late records among those of their day that were moved already: a file of these is written anew, with each record once
+ * by its id. Nobody sees them before.
+ * @returns whether there were any
+ */
+export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
+  const { storage, files, changed } = mover;
+  const { sql } = storage;
+  const oldest = endOf(sql, kind, EVERYTHING, 'oldest', true);
+  if (!oldest) return false;
+  const day = dayRange(oldest.at);
+  const old = partFor(sql, kind, oldest, day);
+  const isBeforeEnd = old !== undefined && compareKeys(oldest, old.last) <= 0;
+  const range = isBeforeEnd ? { lower: oldest, upper: behind(old.last) } : { lower: oldest, upper: day.upper };
+  const late = firstOf(recordsIn(sql, kind, range, { late: true }));
+  const known = new Map<string, Logged>();
+  if (old) for await (const record of readPart(files, old.file)) known.set(record.id, record);
+  for (const record of late) if (!known.has(record.id)) known.set(record.id, record);
+  const isNews = known.size > (old?.records ?? 0);
+  const parts: Part[] = [];
+  if (isNews) {
+    const all = [...known.values()].sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
+    while (all.length > 0) {
+      const records = firstOf(all);
+      all.splice(0, records.length);
+      parts.push(await writePart(mover, kind, records, (old?.version ?? 0) + 1));
+    }
+  }
+  storage.transactionSync(() => {
+    if (isNews && old) {
+      deletePart(sql, kind, old);
+      sql.exec('INSERT OR REPLACE INTO leftovers (file, deleteAt) VALUES (?, ?)', old.file, clock.now() + LEFTOVER_MS);
+    }
+    for (const part of parts) insertPart(sql, kind, part);
+    deleteRows(sql, kind, late, true);
+    if (isNews) changed();
+  });
+  return true;
+}
+
+/** Deletes files that no part has named for a while. */
+export async function deleteLeftovers({ storage: { sql }, files }: Mover): Promise<void> {
+  const found = sql
+    .exec<{ file: string }>('SELECT file FROM leftovers WHERE deleteAt <= ? LIMIT 500', clock.now())
+    .toArray()
+    .map(({ file }) => file);
+  await files.delete(found.filter((file) => !isNamed(sql, file)));
+  for (const file of found) sql.exec('DELETE FROM leftovers WHERE file = ?', file);
+}
+
+/** As many records as one file holds. */
+function firstOf(records: Iterable<Logged>): Logged[] {
+  const taken: Logged[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    taken.push(record);
+    bytes += JSON.stringify(record).length;
+    if (taken.length >= logSizes.partRows || bytes >= logSizes.partBytes) break;
+  }
+  return taken;
+}
+
+/** `log/{company}/audit-events/2026-01-31/{time}-{id of its first record}.{version}.ndjson.gz` */
+async function writePart({ files, name }: Mover, kind: LogKind, records: Logged[], version: number): Promise<Part> {
+  const [first, last] = [keyOf(records[0] as Logged), keyOf(records.at(-1) as Logged)];
+  const file = `log/${name}/${TABLES[kind].folder}/${dayOf(first.at)}/${first.at}-${first.id}.${version}.ndjson.gz`;
+  await files.put(file, await encodePart(records));
+  return { file, version, first, last, records: records.length, contents: contentsOf(kind, records) };
+}
+
+function deleteRows(sql: SqlStorage, kind: LogKind, records: readonly Logged[], late = false): void {
+  const keys = JSON.stringify(records.map(({ occurredAt, id }) => [occurredAt, id]));
+  sql.exec(
+    `DELETE FROM ${tableOf(kind, late)} WHERE (occurredAt, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))`,
+    keys,
+  );
+}
+
+function dayRange(at: number): LogRange {
+  const start = Math.floor(at / DAY_MS) * DAY_MS;
+  return { lower: { at: start, id: '' }, upper: { at: start + DAY_MS, id: '' } };
+}
+
+const rangeOfPart = ({ first, last }: Part): LogRange => ({ lower: first, upper: behind(last) });
+
+/** The key right behind another: texts that begin with an id come after it. */
+const behind = ({ at, id }: LogKey): LogKey => ({ at, id: `${id}\u0000` });

@@ -1,0 +1,54 @@
+import { hasValues, type LogFilter, type Logged } from '../kernel/log.ts';
+
+/**
+ * Writes records as a file of R2: NDJSON, compressed, the newest first, which is the order that lists have.
+ * @param records the oldest first
+ */
+export async function encodePart(records: readonly Logged[]): Promise<ArrayBuffer> {
+  const { readable, writable } = new CompressionStream('gzip');
+  const compressed = new Response(readable).arrayBuffer();
+  const writer = writable.getWriter();
+  const encoder = new TextEncoder();
+  for (let end = records.length; end > 0; end -= LINES_AT_ONCE) {
+    const lines = records.slice(Math.max(0, end - LINES_AT_ONCE), end).reverse();
+    await writer.write(encoder.encode(lines.map((record) => `${JSON.stringify(record)}\n`).join('')));
+  }
+  await writer.close();
+  return compressed;
+}
+
+const LINES_AT_ONCE = 500;
+
+/** A file that its log names, or has named, and that is not there. */
+export class MissingPart extends Error {}
+
+/**
+ * The records of a file that a filter lets through, the newest first. One line is held at a time.
+ * @throws MissingPart where there is no such file
+ */
+export async function* readPart(
+  files: R2Bucket,
+  file: string,
+  filter: LogFilter = { values: {} },
+): AsyncGenerator<Logged> {
+  const found = await files.get(file);
+  if (!found) throw new MissingPart(`${file} is not there`);
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, values } = filter;
+  // What a line that is asked for holds: most need not be parsed.
+  const needles = Object.entries(values).map(([member, value]) => `${JSON.stringify(member)}:${JSON.stringify(value)}`);
+  for await (const line of linesOf(found.body)) {
+    if (!needles.every((needle) => line.includes(needle))) continue;
+    const record = JSON.parse(line) as Logged;
+    if (record.occurredAt >= from && record.occurredAt <= to && hasValues(record, values)) yield record;
+  }
+}
+
+async function* linesOf(body: ReadableStream): AsyncGenerator<string> {
+  const text = body.pipeThrough(new DecompressionStream('gzip')).pipeThrough(new TextDecoderStream());
+  let rest = '';
+  for await (const chunk of text as unknown as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() as string;
+    yield* lines;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Logged, LogKind, LogMembers } from '../kernel/log.ts';
+
+/** How the log of a company keeps a kind of records. */
+interface Table<K extends LogKind> {
+  /** Of the object's database. */
+  name: string;
+  /** Of R2, within the company's. */
+  folder: string;
+  /** The members of a record beside its key, each a column of its name. */
+  members: readonly Exclude<keyof Logged<K>, 'id' | 'occurredAt'>[];
+  /** Those by which a list may be narrowed. */
+  filters: readonly LogMembers[K][];
+  /** Those that are kept as JSON. */
+  json: readonly string[];
+}
+
+export const TABLES: { [K in LogKind]: Table<K> } = {
+  audit: {
+    name: 'audit_records',
+    folder: 'audit-events',
+    members: [
+      'correlationId',
+      'principalType',
+      'principalId',
+      'credential',
+      'method',
+      'route',
+      'action',
+      'resourceId',
+      'status',
+      'ip',
+      'durationMs',
+      'count',
+    ],
+    filters: ['correlationId', 'principalId', 'action'],
+    json: [],
+  },
+  share: {
+    name: 'share_events',
+    folder: 'share-events',
+    members: [
+      'type',
+      'actorKind',
+      'actorId',
+      'actorEmail',
+      'targetType',
+      'targetId',
+      'shareId',
+      'shareContextId',
+      'ipCountry',
+      'userAgent',
+      'origin',
+      'correlationId',
+      'viewer',
+      'details',
+    ],
+    filters: ['type', 'targetType', 'shareId', 'shareContextId'],
+    json: ['details'],
+  },
+};
+
+/** The columns of a kind, its key first: SQL. */
+export const columnsOf = (kind: LogKind): string => ['occurredAt', 'id', ...TABLES[kind].members].join(', ');
+
+/** The table of a kind; `late` holds records of times that were moved already, until they are put among those. */
+export const tableOf = (kind: LogKind, late = false): string => `${late ? 'late_' : ''}${TABLES[kind].name}`;
+
+/**
+ * Makes the tables. Records are clustered by time and id, and have no second index: keeping one writes one row. What is
+ * asked for by something else is found by reading, in slices.
+ */
+export function createTables(sql: SqlStorage): void {
+  for (const kind of Object.keys(TABLES) as LogKind[]) {
+    const members = TABLES[kind].members.join(', ');
+    for (const late of [false, true]) {
+      sql.exec(`CREATE TABLE IF NOT EXISTS ${tableOf(kind, late)} (
+        occurredAt INTEGER NOT NULL, id TEXT NOT NULL, ${members}, PRIMARY KEY (occurredAt, id)) WITHOUT ROWID`);
+    }
+  }
+  // What was moved to R2: a part is a file with records of one day, which lie between its first and its last.
+  sql.exec(`CREATE TABLE IF NOT EXISTS parts (
+    kind TEXT NOT NULL, lastAt INTEGER NOT NULL, lastId TEXT NOT NULL, firstAt INTEGER NOT NULL, firstId TEXT NOT NULL,
+    file TEXT NOT NULL, version INTEGER NOT NULL, records INTEGER NOT NULL, contents TEXT NOT NULL,
+    PRIMARY KEY (kind, lastAt, lastId)) WITHOUT ROWID`);
+  // The last record that was moved: what comes later and is not behind it, is late.
+  sql.exec(
+    'CREATE TABLE IF NOT EXISTS moved (kind TEXT PRIMARY KEY, at INTEGER NOT NULL, id TEXT NOT NULL) WITHOUT ROWID',
+  );
+  // How many records past days have, once somebody has asked.
+  sql.exec(`CREATE TABLE IF NOT EXISTS days (
+    kind TEXT NOT NULL, day INTEGER NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (kind, day)) WITHOUT ROWID`);
+  // Files that no part names any more, which somebody may still be reading.
+  sql.exec('CREATE TABLE IF NOT EXISTS leftovers (file TEXT PRIMARY KEY, deleteAt INTEGER NOT NULL) WITHOUT ROWID');
+  // Views of shares that this log has counted, and those of the time before it.
+  sql.exec(`CREATE TABLE IF NOT EXISTS share_views (
+    shareId TEXT PRIMARY KEY, viewCount INTEGER NOT NULL, before INTEGER NOT NULL, lastAccessedAt INTEGER NOT NULL
+    ) WITHOUT ROWID`);
+}

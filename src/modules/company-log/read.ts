@@ -1,0 +1,106 @@
+import type { PrincipalContext } from '../../context.ts';
+import type { Page } from '../../db/page.ts';
+import {
+  compareKeys,
+  keyOf,
+  type LogFilter,
+  type Logged,
+  type LogKey,
+  type LogKind,
+  type LogRecords,
+} from '../../kernel/log.ts';
+import { MissingPart, readPart } from '../../logs/part-file.ts';
+import type { ListedPart } from '../../logs/parts.ts';
+import { callObject } from '../../platform/objects.ts';
+
+/** What a log is read with. */
+export type LogReader = Pick<PrincipalContext, 'actor' | 'bindings' | 'files'>;
+
+/** A record that belongs to a company. */
+export type OfCompany<K extends LogKind> = LogRecords[K] & { companyId: string };
+
+/** Records that an export asks for at once. */
+const EXPORTED_AT_ONCE = 1000;
+
+/**
+ * A page of the log of the caller's company, the newest first, with the exact number of all: of the log itself, and then of
+ * the days that were moved to R2. Files are read where the page is in them, or where it is not known how many of their records
+ * are meant.
+ */
+export async function readLog<K extends LogKind>(
+  { actor: { companyId }, bindings, files }: LogReader,
+  kind: K,
+  filter: LogFilter,
+  page: number,
+  perPage: number,
+): Promise<Page<OfCompany<K>>> {
+  const skip = (page - 1) * perPage;
+  const found = await callObject(
+    bindings.COMPANY_LOG,
+    companyId,
+    async (log) =>
+      (await log.list(kind, filter, skip, perPage)) as { total: number; records: Logged[]; parts: ListedPart[] },
+  );
+  const { records } = found;
+  let { total } = found;
+  for (const { file, matching } of found.parts) {
+    const isReached = matching !== 0 && records.length < perPage && (matching === null || total + matching > skip);
+    let seen = 0;
+    if (matching === null || isReached) {
+      for await (const record of readPart(files, file, filter)) {
+        if (total + seen >= skip && records.length < perPage) records.push(record);
+        seen += 1;
+        if (matching !== null && records.length === perPage) break;
+      }
+    }
+    total += matching ?? seen;
+  }
+  return { total, page, perPage, records: records.map((record) => ofCompany<K>(record, companyId)) };
+}
+
+/** All records of a filter, the newest first, however many there are: as many are held at once as a page of them. */
+export async function* exportLog<K extends LogKind>(
+  { actor: { companyId }, bindings, files }: LogReader,
+  kind: K,
+  filter: LogFilter,
+): AsyncGenerator<OfCompany<K>> {
+  const next = (before: LogKey | null) =>
+    callObject(
+      bindings.COMPANY_LOG,
+      companyId,
+      async (log) =>
+        (await log.next(kind, filter, before, EXPORTED_AT_ONCE)) as { records: Logged[]; parts: ListedPart[] },
+    );
+  let last: LogKey | null = null;
+  let missing = '';
+  for (;;) {
+    const { records, parts }: Awaited<ReturnType<typeof next>> = await next(last);
+    for (const record of records) yield ofCompany<K>(record, companyId);
+    if (records.length > 0) {
+      last = keyOf(records.at(-1) as Logged);
+      continue;
+    }
+    let replaced: string | undefined;
+    for (const { file, first, matching } of parts) {
+      try {
+        for await (const record of matching === 0 ? [] : readPart(files, file, filter)) {
+          // What was moved meanwhile may have been told already.
+          if (last !== null && compareKeys(keyOf(record), last) >= 0) continue;
+          last = keyOf(record);
+          yield ofCompany<K>(record, companyId);
+        }
+      } catch (error) {
+        // A long export may find that a file was written anew an hour ago: it goes on in the new one.
+        if (!(error instanceof MissingPart) || file === missing) throw error;
+        replaced = file;
+        break;
+      }
+      last = first;
+    }
+    if (replaced === undefined) return;
+    missing = replaced;
+  }
+}
+
+const ofCompany = <K extends LogKind>(record: Logged, companyId: string): OfCompany<K> =>
+  ({ ...record, companyId }) as unknown as OfCompany<K>;

@@ -1,0 +1,3 @@
+export { appendToLog, keepInLog } from './feed.ts';
+export { exportLog, type LogReader, type OfCompany, readLog } from './read.ts';
+export { keepUndelivered } from './undelivered.ts';

@@ -1,0 +1,174 @@
+import { DurableObject } from 'cloudflare:workers';
+import { clock } from '../kernel/clock.ts';
+import {
+  compareKeys,
+  DAY_MS,
+  keyOf,
+  LOG_KINDS,
+  type LogFilter,
+  type Logged,
+  type LogKey,
+  type LogKind,
+  rangeOf,
+  STANDARD_RETENTION_DAYS,
+} from '../kernel/log.ts';
+import { type LogAnalytics, readAnalytics } from '../logs/analytics.ts';
+import { forgetCounts, type LogPage, listRecords } from '../logs/listing.ts';
+import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/mover.ts';
+import { type ListedPart, lastMoved, listParts } from '../logs/parts.ts';
+import { endOf, insertRecords, isKnownInMinute, logSizes, recordsIn } from '../logs/rows.ts';
+import { createTables } from '../logs/tables.ts';
+import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
+import { logError } from '../platform/log.ts';
+
+/** How long one run of moving lasts at the most before the next begins. */
+const RUN_MS = 20_000;
+/** When late records are put in their place, and when what failed is tried again. */
+const SOON_MS = 5_000;
+const RETRY_MS = 5 * 60_000;
+
+const NAME = 'name';
+
+/**
+ * One per company, and one for what belongs to none: its audit records and its share events. Days that are older than is kept
+ * move to R2, where lists go on; so they do early when the object is nearly full.
+ */
+export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }> {
+  readonly #sql = this.ctx.storage.sql;
+  #alarmAt: number | null = null;
+  /** Counts how often records were moved. */
+  #moves = 0;
+
+  constructor(state: DurableObjectState, env: { FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }) {
+    super(state, env);
+    createTables(this.#sql);
+    void state.blockConcurrencyWhile(async () => {
+      this.#alarmAt = await state.storage.getAlarm();
+    });
+  }
+
+  /**
+   * Keeps records, each once by its id. What is of a time that was moved already waits to be put among it.
+   * @param name whose log it is
+   * @returns how many rows were written
+   */
+  async append(name: string, kind: LogKind, records: readonly Logged[]): Promise<number> {
+    const { storage } = this.ctx;
+    const moved = lastMoved(this.#sql, kind);
+    const isLate = (record: Logged) => moved !== undefined && compareKeys(keyOf(record), moved) <= 0;
+    const once = [...new Map(records.toReversed().map((record) => [record.id, record])).values()];
+    const news = once.filter((record) => !isLate(record) && !isKnownInMinute(this.#sql, kind, record));
+    const late = once.filter(isLate);
+    if (storage.kv.get(NAME) === undefined) storage.kv.put(NAME, name);
+    const written = insertRecords(this.#sql, kind, news) + insertRecords(this.#sql, kind, late, true);
+    if (written > 0) forgetCounts(this.#sql, kind, news);
+    const isFull = this.#sql.databaseSize >= logSizes.fullBytes;
+    await this.#wakeBy(clock.now() + (late.length > 0 || isFull ? SOON_MS : DAY_MS));
+    return written;
+  }
+
+  /** The object's part of a page, with the exact number of its records, and the files that the list goes on in. */
+  async list(kind: LogKind, filter: LogFilter, skip: number, limit: number): Promise<LogPage> {
+    const reading = { sql: this.#sql, state: () => this.#moves, pause: () => scheduler.wait(0) };
+    return listRecords(reading, kind, filter, skip, limit);
+  }
+
+  /**
+   * The next records of a filter before one, the newest first. Where the object has no more of them, the files that have the
+   * rest.
+   */
+  next(
+    kind: LogKind,
+    filter: LogFilter,
+    before: LogKey | null,
+    limit: number,
+  ): { records: Logged[]; parts: ListedPart[] } {
+    const { lower, upper } = rangeOf(filter);
+    const range = { lower, upper: before ?? upper };
+    const records = [...recordsIn(this.#sql, kind, range, { values: filter.values, newestFirst: true, limit })];
+    return { records, parts: records.length > 0 ? [] : listParts(this.#sql, kind, range, filter) };
+  }
+
+  /** How often shares were seen, by interval. Of the records that are still in the object. */
+  analytics(filter: LogFilter, interval: { ms: number; offset: number }): LogAnalytics {
+    return readAnalytics(this.#sql, rangeOf(filter), filter.values, interval);
+  }
+
+  /** Adds executions of a share (none when it was only opened) and when it was last opened. */
+  addViews(views: ShareViews): void {
+    addViews(this.#sql, views);
+  }
+
+  /** Says what was counted of shares before there was this log. Said again, it is the same. */
+  putViewsBefore(views: readonly ShareViews[]): void {
+    for (const each of views) putViewsBefore(this.#sql, each);
+  }
+
+  /** The counts of these shares; those never opened are missing. */
+  views(shareIds: readonly string[]): ShareViews[] {
+    return readViews(this.#sql, shareIds);
+  }
+
+  /** Moves what is to be moved, in steps that may be repeated. What fails is tried again, however long it takes. */
+  override async alarm(): Promise<void> {
+    this.#alarmAt = null;
+    try {
+      const isDone = await this.#move();
+      await this.#wakeBy(isDone ? this.#nextDay() : clock.now() + 1);
+    } catch (error) {
+      logError('log_not_moved', error);
+      await this.#wakeBy(clock.now() + RETRY_MS);
+    }
+  }
+
+  async #move(): Promise<boolean> {
+    const name = this.ctx.storage.kv.get<string>(NAME);
+    if (name === undefined) return true;
+    const mover: Mover = { storage: this.ctx.storage, files: this.env.FILES, name, changed: () => this.#countMove() };
+    const until = Date.now() + RUN_MS;
+    for (let isDone = false; !isDone; ) {
+      if (Date.now() > until) return false;
+      isDone = true;
+      for (const kind of LOG_KINDS) {
+        if (await mergeLate(mover, kind)) isDone = false;
+        if (await moveOldest(mover, kind, clock.now() - this.#retention())) isDone = false;
+      }
+      const fullest = this.#sql.databaseSize >= logSizes.fullBytes ? this.#kindOfOldest() : undefined;
+      if (fullest && (await moveOldest(mover, fullest, Number.POSITIVE_INFINITY))) isDone = false;
+    }
+    await deleteLeftovers(mover);
+    return true;
+  }
+
+  #countMove(): void {
+    this.#moves += 1;
+  }
+
+  /** The kind that the oldest record is of. */
+  #kindOfOldest(): LogKind | undefined {
+    const oldest = LOG_KINDS.flatMap((kind) => {
+      const found = endOf(this.#sql, kind, rangeOf({}), 'oldest');
+      return found ? [{ kind, ...found }] : [];
+    });
+    return oldest.sort(compareKeys)[0]?.kind;
+  }
+
+  /** When the oldest day has been kept long enough; within a day, since the configuration may change. */
+  #nextDay(): number {
+    const now = clock.now();
+    const ends = LOG_KINDS.flatMap((kind) => endOf(this.#sql, kind, rangeOf({}), 'oldest') ?? []).map(
+      ({ at }) => (Math.floor(at / DAY_MS) + 1) * DAY_MS + this.#retention(),
+    );
+    return Math.max(now + RETRY_MS, Math.min(now + DAY_MS, ...ends));
+  }
+
+  #retention(): number {
+    return Number(this.env.AUDIT_RETENTION_DAYS || STANDARD_RETENTION_DAYS) * DAY_MS;
+  }
+
+  async #wakeBy(at: number): Promise<void> {
+    if (this.#alarmAt !== null && this.#alarmAt <= at) return;
+    this.#alarmAt = at;
+    await this.ctx.storage.setAlarm(at);
+  }
+}

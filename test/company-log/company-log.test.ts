@@ -1,0 +1,342 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DAY_MS, type Logged } from '../../src/kernel/log.ts';
+import { later, resetClock, standAt } from '../support/clock.ts';
+import { recordsOf } from '../support/log.ts';
+import { append, aRecord, ask, daysAgo, filesOf, logOf, page, resetSizes, setSizes, settle } from './support.ts';
+
+let company: string;
+let made = 0;
+beforeEach(() => {
+  made += 1;
+  company = `company-${made}`;
+});
+afterEach(() => {
+  resetSizes();
+  resetClock();
+  vi.restoreAllMocks();
+});
+
+/** So many records of one day, a second apart. */
+const recordsOfDay = (days: number, count: number): Logged<'audit'>[] => {
+  const midnight = Math.floor(daysAgo(days) / DAY_MS) * DAY_MS;
+  return Array.from({ length: count }, (_, n) => aRecord(midnight + n * 1000));
+};
+const ids = (records: readonly Logged[]) => records.map(({ id }) => id);
+const newestFirst = (records: readonly Logged<'audit'>[]) =>
+  ids(records.toSorted((a, b) => b.occurredAt - a.occurredAt));
+const shown = async (): Promise<string[]> => ids((await recordsOf('audit', company)) as never);
+
+describe('keeping a record', () => {
+  it('writes one row, and none when it comes again', async () => {
+    const records = Array.from({ length: 1000 }, (_, n) => aRecord(Date.now() - n));
+    let written = 0;
+    for (let from = 0; from < records.length; from += 50)
+      written += await append(company, records.slice(from, from + 50));
+    expect(written / records.length).toBeLessThanOrEqual(1.2);
+    expect(written).toBe(1000);
+    expect(await append(company, records.toReversed())).toBe(0);
+    const indexes = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL";
+    expect(await ask(company, indexes)).toBe(0);
+  });
+
+  it('writes one row for each by the platform’s own count of all that a call does', async () => {
+    await append(company, [aRecord(Date.now())]);
+    const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
+      const exec = vi.spyOn(storage.sql, 'exec');
+      for (let call = 0; call < 20; call += 1) await log.append(company, 'audit', recordsOfDay(0, 5));
+      return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+    });
+    expect(rows / 100).toBeLessThanOrEqual(1.2);
+  });
+
+  it('keeps what anybody can cause once a minute, whichever isolate told it first', async () => {
+    const minute = Math.floor(Date.now() / 60_000) * 60_000;
+    const id = `${(minute / 1000).toString(16)}${'a'.repeat(16)}`;
+    const told = (occurredAt: number) => ({ ...anEvent, id, occurredAt });
+    await logOf(company).append(company, 'share', [told(minute + 3000), told(minute + 2000)]);
+    await logOf(company).append(company, 'share', [told(minute + 1000)]);
+    await logOf(company).append(company, 'share', [told(minute + 59_000)]);
+    expect((await recordsOf('share', company)).map(({ occurredAt }) => occurredAt)).toEqual([minute + 3000]);
+  });
+});
+
+describe('days that are older than is kept', () => {
+  it('move to files of their day, and are listed as before', async () => {
+    const records = [...recordsOfDay(95, 3), ...recordsOfDay(92, 25), ...recordsOfDay(89, 4)];
+    await append(company, records);
+    const before = await page(company, {}, 2, 20);
+    setSizes({ partRows: 10 });
+    await settle(company);
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(4);
+    const day = new Date(daysAgo(92)).toISOString().slice(0, 10);
+    const files = await filesOf(company);
+    expect(files.filter((file) => file.startsWith(`log/${company}/audit-events/${day}/`))).toHaveLength(3);
+    expect(files).toHaveLength(4);
+    expect(await page(company, {}, 2, 20)).toEqual(before);
+    expect(await shown()).toEqual(newestFirst(records));
+  });
+
+  it('are not read where it is known what is in them', async () => {
+    const records = [...recordsOfDay(95, 30), ...recordsOfDay(92, 25), ...recordsOfDay(0, 40)];
+    await append(company, records);
+    setSizes({ partRows: 10 });
+    await settle(company);
+    const get = vi.spyOn(env.FILES, 'get');
+    expect((await page(company, {})).total).toBe(95);
+    expect((await page(company, { values: { action: 'groups:ListGroups' } })).total).toBe(95);
+    expect((await page(company, { values: { principalId: 'nobody' } })).total).toBe(0);
+    expect(get).not.toHaveBeenCalled();
+    expect((await page(company, {}, 4, 20)).records).toHaveLength(20);
+    expect(get).toHaveBeenCalledTimes(3);
+  });
+
+  it('with more values than are counted are read where one may be among them', async () => {
+    const records = recordsOfDay(95, 4500);
+    await append(company, records);
+    setSizes({ partRows: 1500 });
+    await settle(company);
+    const get = vi.spyOn(env.FILES, 'get');
+    for (const { correlationId, id } of [records[0], records[2250], records[4499]] as Logged<'audit'>[]) {
+      const found = await page(company, { values: { correlationId } });
+      expect([found.total, ids(found.records)]).toEqual([1, [id]]);
+    }
+    expect(get.mock.calls.length).toBeLessThanOrEqual(4);
+    get.mockClear();
+    for (let n = 0; n < 50; n += 1) {
+      expect((await page(company, { values: { correlationId: crypto.randomUUID() } })).total).toBe(0);
+    }
+    expect(get.mock.calls.length).toBeLessThan(10);
+  });
+
+  it('loses and doubles nothing where the move breaks off between the file and its entry', async () => {
+    const records = recordsOfDay(95, 20);
+    await append(company, records);
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    await runInDurableObject(logOf(company), async (log, { storage }) => {
+      const broken = vi.spyOn(storage, 'transactionSync').mockImplementation(() => {
+        throw new Error('the object is gone');
+      });
+      await log.alarm();
+      expect(broken).toHaveBeenCalled();
+      broken.mockRestore();
+    });
+    const left = await filesOf(company);
+    expect(left).toHaveLength(1);
+    expect(await shown()).toEqual(newestFirst(records));
+    await settle(company);
+    expect(await filesOf(company)).toEqual(left);
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(0);
+    expect(await shown()).toEqual(newestFirst(records));
+  });
+
+  it('keeps what comes for a day while that is moved', async () => {
+    const [early, between, end] = [0, 10, 20].map((n) => recordsOfDay(95, 30)[n]) as Logged<'audit'>[] as [
+      Logged<'audit'>,
+      Logged<'audit'>,
+      Logged<'audit'>,
+    ];
+    await append(company, [early, end]);
+    const rival = onceBefore(env.FILES, 'put', async () => void (await append(company, [between])));
+    await settle(company);
+    expect(rival.came).toBe(true);
+    expect(await shown()).toEqual(newestFirst([early, between, end]));
+    expect((await page(company, {})).total).toBe(3);
+  });
+
+  it('waits while R2 is away, and tries again as long as that lasts', async () => {
+    const records = recordsOfDay(95, 5);
+    await append(company, records);
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const put = vi.spyOn(env.FILES, 'put').mockRejectedValue(new Error('away'));
+    for (let minutes = 0; minutes <= 60; minutes += 5) {
+      later(minutes * 60_000);
+      await runDurableObjectAlarm(logOf(company));
+      const next = await runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
+      expect(next).toBeLessThanOrEqual(Date.now() + (minutes + 6) * 60_000);
+    }
+    expect(put.mock.calls.length).toBeGreaterThan(10);
+    expect(await shown()).toEqual(newestFirst(records));
+    put.mockRestore();
+    await settle(company);
+    expect(await filesOf(company)).toHaveLength(1);
+    expect(await shown()).toEqual(newestFirst(records));
+  });
+
+  it('move early while the object is nearly full, the oldest first', async () => {
+    const records = [...recordsOfDay(5, 10), ...recordsOfDay(3, 10), ...recordsOfDay(0, 10)];
+    await append(company, records.slice(10));
+    await append(company, records.slice(0, 10));
+    setSizes({ partRows: 10 });
+    let asked = 0;
+    await runInDurableObject(logOf(company), async (log, { storage }) => {
+      // Full at the first look, and no more once two days have moved.
+      vi.spyOn(storage.sql, 'databaseSize', 'get').mockImplementation(() =>
+        ++asked <= 2 ? 9_500_000_000 : 8_000_000_000,
+      );
+      await log.alarm();
+    });
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(10);
+    expect(await shown()).toEqual(newestFirst(records));
+  });
+
+  it('goes on as before where the clock jumped and came back', async () => {
+    const records = [...recordsOfDay(3, 10), ...recordsOfDay(1, 10)];
+    await append(company, records);
+    later(1000 * DAY_MS);
+    await settle(company);
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(0);
+    resetClock();
+    const [future, past] = [aRecord(Date.now() + 400 * DAY_MS), aRecord(5)];
+    const now = recordsOfDay(0, 5);
+    await append(company, [...now, future, past]);
+    expect(await page(company, {}, 1, 1)).toMatchObject({ total: 26, records: [{ id: future.id }] });
+    await settle(company);
+    expect(await shown()).toEqual(newestFirst([...records, ...now, future, past]));
+    standAt(0);
+    await append(company, [aRecord(Date.now())]);
+    await settle(company);
+    expect(await shown()).toHaveLength(28);
+  });
+});
+
+describe('a record that comes after its day was moved', () => {
+  const records = recordsOfDay(95, 30);
+  const delivered = records.filter((_, n) => n % 3 !== 0);
+  const late = records.filter((_, n) => n % 3 === 0);
+
+  it('is put among the others, once, and not seen before', async () => {
+    await append(company, delivered);
+    setSizes({ partRows: 8 });
+    await settle(company);
+    await append(company, [...late, ...delivered]);
+    await append(company, late.toReversed());
+    expect((await page(company, {})).total).toBe(delivered.length);
+    await settle(company);
+    expect(await shown()).toEqual(newestFirst(records));
+    expect((await page(company, {})).total).toBe(records.length);
+    expect(await ask(company, 'SELECT count(*) FROM late_audit_records')).toBe(0);
+  });
+
+  it('leaves the former file to those who read it, for an hour', async () => {
+    await append(company, delivered);
+    await settle(company);
+    const before = await filesOf(company);
+    await append(company, late);
+    await settle(company);
+    expect(await filesOf(company)).toEqual(expect.arrayContaining(before));
+    later(61 * 60_000);
+    await append(company, [aRecord(Date.now())]);
+    await runInDurableObject(logOf(company), (log) => log.alarm());
+    const after = await filesOf(company);
+    expect([after.length, after.includes(before[0] as string)]).toEqual([1, false]);
+    expect(await shown()).toHaveLength(31);
+  });
+
+  it('goes on with an export that had begun before', async () => {
+    await append(company, delivered);
+    setSizes({ partRows: 8 });
+    await settle(company);
+    const { exportLog } = await import('../../src/modules/company-log/service.ts');
+    const { readerOf } = await import('../support/log.ts');
+    const export_ = exportLog(readerOf(company), 'audit', { values: {} });
+    const first = await export_.next();
+    await append(company, late);
+    await settle(company);
+    later(61 * 60_000);
+    await runInDurableObject(logOf(company), (log) => log.alarm());
+    const rest = await Array.fromAsync(export_);
+    const told = [first.value?.id, ...rest.map(({ id }) => id)];
+    expect(new Set(told).size).toBe(told.length);
+    expect(told).toEqual(expect.arrayContaining(ids(delivered)));
+  });
+});
+
+describe('the alarm', () => {
+  const alarm = () => runInDurableObject(logOf(company), (_, { storage }) => storage.getAlarm());
+
+  it('comes within a day, soon for late records and for a full object, and is not put off', async () => {
+    await append(company, recordsOfDay(0, 2));
+    expect(await alarm()).toBeGreaterThan(Date.now() + 60_000);
+    await append(company, recordsOfDay(95, 2));
+    await settle(company);
+    const isSoon = async () => Number(await alarm()) < Date.now() + 10_000;
+    expect(await isSoon()).toBe(false);
+    await append(company, recordsOfDay(96, 1));
+    expect(await isSoon()).toBe(true);
+    await append(company, recordsOfDay(0, 2));
+    expect(await isSoon()).toBe(true);
+    await settle(company);
+    expect(await isSoon()).toBe(false);
+    setSizes({ fullBytes: 1 });
+    await append(company, recordsOfDay(0, 1));
+    expect(await isSoon()).toBe(true);
+  });
+});
+
+describe('a list', () => {
+  it('counts a day anew when something came for it', async () => {
+    for (const days of [0, 1, 2, 5]) {
+      const records = recordsOfDay(days, 9);
+      await append(company, records.slice(0, 5));
+      const before = (await page(company, {})).total;
+      await append(company, records);
+      expect((await page(company, {})).total).toBe(before + 4);
+    }
+  });
+
+  it('counts each record once, though the rival moves them to R2 in between', async () => {
+    await append(company, [...recordsOfDay(91, 40), ...recordsOfDay(1, 20)]);
+    setSizes({ slice: 5, partRows: 10 });
+    const filter = { values: { principalId: 'p1' } };
+    const found = await runInDurableObject(logOf(company), async (log) => {
+      let pauses = 0;
+      vi.spyOn(scheduler, 'wait').mockImplementation(async () => {
+        pauses += 1;
+        // Four slices of yesterday and two of the old day are counted.
+        if (pauses === 6) await log.alarm();
+      });
+      return log.list('audit', filter, 0, 100);
+    });
+    expect(await ask(company, 'SELECT count(*) FROM audit_records')).toBe(20);
+    const inParts = found.parts.reduce((sum, { matching }) => sum + Number(matching), 0);
+    expect([found.total, found.records.length, inParts]).toEqual([20, 20, 40]);
+  });
+});
+
+const anEvent: Logged<'share'> = {
+  id: '',
+  type: 'share.denied',
+  occurredAt: 0,
+  actorKind: 'anonymous',
+  actorId: null,
+  actorEmail: null,
+  targetType: null,
+  targetId: null,
+  shareId: null,
+  shareContextId: null,
+  ipCountry: null,
+  userAgent: null,
+  origin: null,
+  correlationId: 'c',
+  viewer: 'v',
+  details: { reason: 'token.invalid' },
+};
+
+/** Runs something once, just before the next call of a method. */
+function onceBefore<T extends object>(
+  target: T,
+  method: keyof T & string,
+  run: () => Promise<void>,
+): { came: boolean } {
+  const rival = { came: false };
+  const really = (target[method] as (...given: unknown[]) => unknown).bind(target);
+  vi.spyOn(target, method as never).mockImplementation((async (...given: unknown[]) => {
+    if (!rival.came) {
+      rival.came = true;
+      await run();
+    }
+    return really(...given);
+  }) as never);
+  return rival;
+}

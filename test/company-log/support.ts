@@ -1,0 +1,62 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { clock } from '../../src/kernel/clock.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { DAY_MS, type LogFilter, type Logged } from '../../src/kernel/log.ts';
+import { logSizes } from '../../src/logs/rows.ts';
+import { readLog } from '../../src/modules/company-log/service.ts';
+import { readerOf } from '../support/log.ts';
+
+export const logOf = (company: string) => env.COMPANY_LOG.getByName(company);
+
+/** A record of a request at a time (ms). */
+export const aRecord = (occurredAt: number, more: Partial<Logged<'audit'>> = {}): Logged<'audit'> => ({
+  id: newId(occurredAt),
+  correlationId: crypto.randomUUID(),
+  occurredAt,
+  principalType: 'user',
+  principalId: 'p1',
+  credential: null,
+  method: 'GET',
+  route: '/groups',
+  action: 'groups:ListGroups',
+  resourceId: null,
+  status: 200,
+  ip: '203.0.113.1',
+  durationMs: 3,
+  count: 1,
+  ...more,
+});
+
+export const daysAgo = (days: number): number => clock.now() - days * DAY_MS;
+
+export const append = (company: string, records: Logged[]) => logOf(company).append(company, 'audit', records);
+
+/** Lets the object do all that it has to: alarms follow each other until there is nothing left. */
+export async function settle(company: string): Promise<void> {
+  for (let runs = 0; runs < 20; runs += 1) {
+    await runDurableObjectAlarm(logOf(company));
+    const next = await runInDurableObject(logOf(company), (_, state) => state.storage.getAlarm());
+    if (next === null || next > clock.now() + 10_000) return;
+  }
+  throw new Error('The log does not come to rest.');
+}
+
+/** A page of audit records. */
+export const page = (company: string, filter: Partial<LogFilter>, number = 1, size = 20) =>
+  readLog(readerOf(company), 'audit', { values: {}, ...filter }, number, size);
+
+/** One value of the object's database. */
+export const ask = (company: string, sql: string): Promise<unknown> =>
+  runInDurableObject(logOf(company), (_, state) => Object.values(state.storage.sql.exec(sql).one())[0]);
+
+/** The files of a company's log. */
+export async function filesOf(company: string): Promise<string[]> {
+  const { objects } = await env.FILES.list({ prefix: `log/${company}/` });
+  return objects.map(({ key }) => key);
+}
+
+const STANDARD_SIZES = { ...logSizes };
+
+/** Makes slices and files small; `resetSizes` makes them as they were. */
+export const setSizes = (sizes: Partial<typeof logSizes>): void => void Object.assign(logSizes, sizes);
+export const resetSizes = (): void => setSizes(STANDARD_SIZES);

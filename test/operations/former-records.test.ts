@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CloudflareAccount } from '../../operations/cloudflare.ts';
+import { moveFormerRecords } from '../../operations/deployment/former-records.ts';
+import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
+
+const NAME = 'data-console-audit';
+const BUCKET = 'data-console-files';
+const HOME = { hint: 'weur', jurisdiction: null };
+
+let cloudflare: LocalCloudflare;
+let account: CloudflareAccount;
+let database: string;
+beforeAll(async () => {
+  cloudflare = await startCloudflare();
+  account = new CloudflareAccount(cloudflare);
+  await account.createBucket(BUCKET, HOME);
+  database = await account.createDatabase(NAME, HOME);
+  for (const statement of [
+    'CREATE TABLE audit_events (id text PRIMARY KEY, company_id text, occurred_at integer)',
+    'CREATE TABLE share_events (id text PRIMARY KEY, company_id text, occurred_at integer, details text)',
+    'CREATE TABLE share_views (share_id text PRIMARY KEY, company_id text, view_count integer, last_accessed_at integer)',
+    'CREATE TABLE dead_letters (id text PRIMARY KEY, queue text, body text, attempts integer, died_at integer, replay_requested_at integer, replayed_at integer)',
+    `INSERT INTO share_events VALUES ('s', 'a', 1, '{"reason":"x"}')`,
+    `INSERT INTO share_views VALUES ('one', 'a', 3, 5)`,
+    `INSERT INTO dead_letters VALUES ('dead', 'data-console-jobs', '{"x":1}', 6, 10, NULL, NULL),
+       ('wanted', 'data-console-jobs', '{"x":2}', 6, 11, 12, NULL), ('sent', 'data-console-jobs', '{}', 6, 11, 12, 13)`,
+  ]) {
+    await account.query(database, statement, []);
+  }
+  await insert(1, 12_000);
+});
+afterAll(() => cloudflare.close());
+
+const insert = (from: number, to: number) =>
+  account.query(
+    database,
+    `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${to})
+     INSERT INTO audit_events SELECT printf('%06d', i), 'a', i FROM n`,
+    [],
+  );
+const files = () => account.files(BUCKET, HOME);
+const move = () => moveFormerRecords(account, files(), NAME);
+
+/** What the Worker's scheduled run does with what it has brought into the logs. */
+const takeUp = () => {
+  for (const key of [...cloudflare.objects.keys()]) if (key.includes('/archive/')) cloudflare.objects.delete(key);
+};
+const idsOf = async (prefix: string): Promise<string[]> =>
+  (await Promise.all((await files().list(prefix)).map((key) => files().get(key)))).flatMap((text) =>
+    (text ?? '')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).id),
+  );
+
+it('breaks off where the account does, and goes on from there', async () => {
+  let puts = 0;
+  const failing = {
+    ...files(),
+    put: async (key: string, text: string) => {
+      puts += 1;
+      if (puts === 2) throw new Error('away');
+      await files().put(key, text);
+    },
+  };
+  await expect(moveFormerRecords(account, failing, NAME)).rejects.toThrow('away');
+  expect(await idsOf('archive/audit-events/')).toHaveLength(5000);
+  const report = await move();
+  expect(report).toMatch(/^7004 rows were moved; 5 files wait for the scheduled run.* run this again/);
+  const ids = await idsOf('archive/audit-events/');
+  expect([ids.length, new Set(ids).size, ids.includes('012000')]).toEqual([12_000, 12_000, true]);
+  expect(await files().get('archive/share-events/former/000000000001.ndjson')).toBe(
+    '{"id":"s","company_id":"a","occurred_at":1,"details":"{\\"reason\\":\\"x\\"}"}\n',
+  );
+  expect(await files().list('dead-letters')).toEqual([
+    'dead-letters-wanted/data-console-jobs/11-wanted.json',
+    'dead-letters/data-console-jobs/10-dead.json',
+    'dead-letters/data-console-jobs/11-wanted.json',
+  ]);
+  expect(JSON.parse((await files().get('dead-letters/data-console-jobs/10-dead.json')) ?? '')).toEqual({
+    id: 'dead',
+    queue: 'data-console-jobs',
+    body: { x: 1 },
+    attempts: 6,
+    sentAt: 10,
+    diedAt: 10,
+  });
+});
+
+it('can be run again: it takes what came since, and says when the database may go', async () => {
+  takeUp();
+  cloudflare.objects.delete(`${BUCKET}/dead-letters/data-console-jobs/10-dead.json`);
+  await insert(12_001, 12_010);
+  expect(await move()).toContain('10 rows were moved; 1 files wait');
+  expect(await idsOf('archive/audit-events/')).toHaveLength(10);
+  // What was sent again meanwhile does not come back.
+  expect(await files().list('dead-letters/')).toEqual(['dead-letters/data-console-jobs/11-wanted.json']);
+  takeUp();
+  await account.query(database, 'UPDATE share_views SET view_count = 4', []);
+  expect(await move()).toContain('0 rows were moved; 1 files wait');
+  expect(await files().get('archive/share-views/former/one.ndjson')).toContain('"view_count":4');
+  takeUp();
+  expect(await move()).toBe(
+    `0 rows were moved, and all are in their logs: ${NAME} is not used any more, and may be deleted by hand`,
+  );
+  expect(cloudflare.databases.has(NAME)).toBe(true);
+});
+
+it('takes rows that are numbered anew, since a version before has emptied the table', async () => {
+  await account.query(database, 'DELETE FROM audit_events', []);
+  await insert(20_001, 20_003);
+  expect(await move()).toContain('3 rows were moved');
+});
+
+it('has nothing to do where there never was such a database', async () => {
+  expect(await moveFormerRecords(account, files(), 'data-console-other')).toBe('there is no such database');
+});
