@@ -13,6 +13,8 @@ interface TenantMigration {
 const MIGRATIONS: TenantMigration[] = [
   { version: 1, sql: [MANAGED_TABLES, UPLOAD_JOBS] },
   { version: 2, sql: [OWN_LIMITS] },
+  // Until when a job is being worked on, unless that ends before.
+  { version: 3, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN turn_until timestamptz'] },
 ];
 
 /** The schema version of this release. */

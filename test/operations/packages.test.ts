@@ -11,7 +11,12 @@ it('every package of the Worker and of the operators’ commands stays with --om
   const commands = readdirSync(join(PROJECT, 'operations')).filter((name) => name.endsWith('.ts'));
   const { metafile } = await build({
     absWorkingDir: PROJECT,
-    entryPoints: [...commands.map((name) => `operations/${name}`), 'src/index.ts', 'src/web/build.ts'],
+    entryPoints: [
+      ...commands.map((name) => `operations/${name}`),
+      'src/index.ts',
+      'src/background.ts',
+      'src/web/build.ts',
+    ],
     bundle: true,
     platform: 'node',
     format: 'esm',

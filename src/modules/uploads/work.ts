@@ -1,15 +1,23 @@
 import type { CompanyContext } from '../../context.ts';
 import type { JobMessage } from '../../platform/job-messages.ts';
+import { logError } from '../../platform/log.ts';
 import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { failJobAtStep } from './fail-job.ts';
 import { InferenceError } from './inference/index.ts';
 import type { JobError, JobProgress, WorkedJob } from './job.ts';
 import { JobProblem, retriesExhausted, Superseded } from './problems.ts';
-import { advance, claimJob } from './work-store.ts';
+import { advance, claimJob, endTurn } from './work-store.ts';
 
 /** After so many deliveries in a row without any progress a job fails. */
 const MAX_ATTEMPTS = 12;
+
+/** So many jobs of one company are worked on at once: the consumers of the queue are there for all companies. */
+const TURNS = 2;
+/** A turn whose isolate died ends after this time; any other with its message. */
+const TURN_MS = 120_000;
+/** Shorter than what makes a job silent (`SILENCE_MS`): a sweep queues no job a second time that waits for its turn. */
+const LONGEST_PAUSE_SECONDS = 30;
 
 /** The work of one delivered message on its job. */
 export interface Work<State> {
@@ -33,8 +41,14 @@ export async function workOnJob<State>(
   const { jobId, type } = message;
   const { companyId } = ctx.actor;
   const database = await databaseOf(ctx);
-  const job = await (database && claimJob<State>(database, { id: jobId, companyId }, phase, isoNow(ctx)));
-  if (!database || !job) return;
+  if (!database) return;
+  const key = { id: jobId, companyId };
+  const turn = { limit: TURNS, until: new Date(ctx.now() + TURN_MS).toISOString() };
+  const claim = await claimJob<State>(database, key, phase, isoNow(ctx), turn);
+  if (!claim) return;
+  const { job } = claim;
+  // Others of the company are at work: the message goes to the end of the queue, behind those of other companies.
+  if (!job) return ctx.jobs.send({ type, companyId, jobId }, pauseFor(claim.others));
   try {
     if (job.attempts > MAX_ATTEMPTS) throw new JobProblem(retriesExhausted);
     const more = await run({ ctx, database, job });
@@ -44,8 +58,16 @@ export async function workOnJob<State>(
     const problem = problemOf(error);
     if (!problem) throw error;
     await failJobAtStep(database, ctx, jobId, job.step, problem).catch(unlessSuperseded);
+  } finally {
+    // One that is not ended here, as the database went away, ends by itself.
+    await endTurn(database, key, turn.until).catch((error) =>
+      logError('turn_not_ended', error, { company_id: companyId }),
+    );
   }
 }
+
+/** About two of a company's waiting messages come back a second, however many there are. */
+const pauseFor = (others: number): number => Math.min(Math.ceil(others / 2), LONGEST_PAUSE_SECONDS);
 
 /**
  * Saves how far the work has come, by itself or in the transaction that did it.

@@ -10,6 +10,7 @@ const TABLES = [
 const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
+const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
 const BROUGHT_BACK = 'an operator brings back';
 const UPLOADS = [
@@ -91,6 +92,20 @@ export const MANAGED_TABLES = [
   ]),
   ...guardsOf('src/modules/uploads/work-store.ts', UPLOADS, [
     { in: 'claimJob', text: " AND (status = $3 OR (status = 'queued' AND $3 = 'analisando'))", without: '' },
+    {
+      in: 'claimJob',
+      text: ' < $5 AS is_its_turn',
+      without: ' < $5 + 1000 AS is_its_turn',
+      tests: TURNS,
+      title: 'leaves another company’s upload its first turn',
+    },
+    {
+      in: 'endTurn',
+      text: ' AND turn_until = $3',
+      without: ' AND $3::timestamptz IS NOT NULL',
+      tests: TURNS,
+      title: 'keeps the turn of a delivery',
+    },
     {
       in: 'advance',
       text: ' AND step = $3',
