@@ -24,7 +24,7 @@ const isTooLate = (error: unknown): boolean => /malformed JSON/.test(String(erro
 /** Watches the statements of a session for those that change access: see `access-changes.ts`. */
 export function guardedSession(session: D1DatabaseSession): GuardedSession {
   const touching = new WeakSet<D1PreparedStatement>();
-  let deadlines: number[] = [];
+  let announced: { deadline: number }[] = [];
 
   const mark = (statement: D1PreparedStatement): D1PreparedStatement => {
     touching.add(statement);
@@ -41,10 +41,10 @@ export function guardedSession(session: D1DatabaseSession): GuardedSession {
     },
     async batch(statements) {
       if (!statements.some((statement) => touching.has(statement))) return session.batch(statements);
-      const deadline = deadlines.at(-1);
-      if (deadline === undefined) throw new Error('This changes access: use `ctx.changeAccess`.');
+      const latest = announced.at(-1);
+      if (!latest) throw new Error('This changes access: use `ctx.changeAccess`.');
       const [, ...results] = await session
-        .batch([session.prepare(FENCE).bind(deadline), ...statements])
+        .batch([session.prepare(FENCE).bind(latest.deadline), ...statements])
         .catch((error) => {
           throw isTooLate(error) ? accessNotChanged().because(error) : error;
         });
@@ -52,11 +52,12 @@ export function guardedSession(session: D1DatabaseSession): GuardedSession {
     },
     getBookmark: () => session.getBookmark(),
     async changingAccess(deadline, work) {
-      deadlines = [...deadlines, deadline];
+      const change = { deadline };
+      announced = [...announced, change];
       try {
         return await work();
       } finally {
-        deadlines = deadlines.filter((each) => each !== deadline);
+        announced = announced.filter((each) => each !== change);
       }
     },
   };

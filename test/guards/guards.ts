@@ -1,4 +1,5 @@
 import type { Guard } from './guard.ts';
+import { ACCESS } from './lists/access.ts';
 import { ACCOUNTS } from './lists/accounts.ts';
 import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
@@ -10,6 +11,7 @@ import { USERS_AND_INVITATIONS } from './lists/users.ts';
 
 /** Every guard that `npm run test:guards` removes. */
 export const GUARDS: readonly Guard[] = [
+  ...ACCESS,
   ...ACCOUNTS,
   ...USERS_AND_INVITATIONS,
   ...GROUPS_AND_POLICIES,

@@ -33,6 +33,18 @@ describe('a change of access', () => {
     await expect(unit()).rejects.toThrow('ctx.changeAccess');
   });
 
+  it('may begin in the same moment as another, which is over first', async () => {
+    const { owner } = await aCompany();
+    const db = openControlDb(env.CONTROL_DB);
+    const deadline = Date.now() + 10_000;
+    const other = changingAccess(db, deadline, async () => {});
+    const changed = changingAccess(db, deadline, async () => {
+      await other;
+      return commit(db, { user: deactivate(db, owner.id) });
+    });
+    expect(await changed).toEqual({ user: [{ id: owner.id }] });
+  });
+
   it.each([
     ['insert into "group_bindings" ("id") values (?)', true],
     ['insert into "users" ("id", "is_active") values (?, ?)', false],

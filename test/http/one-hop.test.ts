@@ -142,6 +142,34 @@ describe('what a principal may do', () => {
     expect(await known.request()).toBe(status);
   });
 
+  it('ends when its key expires', async () => {
+    const { id } = await aRobot(company);
+    const json = { expires_at: new Date(Date.now() + 60_000).toISOString() };
+    const { as } = await knownKey(await must(admin.post(`/service-accounts/${id}/keys`, { json })));
+    try {
+      later(61_000);
+      expect((await as.get('/groups')).body.details.reason).toBe('unknown_key');
+    } finally {
+      resetClock();
+    }
+  });
+
+  it('is for who signs with its key, and nobody else', async () => {
+    const { key } = await aRobot(company);
+    await knownKey(key);
+    const { key: another } = await aRobot(company);
+    const forged = await signed({ ...key, secret_key: another.secret_key }).get('/groups');
+    expect([forged.status, forged.body.details.reason]).toEqual([401, 'bad_signature']);
+  });
+
+  /** Requests with a key that the isolate knows. */
+  async function knownKey(key: Robot['key']) {
+    const as = signed(key);
+    for (let times = 0; times < 3; times += 1) expect((await as.get('/groups')).status).toBe(403);
+    expect(await counted((watched) => as.get('/groups', { env: watched }))).toEqual([403, 0]);
+    return { as };
+  }
+
   it('ends with the next request of a key when its account is deactivated, and begins when it is activated', async () => {
     const { id: accountId } = await must(admin.post('/accounts', { json: { name: 'Second' } }));
     const robot = await aRobot(company, [], accountId);

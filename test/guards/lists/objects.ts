@@ -6,7 +6,6 @@ const HOP = ['test/http/one-hop.test.ts'];
 const MODEL = ['test/http/access-model.test.ts'];
 const LOG = ['test/company-log/company-log.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
-const VERSIONS = ['test/http/access-versions.test.ts'];
 const VIEWERS = ['test/gate/viewer-gate.test.ts'];
 const WINDOWS = ['test/kernel/fixed-window.test.ts'];
 
@@ -99,31 +98,6 @@ export const OBJECTS = [
     { text: 'this.#alarmIsSet = next !== null;', without: '' },
     { text: 'columns.next().done', without: 'true' },
     { text: " WHERE name = 'request_id'", without: '' },
-  ]),
-  ...guardsOf('src/objects/access-versions.ts', VERSIONS, [
-    { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
-    { text: ' || affected.includes(principal)', without: '' },
-    { text: 'until <= now', without: 'false' },
-    { text: ' WHERE id = ?', without: ' WHERE ? IS NOT NULL' },
-    { text: '(isMany)', without: '(false)' },
-    { text: ' || this.#versions.size + affected.length > CAPACITY', without: '' },
-    { text: 'this.#versions.size + affected.length', without: 'affected.length' },
-    { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else ", without: '' },
-    { text: "if (this.#epoch !== '') return;", without: '' },
-    { text: 'this.#epoch = crypto.randomUUID();', without: '' },
-    { text: 'this.#renew(affected);', without: '' },
-  ]),
-  ...guardsOf('src/objects/change-access.ts', HOP, [
-    {
-      text: 'principals.length === 0',
-      without: 'false',
-      tests: ['test/http/guarded-session.test.ts'],
-      title: 'tells no gate',
-    },
-    { text: 'throw accessNotChanged().because(error);', without: '', title: 'that cannot be told of a change' },
-    { text: 'error instanceof Failure', without: 'true', title: 'as long as nobody knows that' },
-    { text: 'if (error instanceof Failure) await end();', without: '', title: 'is over when it was refused' },
-    { text: 'await end();\n    return', without: 'return', tests: MODEL },
   ]),
   ...guardsOf('src/objects/viewer-gate.ts', VIEWERS, [
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },

@@ -1,0 +1,62 @@
+import { guardsOf } from '../guard.ts';
+
+const HOP = ['test/http/one-hop.test.ts'];
+const MODEL = ['test/http/access-model.test.ts'];
+const SESSION = ['test/http/guarded-session.test.ts'];
+const VERSIONS = ['test/http/access-versions.test.ts'];
+
+/** What keeps an isolate from letting somebody in by what it remembers of them. */
+export const ACCESS = [
+  ...guardsOf('src/http/admission.ts', HOP, [
+    { text: 'remembered.known.expiresAt > ctx.now() && ', without: '', title: 'when its key expires' },
+    { text: '(await presented.fits(remembered.known))', without: 'true', title: 'for who signs with its key' },
+    { text: 'passage.access !== null && ', without: '', tests: MODEL },
+    { text: ' && passage.access === remembered.stamp', without: '', title: 'when its account is deactivated' },
+    { text: 'remember(credential, known, null)', without: 'remember(credential, known, passage.access)', tests: MODEL },
+    { text: 'if (nonce) throw replayUnknown().because(error);', without: '', title: 'lets no signed request in' },
+  ]),
+  ...guardsOf('src/http/guard.ts', HOP, [
+    {
+      text: "if (entered.status === 'fulfilled') await entered.value.withdraw();",
+      without: '',
+      title: 'takes back what it counted',
+    },
+  ]),
+  ...guardsOf('src/db/guarded-session.ts', SESSION, [
+    { text: 'touchesAccess(sql) ? mark(statement) : statement', without: 'statement' },
+    { text: 'Object.assign(statement, { [name]: refuseAlone });', without: 'void name;' },
+    { text: 'mark(bind(...values))', without: 'bind(...values)' },
+    {
+      text: "throw new Error('This changes access: use `ctx.changeAccess`.');",
+      without: 'return session.batch(statements);',
+    },
+    { text: "unixepoch('subsec') * 1000 > ?", without: "unixepoch('subsec') * 0 > ?" },
+    { text: 'announced.filter((each) => each !== change)', without: 'announced' },
+    { text: 'each !== change', without: 'each.deadline !== deadline' },
+  ]),
+  ...guardsOf('src/objects/access-versions.ts', VERSIONS, [
+    { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
+    { text: ' || affected.includes(principal)', without: '' },
+    { text: 'until <= now', without: 'false' },
+    { text: ' WHERE id = ?', without: ' WHERE ? IS NOT NULL' },
+    { text: '(isMany)', without: '(false)' },
+    { text: ' || this.#versions.size + affected.length > CAPACITY', without: '' },
+    { text: 'this.#versions.size + affected.length', without: 'affected.length' },
+    { text: "if (principal === 'epoch') this.#epoch = String(version);\n      else ", without: '' },
+    { text: "if (this.#epoch !== '') return;", without: '' },
+    { text: 'this.#epoch = crypto.randomUUID();', without: '' },
+    { text: 'this.#renew(affected);', without: '' },
+  ]),
+  ...guardsOf('src/objects/change-access.ts', HOP, [
+    {
+      text: 'principals.length === 0',
+      without: 'false',
+      tests: ['test/http/guarded-session.test.ts'],
+      title: 'tells no gate',
+    },
+    { text: 'throw accessNotChanged().because(error);', without: '', title: 'that cannot be told of a change' },
+    { text: 'error instanceof Failure', without: 'true', title: 'as long as nobody knows that' },
+    { text: 'if (error instanceof Failure) await end();', without: '', title: 'is over when it was refused' },
+    { text: 'await end();\n    return', without: 'return', tests: MODEL },
+  ]),
+];
