@@ -2,7 +2,9 @@ import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../src/access/commit-access.ts';
 import { forgetAll } from '../../src/access/known-principals.ts';
+import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
+import { recordUses } from '../../src/db/last-uses.ts';
 import type { Answer, Caller } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
@@ -56,6 +58,19 @@ describe('a request of a principal that the isolate knows', () => {
     const { body } = await company.as.post('/v1/auth/refresh', { json: { refresh_token: refreshToken } });
     expect(body.token).toBeTypeOf('string');
     expect(await counted((watched) => as.get('/v1/managed-tables', { env: watched }))).toEqual([403, 0]);
+  });
+
+  it('records no use earlier than is recorded, nor one in another company', async () => {
+    const [robot, another] = [await aRobot(company), await aRobot(company)];
+    const db = openControlDb(env.CONTROL_DB);
+    const record = (id: string, at: number, companyId = company.id) =>
+      commit(db, { uses: recordUses(db, [{ kind: 'service_account', companyId, id, at }]) });
+    await record(robot.id, 5000);
+    await record(robot.id, 3000);
+    await record(another.id, 9000, (await aCompany()).id);
+    const usedAt = async (id: string) => (await must(admin.get(`/service-accounts/${id}`))).last_used_at;
+    expect(Date.parse(await usedAt(robot.id))).toBe(5000);
+    expect(await usedAt(another.id)).toBeNull();
   });
 
   it('records its uses once a minute, with those of others', async () => {

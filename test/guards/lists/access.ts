@@ -59,4 +59,12 @@ export const ACCESS = [
     { text: 'if (error instanceof Failure) await end();', without: '', title: 'is over when it was refused' },
     { text: 'await end();\n    return', without: 'return', tests: MODEL },
   ]),
+  ...guardsOf('src/db/last-uses.ts', HOP, [
+    { text: 'max(coalesce(last_used_at, 0), ', without: 'max(0, ', title: 'no use earlier than is recorded' },
+    {
+      text: " and use.value ->> 'companyId' = ${table}.company_id",
+      without: '',
+      title: 'no use earlier than is recorded',
+    },
+  ]),
 ];
