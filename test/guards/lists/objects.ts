@@ -119,6 +119,7 @@ export const OBJECTS = [
   ...guardsOf('src/kernel/fixed-window.ts', WINDOWS, [
     { text: 'count < limit', without: 'true' },
     { text: 'if (!state.allowed) return state;', without: '' },
+    { text: 'Math.max(0, window.count - 1)', without: 'window.count - 1' },
     { text: 'known && known.endsAt > now', without: 'known' },
     { text: 'if (endsAt <= now) this', without: 'this' },
   ]),
