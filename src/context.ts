@@ -136,7 +136,7 @@ export interface Origin {
 
 /**
  * A context and the way to end it: `close` runs the cleanups, whatever happened.
- * @param options `nearest` lets any replica of the control database answer
+ * @param options `nearest` lets the nearest replica of the control database answer, with what is five seconds old at the most
  */
 export function openContext<A extends Actor>(
   origin: Origin,
@@ -147,7 +147,7 @@ export function openContext<A extends Actor>(
   const closers: (() => Promise<void>)[] = [];
   const context: Context<A> = {
     actor,
-    db: nearest ? openNearestControlDb(origin.env.CONTROL_DB) : openControlDb(origin.env.CONTROL_DB),
+    db: nearest ? openNearestControlDb(origin.env.CONTROL_DB, () => clock.now()) : openControlDb(origin.env.CONTROL_DB),
     config,
     bindings: withinJurisdiction(origin.env, config.DATA_JURISDICTION),
     files: origin.env.FILES,

@@ -2,6 +2,7 @@ import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
 import { POLICY_LIMIT_FAILURES } from './failures.ts';
 import { type GuardedSession, guardedSession } from './guarded-session.ts';
+import { openNearestSession } from './nearest.ts';
 
 /**
  * The control database through one D1 session that starts at the primary, so that a revocation is seen by the very
@@ -11,9 +12,9 @@ export function openControlDb(database: D1Database) {
   return drizzle(guardedSession(database.withSession('first-primary')) as unknown as D1Database);
 }
 
-/** The same, answered by the nearest replica: what anonymous viewers read may be a moment old. */
-export function openNearestControlDb(database: D1Database): ControlDb {
-  return drizzle(guardedSession(database.withSession('first-unconstrained')) as unknown as D1Database);
+/** The same, answered by the nearest replica: what anonymous viewers read may be five seconds old. */
+export function openNearestControlDb(database: D1Database, now: () => number): ControlDb {
+  return drizzle(guardedSession(openNearestSession(database, now)) as unknown as D1Database);
 }
 
 /** Lets commits change access while `work` runs; none is applied after `deadline` (ms). Only for `ctx.changeAccess`. */
