@@ -55,7 +55,6 @@ export const USERS_AND_INVITATIONS = [
     {
       text: 'AFTER UPDATE OF `email`, `updated_at`, `last_login_at` ON `users`',
       without: 'AFTER UPDATE OF `email`, `updated_at`, `last_login_at` ON `users` WHEN 0',
-      tests: ['test/users/lists.organization.test.ts'],
     },
   ]),
 ];
