@@ -66,16 +66,16 @@ const seen = (all: Asking[]) => all.map(({ admitted }) => admitted);
 const times = (count: number, viewer: string): string[] => Array(count).fill(viewer);
 
 describe('the gate of viewers', () => {
-  it('gives a viewer three slots, and all together six', () =>
+  it('gives a viewer eight slots, and all together twelve', () =>
     inGate(async ({ ask }) => {
-      expect(seen(await ask(...times(4, 'ana')))).toEqual([true, true, true, undefined]);
-      expect(seen(await ask(...times(2, 'bia')))).toEqual([true, true]);
+      expect(seen(await ask(...times(9, 'ana')))).toEqual([...Array(8).fill(true), undefined]);
+      expect(seen(await ask(...times(3, 'bia')))).toEqual([true, true, true]);
       expect(seen(await ask('cid', 'bia'))).toEqual([true, undefined]);
     }));
 
   it('gives a slot that is released to the first who may have it', () =>
     inGate(async ({ ask, leave }) => {
-      const running = await ask(...times(3, 'ana'), ...times(2, 'bia'), 'cid');
+      const running = await ask(...times(8, 'ana'), ...times(3, 'bia'), 'cid');
       const waiting = await ask('ana', 'bia', 'bia');
       await leave(running.at(-1));
       expect(seen(waiting)).toEqual([undefined, true, undefined]);
@@ -85,7 +85,7 @@ describe('the gate of viewers', () => {
 
   it('sends away who has waited eight seconds, and keeps no slot for them', () =>
     inGate(async ({ ask, leave, pass }) => {
-      const running = await ask(...times(3, 'ana'));
+      const running = await ask(...times(8, 'ana'));
       const [waiting, gone] = await ask('ana', 'ana');
       await leave(gone);
       expect([waiting?.admitted, gone?.admitted]).toEqual([undefined, false]);
@@ -100,18 +100,18 @@ describe('the gate of viewers', () => {
 
   it('ends a slot that is never released, after forty-five seconds', () =>
     inGate(async ({ ask, pass }) => {
-      await ask(...times(3, 'ana'));
+      await ask(...times(8, 'ana'));
       await pass(44_999);
       const [early] = await ask('ana');
       expect(early?.admitted).toBeUndefined();
       await pass(1);
-      expect(seen(await ask('ana', 'ana', 'ana'))).toEqual([true, true, undefined]);
+      expect(seen(await ask(...times(8, 'ana')))).toEqual([...Array(7).fill(true), undefined]);
       expect(early?.admitted).toBe(true);
     }));
 
   it('lets 250 of a viewer wait, and 500 of all', () =>
     inGate(async ({ ask }) => {
-      await ask(...times(3, 'ana'), ...times(3, 'bia'));
+      await ask(...times(8, 'ana'), ...times(4, 'bia'));
       expect(new Set(seen(await ask(...times(250, 'ana'))))).toEqual(new Set([undefined]));
       expect(seen(await ask('ana', 'bia'))).toEqual([false, undefined]);
       expect(new Set(seen(await ask(...times(249, 'bia'))))).toEqual(new Set([undefined]));
@@ -120,7 +120,7 @@ describe('the gate of viewers', () => {
 
   it('takes no second slot, and no second place, for who asks again', () =>
     inGate(async ({ ask, askAgain, leave }) => {
-      const running = await ask(...times(3, 'ana'));
+      const running = await ask(...times(8, 'ana'));
       expect((await askAgain(running[0] as Asking, 'ana')).admitted).toBe(true);
       const [waiting] = await ask('ana');
       const again = await askAgain(waiting as Asking, 'ana');

@@ -2,8 +2,6 @@ import { guardsOf } from '../guard.ts';
 
 const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
 const GATE = ['test/gate/organization-gate.test.ts'];
-const HOP = ['test/http/one-hop.test.ts'];
-const MODEL = ['test/http/access-model.test.ts'];
 const LOG = ['test/company-log/company-log.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
 const VIEWERS = ['test/gate/viewer-gate.test.ts'];
