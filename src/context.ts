@@ -69,7 +69,7 @@ export interface Context<A extends Actor = Actor> {
   belongsTo(companyId: string, principal?: RequestOwner['principal']): void;
   /**
    * Changes who may do what, or who lives: no request that begins after this resolves is let in by what was true before.
-   * `work` is one `commit`. Any other one that changes access fails.
+   * `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
    */
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
   /** Milliseconds since the epoch. */

@@ -79,7 +79,7 @@ export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
 export const replayUnknown = defineFailure('signature.replay_unknown', {
   kind: 'unavailable',
   detail: {
-    message: 'It cannot be told at the moment whether this request was sent before. Send it again.',
+    message: 'It cannot be told at the moment whether this request was sent before. Sign it anew and send it again.',
     retryAfter: 5,
   },
   says: {

@@ -1,5 +1,6 @@
 import type { Bindings } from '../config.ts';
 import { clock } from '../kernel/clock.ts';
+import { withinTime } from '../platform/concurrency.ts';
 import { logError } from '../platform/log.ts';
 
 /** How long an answer is good for: whoever asks more often costs nothing. */
@@ -31,17 +32,11 @@ export async function brokenParts(bindings: Bindings): Promise<string[]> {
 }
 
 async function works(part: string, check: () => Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const impatience = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
-  });
   try {
-    await Promise.race([check(), impatience]);
+    await withinTime(PATIENCE_MS, check());
     return true;
   } catch (error) {
     logError('part_broken', error, { part });
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -2,14 +2,14 @@ import type { ZodType } from 'zod';
 import type { Bindings } from '../config.ts';
 import type { LogKind, LogRecords } from '../kernel/log.ts';
 import { appendToLog } from '../modules/company-log/service.ts';
-import { log, logError } from '../platform/log.ts';
+import { logError } from '../platform/log.ts';
 
 const RETRY_SECONDS = 5;
 const LONGEST_RETRY_SECONDS = 300;
 
 /**
- * Brings the well-formed records of a batch into their logs; those of a log that is away are tried again, later each time. A
- * record that comes twice, late or out of order is kept once.
+ * Brings the records of a batch into their logs; those of a log that is away are tried again, later each time, and so are
+ * those that this version does not know. A record that comes twice, late or out of order is kept once.
  */
 export async function keepBatch<K extends LogKind>(
   kind: K,
@@ -20,9 +20,9 @@ export async function keepBatch<K extends LogKind>(
   const records = batch.messages.flatMap((message) => {
     const parsed = schema.safeParse(message.body);
     if (parsed.success) return [{ message, record: parsed.data }];
-    // Trying again would not help.
-    log('log_record_malformed', { kind, message_id: message.id });
-    message.ack();
+    // A newer version of the API may have sent it, while this version is still being replaced.
+    logError('log_record_unknown', new Error('unknown record'), { kind, message_id: message.id });
+    message.retry({ delaySeconds: LONGEST_RETRY_SECONDS });
     return [];
   });
   const byCompany = Map.groupBy(records, ({ record }) => record.companyId);

@@ -2,11 +2,10 @@ import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Bindings } from '../../src/config.ts';
 import type { AuditRecord } from '../../src/kernel/audit-record.ts';
-import { newId } from '../../src/kernel/ids.ts';
 import { keepInLog } from '../../src/modules/company-log/service.ts';
 import { call } from '../support/api.ts';
 import { runScheduled } from '../support/clock.ts';
-import { recordsOf } from '../support/log.ts';
+import { anAuditRecord, recordsOf } from '../support/log.ts';
 
 let company: string;
 let made = 0;
@@ -19,23 +18,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const aRecord = (): AuditRecord => ({
-  id: newId(Date.now()),
-  correlationId: crypto.randomUUID(),
-  occurredAt: Date.now(),
-  companyId: company,
-  principalType: 'user',
-  principalId: 'p',
-  credential: null,
-  method: 'GET',
-  route: null,
-  action: null,
-  resourceId: null,
-  status: 200,
-  ip: null,
-  durationMs: 1,
-  count: 1,
-});
+const aRecord = () => anAuditRecord({ companyId: company, principalType: 'user', principalId: 'p' });
 const some = (count: number) => Array.from({ length: count }, aRecord);
 const keepAll = (records: AuditRecord[], bindings: object = {}) =>
   Promise.all(records.map((record) => keepInLog({ ...env, ...bindings } as Bindings, 'audit', record)));

@@ -2,24 +2,9 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { AuditRecord } from '../../src/kernel/audit-record.ts';
 import type { IpLimiter } from '../../src/objects/ip-limiter.ts';
+import { anAuditRecord } from '../support/log.ts';
 
-const recordOf = (id: string): AuditRecord => ({
-  id,
-  correlationId: crypto.randomUUID(),
-  occurredAt: 1,
-  companyId: null,
-  principalType: 'anonymous',
-  principalId: null,
-  credential: null,
-  method: 'GET',
-  route: '/health',
-  action: null,
-  resourceId: null,
-  status: 200,
-  ip: '203.0.113.9',
-  durationMs: 1,
-  count: 1,
-});
+const recordOf = (id: string): AuditRecord => anAuditRecord({ id, occurredAt: 1, ip: '203.0.113.9' });
 
 let limiters = 0;
 /**

@@ -1,4 +1,6 @@
 import { env } from 'cloudflare:test';
+import type { AuditRecord } from '../../src/kernel/audit-record.ts';
+import { newId } from '../../src/kernel/ids.ts';
 import { type LogFilter, type LogKind, type LogRecords, PLATFORM_LOG } from '../../src/kernel/log.ts';
 import { exportLog, type LogReader } from '../../src/modules/company-log/service.ts';
 
@@ -14,3 +16,23 @@ export async function recordsOf<K extends LogKind>(
 ): Promise<LogRecords[K][]> {
   return Array.fromAsync(exportLog(readerOf(companyId), kind, { values: {}, ...filter }));
 }
+
+/** A record of a request by somebody unknown. */
+export const anAuditRecord = (more: Partial<AuditRecord> = {}): AuditRecord => ({
+  id: newId(Date.now()),
+  correlationId: crypto.randomUUID(),
+  occurredAt: Date.now(),
+  companyId: null,
+  principalType: 'anonymous',
+  principalId: null,
+  credential: null,
+  method: 'GET',
+  route: '/health',
+  action: null,
+  resourceId: null,
+  status: 200,
+  ip: null,
+  durationMs: 1,
+  count: 1,
+  ...more,
+});

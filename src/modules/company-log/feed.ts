@@ -2,6 +2,7 @@ import { type Bindings, configOf } from '../../config.ts';
 import { clock } from '../../kernel/clock.ts';
 import { type Logged, type LogKind, type LogRecords, PLATFORM_LOG } from '../../kernel/log.ts';
 import { withinJurisdiction } from '../../objects/jurisdiction.ts';
+import { withinTime } from '../../platform/concurrency.ts';
 import { logError } from '../../platform/log.ts';
 import { callObject } from '../../platform/objects.ts';
 
@@ -52,12 +53,11 @@ export async function keepInLog<K extends LogKind>(env: Bindings, kind: K, recor
 
 /** Waits until something has ended, well or not. @returns false where that takes too long */
 async function endOf(work: Promise<void>, patience: number): Promise<boolean> {
-  const impatience = wait(patience);
   const ended = work.then(
     () => true,
     () => true,
   );
-  return Promise.race([ended, impatience.over.then(() => false)]).finally(impatience.end);
+  return withinTime(patience, ended).catch(() => false);
 }
 
 async function handOver<K extends LogKind>(env: Bindings, kind: K, records: LogRecords[K][]): Promise<void> {
@@ -88,18 +88,8 @@ export async function appendToLog<K extends LogKind>(
   const name = records[0]?.companyId ?? PLATFORM_LOG;
   const logged = records.map(({ companyId: _, ...record }) => record as Logged);
   const { COMPANY_LOG } = withinJurisdiction(env, configOf(env).DATA_JURISDICTION);
-  const impatience = wait(PATIENCE_MS);
-  const late = impatience.over.then(() => {
-    throw new Error(`the log did not answer within ${PATIENCE_MS} ms`);
-  });
-  const kept = callObject(COMPANY_LOG, name, async (log) => await log.append(name, kind, logged));
-  await Promise.race([kept, late]).finally(impatience.end);
-}
-
-function wait(ms: number): { over: Promise<void>; end(): void } {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  return { over, end: () => clearTimeout(timer) };
+  await withinTime(
+    PATIENCE_MS,
+    callObject(COMPANY_LOG, name, async (log) => await log.append(name, kind, logged)),
+  );
 }

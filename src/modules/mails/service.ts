@@ -33,7 +33,8 @@ export async function prepareNoticesToAdministrators(ctx: UserContext, event: No
   );
 }
 
-export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
+/** The user of a mail's address, and their company. */
+export async function readRecipient(ctx: Context, { companyId, email }: { companyId: string; email: string }) {
   const {
     user: [user],
     company: [company],
@@ -41,6 +42,11 @@ export async function mailNotice(ctx: Context, { companyId, email, notice }: Mai
     user: selectUserByEmail(ctx.db, companyId, email),
     company: selectCompany(ctx.db, companyId),
   });
+  return { user, company };
+}
+
+export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
+  const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user || !company || !notice) return;
   await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: company.name, notice }));
 }

@@ -1,9 +1,13 @@
 import type { Context } from '../../context.ts';
-import { readTogether } from '../../db/client.ts';
-import { selectCompany } from '../companies/service.ts';
-import { type MailRequest, prepareMailAfterChange, type SecurityChange, securityMail } from '../mails/service.ts';
+import {
+  type MailRequest,
+  prepareMailAfterChange,
+  readRecipient,
+  type SecurityChange,
+  securityMail,
+} from '../mails/service.ts';
 import { endSessionsOf } from '../sessions/queries.ts';
-import { selectUserByEmail, type User } from '../users/service.ts';
+import type { User } from '../users/service.ts';
 
 /** The mail about a change, if the statement before it in the batch changed a row. */
 export const prepareSecurityMail = (
@@ -17,13 +21,7 @@ export async function mailSecurityChange(
   ctx: Context,
   { kind, companyId, email }: MailRequest<SecurityChange>,
 ): Promise<void> {
-  const {
-    user: [user],
-    company: [company],
-  } = await readTogether(ctx.db, {
-    user: selectUserByEmail(ctx.db, companyId, email),
-    company: selectCompany(ctx.db, companyId),
-  });
+  const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user?.isActive || !company) return;
   await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company: company.name }));
 }

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { withinTime } from '../../platform/concurrency.ts';
 import { tooManyViewers } from './failures.ts';
 
 /** An execution that waits to begin. */
@@ -40,12 +41,4 @@ export async function executeTogether(
 }
 
 /** Waits with a timer of its own: the answer is another request's, which may end without giving one. */
-async function inTime(answer: Promise<string>): Promise<string> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(tooManyViewers()), MAX_ANSWER_MS);
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const inTime = (answer: Promise<string>): Promise<string> => withinTime(MAX_ANSWER_MS, answer, tooManyViewers);
