@@ -37,6 +37,8 @@ export interface Routes {
   "GET /service-accounts/{id}/keys": { params: { "id": string }; query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "last_used_at" | "-created_at" | "-updated_at" | "-last_used_at" }; answer: { "total": number; "page": number; "results": Array<ApiKey> } };
   /** Revoke an API key */
   "DELETE /service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
+  /** Create a service token */
+  "POST /tokens": { body: { "expires_in"?: number }; answer: ServiceToken };
   /** List groups */
   "GET /groups": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
   /** Create a group */
@@ -78,7 +80,7 @@ export interface Routes {
   /** Sign in with email and password */
   "POST /v1/auth/login": { body: { "company_slug": string; "email": string; "password": string }; answer: SignInResult };
   /** Get the current user */
-  "GET /v1/auth/me": { answer: { "user": User; "context": { "company_id": string } } };
+  "GET /v1/auth/me": { answer: { "user": User; "context": { "company_id": string } } | { "user": null; "service_account": { "id": string; "name": string; "account_id": string }; "context": { "company_id": string } } };
   /** Refresh a session */
   "POST /v1/auth/refresh": { body: { "refresh_token": string }; answer: TokenPair };
   /** Sign out */
@@ -527,6 +529,8 @@ export type AuditEvent = { "id": string; "correlation_id": string; "occurred_at"
 
 export type ApiKey = { "id": string; "access_key": string; "description": string; "service_account_id": string; "expires_at": string; "is_active": boolean; "created_at": string; "last_used_at": string | null };
 
+export type ServiceToken = { "token": string; "token_type": "Bearer"; "expires_in": number };
+
 export type OrganizationGroup = { "id": string; "name": string; "description": string; "organization_id": string; "attached_policies": Array<string>; "member_count": number; "created_at": string; "updated_at": string; "deleted_at": string | null };
 
 export type GroupBinding = { "id": string; "group_id": string; "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string; "created_at": string };
@@ -633,7 +637,7 @@ export type PortalDashboard = { "id": string; "name": string; "slug": string; "d
 
 export type Embed = { "token": string; "url": string; "expires_at": string };
 
-export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated"; "occurred_at": string; "actor": { "kind": "user" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
+export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
 
 export type ShareAnalytics = { "totals": { "resolved": number; "executed": number; "denied": number }; "unique_viewers": number; "series": Array<{ "start": string; "resolved": number; "executed": number; "denied": number; "unique_viewers": number }>; "top": { "shares": Array<{ "key": string; "label": string; "count": number }>; "dashboards": Array<{ "key": string; "label": string; "count": number }>; "viewers": Array<{ "key": string; "label": string; "count": number }>; "countries": Array<{ "key": string; "label": string; "count": number }> } };
 

@@ -46,10 +46,12 @@ import { passwordResetEndpoints } from './modules/password-reset/routes.console.
 import { policyEndpoints } from './modules/policies/routes.console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
+import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
+import { authenticateServiceToken } from './modules/service-accounts/service-token.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
 import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
 import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
-import { authenticateExternal } from './modules/share-auth/service.ts';
+import { authenticateOutsider } from './modules/share-auth/service.ts';
 import { shareContextEndpoints } from './modules/share-contexts/routes.sharing.ts';
 import { sharePortalEndpoints } from './modules/share-portal/routes.sharing.ts';
 import { publicShareEndpoints } from './modules/shares/routes.public.sharing.ts';
@@ -59,7 +61,7 @@ import { signInEndpoints } from './modules/sign-in/routes.console.ts';
 import { passwordlessEndpoints } from './modules/sign-in/routes.passwordless.console.ts';
 import { secondFactorEndpoints } from './modules/sign-in/routes.second-factor.console.ts';
 import { sessionEndpoints } from './modules/sign-in/routes.sessions.console.ts';
-import { authenticateBearer } from './modules/sign-in/service.ts';
+import { authenticateSession, byAudience } from './modules/sign-in/service.ts';
 import { singleSignOnEndpoints } from './modules/single-sign-on/routes.console.ts';
 import { socialSignInEndpoints } from './modules/social-sign-in/routes.console.ts';
 import { uploadEndpoints } from './modules/uploads/routes.managed-tables.ts';
@@ -78,6 +80,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...accountEndpoints,
       ...serviceAccountEndpoints,
       ...apiKeyEndpoints,
+      ...serviceTokenEndpoints,
       ...organizationGroupEndpoints,
       ...groupMemberEndpoints,
       ...organizationUserEndpoints,
@@ -139,7 +142,15 @@ export const SURFACES: SurfaceEndpoints[] = [
 
 const AUTHENTICATION: Authentication = {
   operator: authenticateOperator,
-  authenticators: { bearer: authenticateBearer, signature: authenticateSignature, external: authenticateExternal },
+  authenticators: {
+    bearer: byAudience({ console: authenticateSession, machine: authenticateServiceToken }),
+    signature: authenticateSignature,
+    external: byAudience({
+      console: authenticateSession,
+      machine: authenticateServiceToken,
+      'share-portal': authenticateOutsider,
+    }),
+  },
   tokens: {
     share: openShareToken,
     'embed-dashboard': openEmbedToken('dashboard'),

@@ -13,14 +13,17 @@ export interface UserActor {
   access: Access;
 }
 
-/** A program with a signing key. */
+/** A program with a signing key, or with a service token that was exchanged for a request signed with it. */
 export interface ServiceAccountActor {
   kind: 'service_account';
   id: string;
   companyId: string;
   companySlug: string;
   accountId: string;
+  name: string;
   keyId: string;
+  /** The public half of its key. */
+  accessKey: string;
   access: Access;
 }
 

@@ -38,6 +38,12 @@ export const administratorsOnly = defineFailure('access.administrators_only', {
   says: FORBIDDEN,
 });
 
+export const peopleOnly = defineFailure('access.people_only', {
+  kind: 'forbidden',
+  detail: { message: 'This is for people, with a session of their own. A service account has none.' },
+  says: FORBIDDEN,
+});
+
 /** A grant of more than the caller has: nobody gives what they lack. */
 export const grantExceeds = defineFailure('access.grant_exceeds', {
   kind: 'forbidden',

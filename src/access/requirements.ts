@@ -2,11 +2,16 @@ import type { Action, ResourceType } from '../kernel/actions.ts';
 import { resourceArn } from '../kernel/arn.ts';
 import type { Principal } from './actors.ts';
 import { decide, isAdministrator, rulesFor } from './evaluation.ts';
-import { accessDenied, administratorsOnly } from './failures.ts';
+import { accessDenied, administratorsOnly, peopleOnly } from './failures.ts';
 
 export function requireAdministrator(actor: Principal): void {
   if (isAdministrator(actor.access)) return;
   throw administratorsOnly();
+}
+
+/** For what is about a person's own session, password or second factor: a program has none of these. */
+export function requirePerson(actor: Principal): void {
+  if (actor.kind !== 'user') throw peopleOnly();
 }
 
 /**

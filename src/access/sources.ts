@@ -3,6 +3,7 @@ import type { ControlDb, Results } from '../db/client.ts';
 import { groupBindings, groupPermissions, groupPolicies, groups } from '../db/schema/groups.ts';
 import { permissions, policies } from '../db/schema/policies.ts';
 import { managedPolicyById } from '../kernel/managed-policies.ts';
+import type { Principal } from './actors.ts';
 import type { AccessSources, GroupGrants } from './evaluation.ts';
 
 /** A value, or a subquery for it in the same batch. */
@@ -23,19 +24,26 @@ export interface AccessOf {
  * The queries that a principal's access is compiled from. They are part of the batch that authenticates the request.
  */
 export function accessReads(db: ControlDb, of: AccessOf) {
-  const memberships = db
-    .select({ id: groupBindings.groupId })
-    .from(groupBindings)
-    .where(
-      and(
-        eq(groupBindings.companyId, of.companyId),
-        eq(groupBindings.principalType, of.principalType),
-        eq(groupBindings.principalId, of.principalId),
-        of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
-      ),
-    );
+  const memberships = db.select({ id: groupBindings.groupId }).from(groupBindings).where(isBindingOf(of));
   return grantReads(db, of.companyId, memberships);
 }
+
+/** The condition of the bindings through which a principal is in groups. */
+export const isBindingOf = (of: AccessOf): SQL =>
+  and(
+    eq(groupBindings.companyId, of.companyId),
+    eq(groupBindings.principalType, of.principalType),
+    eq(groupBindings.principalId, of.principalId),
+    of.accountId === undefined ? undefined : eq(groupBindings.accountId, of.accountId),
+  ) as SQL;
+
+/** The principal of a request. */
+export const callersAccess = (actor: Principal): AccessOf => ({
+  companyId: actor.companyId,
+  principalType: actor.kind,
+  principalId: actor.id,
+  ...(actor.kind === 'service_account' && { accountId: actor.accountId }),
+});
 
 /** The queries for the grants of some groups. `groupIds` are their ids, or a subquery for them. */
 export function grantReads(db: ControlDb, companyId: Known, groupIds: string[] | SQLWrapper) {

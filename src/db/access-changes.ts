@@ -38,7 +38,10 @@ const TOUCHING: readonly Touching[] = [
     table: apiKeys,
     update: [apiKeys.isActive, apiKeys.expiresAt, apiKeys.salt, apiKeys.derivationVersion, apiKeys.secretDigest],
   },
-  { table: serviceAccounts, update: [serviceAccounts.isActive, serviceAccounts.deletedAt, serviceAccounts.accountId] },
+  {
+    table: serviceAccounts,
+    update: [serviceAccounts.isActive, serviceAccounts.deletedAt, serviceAccounts.accountId, serviceAccounts.name],
+  },
   { table: accounts, update: [accounts.isActive, accounts.deletedAt] },
   { table: companies, update: [companies.slug] },
   { table: groups, update: [groups.roles, groups.deletedAt] },

@@ -1,5 +1,12 @@
 import type { ZodType, z } from 'zod';
-import type { AnonymousActor, OperatorActor, OutsiderActor, Principal, ViewerActor } from '../access/actors.ts';
+import type {
+  AnonymousActor,
+  OperatorActor,
+  OutsiderActor,
+  Principal,
+  ServiceAccountActor,
+  ViewerActor,
+} from '../access/actors.ts';
 import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { FailureType, SurfaceName } from '../kernel/failure.ts';
@@ -81,6 +88,10 @@ type ActorOf<A extends Access, P extends Known, V extends ViewerActor> = A exten
         ? V
         : P;
 
+type CallersOf<C extends Contract, P extends Known> = C extends { only: 'people' }
+  ? Exclude<P, ServiceAccountActor>
+  : P;
+
 type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
   ? z.input<S>
   : R extends { raw: string } | { json: ZodType }
@@ -96,8 +107,11 @@ export interface Contract<Surface extends SurfaceName = never> {
   access: Access;
   /** What the audit trail calls a way of signing in, which asks for no action: `auth:login`. */
   recordedAs?: string;
-  /** Besides what `access` asks for, only administrators and the owner may: what the route changes leads to everything. */
-  only?: 'administrators';
+  /**
+   * Besides what `access` asks for. `administrators`: only they and the owner may, for what the route changes leads to
+   * everything. `people`: no service account may, for it is about a person's own session, password or second factor.
+   */
+  only?: 'administrators' | 'people';
   /**
    * What the path's `{id}` names, where that is not the first resource type of the action's service: another type of it,
    * or `none` when it is something of another service, so that the action is checked on all resources of the type.
@@ -135,7 +149,7 @@ export interface Contract<Surface extends SurfaceName = never> {
 
 /** What a handler is given: validated input and the context of the caller. */
 export interface Call<C extends Contract, P extends Known, V extends ViewerActor> {
-  ctx: Context<ActorOf<C['access'], P, V>>;
+  ctx: Context<ActorOf<C['access'], CallersOf<C, P>, V>>;
   params: Record<PathParameter<C['path']>, string>;
   query: Parsed<C['query']>;
   body: C extends { body: ZodType; form: ZodType } ? Parsed<C['body']> | undefined : Parsed<C['body']>;

@@ -1,4 +1,4 @@
-import { accessDenied, administratorsOnly, invalidToken } from '../access/failures.ts';
+import { accessDenied, administratorsOnly, invalidToken, peopleOnly } from '../access/failures.ts';
 import { accessNotChanged } from '../db/failures.ts';
 import { defineFailure, type FailureType, invalid, type SurfaceName } from '../kernel/failure.ts';
 import { type Access, actionOf, type Contract } from './endpoint.ts';
@@ -102,8 +102,9 @@ export function impliedFailures(contract: Contract, surfaces: Credential): Failu
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
     ...(body || query ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
+    ...(only === 'people' ? [peopleOnly] : []),
     ...(asksForAction(access) ? [accessDenied] : []),
-    ...(access === 'administrator' || only ? [administratorsOnly] : []),
+    ...(access === 'administrator' || only === 'administrators' ? [administratorsOnly] : []),
   ];
 }
 

@@ -1,7 +1,13 @@
 import type { HonoRequest } from 'hono';
 import type { Actor, AnonymousActor } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
-import { requireAction, requireActionOn, requireAdministrator, requireAnyOf } from '../access/requirements.ts';
+import {
+  requireAction,
+  requireActionOn,
+  requireAdministrator,
+  requireAnyOf,
+  requirePerson,
+} from '../access/requirements.ts';
 import type {
   Authenticate,
   AuthenticateOperator,
@@ -138,6 +144,7 @@ async function count(ctx: Context, facts: RequestFacts, tokenId: string): Promis
 async function authorize(contract: Contract, ctx: PrincipalContext, id: string | undefined): Promise<void> {
   await authorizeAccess(contract, ctx, id);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
+  if (contract.only === 'people') requirePerson(ctx.actor);
 }
 
 async function authorizeAccess(

@@ -22,7 +22,12 @@ const SECURITY_SCHEMES = {
     description:
       '`HMAC {access_key}:{signature}`, together with `x-date`, `x-nonce` and `x-content-sha256`. The README tells how to sign.',
   },
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Session token of a person.' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'Session token of a person, or service token of a service account.',
+  },
   external: {
     type: 'http',
     scheme: 'bearer',

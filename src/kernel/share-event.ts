@@ -29,10 +29,10 @@ export const TARGET_TYPES = ['dashboard', 'visualization'] as const;
 export type TargetType = (typeof TARGET_TYPES)[number];
 
 /**
- * Who did it: a `user` of the company, an `external` person known by email, a `viewer` who holds a token, or nobody that
- * is known.
+ * Who did it: a `user` or a `service_account` of the company, an `external` person known by email, a `viewer` who holds a
+ * token, or nobody that is known.
  */
-export const SHARE_ACTOR_KINDS = ['user', 'external', 'viewer', 'anonymous'] as const;
+export const SHARE_ACTOR_KINDS = ['user', 'service_account', 'external', 'viewer', 'anonymous'] as const;
 
 export type ShareActorKind = (typeof SHARE_ACTOR_KINDS)[number];
 

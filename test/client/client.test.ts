@@ -30,7 +30,7 @@ describe('the client', () => {
     });
     if (!('token' in answer)) throw new Error('A second factor is asked for.');
     const { user } = await client({ credential: withToken(() => answer.token) }).get('/v1/auth/me');
-    expect(user.email).toBe(owner.email);
+    expect(user?.email).toBe(owner.email);
   });
 
   it('signs path, query and body of requests with a key', async () => {

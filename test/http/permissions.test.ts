@@ -8,7 +8,7 @@ import { type Action, ALL_ACTIONS, actionEntry } from '../../src/kernel/actions.
 import type { LegacyAction, Role } from '../../src/kernel/legacy.ts';
 import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
 import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
-import { allow, aRobotThat, deny } from '../support/signed.ts';
+import { allow, aRobotThat, deny, withServiceToken } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
 
 /** Every route, with what its declaration asks of a caller. The walk (test/contract) knocks with another company's ids. */
@@ -29,11 +29,14 @@ interface Principal {
 
 let company: Company;
 let principals: Record<'bearer' | 'signature', Principal>;
+/** A service account with a service token. */
+let machine: Principal;
 beforeAll(async () => {
   company = await aCompany();
   const user = await aUser(company, { can: ['*'] });
   const robot = await aRobotThat(company, allow('*'));
   principals = { bearer: principal(user.id, user.as), signature: principal(robot.id, robot.as) };
+  machine = principal(robot.id, await withServiceToken(robot));
 });
 
 function principal(id: string, as: Caller): Principal {
@@ -137,6 +140,40 @@ describe('a route that asks for an action', () => {
       const rest = (['read', 'create', 'update', 'delete'] as const).filter((verb) => !verbs.includes(verb));
       await caller.may([], [{ name: 'Role', target, actions: rest }]);
       expect((await knock(caller, contract)).status).toBe(403);
+    },
+  );
+});
+
+describe('a service token', () => {
+  const taken = ROUTES.filter(({ credential, contract }) => credential !== 'signature' && needsCredential(contract));
+
+  it.each(taken.filter(({ contract: { access, only } }) => access !== 'operator' && only !== 'people'))(
+    '$route takes it for what its service account may do',
+    async ({ contract, action }) => {
+      await machine.may(action === null ? [allow('*')] : [allow(action)]);
+      const { status } = await knock(machine, contract);
+      if (action !== null && contract.only === 'administrators') return expect(status).toBe(403);
+      expect(status).toBeOneOf([200, 204, 400, 404, 409, 422]);
+      if (action === null) return;
+      await machine.may([allow(...others(action))]);
+      expect((await knock(machine, contract)).status).toBe(403);
+    },
+  );
+
+  it.each(ROUTES.filter(({ contract }) => contract.only === 'people'))(
+    '$route refuses it, whatever its service account may do',
+    async ({ contract }) => {
+      await machine.may([allow('*')]);
+      const { status, body } = await knock(machine, contract);
+      expect([status, body.message]).toEqual([403, expect.stringContaining('for people')]);
+    },
+  );
+
+  it.each(ROUTES.filter(({ credential, contract }) => credential === 'signature' && needsCredential(contract)))(
+    '$route wants a signature instead',
+    async ({ contract }) => {
+      await machine.may([allow('*')]);
+      expect((await knock(machine, contract)).status).toBe(401);
     },
   );
 });

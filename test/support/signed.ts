@@ -3,7 +3,7 @@ import { type Key, sign } from '../../examples/signing/sign.ts';
 import type { Action } from '../../src/kernel/actions.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { PolicyStatement } from '../../src/kernel/policy-document.ts';
-import { type Answer, BASE_URL, type Caller, call, type Sending } from './api.ts';
+import { type Answer, BASE_URL, bearer, type Caller, call, type Sending } from './api.ts';
 import type { Company } from './worlds.ts';
 
 /** Requests signed with a key, as the published example signs them. */
@@ -80,6 +80,11 @@ export async function aRobot(company: Company, groupIds: string[] = [], accountI
 /** A service account whose only policy has these statements. */
 export async function aRobotThat(company: Company, ...statements: PolicyStatement[]): Promise<Robot> {
   return aRobot(company, [await aGroup(company, await aPolicy(company, statements))]);
+}
+
+/** Requests of a service account with a service token, which its key is exchanged for. */
+export async function withServiceToken({ as }: Pick<Robot, 'as'>): Promise<Caller> {
+  return bearer((await must(as.post('/tokens'))).token);
 }
 
 let emails = 0;

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import type { UserActor } from '../../access/actors.ts';
+import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
 import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
 
-/** Endpoints of the console: called by people with a session token. */
-export const endpoint = endpointFor<'console', UserActor>();
+/** Endpoints of the console: called by people with a session token, and programs with a service token. */
+export const endpoint = endpointFor<'console', Principal>();
 
 export const surface: Surface = {
   name: 'console',
   title: 'Console API',
   description:
-    'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session token.',
+    'What people do in the console: sign in, manage users, groups and policies, draw dashboards. With a session or service token.',
   credential: 'bearer',
   bases: ['/v1', '/.well-known'],
   wordedAs: 'console',

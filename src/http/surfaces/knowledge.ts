@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { UserActor } from '../../access/actors.ts';
+import type { Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
 import { pageQuery } from '../list-query.ts';
 import type { Surface } from '../surface.ts';
 import * as console from './console.ts';
 
-/** Endpoints of domain knowledge: called by users with a session token, worded like the console. */
-export const endpoint = endpointFor<'console', UserActor>();
+/** Endpoints of domain knowledge: called by people and programs with a token, worded like the console. */
+export const endpoint = endpointFor<'console', Principal>();
 
 export const surface: Surface = {
   ...console.surface,
@@ -15,7 +15,7 @@ export const surface: Surface = {
   bases: ['/api/v1/domain-knowledge'],
   title: 'Domain knowledge',
   description:
-    'Concepts, a semantic layer and an ontology, with every version, and suggestions of a model that people review. With a session token.',
+    'Concepts, a semantic layer and an ontology, with every version, and suggestions of a model that people review. With a session or service token.',
 };
 
 /** The query of every list: which page. */

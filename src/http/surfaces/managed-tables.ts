@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { UserActor } from '../../access/actors.ts';
+import type { Principal } from '../../access/actors.ts';
 import type { FailureKind, Wording } from '../../kernel/failure.ts';
 import { endpointFor } from '../endpoint.ts';
 import type { Surface } from '../surface.ts';
 
 export { list, listOf } from './console.ts';
 
-/** Endpoints of managed tables: called by people with a session token, worded in Portuguese. */
-export const endpoint = endpointFor<'managed-tables', UserActor>();
+/** Endpoints of managed tables: called by people and programs with a token, worded in Portuguese. */
+export const endpoint = endpointFor<'managed-tables', Principal>();
 
 const FAMILIES: Record<FailureKind, Wording> = {
   invalid: { message: 'Os dados enviados são inválidos.' },
@@ -25,7 +25,7 @@ export const surface: Surface = {
   name: 'managed-tables',
   title: 'Managed tables',
   description:
-    "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session token; errors are worded in Portuguese.",
+    "Tables in the company's own PostgreSQL, and the uploads that fill them. With a session or service token; errors are worded in Portuguese.",
   credential: 'bearer',
   bases: ['/v1/managed-tables'],
   wordedAs: 'managed-tables',

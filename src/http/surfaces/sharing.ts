@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import type { OutsiderActor, UserActor } from '../../access/actors.ts';
+import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import type { Page } from '../../db/page.ts';
 import { endpointFor } from '../endpoint.ts';
 import { CONSOLE_FAMILIES, type Surface } from '../surface.ts';
 
-/** Endpoints of sharing and embedding that people of the company call with their session token. */
-export const endpoint = endpointFor<'sharing', UserActor>();
+/** Endpoints of sharing and embedding that people and programs of the company call with a token. */
+export const endpoint = endpointFor<'sharing', Principal>();
 
-/** Endpoints of the portal: outsiders call them with a token of their own, people of the company with their session's. */
-export const portalEndpoint = endpointFor<'sharing', UserActor | OutsiderActor>();
+/** Endpoints of the portal: outsiders call them with a token of their own, people and programs of the company with theirs. */
+export const portalEndpoint = endpointFor<'sharing', Principal | OutsiderActor>();
 
 export const surface: Surface = {
   name: 'sharing',
   title: 'Sharing and embedding',
   description:
-    "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session token, an outsider's, or a token in the path.",
+    "Dashboards shared by link, by context with a portal for outsiders, or embedded. With a session or service token, an outsider's, or a token in the path.",
   credential: 'bearer',
   bases: ['/api'],
   wordedAs: 'sharing',

@@ -1,5 +1,5 @@
 import { requireAdministrator } from '../../access/requirements.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { companyNotFound } from './failures.ts';
 import { type Company, selectCompany, updateSettings } from './store.ts';
 
@@ -7,14 +7,14 @@ import { type Company, selectCompany, updateSettings } from './store.ts';
 export type Settings = Pick<Company, 'require2fa' | 'ssoOnly' | 'locale'>;
 
 /** The settings of the caller's company. */
-export async function getSettings(ctx: UserContext): Promise<Settings> {
+export async function getSettings(ctx: PrincipalContext): Promise<Settings> {
   const [company] = await selectCompany(ctx.db, ctx.actor.companyId);
   if (!company) throw companyNotFound();
   return company;
 }
 
 /** Changes what is sent. How people sign in is for administrators to say. */
-export async function changeSettings(ctx: UserContext, changes: Partial<Settings>): Promise<Settings> {
+export async function changeSettings(ctx: PrincipalContext, changes: Partial<Settings>): Promise<Settings> {
   if (changes.require2fa !== undefined || changes.ssoOnly !== undefined) requireAdministrator(ctx.actor);
   const [company] = await updateSettings(ctx.db, ctx.actor.companyId, changes, ctx.now());
   if (!company) throw companyNotFound();

@@ -1,5 +1,5 @@
 import { requireAction } from '../../access/requirements.ts';
-import type { CompanyContext, UserContext } from '../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -84,7 +84,7 @@ export async function loadDashboard(ctx: CompanyContext, id: string): Promise<Lo
   return { dashboard, visualizations };
 }
 
-export async function createDashboard(ctx: UserContext, input: NewDashboard): Promise<Dashboard> {
+export async function createDashboard(ctx: PrincipalContext, input: NewDashboard): Promise<Dashboard> {
   await validateDefinition(ctx, input);
   const { cache_seconds: cacheSeconds, ...rest } = input;
   const now = ctx.now();
@@ -108,7 +108,7 @@ export async function createDashboard(ctx: UserContext, input: NewDashboard): Pr
 }
 
 /** Changes what is sent. Filters must fit the visualizations after the change. */
-export function changeDashboard(ctx: UserContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
+export function changeDashboard(ctx: PrincipalContext, id: string, changes: DashboardChanges): Promise<Dashboard> {
   const { cache_seconds: cacheSeconds, ...rest } = changes;
   return retryOnConcurrentChange(async () => {
     const present = await getDashboard(ctx, id);
@@ -177,7 +177,11 @@ export async function executeDashboard(
  * Visualizations must be the company's. Who places one must be allowed to execute it, and who writes SQL for options must
  * be allowed to create visualizations. What is on the dashboard already is not checked again.
  */
-async function validateDefinition(ctx: UserContext, next: Definition, present: Definition = NOTHING): Promise<void> {
+async function validateDefinition(
+  ctx: PrincipalContext,
+  next: Definition,
+  present: Definition = NOTHING,
+): Promise<void> {
   const ids = widgetIds(next.layout);
   const found = ids.length === 0 ? [] : await selectVisualizations(ctx.db, ctx.actor.companyId, ids);
   if (found.length < ids.length) throw visualizationNotFound();
@@ -192,7 +196,7 @@ async function validateDefinition(ctx: UserContext, next: Definition, present: D
  * Placing a visualization on a shared dashboard shares it. Who may not share it can only place it on one that is not.
  * @returns the time at which the dashboard must not be shared for the change to be made; undefined when it may be
  */
-async function unsharedSince(ctx: UserContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
+async function unsharedSince(ctx: PrincipalContext, next: Dashboard, present: Dashboard): Promise<number | undefined> {
   const placed = newlyPlaced(next, present);
   if (mayShareAll(ctx, placed)) return undefined;
   const now = ctx.now();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UserActor } from '../../access/actors.ts';
+import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -18,8 +18,8 @@ import {
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { type EmbedViewer, embedOptions, executeEmbed, type OpenedEmbed, rulesOfEmbed } from './token.ts';
 
-const dashboardEndpoint = endpointFor<'sharing', UserActor, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
-const visualizationEndpoint = endpointFor<'sharing', UserActor, EmbedViewer>();
+const dashboardEndpoint = endpointFor<'sharing', Principal, EmbedViewer<SharedItem & { type: 'dashboard' }>>();
+const visualizationEndpoint = endpointFor<'sharing', Principal, EmbedViewer>();
 const dashboardToken = { token: 'embed-dashboard' } as const;
 const visualizationToken = { token: 'embed-visualization' } as const;
 const dashboardFailures = [invalidToken, originNotAllowed, dashboardNotFound];

@@ -1,5 +1,5 @@
 import { requireAction } from '../../access/requirements.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -31,13 +31,13 @@ export interface Embed {
 }
 
 /** Makes a token that shows a dashboard or visualization to whoever holds it. */
-export function generateEmbed(ctx: UserContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
+export function generateEmbed(ctx: PrincipalContext, type: TargetType, id: string, wanted: NewEmbed): Promise<Embed> {
   return retryOnConcurrentChange(() => tryGenerateEmbed(ctx, type, id, wanted));
 }
 
 /** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
 async function tryGenerateEmbed(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   type: TargetType,
   id: string,
   wanted: NewEmbed,
@@ -82,7 +82,7 @@ async function tryGenerateEmbed(
 }
 
 /** Ends all embed tokens of the company, from the next request on. */
-export async function rotateEmbedKey(ctx: UserContext): Promise<void> {
+export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   requireAction(ctx.actor, 'dashboards:share', '*');
   requireAction(ctx.actor, 'visualizations:share', '*');
   await incrementRotations(ctx.db, ctx.actor.companyId);

@@ -1,5 +1,5 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { prepareJoining } from '../groups/service.ts';
 import { selectGroupIds, type User } from '../users/service.ts';
 import { prepareInvitation } from './service.ts';
@@ -16,7 +16,7 @@ export interface Invited {
  * working, `teams` replace the earlier ones, and the groups come on top.
  */
 export async function inviteUser(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   { email, teams, groupIds }: { email: string; teams?: string[]; groupIds: string[] },
 ): Promise<Invited> {
   const join = await prepareJoining(ctx, groupIds);

@@ -1,5 +1,5 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
-import type { Context, UserContext } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
 import type { ConstraintFailures, Statement } from '../../db/client.ts';
 import { defineFailure } from '../../kernel/failure.ts';
 import { newSecretToken } from '../../kernel/ids.ts';
@@ -47,7 +47,7 @@ export interface PreparedInvitation {
  * `teams` replace those of the earlier invitation when given. `email` is lower-case.
  */
 export async function prepareInvitation(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   { email, teams }: { email: string; teams?: string[] },
 ): Promise<PreparedInvitation> {
   const { companyId } = ctx.actor;

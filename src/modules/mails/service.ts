@@ -1,9 +1,10 @@
 import { selectAdministrators } from '../../access/administrators.ts';
-import type { Context, UserContext } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { NoticeEvent } from '../../db/schema/mails.ts';
 import { selectCompany } from '../companies/service.ts';
 import { selectUserByEmail } from '../users/service.ts';
+import { nameInMail } from './names.ts';
 import { type MailRequest, prepareMails } from './requests.ts';
 import { noticeMail } from './texts.ts';
 
@@ -15,16 +16,18 @@ export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-pas
   return `${ctx.config.CONSOLE_URL.replace(/\/+$/, '')}/${page}?token=${encodeURIComponent(token)}`;
 }
 
-/** Tells users of the company what the caller changed: commit `statements` with the change, then call `send`. */
-export function prepareNotices(ctx: UserContext, event: NoticeEvent, emails: string[]) {
-  const { companyId, email: by } = ctx.actor;
+/** Tells users of the company what the caller changed, and who that was: commit `statements` with the change, then call `send`. */
+export function prepareNotices(ctx: PrincipalContext, event: NoticeEvent, emails: string[]) {
+  const { actor } = ctx;
+  const { companyId } = actor;
+  const by = actor.kind === 'user' ? actor.email : nameInMail(actor.name, 'A service account');
   const notice = { event, by, at: ctx.now() };
   const requests = emails.map((email) => ({ kind: 'notice' as const, companyId, email, notice }));
   return prepareMails(ctx, requests, mailNotice);
 }
 
 /** The same for the owner and the administrators. */
-export async function prepareNoticesToAdministrators(ctx: UserContext, event: NoticeEvent) {
+export async function prepareNoticesToAdministrators(ctx: PrincipalContext, event: NoticeEvent) {
   const administrators = await selectAdministrators(ctx.db, ctx.actor.companyId);
   return prepareNotices(
     ctx,

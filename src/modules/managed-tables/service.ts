@@ -1,4 +1,4 @@
-import type { CompanyContext, UserContext } from '../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
@@ -77,7 +77,7 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
   return table;
 }
 
-export async function createTable(ctx: UserContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
+export async function createTable(ctx: PrincipalContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
   const table = await inTransaction(database, async (tx) => {

@@ -1,13 +1,13 @@
 import { allowedActions, compileAccess, type Decision, decide } from '../../access/evaluation.ts';
-import { accessReads, accessSources } from '../../access/sources.ts';
-import type { PrincipalContext, UserContext } from '../../context.ts';
+import { accessReads, accessSources, callersAccess } from '../../access/sources.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { policyArn } from '../../kernel/arn.ts';
 import { managedPolicyById } from '../../kernel/managed-policies.ts';
 import { selectServiceAccount, serviceAccountNotFound } from '../service-accounts/service.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
-import { selectPoliciesOfUser } from './policy-store.ts';
+import { selectPoliciesOf } from './policy-store.ts';
 
 /** A policy that reaches somebody, and the groups it comes through. */
 export interface ReachingPolicy {
@@ -19,9 +19,11 @@ export interface ReachingPolicy {
 }
 
 /** What the caller may do: the policies that say so, and the actions allowed on every resource at once. */
-export async function explainOwnAccess(ctx: UserContext): Promise<{ policies: ReachingPolicy[]; actions: Action[] }> {
-  const { companyId, id, access } = ctx.actor;
-  const found = await selectPoliciesOfUser(ctx.db, companyId, id);
+export async function explainOwnAccess(
+  ctx: PrincipalContext,
+): Promise<{ policies: ReachingPolicy[]; actions: Action[] }> {
+  const { companyId, access } = ctx.actor;
+  const found = await selectPoliciesOf(ctx.db, companyId, callersAccess(ctx.actor));
   const policies = new Map<string, ReachingPolicy>();
   for (const { policyId, groupId, name } of found) {
     const policy = policies.get(policyId) ?? described(companyId, policyId, name);

@@ -1,4 +1,5 @@
 import { and, asc, count, eq, not, type SQL } from 'drizzle-orm';
+import { type AccessOf, isBindingOf } from '../../access/sources.ts';
 import { type ControlDb, readTogether } from '../../db/client.ts';
 import { groupBindings, groupPolicies } from '../../db/schema/groups.ts';
 import { policies } from '../../db/schema/policies.ts';
@@ -58,8 +59,8 @@ export const deletePolicy = (db: ControlDb, companyId: string, id: string) =>
 export const countAttachments = (db: ControlDb, companyId: string, id: string) =>
   db.select({ groups: count() }).from(groupPolicies).where(ofPolicy(companyId, id));
 
-/** The policies that reach a user through groups, managed ones by their id alone. */
-export const selectPoliciesOfUser = (db: ControlDb, companyId: string, userId: string) =>
+/** The policies that reach a principal through groups, managed ones by their id alone. */
+export const selectPoliciesOf = (db: ControlDb, companyId: string, of: AccessOf) =>
   db
     .selectDistinct({
       policyId: groupPolicies.policyId,
@@ -72,13 +73,7 @@ export const selectPoliciesOfUser = (db: ControlDb, companyId: string, userId: s
       and(eq(groupPolicies.groupId, groupBindings.groupId), eq(groupPolicies.companyId, companyId)),
     )
     .leftJoin(policies, and(eq(policies.id, groupPolicies.policyId), eq(policies.companyId, companyId)))
-    .where(
-      and(
-        eq(groupBindings.companyId, companyId),
-        eq(groupBindings.principalType, 'user'),
-        eq(groupBindings.principalId, userId),
-      ),
-    )
+    .where(isBindingOf(of))
     .orderBy(asc(groupPolicies.policyId), asc(groupPolicies.groupId));
 
 /** A company's own policy of an id. */

@@ -207,11 +207,11 @@ export const policyEndpoints = [
     },
     async ({ ctx }) => {
       const { policies, actions } = await explainOwnAccess(ctx);
-      const { id, companyId, isOwner } = ctx.actor;
+      const { id, companyId, access } = ctx.actor;
       return {
         user_id: id,
         company_id: companyId,
-        is_owner: isOwner,
+        is_owner: access.isOwner,
         policies: policies.map(viewReachingPolicy),
         actions,
       };

@@ -1,14 +1,12 @@
-import { compileAccess } from '../../access/evaluation.ts';
-import { type Known, weightOf } from '../../access/known-principals.ts';
-import { type LastUse, recordLastUse } from '../../access/last-uses.ts';
+import { recordLastUse } from '../../access/last-uses.ts';
 import { badSignature, bodyDigestMismatch, clockSkew, unknownKey } from '../../access/signature-failures.ts';
-import { accessSources, type FoundAccess } from '../../access/sources.ts';
 import type { Authenticate } from '../../context.ts';
 import { fromHex, sha256Hex } from '../../platform/secrets.ts';
 import type { KeyMaterial } from './keys.ts';
+import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
 import { type IncomingRequest, readSignatureHeaders, type SignatureHeaders } from './signature-headers.ts';
 import { verificationKey } from './signing-keys.ts';
-import { readKeyAndAccess, type UsableKey } from './store.ts';
+import { readKeyAndAccess } from './store.ts';
 
 /** How far the date of a signed request may be from ours. */
 const CLOCK_MS = 300_000;
@@ -32,7 +30,7 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
     return (await isSignedWith(key, signed, request)) ? 'good' : 'bad';
   };
   return {
-    credential: `key ${signed.accessKey}`,
+    credential: credentialOf(signed.accessKey),
     claims: null,
     nonce: { accessKey: signed.accessKey, value: signed.nonce, goodUntil: signed.sentAt + CLOCK_MS },
     fits: async ({ proof }) => (await verify((proof as KeyProof).material)) === 'good',
@@ -47,41 +45,6 @@ export const authenticateSignature: Authenticate = async (ctx, request) => {
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };
 };
-
-/** What is remembered of a key besides its owner. */
-interface KeyProof {
-  material: KeyMaterial;
-  lastUse: LastUse;
-}
-
-function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAccess): Known<KeyProof> {
-  const { companyId, serviceAccountId } = key;
-  const sources = accessSources(companyId, false, access);
-  return {
-    actor: {
-      kind: 'service_account',
-      id: serviceAccountId,
-      companyId,
-      companySlug: key.companySlug,
-      accountId: key.accountId,
-      keyId: key.id,
-      access: compileAccess(sources),
-    },
-    expiresAt: key.expiresAt,
-    proof: {
-      material,
-      lastUse: {
-        used: [
-          { kind: 'key', companyId, id: key.id },
-          { kind: 'service_account', companyId, id: serviceAccountId },
-        ],
-        recordedAt: key.lastUsedAt,
-        isGathered: false,
-      },
-    },
-    weight: weightOf(sources),
-  };
-}
 
 function checkDate({ sentAt }: SignatureHeaders, now: number): void {
   if (Math.abs(now - sentAt) <= CLOCK_MS) return;

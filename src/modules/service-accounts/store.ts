@@ -178,6 +178,7 @@ const keyAndAccess = planned((db, value: (name: 'accessKey' | 'now') => SQL<stri
       companySlug: companies.slug,
       serviceAccountId: apiKeys.serviceAccountId,
       accountId: serviceAccounts.accountId,
+      name: serviceAccounts.name,
       salt: apiKeys.salt,
       derivationVersion: apiKeys.derivationVersion,
       secretDigest: apiKeys.secretDigest,

@@ -91,6 +91,8 @@ function actorOf(actor: Actor): NonNullable<NewShareEvent['actor']> {
   switch (actor.kind) {
     case 'user':
       return { kind: 'user', id: actor.id, email: actor.email };
+    case 'service_account':
+      return { kind: 'service_account', id: actor.id, email: null };
     case 'outsider':
       return { kind: 'external', id: actor.id, email: actor.email };
     case 'viewer':

@@ -1,5 +1,5 @@
 import { requireAction } from '../../access/requirements.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { readTogether } from '../../db/client.ts';
 import type { Page } from '../../db/page.ts';
 import { defineFailure, invalid } from '../../kernel/failure.ts';
@@ -42,7 +42,7 @@ function logFilter({ from, to, ...values }: EventFilter): LogFilter {
 }
 
 /** How often shares were executed, and when they were last opened (ms), by id. Shares never opened are missing. */
-export async function viewsOf(ctx: UserContext, shareIds: readonly string[]) {
+export async function viewsOf(ctx: PrincipalContext, shareIds: readonly string[]) {
   if (shareIds.length === 0) return new Map<string, never>();
   const found = await logOf(ctx, async (log) => (await log.views(shareIds)) as ShareViews[]);
   return new Map(found.map((views) => [views.shareId, views]));
@@ -50,7 +50,7 @@ export async function viewsOf(ctx: UserContext, shareIds: readonly string[]) {
 
 /** A page of events, newest first. */
 export async function listShareEvents(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   filter: EventFilter,
   page: number,
   perPage: number,
@@ -59,7 +59,7 @@ export async function listShareEvents(
   return readLog(ctx, 'share', logFilter(narrowed), page, perPage);
 }
 
-export async function getShareEvent(ctx: UserContext, id: string): Promise<ShareEvent> {
+export async function getShareEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent> {
   const event = await findEvent(ctx, id);
   requireTypes(ctx, event?.targetType ? [event.targetType] : TARGET_TYPES);
   if (!event) throw shareEventNotFound();
@@ -69,7 +69,7 @@ export async function getShareEvent(ctx: UserContext, id: string): Promise<Share
 /** An event's id begins with the second in which it happened, or with the minute, where it is told once in that. */
 const ID_RANGE = { beforeMs: 2_000, behindMs: 62_000 };
 
-async function findEvent(ctx: UserContext, id: string): Promise<ShareEvent | undefined> {
+async function findEvent(ctx: PrincipalContext, id: string): Promise<ShareEvent | undefined> {
   if (!ID_PATTERN.test(id)) return undefined;
   const at = momentOf(id);
   const range = { from: at - ID_RANGE.beforeMs, to: at + ID_RANGE.behindMs, values: {} };
@@ -79,7 +79,7 @@ async function findEvent(ctx: UserContext, id: string): Promise<ShareEvent | und
 
 /** Asks the log of the caller's company. */
 const logOf = <T>(
-  { actor, bindings }: UserContext,
+  { actor, bindings }: PrincipalContext,
   ask: (log: DurableObjectStub<CompanyLog>) => Promise<T>,
 ): Promise<T> => callObject(bindings.COMPANY_LOG, actor.companyId, ask);
 
@@ -116,7 +116,11 @@ export interface Analytics {
 const NO_EVENTS: Counts = { resolved: 0, executed: 0, denied: 0, unique_viewers: 0 };
 
 /** Without `from`, the 30 days before `to`; without `to`, until now. */
-export async function shareAnalytics(ctx: UserContext, filter: EventFilter, interval: Interval): Promise<Analytics> {
+export async function shareAnalytics(
+  ctx: PrincipalContext,
+  filter: EventFilter,
+  interval: Interval,
+): Promise<Analytics> {
   const narrowed = await visibleFilter(ctx, filter);
   const to = filter.to ?? ctx.now();
   const from = filter.from ?? to - DEFAULT_DAYS * DAY;
@@ -160,7 +164,7 @@ export async function shareAnalytics(ctx: UserContext, filter: EventFilter, inte
  * Narrows the filter to the events that the caller may see: those about dashboards or visualizations need the
  * permission to share these; those about neither, such as sign-ins, need both.
  */
-async function visibleFilter(ctx: UserContext, filter: EventFilter): Promise<EventFilter> {
+async function visibleFilter(ctx: PrincipalContext, filter: EventFilter): Promise<EventFilter> {
   const types = await effectiveTypes(ctx, filter);
   requireTypes(ctx, types);
   const [only, ...others] = types;
@@ -168,7 +172,7 @@ async function visibleFilter(ctx: UserContext, filter: EventFilter): Promise<Eve
 }
 
 /** The target types of the filter: the one it names, that of its share (a dashboard), or those of its context. */
-async function effectiveTypes(ctx: UserContext, filter: EventFilter): Promise<readonly TargetType[]> {
+async function effectiveTypes(ctx: PrincipalContext, filter: EventFilter): Promise<readonly TargetType[]> {
   if (filter.targetType) return [filter.targetType];
   if (filter.shareId !== undefined) return ['dashboard'];
   if (filter.shareContextId === undefined) return TARGET_TYPES;
@@ -176,6 +180,6 @@ async function effectiveTypes(ctx: UserContext, filter: EventFilter): Promise<re
   return granted.length === 1 ? granted.map(({ type }) => type) : TARGET_TYPES;
 }
 
-function requireTypes({ actor }: UserContext, types: readonly TargetType[]): void {
+function requireTypes({ actor }: PrincipalContext, types: readonly TargetType[]): void {
   for (const type of types) requireAction(actor, `${type}s:share`, '*');
 }

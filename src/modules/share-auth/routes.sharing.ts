@@ -119,6 +119,7 @@ export const shareAuthEndpoints = [
       path: '/api/v1/share-auth/logout',
       recordedAs: 'share-auth:logout',
       access: 'optional',
+      only: 'people',
       credential: 'external',
       operationId: 'signOutOfPortal',
       summary: 'Sign out of the portal',

@@ -1,18 +1,16 @@
-import { errors } from 'jose';
 import type { OutsiderActor } from '../../access/actors.ts';
 import { commitAccess, only } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { Authenticate, Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { randomBelow } from '../../kernel/ids.ts';
-import { readJwt } from '../../platform/jwt.ts';
 import { selectCompany, selectCompanyBySlug } from '../companies/service.ts';
 import { type MailRequest, portalCodeMail, requestMail } from '../mails/service.ts';
 import { endSession } from '../sessions/queries.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { membershipsOfEmail } from '../share-contexts/service.ts';
 import {
-  authenticateBearer,
+  type AuthenticateToken,
   CODE_MINUTES,
   newSession,
   prepareCode,
@@ -130,10 +128,8 @@ export async function endPortalSession(ctx: Context<OutsiderActor>): Promise<voi
   await commitAccess(ctx, only(companyId, id), { ended: endSession(ctx.db, companyId, sessionId, ctx.now()) });
 }
 
-/** Authenticates a caller of the portal: an outsider with a portal token, or a user with a session token. */
-export const authenticateExternal: Authenticate = async (ctx, request) => {
-  const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
-  if (token === undefined || audienceOf(token) !== 'share-portal') return authenticateBearer(ctx, request);
+/** Authenticates an outsider by a portal token. */
+export const authenticateOutsider: AuthenticateToken = async (ctx, token) => {
   const claims = await verifyPortalToken(ctx, token, 'access');
   const key = { companyId: claims.company_id, outsiderId: claims.sub, sessionId: claims.sid };
   const [live] = await selectLiveOutsider(ctx.db, key, ctx.now());
@@ -150,16 +146,6 @@ export const authenticateExternal: Authenticate = async (ctx, request) => {
     },
   };
 };
-
-/** The audience a token claims, not verified: it only chooses how the token is verified. */
-function audienceOf(token: string): unknown {
-  try {
-    return readJwt(token).claims.aud;
-  } catch (error) {
-    if (error instanceof errors.JOSEError) return undefined;
-    throw error;
-  }
-}
 
 /** Records a request or a failed try of an anonymous caller for an address. */
 function recordAttempt(

@@ -1,4 +1,4 @@
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
@@ -32,7 +32,7 @@ export type NewMember =
 
 /** A page of a context's members, in the order they came. */
 export async function listMembers(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   contextId: string,
   part: { page: number; perPage: number },
 ): Promise<Page<ShareMember>> {
@@ -40,7 +40,7 @@ export async function listMembers(
 }
 
 /** Adds a member, to whom the context shows everything that it does: nothing that the caller is denied. */
-export async function addMember(ctx: UserContext, contextId: string, member: NewMember): Promise<ShareMember> {
+export async function addMember(ctx: PrincipalContext, contextId: string, member: NewMember): Promise<ShareMember> {
   const context = await getContext(ctx, contextId);
   const visualizations = await selectVisualizationIds(ctx.db, context);
   requireNotDenied(
@@ -67,7 +67,7 @@ export async function addMember(ctx: UserContext, contextId: string, member: New
 }
 
 /** Removes a member, who sees nothing of the context from now on. */
-export async function removeMember(ctx: UserContext, contextId: string, id: string): Promise<void> {
+export async function removeMember(ctx: PrincipalContext, contextId: string, id: string): Promise<void> {
   const context = await getContext(ctx, contextId);
   const [removed] = await deleteMember(ctx.db, context, id);
   if (!removed) throw memberNotFound();
@@ -75,7 +75,7 @@ export async function removeMember(ctx: UserContext, contextId: string, id: stri
   recordContextEvent(ctx, 'member.removed', context, detailsOf({ ...removed, email }));
 }
 
-async function addressOf(ctx: UserContext, member: NewMember): Promise<string | null> {
+async function addressOf(ctx: PrincipalContext, member: NewMember): Promise<string | null> {
   if (member.type === 'external_email') return member.email;
   const { companyId } = ctx.actor;
   const id = ID_PATTERN.test(member.id) ? member.id : '';

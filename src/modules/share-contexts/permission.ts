@@ -1,26 +1,29 @@
 import { decide } from '../../access/evaluation.ts';
 import { requireAction } from '../../access/requirements.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { TARGET_TYPES, type TargetType } from '../../kernel/share-event.ts';
 import type { Grant } from './store.ts';
 
-export function requireSharing(ctx: UserContext, grants: readonly Pick<Grant, 'target_type' | 'target_id'>[]): void {
+export function requireSharing(
+  ctx: PrincipalContext,
+  grants: readonly Pick<Grant, 'target_type' | 'target_id'>[],
+): void {
   if (grants.length === 0) requireEither(ctx);
   for (const { target_type, target_id } of grants) requireAction(ctx.actor, `${target_type}s:share`, target_id);
 }
 
 /** The types of things that the caller may not share. */
-export function typesNotShared(ctx: UserContext): TargetType[] {
+export function typesNotShared(ctx: PrincipalContext): TargetType[] {
   requireEither(ctx);
   return TARGET_TYPES.filter((type) => !mayShare(ctx, type));
 }
 
-export function requireEither(ctx: UserContext): void {
+export function requireEither(ctx: PrincipalContext): void {
   if (!TARGET_TYPES.some((type) => mayShare(ctx, type))) requireAction(ctx.actor, 'dashboards:share', '*');
 }
 
-function mayShare({ actor }: UserContext, type: TargetType): boolean {
+function mayShare({ actor }: PrincipalContext, type: TargetType): boolean {
   const action = `${type}s:share` as const;
   return decide(actor.access, action, resourceArn(action, actor.companyId)).allowed;
 }

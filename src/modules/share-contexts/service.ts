@@ -1,4 +1,4 @@
-import type { Context, UserContext } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
@@ -30,13 +30,13 @@ const SLUG_IS_UNIQUE = { 'share_contexts.slug': shareContextSlugTaken };
 
 /** A page of the contexts of which the caller may share everything, the newest first. */
 export async function listContexts(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   part: { page: number; perPage: number },
 ): Promise<Page<ShareContext>> {
   return readContexts(ctx.db, ctx.actor.companyId, { ...part, hidden: typesNotShared(ctx) });
 }
 
-export async function getContext(ctx: UserContext, id: string): Promise<ShareContext> {
+export async function getContext(ctx: PrincipalContext, id: string): Promise<ShareContext> {
   const context = await readContext(ctx.db, ctx.actor.companyId, id);
   // Who may share nothing at all does not learn which contexts there are.
   if (!context) requireEither(ctx);
@@ -46,7 +46,7 @@ export async function getContext(ctx: UserContext, id: string): Promise<ShareCon
 }
 
 export async function createContext(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   input: { name: string; slug?: string; description: string; grants: Grant[] },
 ): Promise<ShareContext> {
   requireSharing(ctx, input.grants);
@@ -76,7 +76,7 @@ export async function createContext(
 
 /** Changes what is sent. */
 export async function changeContext(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   id: string,
   changed: Partial<Pick<ShareContext, 'name' | 'slug' | 'description'>>,
 ): Promise<ShareContext> {
@@ -89,7 +89,7 @@ export async function changeContext(
 }
 
 /** Replaces the grants. The caller must be allowed to share the old ones and the new ones. */
-export async function replaceContextGrants(ctx: UserContext, id: string, grants: Grant[]): Promise<ShareContext> {
+export async function replaceContextGrants(ctx: PrincipalContext, id: string, grants: Grant[]): Promise<ShareContext> {
   const context = await getContext(ctx, id);
   if (grants.length > 0) requireSharing(ctx, grants);
   const dashboards = await validateGrants(ctx, grants);
@@ -105,7 +105,7 @@ export async function replaceContextGrants(ctx: UserContext, id: string, grants:
 }
 
 /** Deletes a context and revokes its shares. */
-export async function deleteContext(ctx: UserContext, id: string): Promise<void> {
+export async function deleteContext(ctx: PrincipalContext, id: string): Promise<void> {
   const context = await getContext(ctx, id);
   const { deleted } = await commit(ctx.db, contextDeletion(ctx.db, context, ctx.now()));
   if (deleted.length === 0) throw concurrentChange();
@@ -121,7 +121,7 @@ export const membershipsOfEmail = (db: Context['db'], companyId: string, email: 
  * must fit them.
  * @returns the dashboards among them, in the versions that were read
  */
-async function validateGrants(ctx: UserContext, grants: readonly Grant[]): Promise<Versions> {
+async function validateGrants(ctx: PrincipalContext, grants: readonly Grant[]): Promise<Versions> {
   const seen = new Set<string>();
   const problems: FieldProblem[] = grants.flatMap(({ target_type, target_id }, index) => {
     const key = `${target_type}/${target_id}`;
@@ -141,7 +141,7 @@ async function validateGrants(ctx: UserContext, grants: readonly Grant[]): Promi
 
 /** Records an event of a context. Its target is what the context shows, as far as that is of one type. */
 export function recordContextEvent(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   type: NewShareEvent['type'],
   context: Pick<ShareContext, 'id' | 'name' | 'grants'>,
   details: Record<string, unknown> = {},

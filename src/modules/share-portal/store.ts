@@ -1,5 +1,6 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm';
-import type { OutsiderActor, UserActor } from '../../access/actors.ts';
+import type { OutsiderActor, Principal } from '../../access/actors.ts';
+import { callersAccess, isBindingOf } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
@@ -7,7 +8,7 @@ import { dashboards } from '../../db/schema/dashboards.ts';
 import { groupBindings, groups } from '../../db/schema/groups.ts';
 import { shareContexts, shareGrants, shareMembers } from '../../db/schema/share-contexts.ts';
 
-export type PortalActor = UserActor | OutsiderActor;
+export type PortalActor = Principal | OutsiderActor;
 
 /** An entry of the portal's lists: a context, or a dashboard of a context. */
 export interface PortalEntry {
@@ -39,7 +40,7 @@ function isMember(actor: PortalActor, contextId: SQL): SQL {
   return sql`(exists (${member} and member_type = 'internal_user' and subject = ${actor.id})
     or exists (${member} and member_type = 'group' and subject in (select group_bindings.group_id from ${groupBindings}
       join ${groups} on groups.id = group_bindings.group_id and groups.deleted_at is null
-      where group_bindings.principal_id = ${actor.id} and group_bindings.principal_type = 'user' and group_bindings.company_id = ${companyId})))`;
+      where ${isBindingOf(callersAccess(actor))})))`;
 }
 
 /** A page of the contexts of which the caller is a member, the newest first. */

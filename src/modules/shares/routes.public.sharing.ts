@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UserActor } from '../../access/actors.ts';
+import type { Principal } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { endpointFor, ok, prepared } from '../../http/endpoint.ts';
 import { executeBody, isoTimestampOrNull, timestamp } from '../../kernel/fields.ts';
@@ -16,7 +16,7 @@ import {
 import { signInNeeded } from './failures.ts';
 import { executeShare, resolveShare, type ShareViewer, shareOptions } from './token.ts';
 
-const endpoint = endpointFor<'sharing', UserActor, ShareViewer>();
+const endpoint = endpointFor<'sharing', Principal, ShareViewer>();
 const access = { token: 'share' } as const;
 const path = '/api/v1/public/shares/{token}';
 const tokenFailures = [invalidToken, originNotAllowed, dashboardNotFound];

@@ -1,5 +1,5 @@
 import { requireAction } from '../../access/requirements.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext } from '../../context.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
@@ -43,12 +43,14 @@ export function statusOf(share: DashboardShare, now: number): 'active' | 'revoke
 }
 
 /** A page of the company's shares, the newest first. */
-export const listShares = (ctx: UserContext, part: { page: number; perPage: number }): Promise<Page<ShareWithViews>> =>
-  sharesOf(ctx, part);
+export const listShares = (
+  ctx: PrincipalContext,
+  part: { page: number; perPage: number },
+): Promise<Page<ShareWithViews>> => sharesOf(ctx, part);
 
 /** A page of a dashboard's shares, the newest first. */
 export async function listDashboardShares(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   dashboardId: string,
   part: { page: number; perPage: number },
 ): Promise<Page<ShareWithViews>> {
@@ -56,14 +58,14 @@ export async function listDashboardShares(
   return sharesOf(ctx, { ...part, dashboardId });
 }
 
-async function sharesOf(ctx: UserContext, part: Parameters<typeof readShares>[2]): Promise<Page<ShareWithViews>> {
+async function sharesOf(ctx: PrincipalContext, part: Parameters<typeof readShares>[2]): Promise<Page<ShareWithViews>> {
   const page = await readShares(ctx.db, ctx.actor.companyId, part);
   return { ...page, records: await withViews(ctx, page.records) };
 }
 
 /** Shares a dashboard and the visualizations on it. The token is returned only here. */
 export function createShare(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   dashboardId: string,
   terms: NewShare,
 ): Promise<ShareWithViews & { token: string }> {
@@ -73,7 +75,7 @@ export function createShare(
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
 /** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
-async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewShare) {
+async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms: NewShare) {
   const item = (await loadSharedItem(ctx, 'dashboard', dashboardId)) as SharedItem & { type: 'dashboard' };
   requireSharingOf(ctx, item);
   validateTerms(ctx, item, terms);
@@ -110,7 +112,11 @@ async function tryCreateShare(ctx: UserContext, dashboardId: string, terms: NewS
 const DEFAULT_OPTIONS: EmbedOptions = { allowed_origins: [], hide_header: false, hide_controls: false };
 
 /** Changes what is sent, and nothing else: what others change meanwhile stays. */
-export async function changeShare(ctx: UserContext, id: string, changes: Partial<ShareTerms>): Promise<ShareWithViews> {
+export async function changeShare(
+  ctx: PrincipalContext,
+  id: string,
+  changes: Partial<ShareTerms>,
+): Promise<ShareWithViews> {
   const { name: _name, ...more } = changes;
   const stored = await retryOnConcurrentChange(async () => {
     const share = await shareFor(ctx, id);
@@ -137,21 +143,21 @@ export async function changeShare(ctx: UserContext, id: string, changes: Partial
 }
 
 /** Revokes a share: its token opens nothing from now on. It stays in the lists. */
-export async function revokeShare(ctx: UserContext, id: string): Promise<void> {
+export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
   const share = await shareFor(ctx, id);
   const [revoked] = await updateToRevoked(ctx.db, share.companyId, id, ctx.now());
   if (revoked) recordEvent(ctx, 'share.revoked', share);
 }
 
 /** A share of a dashboard that the caller may share. */
-async function shareFor(ctx: UserContext, id: string): Promise<DashboardShare> {
+async function shareFor(ctx: PrincipalContext, id: string): Promise<DashboardShare> {
   const share = await readShare(ctx.db, ctx.actor.companyId, id);
   requireAction(ctx.actor, 'dashboards:share', share?.dashboardId ?? '*');
   if (!share) throw shareNotFound();
   return share;
 }
 
-function validateTerms(ctx: UserContext, item: SharedItem, terms: Partial<ShareTerms>): void {
+function validateTerms(ctx: PrincipalContext, item: SharedItem, terms: Partial<ShareTerms>): void {
   const problems: FieldProblem[] = policyProblems(inputsOf(item), terms.filterPolicies ?? [], 'share_filter_policies');
   if (terms.expiresAt != null && terms.expiresAt <= ctx.now()) {
     problems.push({ field: 'expires_at', message: 'must be in the future' });
@@ -159,7 +165,7 @@ function validateTerms(ctx: UserContext, item: SharedItem, terms: Partial<ShareT
   if (problems.length > 0) throw invalid(problems);
 }
 
-async function withViews(ctx: UserContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
+async function withViews(ctx: PrincipalContext, shares: readonly DashboardShare[]): Promise<ShareWithViews[]> {
   const ids = shares.map(({ id }) => id);
   const views = await viewsOf(ctx, ids);
   return shares.map((share) => ({
@@ -170,7 +176,7 @@ async function withViews(ctx: UserContext, shares: readonly DashboardShare[]): P
 }
 
 function recordEvent(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   type: 'share.created' | 'share.updated' | 'share.revoked',
   share: DashboardShare,
   details: Record<string, unknown> = {},
@@ -185,13 +191,13 @@ function recordEvent(
 }
 
 /** The filters that a policy may be about. */
-export const filterCandidates = (ctx: UserContext, dashboardId: string) =>
+export const filterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   candidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
 
 /** The filters and parameters that an embed may fix or allow. */
-export const embedCandidates = (ctx: UserContext, dashboardId: string) => candidates(ctx, dashboardId, () => true);
+export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) => candidates(ctx, dashboardId, () => true);
 
-async function candidates(ctx: UserContext, dashboardId: string, fits: (input: Input) => boolean) {
+async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);
   return inputsOf(item)
     .filter(fits)

@@ -14,6 +14,16 @@ const loginInput = z
   .object({ company_slug: z.string().min(1).max(63), email: z.email().max(254).toLowerCase(), password: triedPassword })
   .transform(({ company_slug, email, password }) => ({ companySlug: company_slug, email, password }));
 
+const context = z.object({ company_id: z.string() });
+const currentPrincipalView = z.union([
+  z.object({ user: consoleUserView, context }),
+  z.object({
+    user: z.null(),
+    service_account: z.object({ id: z.string(), name: z.string(), account_id: z.string() }),
+    context,
+  }),
+]);
+
 export const signInEndpoints = [
   endpoint(
     {
@@ -51,13 +61,20 @@ export const signInEndpoints = [
       access: 'authenticated',
       operationId: 'getCurrentUser',
       summary: 'Get the current user',
-      returns: ok(z.object({ user: consoleUserView, context: z.object({ company_id: z.string() }) })),
+      description: 'With a service token: the service account, and no user.',
+      returns: ok(currentPrincipalView),
       fails: [userNotFound],
     },
-    async ({ ctx }) => ({
-      user: viewConsoleUser(await getUser(ctx, ctx.actor.id)),
-      context: { company_id: ctx.actor.companyId },
-    }),
+    async ({ ctx }) => {
+      const { actor } = ctx;
+      const context = { company_id: actor.companyId };
+      if (actor.kind === 'user') return { user: viewConsoleUser(await getUser(ctx, actor.id)), context };
+      return {
+        user: null,
+        service_account: { id: actor.id, name: actor.name, account_id: actor.accountId },
+        context,
+      };
+    },
   ),
   endpoint(
     {
@@ -81,6 +98,7 @@ export const signInEndpoints = [
       path: '/v1/auth/logout',
       recordedAs: 'auth:logout',
       access: 'optional',
+      only: 'people',
       operationId: 'signOut',
       summary: 'Sign out',
       description: 'Ends the session of the token, if one is sent.',

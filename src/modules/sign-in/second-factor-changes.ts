@@ -2,7 +2,7 @@ import { commitAccess, only } from '../../access/commit-access.ts';
 import { isAdministrator } from '../../access/evaluation.ts';
 import { requireMayGrant } from '../../access/grants.ts';
 import { accessReads, accessSources } from '../../access/sources.ts';
-import type { UserContext } from '../../context.ts';
+import type { PrincipalContext, UserContext } from '../../context.ts';
 import { changes, readTogether } from '../../db/client.ts';
 import { selectUser, userNotFound } from '../users/service.ts';
 import { newBackupCodes } from './backup-codes.ts';
@@ -57,7 +57,7 @@ export async function replaceBackupCodes(ctx: UserContext, reauthentication: Rea
  * Removes the second factor of another user, who has lost it. That of a user who may do more than the caller stays: without
  * it the caller would be a step nearer to that user's access.
  */
-export async function resetSecondFactor(ctx: UserContext, userId: string): Promise<void> {
+export async function resetSecondFactor(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
   if (userId === ctx.actor.id) throw ownSecondFactor();
   const {

@@ -1,3 +1,4 @@
+import type { AnonymousActor } from '../../access/actors.ts';
 import { compileAccess } from '../../access/evaluation.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { type Known, type Presented, weightOf } from '../../access/known-principals.ts';
@@ -12,7 +13,7 @@ import { selectUserByEmail, upgradePasswordHash } from '../users/service.ts';
 import { attemptPassword, selectKnownHere } from './attempts.ts';
 import { completeSignIn, requireSsoOptional, type SignInResult } from './complete.ts';
 import { wrongCredentials } from './failures.ts';
-import { verifyAccessToken } from './tokens.ts';
+import { type Audience, audienceOf, verifyAccessToken } from './tokens.ts';
 
 export {
   completeSignIn,
@@ -55,10 +56,22 @@ export async function logIn(
   });
 }
 
+/** Authenticates the bearer of a token by its audience; tokens of an audience that is not among `ways` are refused. */
+export const byAudience =
+  (ways: Partial<Record<Audience, AuthenticateToken>>): Authenticate =>
+  async (ctx, request) => {
+    const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
+    const audience = token === undefined ? undefined : audienceOf(token);
+    const authenticate = audience && ways[audience];
+    if (token === undefined || !authenticate) throw invalidToken();
+    return authenticate(ctx, token);
+  };
+
+/** `Authenticate` for a token of a known audience. */
+export type AuthenticateToken = (ctx: Context<AnonymousActor>, token: string) => ReturnType<Authenticate>;
+
 /** Authenticates a session token, which says itself whose it is. */
-export const authenticateBearer: Authenticate = async (ctx, request): Promise<Presented> => {
-  const token = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1];
-  if (token === undefined) throw invalidToken();
+export const authenticateSession: AuthenticateToken = async (ctx, token): Promise<Presented> => {
   const claims = await verifyAccessToken(ctx, token);
   const key = { companyId: claims.company_id, userId: claims.user_id, sessionId: claims.sid };
   return {

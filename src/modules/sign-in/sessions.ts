@@ -1,6 +1,6 @@
 import { commitAccess, only } from '../../access/commit-access.ts';
 import { invalidToken } from '../../access/failures.ts';
-import type { Context, UserContext } from '../../context.ts';
+import type { Context, PrincipalContext, UserContext } from '../../context.ts';
 import { changes, commit, type Statement } from '../../db/client.ts';
 import {
   endSession,
@@ -102,7 +102,7 @@ export async function endOtherSessions(ctx: UserContext): Promise<void> {
 }
 
 /** Ends all sessions of a user, and every sign-in under way. */
-export async function endSessionsOfUser(ctx: UserContext, userId: string): Promise<void> {
+export async function endSessionsOfUser(ctx: PrincipalContext, userId: string): Promise<void> {
   const owner = { companyId: ctx.actor.companyId, userId };
   const {
     users: [user],

@@ -1,11 +1,12 @@
 import { errors, importJWK, type JWK, SignJWT } from 'jose';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
-import { verifyJwt } from '../../platform/jwt.ts';
+import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 
 const ISSUER = 'data-console-api';
-/** Who a token is for: users of the company, or outsiders in the portal. */
-export type Audience = 'console' | 'share-portal';
+const AUDIENCES = ['console', 'machine', 'share-portal'] as const;
+/** Whose token it is: a user's, a service account's, or an outsider's in the portal. */
+export type Audience = (typeof AUDIENCES)[number];
 const ALGORITHM = 'EdDSA';
 
 export const ACCESS_SECONDS = 10 * 60;
@@ -77,6 +78,17 @@ export const verifyAccessToken = (ctx: Context, token: string): Promise<AccessCl
 
 export const verifyRefreshToken = (ctx: Context, token: string): Promise<RefreshClaims> =>
   verifyToken(ctx, 'console', token, 'refresh');
+
+/** The audience that a token claims, not verified: it only chooses how the token is verified. */
+export function audienceOf(token: string): Audience | undefined {
+  try {
+    const { aud } = readJwt(token).claims;
+    return AUDIENCES.find((each) => each === aud);
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
 
 /** In milliseconds since the epoch. */
 export interface Validity {

@@ -1,4 +1,4 @@
-import type { Context, UserContext } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
@@ -39,7 +39,7 @@ export const serviceProvider = (ctx: Context, companySlug: string) => ({
 });
 
 /** The configuration of the caller's company. */
-export async function getConfiguration(ctx: UserContext): Promise<Configuration> {
+export async function getConfiguration(ctx: PrincipalContext): Promise<Configuration> {
   return configured(await selectConfiguration(ctx.db, ctx.actor.companyId));
 }
 
@@ -53,12 +53,18 @@ export async function configurationOf(
 }
 
 /** Configures the identity provider of the caller's company, in place of any other. Sign-ins under way end. */
-export async function putCompanyConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration> {
+export async function putCompanyConfiguration(
+  ctx: PrincipalContext,
+  input: ConfigurationInput,
+): Promise<Configuration> {
   return retryOnConcurrentChange(() => storeConfiguration(ctx, input));
 }
 
 /** @returns undefined when the secret that is kept was replaced since it was read */
-async function storeConfiguration(ctx: UserContext, input: ConfigurationInput): Promise<Configuration | undefined> {
+async function storeConfiguration(
+  ctx: PrincipalContext,
+  input: ConfigurationInput,
+): Promise<Configuration | undefined> {
   const { companyId } = ctx.actor;
   const problems = problemsOf(input, ctx.config.ALLOW_PRIVATE_ISSUERS);
   const clientSecret = await secretFor(ctx, input);
@@ -82,7 +88,7 @@ async function storeConfiguration(ctx: UserContext, input: ConfigurationInput): 
 }
 
 /** Deletes the configuration of the caller's company. */
-export async function removeConfiguration(ctx: UserContext): Promise<void> {
+export async function removeConfiguration(ctx: PrincipalContext): Promise<void> {
   const { companyId } = ctx.actor;
   await getConfiguration(ctx);
   const notices = await prepareNoticesToAdministrators(ctx, 'sso_removed');
@@ -109,7 +115,10 @@ export async function protocolOf(ctx: Context, company: Company, configuration: 
 }
 
 /** The encrypted client secret that the new configuration gets, or null when there is none. */
-async function secretFor(ctx: UserContext, { provider, clientSecret }: ConfigurationInput): Promise<string | null> {
+async function secretFor(
+  ctx: PrincipalContext,
+  { provider, clientSecret }: ConfigurationInput,
+): Promise<string | null> {
   const { companyId } = ctx.actor;
   if (provider.type === 'saml') return null;
   if (clientSecret !== undefined) {

@@ -1,4 +1,4 @@
-import type { Context, UserContext } from '../../context.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { type FieldProblem, invalid } from '../../kernel/failure.ts';
 import { addressProblem } from '../../kernel/public-address.ts';
@@ -31,12 +31,15 @@ import {
 export type { SocialProvider };
 
 /** The providers of the caller's company. */
-export async function getSocialProviders(ctx: UserContext): Promise<SocialProvider[]> {
+export async function getSocialProviders(ctx: PrincipalContext): Promise<SocialProvider[]> {
   return providersOf(ctx, ctx.actor.companyId);
 }
 
 /** Replaces the providers of the caller's company. */
-export async function putSocialProviders(ctx: UserContext, providers: SocialProvider[]): Promise<SocialProvider[]> {
+export async function putSocialProviders(
+  ctx: PrincipalContext,
+  providers: SocialProvider[],
+): Promise<SocialProvider[]> {
   const problems = providers.flatMap((provider, index) =>
     problemsOf(provider, index, ctx.config.ALLOW_PRIVATE_ISSUERS),
   );
@@ -96,7 +99,7 @@ function requireSame(pinned: Identity, { issuer, subject }: Identity): void {
 }
 
 /** Deletes a user's pinned identity: the next social sign-in pins one again. */
-export async function deleteUserIdentity(ctx: UserContext, userId: string): Promise<void> {
+export async function deleteUserIdentity(ctx: PrincipalContext, userId: string): Promise<void> {
   const { companyId } = ctx.actor;
   const {
     user: [user],

@@ -1,6 +1,6 @@
 import { decide } from '../../access/evaluation.ts';
 import { requireAction } from '../../access/requirements.ts';
-import type { CompanyContext, UserContext } from '../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
@@ -39,7 +39,7 @@ function keyOf(ctx: CompanyContext, id: string): store.JobKey {
  * Receives the files of a form and queues a job that makes a table of them. When it throws, no job and no file is left.
  * @returns the job's id
  */
-export async function startUpload(ctx: UserContext, request: Request): Promise<string> {
+export async function startUpload(ctx: PrincipalContext, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
   return startJob(ctx, request, async (job) =>
     store.insertJob(database, { ...job, mode: 'create', userTableId: null }),
@@ -50,7 +50,7 @@ export async function startUpload(ctx: UserContext, request: Request): Promise<s
  * The same for an existing table, whose rows are joined or replaced, as `mode` of the form says. Until the job ends, the
  * table can be neither emptied, deleted, renamed nor changed.
  */
-export async function startTableUpload(ctx: UserContext, tableId: string, request: Request): Promise<string> {
+export async function startTableUpload(ctx: PrincipalContext, tableId: string, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
   return startJob(ctx, request, async (job, mode = 'append') => {
@@ -64,7 +64,7 @@ export async function startTableUpload(ctx: UserContext, tableId: string, reques
 
 /** @param insert inserts the job; when it throws, the files are deleted */
 async function startJob(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   request: Request,
   insert: (job: store.NewJob, mode?: string) => Promise<void>,
 ): Promise<string> {
@@ -85,12 +85,12 @@ async function startJob(
   return id;
 }
 
-export async function getJob(ctx: UserContext, id: string): Promise<UploadJob> {
+export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJob> {
   return requireJob(ctx, 'managed-tables:list', id);
 }
 
 /** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
-export async function activeJobs(ctx: UserContext): Promise<UploadJob[]> {
+export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
   const database = await databaseOf(ctx);
   if (!database) return [];
   const jobs = await store.readActiveJobs(database, ctx.actor.companyId);
@@ -98,7 +98,7 @@ export async function activeJobs(ctx: UserContext): Promise<UploadJob[]> {
 }
 
 /** What is denied on a table is denied on its upload jobs, too. */
-async function requireJob(ctx: UserContext, action: TableAction, id: string): Promise<UploadJob> {
+async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
   const job = await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id));
   if (!job) throw jobNotFound();
   if (job.userTableId !== null) requireAction(ctx.actor, action, job.userTableId);
@@ -107,11 +107,11 @@ async function requireJob(ctx: UserContext, action: TableAction, id: string): Pr
 
 type TableAction = 'managed-tables:list' | 'managed-tables:upload';
 
-const isAllowedOn = ({ actor }: UserContext, action: TableAction, tableId: string): boolean =>
+const isAllowedOn = ({ actor }: PrincipalContext, action: TableAction, tableId: string): boolean =>
   decide(actor.access, action, resourceArn(action, actor.companyId, tableId)).allowed;
 
 /** Confirms the inferred schema, as changed by a person, and queues the load. Of several confirms of one job one wins. */
-export async function confirmUpload(ctx: UserContext, id: string, confirmation: Confirmation): Promise<void> {
+export async function confirmUpload(ctx: PrincipalContext, id: string, confirmation: Confirmation): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   const key = keyOf(ctx, id);
   const job = await requireJob(ctx, 'managed-tables:upload', id);
@@ -158,7 +158,7 @@ async function confirmedTable(
 }
 
 /** Cancels an active job; no table and no rows of it remain. */
-export async function cancelUpload(ctx: UserContext, id: string): Promise<void> {
+export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<void> {
   const database = await requireJobsDatabase(ctx);
   await requireJob(ctx, 'managed-tables:upload', id);
   await inTransaction(database, async (tx) => {

@@ -1,4 +1,4 @@
-import type { CompanyContext, Context, UserContext } from '../../context.ts';
+import type { CompanyContext, Context, PrincipalContext } from '../../context.ts';
 import { type Results, readTogether } from '../../db/client.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
@@ -64,7 +64,7 @@ export const visualizationsOf = (item: SharedItem): readonly Visualization[] =>
   item.type === 'dashboard' ? item.visualizations : [item.visualization];
 
 /** Sharing a dashboard requires the permission to share its visualizations. */
-export const requireSharingOf = (ctx: UserContext, item: SharedItem): void =>
+export const requireSharingOf = (ctx: PrincipalContext, item: SharedItem): void =>
   requireSharingAll(
     ctx,
     visualizationsOf(item).map(({ id }) => id),

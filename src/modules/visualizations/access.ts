@@ -1,7 +1,7 @@
 import { decide } from '../../access/evaluation.ts';
 import { accessDenied } from '../../access/failures.ts';
 import { requireAction } from '../../access/requirements.ts';
-import type { CompanyContext, UserContext } from '../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import type { Action } from '../../kernel/actions.ts';
 import { resourceArn } from '../../kernel/arn.ts';
 import { Failure } from '../../kernel/failure.ts';
@@ -27,13 +27,13 @@ export function denials(
 }
 
 /** Who shares a dashboard shares its visualizations, and nobody shows others what they are denied themselves. */
-export function requireSharingAll(ctx: UserContext, ids: readonly string[]): void {
+export function requireSharingAll(ctx: PrincipalContext, ids: readonly string[]): void {
   for (const id of ids) requireAction(ctx.actor, 'visualizations:share', id);
   requireNotDenied(ctx, ids);
 }
 
 /** Whether the caller may do so. */
-export function mayShareAll(ctx: UserContext, ids: readonly string[]): boolean {
+export function mayShareAll(ctx: PrincipalContext, ids: readonly string[]): boolean {
   try {
     requireSharingAll(ctx, ids);
     return true;
@@ -44,13 +44,13 @@ export function mayShareAll(ctx: UserContext, ids: readonly string[]): boolean {
 }
 
 /** For sharing what is shared already with more people. */
-export function requireNotDenied(ctx: UserContext, ids: readonly string[]): void {
+export function requireNotDenied(ctx: PrincipalContext, ids: readonly string[]): void {
   const [first] = denials(ctx, ids, ['visualizations:share', 'visualizations:execute']).values();
   if (first) throw first;
 }
 
 /** Whether the caller may change the visualization, and so be told what the database says about its SQL. */
-export function isAuthor({ actor }: UserContext, id: string): boolean {
+export function isAuthor({ actor }: PrincipalContext, id: string): boolean {
   const action = 'visualizations:update';
   return decide(actor.access, action, resourceArn(action, actor.companyId, id)).allowed;
 }

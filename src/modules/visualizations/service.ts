@@ -1,4 +1,4 @@
-import type { CompanyContext, UserContext } from '../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -59,7 +59,7 @@ export async function getVisualization(ctx: CompanyContext, id: string): Promise
 }
 
 /** Creates a visualization. Its SQL is not run: the tables may come later. */
-export async function createVisualization(ctx: UserContext, input: NewVisualization): Promise<Visualization> {
+export async function createVisualization(ctx: PrincipalContext, input: NewVisualization): Promise<Visualization> {
   validateDefinition(input);
   const now = ctx.now();
   const record: Visualization = {

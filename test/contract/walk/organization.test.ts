@@ -38,6 +38,7 @@ const STEPS: Step[] = [
   },
   { route: 'GET /service-accounts/{id}/keys', params: robot },
   { route: 'DELETE /service-accounts/{id}/keys/{key_id}', params: { ...robot, key_id: 'key' } },
+  { route: 'POST /tokens', json: () => ({ expires_in: 300 }) },
   {
     route: 'POST /users',
     json: () => ({ email: 'ana@acme.test', password: 'quiet-harbour-lantern' }),

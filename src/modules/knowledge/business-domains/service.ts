@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CompanyContext, UserContext } from '../../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import type { BusinessDomain } from '../../../db/schema/knowledge-resources.ts';
 import { slug } from '../../../kernel/fields.ts';
 import { description, name } from '../resources/fields.ts';
@@ -19,7 +19,10 @@ export async function getBusinessDomains(ctx: CompanyContext): Promise<BusinessD
 }
 
 /** Replaces all business domains of the company. Running jobs keep those that they started with. */
-export async function replaceBusinessDomains(ctx: UserContext, domains: BusinessDomain[]): Promise<BusinessDomain[]> {
+export async function replaceBusinessDomains(
+  ctx: PrincipalContext,
+  domains: BusinessDomain[],
+): Promise<BusinessDomain[]> {
   await replaceDomains(ctx.db, ctx.actor.companyId, domains, ctx.now());
   return domains;
 }

@@ -1,4 +1,4 @@
-import type { UserContext } from '../../../context.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { commit } from '../../../db/client.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import { invalid } from '../../../kernel/failure.ts';
@@ -22,7 +22,7 @@ export interface ConceptGeneration {
 
 /** Queues a generation of concepts from business domains, text and a file. */
 export async function startConceptGeneration(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   { businessDomains, text = '', file }: ConceptGeneration,
 ): Promise<store.JobRow> {
   requireAi(ctx);
@@ -41,7 +41,7 @@ export async function startConceptGeneration(
 }
 
 /** Queues a generation of nodes and relations from the concepts of type `entity_hint` and a connection's catalogue. */
-export async function startOntologyGeneration(ctx: UserContext, connectionId: string): Promise<store.JobRow> {
+export async function startOntologyGeneration(ctx: PrincipalContext, connectionId: string): Promise<store.JobRow> {
   requireAi(ctx);
   await requireOntologyPrerequisites(ctx, connectionId);
   const batches = chunkLines(await catalogueLines(ctx, MAX_BATCHES * BATCH_CHARACTERS), BATCH_CHARACTERS);
@@ -59,7 +59,7 @@ export async function startOntologyGeneration(ctx: UserContext, connectionId: st
 
 /** Queues a job that asks the model how to improve each of several resources. */
 export async function startEnrichment(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   targetType: ResourceType,
   ids: string[],
 ): Promise<store.JobRow> {
@@ -82,7 +82,7 @@ export async function startEnrichment(
 type NewJob = Pick<store.JobRow, 'type' | 'targetType' | 'targetIds' | 'totalCount' | 'input'> & { batches: string[] };
 
 /** Stores a job, then its text, then sends its first message: `resumeJobs` finds a job that is interrupted in between. */
-async function startJob(ctx: UserContext, { batches, ...job }: NewJob): Promise<store.JobRow> {
+async function startJob(ctx: PrincipalContext, { batches, ...job }: NewJob): Promise<store.JobRow> {
   const id = ctx.newId();
   const now = ctx.now();
   const { companyId } = ctx.actor;

@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import type { UserActor } from '../../../access/actors.ts';
+import type { Principal } from '../../../access/actors.ts';
 import type { CompanyContext } from '../../../context.ts';
 import type { Content, ResourceType, Status, ValidationError } from '../../../db/schema/knowledge-resources.ts';
 import type { FieldProblem } from '../../../kernel/failure.ts';
@@ -34,9 +34,9 @@ export interface Definition<C extends Content = Content> {
   /** Values of fields that were not sent. */
   defaults: Partial<C>;
   permissions: {
-    requireCreate(actor: UserActor): void;
-    requireUpdate(actor: UserActor, id: string): void;
-    requireDelete(actor: UserActor, id: string): void;
+    requireCreate(actor: Principal): void;
+    requireUpdate(actor: Principal, id: string): void;
+    requireDelete(actor: Principal, id: string): void;
   };
   nameOf(content: C): string;
   /** What no two resources of the type may share, archived ones aside. */

@@ -1,4 +1,4 @@
-import type { UserContext } from '../../../context.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { retryOnConcurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { Definition } from './definition.ts';
@@ -7,7 +7,7 @@ import { type Input, insertArchivedVersion, insertFirstVersion, replaceVersion }
 
 /** Creates a resource. */
 export async function createResource<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   input: Input<C>,
 ): Promise<Resource<C>> {
@@ -19,7 +19,7 @@ export async function createResource<C extends Content>(
  * another status is sent with the change.
  */
 export async function changeResource<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   id: string,
   changes: Input<C>,
@@ -35,7 +35,7 @@ export async function changeResource<C extends Content>(
 
 /** Archives a resource. What refers to it keeps doing so. */
 export async function archiveResource<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   id: string,
 ): Promise<void> {

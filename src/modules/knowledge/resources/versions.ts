@@ -1,4 +1,4 @@
-import type { UserContext } from '../../../context.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { type ConstraintFailures, commit, type Statement } from '../../../db/client.ts';
 import type { Change, Content, Status } from '../../../db/schema/knowledge-resources.ts';
 import { invalid } from '../../../kernel/failure.ts';
@@ -22,7 +22,7 @@ export type Input<C extends Content> = Partial<C> & { status?: Status };
 
 /** Writes the first version of a new resource; undefined when the acceptance's condition does not hold. */
 export async function insertFirstVersion<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   input: Input<C>,
   acceptance?: Acceptance,
@@ -54,7 +54,7 @@ export async function insertFirstVersion<C extends Content>(
  * condition does not hold.
  */
 export async function replaceVersion<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   current: Resource<C>,
   changes: Input<C>,
@@ -87,7 +87,7 @@ export async function replaceVersion<C extends Content>(
 
 /** Writes an archived version after `current`; undefined when `current` is no longer the present version. */
 export function insertArchivedVersion<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   current: Resource<C>,
 ): Promise<Resource<C> | undefined> {
@@ -103,7 +103,7 @@ export function insertArchivedVersion<C extends Content>(
 }
 
 async function requireNoCycle<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   { acyclic }: Definition<C>,
   key: store.ResourceKey,
   content: C,
@@ -128,7 +128,7 @@ function changeOf(before: Status, after: Status): Change {
 }
 
 async function commitVersion<C extends Content>(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   definition: Definition<C>,
   write: ReturnType<typeof store.insertResource> | ReturnType<typeof store.replaceResource>,
   row: store.ResourceRow,

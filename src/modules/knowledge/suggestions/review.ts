@@ -1,4 +1,4 @@
-import type { UserContext } from '../../../context.ts';
+import type { PrincipalContext } from '../../../context.ts';
 import { concurrentChange } from '../../../db/failures.ts';
 import type { Content } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus } from '../../../db/schema/knowledge-suggestions.ts';
@@ -33,7 +33,7 @@ export interface NotAccepted {
   failure: Failure;
 }
 
-export async function getSuggestion(ctx: UserContext, id: string): Promise<store.SuggestionRow> {
+export async function getSuggestion(ctx: PrincipalContext, id: string): Promise<store.SuggestionRow> {
   const [row] = await store.selectSuggestion(ctx.db, ctx.actor.companyId, id);
   if (!row) throw suggestionNotFound();
   return row;
@@ -43,7 +43,7 @@ export async function getSuggestion(ctx: UserContext, id: string): Promise<store
  * Accepts a suggestion, its payload changed by `override`: creates or updates its target, which needs that permission too.
  * Of several calls at once, one succeeds.
  */
-export async function acceptSuggestion(ctx: UserContext, id: string, override: Content = {}): Promise<Accepted> {
+export async function acceptSuggestion(ctx: PrincipalContext, id: string, override: Content = {}): Promise<Accepted> {
   const suggestion = await getSuggestion(ctx, id);
   requireTargetPermission(ctx.actor, suggestion.targetType, suggestion.targetId);
   requirePending(suggestion);
@@ -73,7 +73,7 @@ export async function acceptSuggestion(ctx: UserContext, id: string, override: C
  * is internal.
  */
 export async function acceptSuggestions(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   ids: string[],
 ): Promise<{ accepted: Accepted[]; failed: NotAccepted[] }> {
   const rows = await store.selectSuggestions(ctx.db, ctx.actor.companyId, ids);
@@ -100,7 +100,7 @@ export async function acceptSuggestions(
 }
 
 export async function rejectSuggestion(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   id: string,
   reviewNote: string | null,
 ): Promise<store.SuggestionRow> {
@@ -111,13 +111,13 @@ export async function rejectSuggestion(
   throw suggestionNotPending(suggestion.status as SuggestionStatus);
 }
 
-const reviewBy = (ctx: UserContext): store.Review => ({
+const reviewBy = (ctx: PrincipalContext): store.Review => ({
   reviewNote: null,
   reviewedByUserId: ctx.actor.id,
   reviewedAt: ctx.now(),
 });
 
-const acceptanceOf = (ctx: UserContext, id: string): Acceptance => ({
+const acceptanceOf = (ctx: PrincipalContext, id: string): Acceptance => ({
   suggestionId: id,
   condition: store.isPending(ctx.actor.companyId, id),
   after: (resourceId) => store.markAccepted(ctx.db, ctx.actor.companyId, id, resourceId, reviewBy(ctx)),
@@ -128,7 +128,7 @@ function requirePending({ status }: store.SuggestionRow): void {
 }
 
 /** The payload of a suggestion. Of a relation, with the nodes that its suggested nodes have become. */
-async function payloadOf(ctx: UserContext, suggestion: store.SuggestionRow, override: Content): Promise<Content> {
+async function payloadOf(ctx: PrincipalContext, suggestion: store.SuggestionRow, override: Content): Promise<Content> {
   const { payload } = suggestion;
   if (suggestion.targetType !== 'ontology_relation_create') return payload;
   const { subject_suggestion_id, object_suggestion_id } = relationDependencies.parse(payload);
@@ -151,7 +151,7 @@ async function payloadOf(ctx: UserContext, suggestion: store.SuggestionRow, over
 
 /** The target of a suggestion, if it is still the version that the model read. */
 async function unchangedTarget(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   { targetType, targetId, targetVersion, payload }: store.SuggestionRow,
 ) {
   const { definition } = targetOf(targetType);

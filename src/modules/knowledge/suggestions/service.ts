@@ -1,4 +1,4 @@
-import type { CompanyContext, UserContext } from '../../../context.ts';
+import type { CompanyContext, PrincipalContext } from '../../../context.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { SuggestionStatus, TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { noUsage } from '../../../platform/ai.ts';
@@ -26,13 +26,17 @@ export type { NewSuggestion, SuggestionRow } from './store.ts';
 
 /** A page of the company's suggestions, newest first. */
 export const listSuggestions = (
-  ctx: UserContext,
+  ctx: PrincipalContext,
   filter: { status: SuggestionStatus; targetType?: TargetType; jobId?: string },
   page: { page: number; perPage: number },
 ) => store.readSuggestions(ctx.db, ctx.actor.companyId, filter, page);
 
 /** Asks the model how to improve a resource, and stores the suggestion. */
-export async function suggestChange(ctx: UserContext, type: ResourceType, id: string): Promise<store.SuggestionRow> {
+export async function suggestChange(
+  ctx: PrincipalContext,
+  type: ResourceType,
+  id: string,
+): Promise<store.SuggestionRow> {
   const settings = requireAi(ctx);
   const { failures } = DEFINITIONS[type];
   const target = await getResource(ctx, DEFINITIONS[type], id);
@@ -42,7 +46,7 @@ export async function suggestChange(ctx: UserContext, type: ResourceType, id: st
 
 /** Asks the model for the semantic item or ontology node of a concept, and stores the suggestion. */
 export async function suggestPromotion(
-  ctx: UserContext,
+  ctx: PrincipalContext,
   conceptId: string,
   to: 'semantic' | 'ontology_node',
 ): Promise<store.SuggestionRow> {
@@ -62,7 +66,7 @@ export const newSuggestion = (
   return { ...proposal, ...origin, id: ctx.newId(), companyId: ctx.actor.companyId, createdAt: now, updatedAt: now };
 };
 
-async function insertSuggestion(ctx: UserContext, proposal: Proposal): Promise<store.SuggestionRow> {
+async function insertSuggestion(ctx: PrincipalContext, proposal: Proposal): Promise<store.SuggestionRow> {
   const origin = { createdByUserId: ctx.actor.id, requestId: ctx.correlationId, jobId: null, candidateKey: null };
   const review = { reviewNote: null, reviewedByUserId: null, reviewedAt: null, resourceId: null };
   const row: store.SuggestionRow = { ...newSuggestion(ctx, proposal, origin), ...review, status: 'pending' };

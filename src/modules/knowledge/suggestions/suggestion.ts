@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UserActor } from '../../../access/actors.ts';
+import type { Principal } from '../../../access/actors.ts';
 import type { ResourceType } from '../../../db/schema/knowledge-resources.ts';
 import type { TargetType } from '../../../db/schema/knowledge-suggestions.ts';
 import { concept } from '../concepts/concept.ts';
@@ -23,7 +23,7 @@ export function targetOf(targetType: TargetType): { definition: Definition; crea
 }
 
 /** Requires the permission to create or update the target of a suggestion. */
-export function requireTargetPermission(actor: UserActor, targetType: TargetType, targetId: string | null): void {
+export function requireTargetPermission(actor: Principal, targetType: TargetType, targetId: string | null): void {
   const { definition, creates } = targetOf(targetType);
   if (creates) definition.permissions.requireCreate(actor);
   else definition.permissions.requireUpdate(actor, targetId ?? '*');

@@ -1,0 +1,47 @@
+import { compileAccess } from '../../access/evaluation.ts';
+import { type Known, weightOf } from '../../access/known-principals.ts';
+import type { LastUse } from '../../access/last-uses.ts';
+import { accessSources, type FoundAccess } from '../../access/sources.ts';
+import type { KeyMaterial } from './keys.ts';
+import type { UsableKey } from './store.ts';
+
+/** The name under which an isolate remembers whose a key is, for signatures and for service tokens. */
+export const credentialOf = (accessKey: string): string => `key ${accessKey}`;
+
+/** What is remembered of a key besides its owner. */
+export interface KeyProof {
+  material: KeyMaterial;
+  lastUse: LastUse;
+}
+
+/** A usable key's owner, as an isolate remembers it. */
+export function knownOf(key: UsableKey, material: KeyMaterial, access: FoundAccess): Known<KeyProof> {
+  const { companyId, serviceAccountId } = key;
+  const sources = accessSources(companyId, false, access);
+  return {
+    actor: {
+      kind: 'service_account',
+      id: serviceAccountId,
+      companyId,
+      companySlug: key.companySlug,
+      accountId: key.accountId,
+      name: key.name,
+      keyId: key.id,
+      accessKey: material.accessKey,
+      access: compileAccess(sources),
+    },
+    expiresAt: key.expiresAt,
+    proof: {
+      material,
+      lastUse: {
+        used: [
+          { kind: 'key', companyId, id: key.id },
+          { kind: 'service_account', companyId, id: serviceAccountId },
+        ],
+        recordedAt: key.lastUsedAt,
+        isGathered: false,
+      },
+    },
+    weight: weightOf(sources),
+  };
+}

@@ -1,0 +1,270 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { forgetAll } from '../../src/access/known-principals.ts';
+import { aConcept, PREFIX } from '../knowledge/support.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { aShare } from '../shares/support.ts';
+import { bearer, type Caller } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { countedD1 } from '../support/counted.ts';
+import { mailTo } from '../support/mail.ts';
+import { aGroup, allow, aPolicy, aRobot, aRobotThat, must, signed, withServiceToken } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, load } from '../uploads/support.ts';
+import { aDashboard, aVisualization } from '../visualizations/support.ts';
+
+let company: Company;
+let admin: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+afterEach(resetClock);
+
+const LISTED = '/v1/visualizations';
+
+describe('POST /tokens', () => {
+  it('gives any service account a token for as long as it says', async () => {
+    const robot = await aRobot(company);
+    const { status, body } = await robot.as.post('/tokens', { json: { expires_in: 60 } });
+    expect([status, body]).toEqual([201, { token: expect.any(String), token_type: 'Bearer', expires_in: 60 }]);
+    const as = bearer(body.token);
+    later(58_000);
+    expect((await as.get('/v1/auth/me')).status).toBe(200);
+    later(61_000);
+    expect((await as.get('/v1/auth/me')).status).toBe(401);
+  });
+
+  it('takes no body, and refuses times out of bounds', async () => {
+    const { as } = await aRobot(company);
+    expect((await as.post('/tokens')).body.expires_in).toBe(600);
+    for (const json of [{ expires_in: 59 }, { expires_in: 601 }, { expires_in: '60' }, { expires_in: 90.5 }]) {
+      const { status, body } = await as.post('/tokens', { json });
+      expect([status, body.details]).toEqual([422, [expect.objectContaining({ field: 'expires_in' })]]);
+    }
+  });
+
+  it('is for signed requests: neither a session nor another token is exchanged', async () => {
+    const token = await withServiceToken(await aRobot(company));
+    for (const as of [company.as, token]) expect((await as.post('/tokens')).status).toBe(401);
+  });
+});
+
+describe('a service token', () => {
+  it('tells whose it is', async () => {
+    const robot = await aRobot(company);
+    const { status, body } = await (await withServiceToken(robot)).get('/v1/auth/me');
+    expect([status, body]).toEqual([
+      200,
+      {
+        user: null,
+        service_account: { id: robot.id, name: 'Robot', account_id: company.accountId },
+        context: { company_id: company.id },
+      },
+    ]);
+  });
+
+  it('may what its service account may, through the groups of its account', async () => {
+    const robot = await aRobotThat(company, allow('visualizations:list'));
+    const as = await withServiceToken(robot);
+    expect((await as.get(LISTED)).status).toBe(200);
+    expect((await as.get('/v1/dashboards')).status).toBe(403);
+    const { actions, policies, is_owner, user_id } = (await as.get('/v1/auth/permissions')).body;
+    expect([actions, policies.length, is_owner, user_id]).toEqual([['visualizations:list'], 1, false, robot.id]);
+  });
+
+  it('grants no more than it may itself', async () => {
+    const as = await withServiceToken(await aRobotThat(company, allow('policies:create')));
+    const document = { version: '2024-01-01', statements: [allow('users:list')] };
+    const { status, body } = await as.post('/v1/policies', { json: { name: 'Wider', document } });
+    expect([status, body.details?.action]).toEqual([403, 'users:list']);
+  });
+
+  it('is known to the isolate after one request, and then asks the control database nothing', async () => {
+    const robot = await aRobotThat(company, allow('users:list'));
+    const as = await withServiceToken(robot);
+    const counted = async () => {
+      const { env, calls } = countedD1();
+      return [(await as.get(LISTED, { env })).status, calls()];
+    };
+    forgetAll();
+    expect([await counted(), await counted(), await counted()]).toEqual([
+      [403, 1],
+      [403, 0],
+      [403, 0],
+    ]);
+    const { env, calls } = countedD1();
+    expect((await robot.as.get('/accounts', { env })).status).toBe(403);
+    expect(calls()).toBe(0);
+  });
+
+  it('shows in the audit trail as its service account and key', async () => {
+    const robot = await aRobot(company);
+    const { headers } = await (await withServiceToken(robot)).get('/v1/auth/me');
+    const query = `correlation_id=${headers.get('x-correlation-id')}`;
+    const record = await vi.waitFor(
+      async () => {
+        const { results } = await must(admin.get(`/admin/audit-events?${query}`));
+        expect(results).toHaveLength(1);
+        return results[0];
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    expect(record).toMatchObject({
+      principal_type: 'service_account',
+      principal_id: robot.id,
+      credential: robot.keyId,
+      organization_id: company.id,
+    });
+  });
+
+  it('is of no use in the place of another credential, nor as a refresh token', async () => {
+    const { token } = await must((await aRobot(company)).as.post('/tokens'));
+    const refreshed = await bearer(token).post('/v1/auth/refresh', { json: { refresh_token: token } });
+    expect(refreshed.status).toBe(401);
+    expect((await bearer(`${token.slice(0, -4)}AAAA`).get('/v1/auth/me')).status).toBe(401);
+    const [head, , signature] = token.split('.');
+    const forged = btoa(JSON.stringify({ aud: 'machine', sub: 'x', exp: 9e9 })).replaceAll('=', '');
+    expect((await bearer(`${head}.${forged}.${signature}`).get('/v1/auth/me')).status).toBe(401);
+  });
+});
+
+describe('a service token dies on the next request after', () => {
+  /** A service account in an account of its own, whose token the isolate knows. */
+  async function known() {
+    const { id: accountId } = await must(admin.post('/accounts', { json: { name: `Of a robot ${Math.random()}` } }));
+    const robot = await aRobot(company, [], accountId);
+    const as = await withServiceToken(robot);
+    for (let times = 0; times < 2; times += 1) expect((await as.get(LISTED)).status).toBe(403);
+    return { robot, accountId, as };
+  }
+  type Known = Awaited<ReturnType<typeof known>>;
+  const robotPath = ({ robot }: Known) => `/service-accounts/${robot.id}`;
+  const ENDS: [name: string, end: (known: Known) => Promise<unknown>][] = [
+    ['its key is revoked', (of) => must(admin.delete(`${robotPath(of)}/keys/${of.robot.keyId}`))],
+    ['its service account is deactivated', (of) => must(admin.patch(robotPath(of), { json: { is_active: false } }))],
+    ['its service account is deleted', (of) => must(admin.delete(robotPath(of)))],
+    [
+      'its account is deactivated',
+      ({ accountId }) => must(admin.patch(`/accounts/${accountId}`, { json: { is_active: false } })),
+    ],
+  ];
+
+  it.each(ENDS)('%s, known to the isolate or not', async (_name, end) => {
+    for (const forget of [() => {}, forgetAll]) {
+      const of = await known();
+      await end(of);
+      forget();
+      const { status, body } = await of.as.get(LISTED);
+      expect([status, body.error]).toEqual([401, 'UNAUTHORIZED']);
+    }
+  });
+
+  it('its key has expired', async () => {
+    const robot = await aRobot(company);
+    const json = { expires_at: new Date(Date.now() + 30_000).toISOString() };
+    const key = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json }));
+    const as = await withServiceToken({ as: signed(key) });
+    expect((await as.get(LISTED)).status).toBe(403);
+    later(31_000);
+    expect((await as.get(LISTED)).status).toBe(401);
+  });
+
+  it('but not after another key of its service account is revoked', async () => {
+    const { robot, as } = await known();
+    const other = await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} }));
+    await must(admin.delete(`/service-accounts/${robot.id}/keys/${other.id}`));
+    expect((await as.get(LISTED)).status).toBe(403);
+  });
+});
+
+describe("a person's own session, password and second factor", () => {
+  it.each([
+    ['post', '/v1/auth/logout'],
+    ['get', '/v1/auth/sessions'],
+    ['delete', '/v1/auth/sessions'],
+    ['delete', `/v1/auth/sessions/${'f'.repeat(24)}`],
+    ['post', '/v1/auth/password'],
+    ['post', '/v1/auth/2fa/setup'],
+    ['post', '/v1/auth/2fa/enable'],
+    ['post', '/v1/auth/2fa/disable'],
+    ['post', '/v1/auth/2fa/backup-codes'],
+    ['post', '/api/v1/share-auth/logout'],
+  ] as const)('are nothing of a service token: %s %s', async (method, path) => {
+    const as = await withServiceToken(await aRobotThat(company, allow('*')));
+    const { status, body } = await as[method](path, method === 'post' ? { json: { password: 'x' } } : {});
+    expect([status, body.error ?? body.error_code]).toEqual([403, 'FORBIDDEN']);
+  });
+});
+
+describe('what is made with a service token', () => {
+  let made: Company;
+  let id: string;
+  beforeAll(async () => {
+    const provisioned = await aProvisionedCompany();
+    const robot = await aRobotThat(provisioned, allow('*'));
+    made = { ...provisioned, as: await withServiceToken(robot) };
+    id = robot.id;
+  });
+
+  it('names its service account as its maker', async () => {
+    const { as } = made;
+    const tableId = await aTable(as, 'orders', [column('total', 'decimal')]);
+    expect((await as.get(`/v1/managed-tables/${tableId}`)).body.created_by_user_id).toBe(id);
+    const visualization = await aVisualization(as, 'SELECT 1 AS one');
+    const dashboard = await aDashboard(as, [visualization]);
+    const share = await aShare(made, dashboard._id);
+    const conceptId = await aConcept(as);
+    const { versions, records = versions } = (await as.get(`${PREFIX}/concepts/${conceptId}/versions`)).body;
+    expect([visualization.created_by_user_id, dashboard.created_by_user_id, share.created_by]).toEqual([id, id, id]);
+    expect(records[0].changed_by_user_id).toBe(id);
+    const event = await vi.waitFor(
+      async () => {
+        const { records } = (await as.get('/api/v1/share-events?type=share.created')).body;
+        expect(records).toHaveLength(1);
+        return records[0];
+      },
+      { timeout: 15_000, interval: 100 },
+    );
+    expect(event.actor).toEqual({ kind: 'service_account', id, email: null });
+  });
+
+  it('is loaded from a file, which a later confirm makes a table of the service account', async () => {
+    const { status, user_table_id } = await load(made, [aFile('cities.csv', 'city\nLisboa\n')]);
+    expect(status).toBe('done');
+    expect((await made.as.get(`/v1/managed-tables/${user_table_id}`)).body.created_by_user_id).toBe(id);
+  });
+
+  it('is embedded and seen in the portal like what a user of its groups makes', async () => {
+    const { as } = made;
+    const dashboard = await aDashboard(as, [await aVisualization(as, 'SELECT 1 AS one')]);
+    const embed = await as.post(`/api/v1/embed/dashboards/${dashboard._id}`, { json: {} });
+    expect(embed.status).toBe(201);
+    const { groupId, token } = await aMember();
+    const grants = [{ target_type: 'dashboard', target_id: dashboard._id, filter_policies: [] }];
+    const context = await must(as.post('/api/v1/share-contexts', { json: { name: 'Partners', grants } }));
+    const seen = async () => (await token.get('/api/v1/share-portal/contexts')).body.total;
+    expect(await seen()).toBe(0);
+    const member = { member_type: 'group', member_id: groupId };
+    await must(as.post(`/api/v1/share-contexts/${context._id ?? context.id}/members`, { json: member }));
+    expect(await seen()).toBe(1);
+  });
+
+  async function aMember() {
+    const groupId = await aGroup(made, await aPolicy(made, [allow('users:list')]));
+    return { groupId, token: await withServiceToken(await aRobot(made, [groupId])) };
+  }
+
+  it('is told of by the name of the service account, without a link', async () => {
+    const json = { name: 'Robot of https://evil.test/now' };
+    await must(signed(made.apiKey).patch(`/service-accounts/${id}`, { json }));
+    const invited = 'invited@robot.test';
+    await must(made.as.post('/v1/users/invite', { json: { email: invited } }));
+    expect(mailTo(invited).text).toContain('Robot of');
+    expect(mailTo(invited).text).not.toContain('evil.test');
+    const providers = [
+      { issuer: 'https://id.example.com', audience: 'console', jwks_uri: 'https://id.example.com/jwks' },
+    ];
+    await must(made.as.put('/v1/auth/social/config', { json: { providers } }));
+    expect(mailTo(made.owner.email).text).toContain('Robot of has set the providers');
+  });
+});
