@@ -1,15 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { type Copy, openCopy } from './copy.ts';
 import type { Guard } from './guard.ts';
-import { nameOf, sourceWithout } from './guard.ts';
+import { nameOf } from './guard.ts';
 import { GUARDS } from './guards.ts';
-import { type Outcome, openTests } from './tests.ts';
 
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, list: { type: 'boolean' } },
+  options: { only: { type: 'string' }, list: { type: 'boolean' }, copies: { type: 'string' } },
 });
 
 const wanted = new RegExp(options.only ?? '');
@@ -17,51 +14,50 @@ const chosen = GUARDS.filter((guard) => wanted.test(`${nameOf(guard)} ${guard.te
 if (options.list) for (const guard of chosen) console.log(`${nameOf(guard)}\n    ${guard.tests.join(', ')}`);
 else process.exitCode = (await removeEach(chosen)) ? 0 : 1;
 
-/** Removes guard after guard, in a copy of the project, and runs its tests. @returns whether each is held */
+/** Removes guard after guard, in copies of the project side by side, and runs its tests. @returns whether each is held */
 async function removeEach(guards: Guard[]): Promise<boolean> {
-  const folder = copyOfProject();
-  const tests = await openTests(folder);
   const failures: string[] = [];
   const began = Date.now();
+  const seconds = (since: number) => Math.round((Date.now() - since) / 1000);
+  const groups = byTests(guards);
+  const count = Math.min(Number(options.copies ?? availableParallelism()), groups.length);
+  const copies = Array.from({ length: count }, openCopy);
+  let done = 0;
+  const report = (guard: Guard, failure: string | undefined, heldBy = '') => {
+    if (failure) failures.push(failure);
+    done += 1;
+    console.log(`${done}/${guards.length} ${failure ? `✗ ${failure}` : `✓ ${nameOf(guard)}\n    ${heldBy}`}`);
+  };
   try {
-    const unfit = await tests.unfit(guards);
-    for (const [index, guard] of guards.entries()) {
-      const problem = unfit(guard);
-      const { heldBy, failure } = problem === undefined ? await outcomeWithout(guard) : { failure: problem };
-      if (failure) failures.push(failure);
-      console.log(
-        `${index + 1}/${guards.length} ${failure ? `✗ ${failure}` : `✓ ${nameOf(guard)}\n    “${heldBy}” fails`}`,
-      );
-    }
+    const problems = new Map<Guard, string | null>();
+    await each(copies, async (copy, place) => {
+      const mine = groups.filter((_, index) => index % count === place).flat();
+      const found = await copy.unfit(mine);
+      for (const [index, guard] of mine.entries()) problems.set(guard, found[index] ?? null);
+    });
+    console.log(`With every guard in place, the tests ran in ${seconds(began)} s.`);
+    const left = guards.values();
+    await each(copies, async (copy) => {
+      for (const guard of left) {
+        const problem = problems.get(guard);
+        const { heldBy, failure } = problem ? { failure: problem } : await copy.outcomeWithout(guard);
+        report(guard, failure, heldBy);
+      }
+    });
   } finally {
-    await tests.close();
-    rmSync(folder, { recursive: true, force: true });
+    await each(copies, (copy) => copy.close());
   }
-  const seconds = Math.round((Date.now() - began) / 1000);
-  console.log(`\n${guards.length} guards in ${seconds} s, ${failures.length} not held.`);
+  console.log(`\n${guards.length} guards in ${seconds(began)} s, ${failures.length} not held.`);
   for (const failure of failures) console.log(failure);
   return failures.length === 0;
-
-  async function outcomeWithout(guard: Guard): Promise<Outcome> {
-    const path = join(folder, guard.file);
-    const source = readFileSync(path, 'utf8');
-    try {
-      writeFileSync(path, sourceWithout(guard, source));
-      return await tests.outcome(guard);
-    } catch (error) {
-      return { failure: (error as Error).message };
-    } finally {
-      writeFileSync(path, source);
-    }
-  }
 }
 
-/** What git knows of the project or would take, in a temporary folder. */
-function copyOfProject(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'guards-'));
-  const arguments_ = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
-  const files = execFileSync('git', arguments_, { encoding: 'utf8' }).split('\0').filter(Boolean);
-  for (const file of new Set(files)) cpSync(file, join(folder, file));
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
-  return folder;
+/** Has every copy work at once. */
+function each(copies: Copy[], work: (copy: Copy, place: number) => Promise<void>): Promise<unknown> {
+  return Promise.all(copies.map(work));
+}
+
+/** The guards that the same files hold, together: with every guard in place, a file runs once. */
+function byTests(guards: Guard[]): Guard[][] {
+  return [...Map.groupBy(guards, ({ tests }) => tests.toSorted().join()).values()];
 }

@@ -1,33 +1,39 @@
 import { join, relative } from 'node:path';
-import { createVitest, type TestModule, type TestSpecification } from 'vitest/node';
+import { createVitest, type TestCase, type TestModule, type TestSpecification } from 'vitest/node';
 import { type Guard, nameOf } from './guard.ts';
 
-/** What came of removing a guard: the test that fails, or what to do because none does. */
+/** What came of removing a guard: the test that fails and how, or what to do because none does. */
 export interface Outcome {
   heldBy?: string;
   failure?: string;
 }
 
+/** What the runner says of a test that waited too long: on a busy machine it proves nothing. */
+const TIMED_OUT = /^(?:Test|Hook) timed out in \d+ms/;
+
 /** The project's tests, started once, in the folder of a copy. */
 export async function openTests(folder: string) {
-  process.chdir(folder);
   process.env.CLOUDFLARE_CF_FETCH_ENABLED = 'false';
   const options = { root: folder, watch: false, reporters: [{}], silent: true, maxWorkers: 1 };
   const vitest = await createVitest('test', options);
 
-  /** @returns the files that hold a guard, as they ran */
+  /** @returns the files that hold a guard, as they ran; fails where they could not be run at all */
   const run = async (guards: readonly Guard[]): Promise<(guard: Guard) => TestModule[]> => {
     const specifications: TestSpecification[] = [];
     for (const file of new Set(guards.flatMap(({ tests }) => tests))) {
       const titles = guards.filter(({ tests }) => tests.includes(file)).map(({ title = '' }) => escaped(title));
       const testNamePattern = new RegExp(titles.join('|'));
       for (const { project, moduleId } of await vitest.globTestSpecifications([join(folder, file)])) {
+        // What the run before left would stand for this one, should this one not begin.
+        vitest.state.clearFiles(project, [moduleId]);
         specifications.push(project.createSpecification(moduleId, { testNamePattern }));
       }
     }
-    const { testModules } = await vitest.runTestSpecifications(specifications);
+    const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+    const ran = (module: TestModule) => testsOf(module).length > 0;
+    if (unhandledErrors.length > 0 && !testModules.some(ran)) throw unhandledErrors[0];
     return ({ tests }) =>
-      testModules.filter(({ moduleId }) => tests.some((file) => relative(folder, moduleId).startsWith(file)));
+      testModules.filter(({ moduleId }) => tests.some((file) => relative(folder, moduleId) === file));
   };
 
   return {
@@ -44,26 +50,35 @@ export async function openTests(folder: string) {
     },
     /** Runs the tests of a guard that is removed, until one fails. */
     async outcome(guard: Guard): Promise<Outcome> {
-      vitest.config.bail = 1;
+      for (const project of vitest.projects) project.config.bail = 1;
       vitest.invalidateFile(join(folder, guard.file));
       const modules = (await run([guard]))(guard);
       vitest.invalidateFile(join(folder, guard.file));
-      const failed = modules.flatMap(testsOf).find((test) => test.result().state === 'failed');
-      if (failed) return { heldBy: failed.fullName };
-      const [error] = modules.flatMap(errorsOf);
-      const failure = error
-        ? `did not run (${error.message}). Put something in its place that runs.`
-        : 'survived, no test fails without it. Write one in which a rival comes in between: see CONTRIBUTING.md.';
-      return { failure: `${placed(guard)}: ${failure}` };
+      const failed = modules.flatMap(testsOf).filter((test) => test.result().state === 'failed');
+      const held = failed.find((test) => !messagesOf(test).some((message) => TIMED_OUT.test(message)));
+      if (held) return { heldBy: `“${held.fullName}” fails: ${messagesOf(held)[0]?.split('\n')[0]}` };
+      return { failure: `${placed(guard)}: ${explanation(modules, failed)}` };
     },
     close: () => vitest.close(),
   };
 }
 
+/** What to do about a guard of which no test showed what it is for. */
+function explanation(modules: readonly TestModule[], [timedOut]: readonly TestCase[]): string {
+  if (timedOut) {
+    return `“${timedOut.fullName}” timed out without it, which proves nothing. Let the test assert what it waits for.`;
+  }
+  const [error] = modules.flatMap(errorsOf);
+  if (error) return `did not run (${error.message}). Put something in its place that runs.`;
+  if (modules.flatMap(testsOf).length === 0) return 'did not run, and nothing says why.';
+  return 'survived, no test fails without it. Write one in which a rival comes in between: see CONTRIBUTING.md.';
+}
+
 const placed = (guard: Guard): string => `${nameOf(guard)}, in ${guard.tests.join(' and ')}`;
 /** The tests that ran. */
-const testsOf = (module: TestModule) =>
-  [...module.children.allTests()].filter((test) => test.result().state !== 'skipped');
+const testsOf = (module: TestModule): TestCase[] =>
+  [...module.children.allTests()].filter((test) => ['passed', 'failed'].includes(test.result().state));
+const messagesOf = (test: TestCase): string[] => (test.result().errors ?? []).map(({ message }) => message);
 const errorsOf = (module: TestModule) => [
   ...module.errors(),
   ...[...module.children.allSuites()].flatMap((suite) => suite.errors()),
