@@ -1,13 +1,10 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { Presented } from '../access/known-principals.ts';
 import { clock } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { AccessVersions, type AnnouncedChange } from './access-versions.ts';
+import { type Nonce, Nonces } from './nonces.ts';
 
 const WINDOW_MS = 60_000;
-
-/** How much longer than its request is acceptable a nonce is remembered: clocks differ, and answers get lost. */
-const MARGIN_MS = 15 * 60_000;
 
 /** A request whose sender is proved and that asks to be admitted. */
 export interface Admission {
@@ -18,7 +15,7 @@ export interface Admission {
   /** Requests per minute for the whole organization and for this principal. */
   limits: { organization: number; principal: number };
   /** The nonce of a signed request, and until when (ms) its date is acceptable. */
-  nonce?: Presented['nonce'];
+  nonce?: Nonce | undefined;
 }
 
 /**
@@ -29,9 +26,6 @@ export type Verdict =
   | { refused: 'nonce_reused' | 'clock_skew' }
   | { refused: null; organization: LimitState; principal: LimitState; access: string | null };
 
-type Nonce = NonNullable<Admission['nonce']>;
-
-/**
 /**
  * Checks an organization's requests for replay and against both rate limits, and tells the version of the principal's access,
  * in a single call. Counters are in memory; nonces and versions are in storage, because an eviction must forget neither.
@@ -42,18 +36,12 @@ export class OrganizationGate extends DurableObject {
   readonly #organization = new FixedWindows(WINDOW_MS);
   readonly #principals = new FixedWindows(WINDOW_MS);
   readonly #access: AccessVersions;
+  readonly #nonces: Nonces;
   #alarmIsSet = false;
 
   constructor(state: DurableObjectState, env: Cloudflare.Env) {
     super(state, env);
-    state.storage.sql.exec(
-      `CREATE TABLE IF NOT EXISTS nonces (
-         access_key TEXT NOT NULL, nonce TEXT NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (access_key, nonce)
-       ) WITHOUT ROWID`,
-    );
-    state.storage.sql.exec('CREATE INDEX IF NOT EXISTS nonces_by_expiry ON nonces (expires_at)');
-    const columns = state.storage.sql.exec("SELECT 1 FROM pragma_table_info('nonces') WHERE name = 'request_id'");
-    if (columns.next().done) state.storage.sql.exec('ALTER TABLE nonces ADD COLUMN request_id TEXT');
+    this.#nonces = new Nonces(state.storage.sql, clock.now());
     this.#access = new AccessVersions(state.storage.sql);
     void state.blockConcurrencyWhile(async () => {
       this.#alarmIsSet = (await state.storage.getAlarm()) !== null;
@@ -68,7 +56,7 @@ export class OrganizationGate extends DurableObject {
   admit({ principalId, requestId, limits, nonce }: Admission): Verdict {
     const now = clock.now();
     if (nonce && nonce.goodUntil < now) return { refused: 'clock_skew' };
-    const usedBy = nonce ? this.#usedBy(nonce) : undefined;
+    const usedBy = nonce ? this.#nonces.usedBy(nonce) : undefined;
     if (usedBy !== undefined && usedBy !== requestId) return { refused: 'nonce_reused' };
     const organization = this.#organization.peek('organization', limits.organization, now);
     const principal = this.#principals.peek(principalId, limits.principal, now);
@@ -86,9 +74,7 @@ export class OrganizationGate extends DurableObject {
   /** Takes an admission back, of a request that another limit refused: it may be sent again with the same nonce. */
   withdraw({ principalId, requestId, nonce }: Admission): void {
     const now = clock.now();
-    if (nonce && this.#usedBy(nonce) === requestId) {
-      this.ctx.storage.sql.exec('DELETE FROM nonces WHERE access_key = ? AND nonce = ?', nonce.accessKey, nonce.value);
-    }
+    if (nonce && this.#nonces.usedBy(nonce) === requestId) this.#nonces.forget(nonce);
     this.#organization.giveBack('organization', now);
     this.#principals.giveBack(principalId, now);
   }
@@ -103,37 +89,18 @@ export class OrganizationGate extends DurableObject {
     this.#access.end(change);
   }
 
-  /** Deletes nonces some time after their requests became too old to be accepted. */
+  /** Forgets nonces some time after their requests became too old to be accepted. */
   override async alarm(): Promise<void> {
-    const { storage } = this.ctx;
-    storage.sql.exec('DELETE FROM nonces WHERE expires_at <= ?', clock.now());
-    const { next } = storage.sql.exec<{ next: number | null }>('SELECT min(expires_at) AS next FROM nonces').one();
+    this.#nonces.dropOld(clock.now());
+    const next = this.#nonces.nextEnd;
     this.#alarmIsSet = next !== null;
-    if (next !== null) await storage.setAlarm(Math.max(next, clock.now() + WINDOW_MS));
+    if (next !== null) await this.ctx.storage.setAlarm(next);
   }
 
-  /** The request that used the nonce; undefined if it is new. */
-  #usedBy({ accessKey, value }: Nonce): string | null | undefined {
-    const found = this.ctx.storage.sql.exec<{ request_id: string | null }>(
-      'SELECT request_id FROM nonces WHERE access_key = ? AND nonce = ?',
-      accessKey,
-      value,
-    );
-    return found.toArray()[0]?.request_id;
-  }
-
-  #remember({ accessKey, value, goodUntil }: Nonce, requestId: string): void {
-    const { storage } = this.ctx;
-    const expiresAt = goodUntil + MARGIN_MS;
-    storage.sql.exec(
-      'INSERT INTO nonces (access_key, nonce, expires_at, request_id) VALUES (?, ?, ?, ?)',
-      accessKey,
-      value,
-      expiresAt,
-      requestId,
-    );
+  #remember(nonce: Nonce, requestId: string): void {
+    this.#nonces.remember(nonce, requestId);
     if (this.#alarmIsSet) return;
     this.#alarmIsSet = true;
-    void storage.setAlarm(expiresAt + 1);
+    void this.ctx.storage.setAlarm(this.#nonces.nextEnd as number);
   }
 }

@@ -6,7 +6,7 @@ import {
   runInDurableObject,
 } from 'cloudflare:test';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Admission } from '../../src/objects/organization-gate.ts';
+import type { Admission, OrganizationGate } from '../../src/objects/organization-gate.ts';
 import { send, signedWire } from '../signature/support.ts';
 import { resetClock, standAt } from '../support/clock.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -41,13 +41,38 @@ const nonce = (value: string, goodUntil = Date.now() + 300_000, accessKey = 'sa_
   value,
   goodUntil,
 });
-const remembered = (gate: DurableObjectStub) =>
-  runInDurableObject(gate, (_, { storage }) =>
-    storage.sql
-      .exec<{ nonce: string }>('SELECT nonce FROM nonces ORDER BY nonce')
+/** The tables of nonces that a gate has, and the nonces in them. */
+const kept = (gate: DurableObjectStub) =>
+  runInDurableObject(gate, (_, { storage: { sql } }) => {
+    const tables = sql
+      .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name GLOB 'nonces*' ORDER BY name")
       .toArray()
-      .map((row) => row.nonce),
-  );
+      .map(({ name }) => name);
+    const nonces = tables.flatMap((name) => sql.exec<{ nonce: string }>(`SELECT nonce FROM ${name}`).toArray());
+    return { tables, nonces: nonces.map(({ nonce }) => nonce).sort() };
+  });
+const remembered = async (gate: DurableObjectStub) => (await kept(gate)).nonces;
+
+const NO_LIMITS = { organization: 1e9, principal: 1e9 };
+
+/** The rows that the statements of an object write meanwhile, by the platform's own count. */
+function rowsWrittenBy(sql: SqlStorage, work: () => void): number {
+  const prototype = Object.getPrototypeOf(sql) as SqlStorage;
+  const { exec } = prototype;
+  const cursors: { rowsWritten: number }[] = [];
+  prototype.exec = function counted(this: SqlStorage, ...given: Parameters<SqlStorage['exec']>) {
+    const cursor = exec.apply(this, given);
+    cursors.push(cursor);
+    return cursor;
+  } as SqlStorage['exec'];
+  work();
+  prototype.exec = exec;
+  return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+}
+
+/** When the hour is over that a time lies in. */
+const HOUR_MS = 60 * 60_000;
+const endOfHour = (time: number) => (Math.floor(time / HOUR_MS) + 1) * HOUR_MS;
 
 describe('a signed request', () => {
   it('is let in once', async () => {
@@ -127,49 +152,84 @@ describe('an admission that is withdrawn', () => {
 });
 
 describe('a nonce', () => {
-  it('is deleted when its request is too old, and not before', async () => {
+  it('goes with others of its hour when the last of them has run out, and not before', async () => {
     const { gate, ask } = aGate();
-    await ask({ nonce: nonce('long-gone') });
-    await ask({ nonce: nonce('still-good') });
-    // Aged behind its back: an alarm that is due at once would run before we can.
-    const age = "UPDATE nonces SET expires_at = 1 WHERE nonce = 'long-gone'";
-    await runInDurableObject(gate, (_, { storage }) => storage.sql.exec(age).toArray());
-    expect(await runDurableObjectAlarm(gate)).toBe(true);
-    expect(await remembered(gate)).toEqual(['still-good']);
-    expect(await ask({ nonce: nonce('still-good') })).toBe('nonce_reused');
-  });
-
-  it('is purged by an alarm, which is set again while any is left', async () => {
-    const { gate, ask } = aGate();
-    const alarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
-    const goodUntil = Date.now() + 300_000;
-    const expiresAt = goodUntil + MARGIN_MS;
-    await ask({ nonce: nonce('first-nonce', goodUntil) });
-    expect(await alarm()).toBe(expiresAt + 1);
-    await evictDurableObject(gate);
-    await ask({ nonce: nonce('later-nonce', goodUntil + 60_000) });
-    expect(await alarm()).toBe(expiresAt + 1);
-    await runDurableObjectAlarm(gate);
-    expect(await alarm()).toBe(expiresAt);
-
-    await runInDurableObject(gate, (_, { storage }) => storage.sql.exec('UPDATE nonces SET expires_at = 1').toArray());
-    await runDurableObjectAlarm(gate);
-    expect(await remembered(gate)).toEqual([]);
-    expect(await alarm()).toBeNull();
-    await ask({ nonce: nonce('first-nonce', goodUntil) });
-    expect(await alarm()).toBe(expiresAt + 1);
-  });
-
-  it('is kept until a quarter of an hour after the date of its request', async () => {
-    const { gate, ask } = aGate();
-    const goodUntil = Date.now() + 300_000;
-    await ask({ nonce: nonce('kept-nonce', goodUntil) });
-    standAt(goodUntil + MARGIN_MS - 1);
-    await runDurableObjectAlarm(gate);
-    expect(await remembered(gate)).toEqual(['kept-nonce']);
+    const goodUntil = endOfHour(Date.now()) + HOUR_MS - MARGIN_MS - 1;
+    await ask({ nonce: nonce('a-minute-ago', goodUntil - 60_000) });
+    await ask({ nonce: nonce('last-of-hour', goodUntil) });
+    await ask({ nonce: nonce('next-hour', goodUntil + 1) });
     standAt(goodUntil + MARGIN_MS);
     await runDurableObjectAlarm(gate);
-    expect(await remembered(gate)).toEqual([]);
+    expect(await remembered(gate)).toEqual(['a-minute-ago', 'last-of-hour', 'next-hour']);
+    standAt(goodUntil + MARGIN_MS + 1);
+    await runDurableObjectAlarm(gate);
+    expect(await remembered(gate)).toEqual(['next-hour']);
+    resetClock();
+    expect(await ask({ nonce: nonce('next-hour', goodUntil + 1) })).toBe('nonce_reused');
+    expect(await ask({ nonce: nonce('last-of-hour', goodUntil) })).not.toBe('nonce_reused');
+  });
+
+  it('is forgotten by an alarm, which is set again while any is left', async () => {
+    const { gate, ask } = aGate();
+    const alarm = () => runInDurableObject(gate, (_, { storage }) => storage.getAlarm());
+    const goodUntil = endOfHour(Date.now()) + HOUR_MS - MARGIN_MS - 1;
+    const end = goodUntil + MARGIN_MS + 1;
+    await ask({ nonce: nonce('first-nonce', goodUntil) });
+    expect(await alarm()).toBe(end);
+    await evictDurableObject(gate);
+    await ask({ nonce: nonce('later-nonce', goodUntil + 1) });
+    expect(await alarm()).toBe(end);
+    standAt(end);
+    await runDurableObjectAlarm(gate);
+    expect(await remembered(gate)).toEqual(['later-nonce']);
+    expect(await alarm()).toBe(end + HOUR_MS);
+    standAt(end + HOUR_MS);
+    await runDurableObjectAlarm(gate);
+    expect(await kept(gate)).toEqual({ tables: [], nonces: [] });
+    expect(await alarm()).toBeNull();
+    resetClock();
+    await ask({ nonce: nonce('first-nonce', goodUntil) });
+    expect(await alarm()).toBe(end);
+  });
+
+  it('writes one row', async () => {
+    const { gate } = aGate();
+    const rows = await runInDurableObject(gate, (object: OrganizationGate, { storage: { sql } }) => {
+      const admit = (value: string) =>
+        object.admit({ principalId: 'ana', requestId: value, limits: NO_LIMITS, nonce: nonce(value) });
+      admit('first-nonce');
+      return rowsWrittenBy(sql, () => Array.from({ length: 10 }, (_, n) => admit(`nonce-${n}`)));
+    });
+    expect(rows).toBe(10);
+  });
+
+  it('that the version before remembered is refused, and goes after an hour', async () => {
+    const { gate, ask } = aGate();
+    await runInDurableObject(gate, (_, { storage: { sql } }) => {
+      sql.exec(`CREATE TABLE nonces (access_key TEXT NOT NULL, nonce TEXT NOT NULL, expires_at INTEGER NOT NULL,
+        PRIMARY KEY (access_key, nonce)) WITHOUT ROWID`);
+      sql.exec('CREATE INDEX nonces_by_expiry ON nonces (expires_at)');
+      sql.exec('ALTER TABLE nonces ADD COLUMN request_id TEXT');
+      sql.exec('INSERT INTO nonces VALUES (?, ?, ?, ?)', 'sa_key', 'before', Date.now(), 'its request');
+    });
+    await evictDurableObject(gate);
+    expect(await ask({ nonce: nonce('before') })).toBe('nonce_reused');
+    expect(await ask({ nonce: nonce('before'), requestId: 'its request' })).not.toBe('nonce_reused');
+    expect((await kept(gate)).tables).not.toContain('nonces');
+    standAt(endOfHour(Date.now()) + HOUR_MS);
+    await ask({ nonce: nonce('another', Date.now() + 2 * HOUR_MS) });
+    await runDurableObjectAlarm(gate);
+    expect(await remembered(gate)).toEqual(['another']);
+  });
+
+  it('of the version before that knew no requests is refused', async () => {
+    const { gate, ask } = aGate();
+    await runInDurableObject(gate, (_, { storage: { sql } }) => {
+      sql.exec('CREATE TABLE nonces (access_key, nonce, expires_at, PRIMARY KEY (access_key, nonce)) WITHOUT ROWID');
+      sql.exec("INSERT INTO nonces VALUES ('sa_key', 'long before', 1)");
+    });
+    await evictDurableObject(gate);
+    expect(await ask({ nonce: nonce('long before') })).toBe('nonce_reused');
   });
 
   it('is refused when its date has passed, remembered or not', async () => {

@@ -127,8 +127,8 @@ export const NO_GUARDS: readonly NoGuard[] = [
   ),
   ...all('spares memory', ['src/kernel/fixed-window.ts', 'FixedWindows', 'SWEEP_AT']),
   ...all('finds a nonce: `admit` has looked for it before it adds one, and waits for nothing in between', [
-    'src/objects/organization-gate.ts',
-    'OrganizationGate',
+    'src/objects/nonces.ts',
+    'Nonces',
     'PRIMARY KEY',
   ]),
   ...all('is of a table that another migration makes anew', [

@@ -1,0 +1,91 @@
+import type { Presented } from '../access/known-principals.ts';
+
+export type Nonce = NonNullable<Presented['nonce']>;
+
+/** How much longer than its request is acceptable a nonce is remembered: clocks differ, and answers get lost. */
+const MARGIN_MS = 15 * 60_000;
+
+/** Nonces that run out within the same hour stand in a table of their own. */
+const HOUR_MS = 60 * 60_000;
+
+const hourOf = (time: number): number => Math.floor(time / HOUR_MS);
+
+/**
+ * Which request used a nonce, on disk. A table goes as a whole when the last of its nonces has run out: dropping a table
+ * writes no row, while each row that is deleted, and each entry of an index, costs as much as one that is written.
+ */
+export class Nonces {
+  readonly #sql: SqlStorage;
+  readonly #hours: Set<number>;
+
+  constructor(sql: SqlStorage, now: number) {
+    this.#sql = sql;
+    const tables = sql.exec<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'nonces*'",
+    );
+    const names = tables.toArray().map(({ name }) => name);
+    this.#hours = new Set(names.flatMap((name) => (name === 'nonces' ? [] : Number(name.slice('nonces_'.length)))));
+    if (names.includes('nonces')) this.#takeOver(now);
+  }
+
+  /** The request that used the nonce; undefined if it is new. */
+  usedBy({ accessKey, value }: Nonce): string | null | undefined {
+    for (const hour of this.#hours) {
+      const [found] = this.#sql
+        .exec<{ request_id: string | null }>(
+          `SELECT request_id FROM nonces_${hour} WHERE access_key = ? AND nonce = ?`,
+          accessKey,
+          value,
+        )
+        .toArray();
+      if (found) return found.request_id;
+    }
+    return undefined;
+  }
+
+  /** Remembers a nonce that is new. */
+  remember({ accessKey, value, goodUntil }: Nonce, requestId: string): void {
+    const hour = hourOf(goodUntil + MARGIN_MS);
+    this.#add(hour);
+    this.#sql.exec(`INSERT INTO nonces_${hour} VALUES (?, ?, ?)`, accessKey, value, requestId);
+  }
+
+  forget({ accessKey, value }: Nonce): void {
+    for (const hour of this.#hours) {
+      this.#sql.exec(`DELETE FROM nonces_${hour} WHERE access_key = ? AND nonce = ?`, accessKey, value);
+    }
+  }
+
+  /** Drops what has run out. */
+  dropOld(now: number): void {
+    for (const hour of this.#hours) {
+      if (hour >= hourOf(now)) continue;
+      this.#sql.exec(`DROP TABLE nonces_${hour}`);
+      this.#hours.delete(hour);
+    }
+  }
+
+  /** When the next of them run out (ms); null if there are none. */
+  get nextEnd(): number | null {
+    return this.#hours.size === 0 ? null : (Math.min(...this.#hours) + 1) * HOUR_MS;
+  }
+
+  #add(hour: number): void {
+    if (this.#hours.has(hour)) return;
+    this.#sql.exec(
+      `CREATE TABLE nonces_${hour} (
+         access_key TEXT NOT NULL, nonce TEXT NOT NULL, request_id TEXT, PRIMARY KEY (access_key, nonce)) WITHOUT ROWID`,
+    );
+    this.#hours.add(hour);
+  }
+
+  /** The version before had one table for all, whose nonces have run out in an hour. */
+  #takeOver(now: number): void {
+    const hour = hourOf(now + HOUR_MS);
+    this.#add(hour);
+    const columns = this.#sql.exec("SELECT 1 FROM pragma_table_info('nonces') WHERE name = 'request_id'");
+    const request = columns.next().done ? 'NULL' : 'request_id';
+    this.#sql.exec(`INSERT INTO nonces_${hour} SELECT access_key, nonce, ${request} FROM nonces`);
+    this.#sql.exec('DROP TABLE nonces');
+  }
+}
