@@ -14,6 +14,7 @@ import { encodePart, readPart } from './part-file.ts';
 import { deletePart, insertPart, isNamed, markMoved, type Part, partFor } from './parts.ts';
 import { countIn, endOf, logSizes, recordsIn } from './rows.ts';
 import { TABLES, tableOf } from './tables.ts';
+import { countLate, countViews } from './view-counts.ts';
 
 /** How long a file stays that no part names any more: whoever reads it now can end. */
 const LEFTOVER_MS = 60 * 60 * 1000;
@@ -51,6 +52,7 @@ export async function moveOldest(mover: Mover, kind: LogKind, before: number): P
   return storage.transactionSync(() => {
     // What came in between stands among them and is not in the file: it is written anew.
     if (countIn(sql, kind, rangeOfPart(part)) !== records.length) return true;
+    while (kind === 'share' && countViews(sql));
     insertPart(sql, kind, part);
     deleteRows(sql, kind, records);
     markMoved(sql, kind, part.last);
@@ -77,8 +79,9 @@ export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
   const late = firstOf(recordsIn(sql, kind, range, { late: true }));
   const known = new Map<string, Logged>();
   if (old) for await (const record of readPart(files, old.file)) known.set(record.id, record);
-  for (const record of late) if (!known.has(record.id)) known.set(record.id, record);
-  const isNews = known.size > (old?.records ?? 0);
+  const news = late.filter(({ id }) => !known.has(id));
+  for (const record of news) known.set(record.id, record);
+  const isNews = news.length > 0;
   const parts: Part[] = [];
   if (isNews) {
     const all = [...known.values()].sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
@@ -95,6 +98,8 @@ export async function mergeLate(mover: Mover, kind: LogKind): Promise<boolean> {
     }
     for (const part of parts) insertPart(sql, kind, part);
     deleteRows(sql, kind, late, true);
+    if (kind === 'share')
+      countLate(sql, [...new Map(news.map((each) => [each.id, each])).values()] as Logged<'share'>[]);
     if (isNews) changed();
   });
   return true;

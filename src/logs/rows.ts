@@ -58,6 +58,10 @@ export function isKnownInMinute(sql: SqlStorage, kind: LogKind, { occurredAt, id
   );
 }
 
+/** Whether a record of this key is there. */
+export const isThere = (sql: SqlStorage, kind: LogKind, { occurredAt, id }: Logged): boolean =>
+  sql.exec(`SELECT 1 FROM ${tableOf(kind)} WHERE occurredAt = ? AND id = ?`, occurredAt, id).toArray().length > 0;
+
 /** The newest record of a range, or the oldest. */
 export function endOf(sql: SqlStorage, kind: LogKind, range: LogRange, end: 'newest' | 'oldest', late = false) {
   const order = end === 'newest' ? 'DESC' : 'ASC';

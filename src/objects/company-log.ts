@@ -18,6 +18,7 @@ import { deleteLeftovers, type Mover, mergeLate, moveOldest } from '../logs/move
 import { type ListedPart, lastMoved, listParts } from '../logs/parts.ts';
 import { endOf, insertRecords, isKnownInMinute, logSizes, recordsIn } from '../logs/rows.ts';
 import { createTables } from '../logs/tables.ts';
+import { countLate, countViews, createViewsMark, lateViews } from '../logs/view-counts.ts';
 import { addViews, putViewsBefore, readViews, type ShareViews } from '../logs/views.ts';
 import { logError } from '../platform/log.ts';
 
@@ -42,6 +43,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   constructor(state: DurableObjectState, env: { FILES: R2Bucket; AUDIT_RETENTION_DAYS?: string }) {
     super(state, env);
     createTables(this.#sql);
+    createViewsMark(this.#sql);
     void state.blockConcurrencyWhile(async () => {
       this.#alarmAt = await state.storage.getAlarm();
     });
@@ -60,7 +62,9 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     const news = once.filter((record) => !isLate(record) && !isKnownInMinute(this.#sql, kind, record));
     const late = once.filter(isLate);
     if (storage.kv.get(NAME) === undefined) storage.kv.put(NAME, name);
+    const lateSeen = kind === 'share' ? lateViews(this.#sql, news as Logged<'share'>[]) : [];
     const written = insertRecords(this.#sql, kind, news) + insertRecords(this.#sql, kind, late, true);
+    countLate(this.#sql, lateSeen);
     if (written > 0) forgetCounts(this.#sql, kind, news);
     const isFull = this.#sql.databaseSize >= logSizes.fullBytes;
     await this.#wakeBy(clock.now() + (late.length > 0 || isFull ? SOON_MS : DAY_MS));
@@ -94,7 +98,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     return readAnalytics(this.#sql, rangeOf(filter), filter.values, interval);
   }
 
-  /** Adds executions of a share (none when it was only opened) and when it was last opened. */
+  /** Adds executions of a share (none when it was only opened) and when it was last opened, of which no event tells. */
   addViews(views: ShareViews): void {
     addViews(this.#sql, views);
   }
@@ -105,7 +109,8 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
   }
 
   /** The counts of these shares; those never opened are missing. */
-  views(shareIds: readonly string[]): ShareViews[] {
+  async views(shareIds: readonly string[]): Promise<ShareViews[]> {
+    while (countViews(this.#sql)) await scheduler.wait(0);
     return readViews(this.#sql, shareIds);
   }
 
@@ -125,6 +130,7 @@ export class CompanyLog extends DurableObject<{ FILES: R2Bucket; AUDIT_RETENTION
     const name = this.ctx.storage.kv.get<string>(NAME);
     if (name === undefined) return true;
     const mover: Mover = { storage: this.ctx.storage, files: this.env.FILES, name, changed: () => this.#countMove() };
+    while (countViews(this.#sql)) await scheduler.wait(0);
     const until = Date.now() + RUN_MS;
     for (let isDone = false; !isDone; ) {
       if (Date.now() > until) return false;

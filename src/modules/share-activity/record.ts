@@ -115,7 +115,7 @@ interface Views {
 const WRITE_MS = 30_000;
 
 /**
- * Counts an execution of a share, or only that it was opened. This isolate has at most one write of a share under way;
+ * Counts an execution of a share, or only that it was opened, where no event names the share: the others count themselves. This isolate has at most one write of a share under way;
  * it includes all views that came meanwhile.
  */
 export function countView(ctx: Context, share: { companyId: string; id: string }, executions: 0 | 1): void {

@@ -75,7 +75,7 @@ export interface PortalDashboard {
 export async function portalDashboard(ctx: PortalContext, request: DashboardRequest): Promise<PortalDashboard> {
   const dashboard = await openDashboard(ctx, request);
   recordEvent(ctx, 'share.resolved', dashboard);
-  for (const id of dashboard.shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, 0);
+  countSeveral(ctx, dashboard, 0);
   return dashboard;
 }
 
@@ -94,9 +94,15 @@ export async function executeInPortal(
   const answer = await recordRefusals(ctx, dashboard, () =>
     executeFor(ctx, dashboard.item, dashboard.rules, parameters),
   );
-  for (const id of dashboard.shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, 1);
+  countSeveral(ctx, dashboard, 1);
   recordEvent(ctx, 'share.executed', dashboard);
   return answer;
+}
+
+/** The event of a view names its share, by which it is counted; not where there are several. */
+function countSeveral(ctx: PortalContext, { shareIds }: PortalDashboard, executions: 0 | 1): void {
+  if (shareIds.length < 2) return;
+  for (const id of shareIds) countView(ctx, { id, companyId: ctx.actor.companyId }, executions);
 }
 
 /** Every request reads all data that decides on access, so that a removal takes effect at the next one. */

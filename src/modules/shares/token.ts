@@ -7,7 +7,7 @@ import { Failure } from '../../kernel/failure.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
-import { countView, recordShareEvent } from '../share-activity/service.ts';
+import { recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
   executeFor,
@@ -63,7 +63,6 @@ export const openShareToken: OpenToken = async (ctx, token, count): Promise<Shar
 export function resolveShare(ctx: Context<ShareViewer>) {
   const { share, companySlug, item } = ctx.actor.opened;
   recordEvent(ctx, 'share.resolved', share);
-  countView(ctx, share, 0);
   if (share.shareContextId !== null) return { requiresAuth: true as const, companySlug };
   return { requiresAuth: false as const, share, item, rules: rulesOfShare(ctx.actor.opened) };
 }
@@ -75,7 +74,6 @@ export const shareOptions = (ctx: Context<ShareViewer>, slug: string, search: st
 export const executeShare = (ctx: Context<ShareViewer>, parameters: Readonly<Record<string, unknown>>) =>
   forViewer(ctx, async ({ share, item }, rules) => {
     const answer = await executeFor(ctx, item, rules, parameters);
-    countView(ctx, share, 1);
     recordEvent(ctx, 'share.executed', share);
     return answer;
   });

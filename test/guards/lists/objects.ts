@@ -4,6 +4,7 @@ const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
 const GATE = ['test/gate/organization-gate.test.ts'];
 const LOG = ['test/company-log/company-log.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
+const VIEWS = ['test/company-log/views.test.ts'];
 const VIEWERS = ['test/gate/viewer-gate.test.ts'];
 const WINDOWS = ['test/kernel/fixed-window.test.ts'];
 
@@ -48,6 +49,17 @@ export const OBJECTS = [
   ...guardsOf('src/logs/mover.ts', LOG, [
     { text: 'countIn(sql, kind, rangeOfPart(part)) !== records.length', without: 'false' },
     { text: 'day.upper.at > before', without: 'false' },
+  ]),
+  ...guardsOf('src/logs/mover.ts', VIEWS, [
+    { text: "while (kind === 'share' && countViews(sql));", without: '' },
+    { text: 'late.filter(({ id }) => !known.has(id))', without: 'late' },
+  ]),
+  ...guardsOf('src/logs/view-counts.ts', VIEWS, [
+    { text: 'compareKeys(keyOf(event), mark) <= 0', without: 'false' },
+    { text: "!isThere(sql, 'share', event)", without: 'true' },
+    { text: ' || occurredAt < since', without: '' },
+    { text: ' WHERE NOT EXISTS (SELECT 1 FROM views_counted)', without: '' },
+    { text: '(occurredAt, id) > (?, ?) AND', without: '(? IS NOT NULL AND ? IS NOT NULL) AND' },
   ]),
   ...guardsOf('src/logs/listing.ts', LOG, [
     { text: 'isMoved = state() !== before;', without: 'isMoved = state() < before;' },

@@ -1,0 +1,62 @@
+import { clock } from '../kernel/clock.ts';
+import { compareKeys, keyOf, type Logged, type LogKey, rangeOf } from '../kernel/log.ts';
+import { endOf, isThere, logSizes, recordsIn } from './rows.ts';
+import { addViews } from './views.ts';
+
+/** Events that were old when their log was made have been counted by the version before. */
+const COUNTED_BEFORE_MS = 60_000;
+
+/** Up to where the events of shares are in their counts. What happened before `since` is not counted here. */
+type Mark = LogKey & { since: number };
+
+export function createViewsMark(sql: SqlStorage): void {
+  sql.exec('CREATE TABLE IF NOT EXISTS views_counted (since INTEGER NOT NULL, at INTEGER NOT NULL, id TEXT NOT NULL)');
+  const since = clock.now() - COUNTED_BEFORE_MS;
+  sql.exec("INSERT INTO views_counted SELECT ?, ?, '' WHERE NOT EXISTS (SELECT 1 FROM views_counted)", since, since);
+}
+
+const markOf = (sql: SqlStorage): Mark =>
+  sql.exec<Mark & Record<string, number | string>>('SELECT since, at, id FROM views_counted').one();
+
+/** The events that stand for one share seen: they name it. What stands for several is counted by `addViews` alone. */
+const VIEWED = ['share.resolved', 'share.executed'];
+
+/**
+ * Adds to the counts what the events tell that are not in them yet, a slice of them. So nobody writes a row for each view:
+ * they are counted when somebody asks, once a day, and before they are moved.
+ * @returns whether there are more
+ */
+export function countViews(sql: SqlStorage): boolean {
+  const { at, id } = markOf(sql);
+  const range = { lower: { at, id: `${id}\u0000` }, upper: rangeOf({}).upper };
+  const [full] = recordsIn(sql, 'share', range, { limit: 1, offset: logSizes.slice - 1 });
+  const last = full ? { at: full.occurredAt, id: full.id } : endOf(sql, 'share', range, 'newest');
+  if (!last) return false;
+  sql.exec(
+    `INSERT INTO share_views (shareId, viewCount, before, lastAccessedAt)
+       SELECT shareId, sum(type = 'share.executed'), 0, max(occurredAt) FROM share_events
+       WHERE (occurredAt, id) > (?, ?) AND (occurredAt, id) <= (?, ?) AND shareId IS NOT NULL
+         AND type IN (SELECT value FROM json_each(?))
+       GROUP BY shareId
+     ON CONFLICT DO UPDATE SET viewCount = viewCount + excluded.viewCount,
+       lastAccessedAt = max(lastAccessedAt, excluded.lastAccessedAt)`,
+    ...[at, id, last.at, last.id, JSON.stringify(VIEWED)],
+  );
+  sql.exec('UPDATE views_counted SET at = ?, id = ?', last.at, last.id);
+  return full !== undefined;
+}
+
+/** The events that come behind the mark's time and are not there yet: `countLate` counts them. */
+export function lateViews(sql: SqlStorage, events: readonly Logged<'share'>[]): Logged<'share'>[] {
+  const mark = markOf(sql);
+  return events.filter((event) => compareKeys(keyOf(event), mark) <= 0 && !isThere(sql, 'share', event));
+}
+
+/** Counts events, each of which is kept now for the first time, and which `countViews` will not come by any more. */
+export function countLate(sql: SqlStorage, events: readonly Logged<'share'>[]): void {
+  const { since } = markOf(sql);
+  for (const { shareId, type, occurredAt } of events) {
+    if (shareId === null || !VIEWED.includes(type) || occurredAt < since) continue;
+    addViews(sql, { shareId, viewCount: type === 'share.executed' ? 1 : 0, lastAccessedAt: occurredAt });
+  }
+}

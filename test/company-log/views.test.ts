@@ -1,0 +1,114 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { newId } from '../../src/kernel/ids.ts';
+import { DAY_MS, type Logged } from '../../src/kernel/log.ts';
+import { later, resetClock, standAt } from '../support/clock.ts';
+import { ask, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
+
+/** When the log is made. */
+const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
+
+let company: string;
+let made = 0;
+beforeEach(async () => {
+  made += 1;
+  company = `views-${made}`;
+  standAt(NOON);
+  await logOf(company).views([]);
+});
+afterEach(() => {
+  resetSizes();
+  resetClock();
+  vi.restoreAllMocks();
+});
+
+const event = (
+  occurredAt: number,
+  type: Logged<'share'>['type'] = 'share.executed',
+  shareId: string | null = 's1',
+): Logged<'share'> => ({
+  id: newId(occurredAt),
+  type,
+  occurredAt,
+  actorKind: 'viewer',
+  actorId: null,
+  actorEmail: null,
+  targetType: 'dashboard',
+  targetId: 'd1',
+  shareId,
+  shareContextId: null,
+  ipCountry: null,
+  userAgent: null,
+  origin: null,
+  correlationId: crypto.randomUUID(),
+  viewer: 'v1',
+  details: {},
+});
+const keep = (...events: Logged<'share'>[]) => logOf(company).append(company, 'share', events);
+const views = async (id = 's1') => (await logOf(company).views([id]))[0];
+const counted = async () => (await views())?.viewCount;
+
+it('are counted from the events when somebody asks, each once', async () => {
+  await keep(event(NOON + 1), event(NOON + 2, 'share.resolved'), event(NOON + 3), event(NOON + 4, 'share.denied'));
+  await keep(event(NOON + 5, 'share.executed', null), event(NOON + 6, 'share.executed', 's2'));
+  expect(await views()).toEqual({ shareId: 's1', viewCount: 2, lastAccessedAt: NOON + 3 });
+  expect(await views('s2')).toEqual({ shareId: 's2', viewCount: 1, lastAccessedAt: NOON + 6 });
+  await keep(event(NOON + 7, 'share.resolved'), event(NOON + 8));
+  await logOf(company).addViews({ shareId: 's1', viewCount: 4, lastAccessedAt: NOON });
+  expect(await views()).toEqual({ shareId: 's1', viewCount: 7, lastAccessedAt: NOON + 8 });
+  await evictDurableObject(logOf(company));
+  expect(await counted()).toBe(7);
+});
+
+it('write no row of their own', async () => {
+  const rows = await runInDurableObject(logOf(company), async (log, { storage }) => {
+    await log.append(company, 'share', [event(NOON)]);
+    const exec = vi.spyOn(storage.sql, 'exec');
+    for (let n = 1; n <= 20; n += 1) await log.append(company, 'share', [event(NOON + n)]);
+    return exec.mock.results.reduce((sum, { value }) => sum + value.rowsWritten, 0);
+  });
+  expect(rows).toBe(20);
+  expect(await counted()).toBe(21);
+});
+
+it('are counted in slices', async () => {
+  setSizes({ slice: 3 });
+  await keep(...Array.from({ length: 10 }, (_, n) => event(NOON + n)));
+  expect(await counted()).toBe(10);
+});
+
+it('are counted where the event comes behind later ones, once however often it comes', async () => {
+  await keep(event(NOON + 100));
+  expect(await counted()).toBe(1);
+  const late = event(NOON + 50);
+  await keep(late, event(NOON + 60, 'share.resolved'), event(NOON + 70, 'share.executed', null));
+  expect(await counted()).toBe(2);
+  await keep(late);
+  expect(await counted()).toBe(2);
+});
+
+it('are counted before their events are moved, and where one comes after its day was', async () => {
+  setSizes({ slice: 2 });
+  const last = event(NOON + 3000);
+  await keep(event(NOON + 1000), event(NOON + 2000), last);
+  later(200 * DAY_MS);
+  await settle(company);
+  expect(await filesOf(company)).toHaveLength(1);
+  const late = event(NOON + 1500);
+  await keep(late, last);
+  await settle(company);
+  await keep(late);
+  await settle(company);
+  expect(await ask(company, 'SELECT count(*) FROM late_share_events')).toBe(0);
+  expect(await counted()).toBe(4);
+});
+
+it('were counted by the version before where the event is older than the log', async () => {
+  await keep(event(NOON - 60_001), event(NOON - 59_000));
+  expect(await counted()).toBe(1);
+  later(200 * DAY_MS);
+  await settle(company);
+  await keep(event(NOON - 70_000), event(NOON - 59_500));
+  await settle(company);
+  expect(await counted()).toBe(2);
+});
