@@ -26,6 +26,16 @@ export interface Sending {
 /** What the Worker is given, with a mailbox that `mailsTo` reads. */
 const bindings = { ...env, EMAIL };
 
+/** The same with variables that differ: the Worker keeps what it makes of its bindings, such as its configuration. */
+const differing = new WeakMap<Record<string, string>, typeof bindings>();
+
+function bindingsWith(variables: Record<string, string> | undefined): typeof bindings {
+  if (variables === undefined) return bindings;
+  const found = differing.get(variables) ?? { ...bindings, ...variables };
+  differing.set(variables, found);
+  return found;
+}
+
 /**
  * Sends a request to the Worker, from the door. Work it defers is done when this resolves. Every answer, of any test, is
  * held against the description of its route.
@@ -36,7 +46,7 @@ export async function call(method: string, path: string, sending: Sending = {}):
   const body = sending.json !== undefined ? JSON.stringify(sending.json) : sending.body;
   const execution = createExecutionContext();
   const request = new Request(`${BASE_URL}${path}`, { method, headers, body, redirect: 'manual' });
-  const response = await worker.fetch(request, sending.env ? { ...bindings, ...sending.env } : bindings, execution);
+  const response = await worker.fetch(request, bindingsWith(sending.env), execution);
   const text = await response.text();
   await waitOnExecutionContext(execution);
   const answer = { status: response.status, headers: response.headers, body: parsed(text, response) };

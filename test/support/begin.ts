@@ -3,11 +3,14 @@ import { beforeAll } from 'vitest';
 import { forgetAll } from '../../src/access/known-principals.ts';
 import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashing } from '../../src/platform/passwords.ts';
+import { rememberMainModule, setTimersPlainly } from './cheaper-runner.ts';
 import { countAnew } from './worlds.ts';
 
 // The files of a worker share its modules, which take seconds to load, and nothing else: each begins with empty storage.
 beforeAll(async () => {
   countAnew();
+  rememberMainModule();
+  setTimersPlainly();
   forgetWhatIsWrittenBehind();
   // A tenth of a second for every person of every test adds up.
   hashing.cost = { memorySize: 64, passes: 1, parallelism: 1 };

@@ -1,4 +1,4 @@
-import { type Schema, Validator } from '@cfworker/json-schema';
+import { dereference, type Schema, validate } from '@cfworker/json-schema';
 import { SURFACES } from '../../src/app.ts';
 import { describe } from '../../src/http/openapi.ts';
 import { bySpecificity, matchesPath } from '../../src/http/paths.ts';
@@ -19,7 +19,12 @@ interface Answered {
 }
 
 let description: ReturnType<typeof describe> | undefined;
-const validators = new Map<Schema, Validator>();
+
+/** What schemas refer to, by address; and of each schema that was used, with itself. */
+let components: Addresses | undefined;
+const addresses = new Map<Schema, Addresses>();
+
+type Addresses = ReturnType<typeof dereference>;
 
 /** What `/openapi.json` answers, but for the address it is served at. */
 export function openApi(): ReturnType<typeof describe> {
@@ -40,16 +45,29 @@ export function mustConform(method: string, path: string, answer: Answered): voi
   if (problem) throw new Error(`${method} ${route.path} answered ${answer.status}, not as it is described: ${problem}`);
 }
 
-/** The operation that takes a path: literal segments go before parameters, as in the router. */
-function routeOf(method: string, path: string): { path: string; operation: Operation } | undefined {
-  const pathname = path.split(/[?#]/)[0] as string;
-  const [found] = Object.entries(openApi().paths ?? {})
-    .filter(([template, item]) => method.toLowerCase() in item && matchesPath(template, pathname))
-    .toSorted(([a], [b]) => bySpecificity(a, b));
-  if (!found) return undefined;
-  const [template, item] = found;
-  return { path: template, operation: (item as Record<string, Operation>)[method.toLowerCase()] as Operation };
+interface Route {
+  path: string;
+  operation: Operation;
 }
+
+let routes: Map<string, Route[]> | undefined;
+
+/** Only templates of as many segments can match. */
+const routesKey = (method: string, path: string) => `${method.toLowerCase()} ${path.split('/').length}`;
+
+/** The operation that takes a path: literal segments go before parameters, as in the router. */
+function routeOf(method: string, path: string): Route | undefined {
+  routes ??= Map.groupBy(allRoutes(), (route) => routesKey(route.method, route.path));
+  const pathname = path.split(/[?#]/)[0] as string;
+  return routes.get(routesKey(method, pathname))?.find((route) => matchesPath(route.path, pathname));
+}
+
+const allRoutes = (): (Route & { method: string })[] =>
+  Object.entries(openApi().paths ?? {})
+    .toSorted(([a], [b]) => bySpecificity(a, b))
+    .flatMap(([path, item]) =>
+      Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ method, path, operation })),
+    );
 
 function problemOf({ responses }: Operation, { status, headers, body }: Answered): string | undefined {
   const named = responses[String(status)] ?? (status >= 400 ? responses.default : undefined);
@@ -60,7 +78,7 @@ function problemOf({ responses }: Operation, { status, headers, body }: Answered
   const mediaType = headers.get('content-type')?.split(';')[0] ?? 'none';
   const declared = response.content[mediaType];
   if (!declared) return `the media type is ${mediaType}`;
-  const { valid, errors } = validatorOf(declared.schema).validate(body);
+  const { valid, errors } = validate(body, declared.schema, '2020-12', addressesOf(declared.schema), false);
   if (valid) return undefined;
   const found = errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`);
   const advice = status >= 400 ? "list the failure in the contract's `fails`: " : '';
@@ -73,12 +91,11 @@ function resolved(response: Response | { $ref: string }): Response {
   return openApi().components?.responses?.[name] as Response;
 }
 
-function validatorOf(schema: Schema): Validator {
-  const known = validators.get(schema);
-  if (known) return known;
-  const validator = new Validator({ ...schema, components: openApi().components as Schema }, '2020-12', false);
-  validators.set(schema, validator);
-  return validator;
+function addressesOf(schema: Schema): Addresses {
+  components ??= dereference({ components: openApi().components } as Schema);
+  const known = addresses.get(schema) ?? Object.assign(Object.create(components), dereference(schema));
+  addresses.set(schema, known);
+  return known;
 }
 
 const excerpt = (body: unknown): string => JSON.stringify(body)?.slice(0, 2_000) ?? 'nothing';
