@@ -243,6 +243,10 @@ export interface Routes {
   "GET /v1/managed-tables": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
   /** Create a managed table */
   "POST /v1/managed-tables": { body: { "display_name": string; "columns": Array<ManagedTableColumn> }; answer: ManagedTable };
+  /** List deleted managed tables */
+  "GET /v1/managed-tables/deleted": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<DeletedManagedTable> } };
+  /** Restore a deleted managed table */
+  "POST /v1/managed-tables/{id}/restore": { params: { "id": string }; answer: ManagedTable };
   /** Get a managed table */
   "GET /v1/managed-tables/{id}": { params: { "id": string }; answer: ManagedTable };
   /** Update a managed table */
@@ -586,6 +590,8 @@ export type PolicyDocument = { "version": "2024-01-01"; "statements": Array<{ "s
 export type ManagedTablesError = { "error": string; "error_code"?: string; "details"?: unknown };
 
 export type ManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };
 
 export type ManagedTableRow = Record<string, string | number | boolean | null>;
 

@@ -42,6 +42,11 @@ export function moveToTrash(table: { name: string; id: string }): [string, strin
   ];
 }
 
+/** Reverts `moveToTrash`. */
+export function moveFromTrash(table: { name: string; id: string }): [string, string] {
+  return [`ALTER TABLE ${qualified('trash', table.id)} SET SCHEMA "public"`, renameTable(table.id, table.name)];
+}
+
 /** The sequence that counts the rows of a table while it is loaded in `console`. */
 const rowCounter = (tableId: string): string => qualified('console', `${tableId}_rows`);
 

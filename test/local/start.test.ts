@@ -206,6 +206,7 @@ describe('npm start', () => {
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
     expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 2 }]);
     expect(written).toContain('{"status":"inserting"}');
+    expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
     expect(written).toContain(facts.owner.email);
     expect(written).toMatch(/"name":"Analysts"/);
     expect(written).toMatch(/"user":null,"service_account":\{/);

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { zipSync } from 'fflate';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { clock } from '../../src/kernel/clock.ts';
 import { scheduleSweep } from '../../src/modules/managed-database/service.ts';
 import { column, aTable as makeTable, tableRoutes } from '../managed-tables/support.ts';
 import { inContext } from '../support/context.ts';
@@ -115,22 +116,64 @@ it('a deleted table is kept for 30 days, and then dropped by the scheduled run',
   expect(tables).toContain('public.ficou');
 });
 
-it('a deleted table that an operator brings back just before it would go stays', async () => {
-  const id = await makeTable(company.as, 'de_volta', [column('a')]);
-  await tableRoutes(company.as, id).delete();
-  const { outcome } = await rivalBeforeStatement(company.id, /DROP TABLE .*trash/, () =>
-    inDatabase(company, async (database) => {
-      await database.execute(`ALTER TABLE trash."${id}" SET SCHEMA public`);
-      await database.execute(`ALTER TABLE public."${id}" RENAME TO de_volta`);
-      await database.execute('UPDATE console.managed_tables SET deleted_at = NULL WHERE id = $1', [id]);
-    }),
-  );
-  await sweep(queue, 30 * DAY + HOUR);
-  await outcome;
-  const listed = await inDatabase(company, (database) =>
-    database.query('SELECT deleted_at FROM console.managed_tables WHERE id = $1', [id]),
-  );
-  expect(listed).toEqual([{ deleted_at: null }]);
+describe('a deleted table that is about to go', () => {
+  const TAKEN_OUT = /DELETE FROM console\.managed_tables/;
+  /** By the clock of people, which the sweeps of these tests are weeks ahead of. */
+  const today = async <T>(work: () => Promise<T>): Promise<T> => {
+    const { now } = clock;
+    const mine = () => Date.now();
+    clock.now = mine;
+    try {
+      return await work();
+    } finally {
+      // Unless the sweep has ended meanwhile.
+      if (clock.now === mine) clock.now = now;
+    }
+  };
+  const aDeletedTable = async (name: string) => {
+    const id = await makeTable(company.as, name, [column('a')]);
+    const routes = tableRoutes(company.as, id);
+    await routes.insert([{ a: 'x' }]);
+    expect((await routes.delete()).status).toBe(204);
+    return { id, routes };
+  };
+
+  it('stays when it is restored just before', async () => {
+    const { id, routes } = await aDeletedTable('de_volta');
+    const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, () => today(() => routes.restore()));
+    await sweep(queue, 30 * DAY + HOUR);
+    expect((await outcome).status).toBe(200);
+    expect((await routes.rows()).body).toMatchObject({ total: 1, records: [{ a: 'x' }] });
+    expect(await tablesOf(company)).toEqual(['public.de_volta']);
+    expect(await tablesOf(company)).not.toContain(`trash.${id}`);
+  });
+
+  it('stays when it is restored and deleted again just before', async () => {
+    const { id, routes } = await aDeletedTable('de_novo');
+    const again = async () => [(await routes.restore()).status, (await routes.delete()).status];
+    const { outcome } = await rivalBeforeStatement(company.id, TAKEN_OUT, async () => {
+      const statuses = await today(again);
+      await inDatabase(company, (database) =>
+        database.execute(`UPDATE console.managed_tables SET deleted_at = now() + interval '30 days' WHERE id = $1`, [
+          id,
+        ]),
+      );
+      return statuses;
+    });
+    await sweep(queue, 30 * DAY + HOUR);
+    expect(await outcome).toEqual([200, 204]);
+    expect(await tablesOf(company)).toEqual([`trash.${id}`]);
+  });
+
+  it('cannot be restored while it goes', async () => {
+    const { routes } = await aDeletedTable('foi_se');
+    const { outcome } = await rivalBeforeStatement(company.id, /DROP TABLE .*trash/, () =>
+      today(() => routes.restore()),
+    );
+    await sweep(queue, 30 * DAY + HOUR);
+    expect((await outcome).status).toBe(404);
+    expect(await tablesOf(company)).toEqual([]);
+  });
 });
 
 it('a sweep that is scheduled while another runs is kept, whatever that one finds', async () => {

@@ -28,6 +28,18 @@ export const tableNameTaken = defineFailure('managed_table.duplicate_name', {
   },
 });
 
+/** A deleted table is to be restored, and another has its name. */
+export const restoredNameTaken = defineFailure('managed_table.restored_name_taken', {
+  kind: 'conflict',
+  detail: { message: 'Another table has the name of the deleted one. Rename that, then restore this one.' },
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_DUPLICATE_NAME',
+      message: 'Outra tabela ativa já tem o nome da tabela excluída.',
+    },
+  },
+});
+
 /** An upload job uses the table, so it cannot be emptied. */
 export const truncateLocked = defineFailure('managed_table.truncate_locked', {
   kind: 'conflict',

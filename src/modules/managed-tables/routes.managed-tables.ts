@@ -7,7 +7,15 @@ import { provisioningFailed, provisioningPending, tenantSqlFailures } from '../.
 import { notProvisioned } from '../managed-database/failures.ts';
 import { connectionIdOf, provision, statusOf } from '../managed-database/service.ts';
 import { changeTable, tableChanges } from './change.ts';
-import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
+import {
+  restoredNameTaken,
+  tableBusy,
+  tableLocked,
+  tableNameTaken,
+  tableNotFound,
+  truncateLocked,
+} from './failures.ts';
+import { listDeletedTables, restoreTable } from './restore.ts';
 import { createTable, deleteTable, getTable, listTables, truncateTable } from './service.ts';
 import { column, type ManagedTable, newTable } from './table.ts';
 
@@ -26,6 +34,8 @@ const tableRecord = z
     updated_at: timestamp.meta({ description: 'Last change of the record: its name, columns or number of rows.' }),
   })
   .meta({ id: 'ManagedTable' });
+
+const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta({ id: 'DeletedManagedTable' });
 
 /** A company with a table always has a connection. */
 const viewWith =
@@ -93,6 +103,40 @@ export const managedTablesEndpoints = [
     },
     async ({ ctx, query: { page, per_page: perPage, search } }) =>
       list(await listTables(ctx, { page, perPage, search }), viewWith(await connectionIdOf(ctx))),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/deleted',
+      access: 'administrator',
+      operationId: 'listDeletedManagedTables',
+      summary: 'List deleted managed tables',
+      description:
+        'Those that can still be restored: they were deleted within the last 30 days. The latest deleted first.',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(deletedRecord)),
+      fails: [...tenantSqlFailures],
+    },
+    async ({ ctx, query: { page, per_page: perPage } }) => {
+      const view = viewWith(await connectionIdOf(ctx));
+      return list(await listDeletedTables(ctx, { page, perPage }), (table) => ({
+        ...view(table),
+        deleted_at: table.deletedAt,
+      }));
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/{id}/restore',
+      access: 'administrator',
+      operationId: 'restoreManagedTable',
+      summary: 'Restore a deleted managed table',
+      description: 'Brings it back under its name, with its rows and columns, within 30 days after it was deleted.',
+      returns: ok(tableRecord),
+      fails: [tableNotFound, restoredNameTaken, tableBusy, ...tenantSqlFailures],
+    },
+    async ({ ctx, params }) => viewWith(await connectionIdOf(ctx))(await restoreTable(ctx, params.id)),
   ),
   endpoint(
     {

@@ -9,6 +9,7 @@ import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked }
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
 import { KEPT_IN_TRASH_MS } from './trash.ts';
+import { markDeleted } from './trash-store.ts';
 
 export { tableNameTaken } from './failures.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
@@ -146,7 +147,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
   const name = await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id, 'shape');
     if (await store.hasActiveUpload(tx, id)) throw tableLocked();
-    await store.markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
+    await markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
     for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);
     return table.displayName;
   });

@@ -24,10 +24,12 @@ export interface CatalogueRow {
   updated_at: string;
 }
 
-const FIELDS =
+/** The columns of a {@link CatalogueRow}. */
+export const FIELDS =
   'id, company_id, display_name, columns, source, status, row_count, schema_version, created_by_user_id, created_at, updated_at';
 
-const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
+/** Condition of the living table of a {@link TableKey}, as the first two values. */
+export const LIVING = 'id = $1 AND company_id = $2 AND deleted_at IS NULL';
 
 const HAS_ACTIVE_UPLOAD = `EXISTS (
   SELECT FROM console.upload_jobs AS job
@@ -130,7 +132,7 @@ export async function findTables(tx: TenantTx, companyId: string, idsOrNames: st
   return rows.map(tableOf);
 }
 
-type Nullable<T> = { [K in keyof T]: T[K] | null };
+export type Nullable<T> = { [K in keyof T]: T[K] | null };
 
 /** Inserts a table into the catalogue. A taken name violates `managed_tables_display_name`. */
 export async function insertTable(
@@ -196,35 +198,5 @@ export async function setRowCount(tx: TenantTx, key: TableKey, rows: number, at:
     key.companyId,
     rows,
     at,
-  ]);
-}
-
-/** The table must be locked. */
-export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
-  await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
-    key.id,
-    key.companyId,
-    at,
-  ]);
-}
-
-/** Deleted tables, the earliest deleted first. `deletedAt` in milliseconds. */
-export async function readDeleted(
-  tx: TenantTx,
-  companyId: string,
-  limit: number,
-): Promise<{ id: string; deletedAt: number }[]> {
-  const rows = await tx.query<{ id: string; deleted_at: string }>(
-    `SELECT id, (extract(epoch FROM deleted_at) * 1000)::bigint AS deleted_at FROM console.managed_tables
-     WHERE company_id = $1 AND deleted_at IS NOT NULL ORDER BY managed_tables.deleted_at, id LIMIT $2`,
-    [companyId, limit],
-  );
-  return rows.map((row) => ({ id: row.id, deletedAt: Number(row.deleted_at) }));
-}
-
-export async function removeDeleted(tx: TenantTx, key: TableKey): Promise<void> {
-  await tx.execute('DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at IS NOT NULL', [
-    key.id,
-    key.companyId,
   ]);
 }

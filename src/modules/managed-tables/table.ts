@@ -19,6 +19,9 @@ export interface ManagedTable {
   updatedAt: string;
 }
 
+/** A table that was deleted and can still be restored. */
+export type DeletedTable = ManagedTable & { deletedAt: string };
+
 export type TableSource = 'manual' | 'upload';
 
 const identifier = z

@@ -3,11 +3,14 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError } from '../../tenant-sql/client.ts';
 import { dropFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseOf } from '../managed-database/service.ts';
-import * as store from './store.ts';
+import * as store from './trash-store.ts';
 
-/** How long a deleted table is kept: until then an operator can restore it. Milliseconds. */
+/** How long a deleted table is kept: until then it can be restored. Milliseconds. */
 export const KEPT_IN_TRASH_MS = 30 * 24 * 60 * 60 * 1000;
 const TABLES_PER_SWEEP = 100;
+
+/** The moment (ISO 8601) after which a table must have been deleted to be kept still. */
+export const keptSince = (ctx: CompanyContext): string => new Date(ctx.now() - KEPT_IN_TRASH_MS).toISOString();
 
 /**
  * Drops the company's tables that were deleted longer ago than {@link KEPT_IN_TRASH_MS}.
@@ -22,8 +25,10 @@ export async function purgeTrash(ctx: CompanyContext): Promise<number> {
     if (deletedAt > until) return deletedAt + KEPT_IN_TRASH_MS;
     await database
       .transaction(async (tx) => {
-        await tx.execute(dropFromTrash(id));
-        await store.removeDeleted(tx, { id, companyId });
+        // The catalogue first, as in a restore: of the two, one finds nothing left to do.
+        if (await store.removeDeleted(tx, { id, companyId }, new Date(until).toISOString())) {
+          await tx.execute(dropFromTrash(id));
+        }
       })
       // A locked table, for example, does not keep the others from being dropped.
       .catch((error: unknown) => {

@@ -79,6 +79,8 @@ const STEPS: Step[] = [
   },
   { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: job, before: inferred },
   { route: 'DELETE /v1/managed-tables/{id}', params: table },
+  { route: 'GET /v1/managed-tables/deleted' },
+  { route: 'POST /v1/managed-tables/{id}/restore', params: table },
 ];
 
 walk(

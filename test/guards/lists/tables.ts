@@ -12,7 +12,7 @@ const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
-const BROUGHT_BACK = 'an operator brings back';
+const ABOUT_TO_GO = 'stays when it is restored';
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
@@ -76,12 +76,20 @@ export const MANAGED_TABLES = [
       tests: UPLOADS,
     },
     { in: 'addToRowCount', text: 'WHERE ${LIVING}', without: 'WHERE id = $1 AND company_id = $2', tests: TABLE_RACES },
+  ]),
+  ...guardsOf('src/modules/managed-tables/trash-store.ts', UPLOAD_SWEEPS, [
     {
       in: 'removeDeleted',
-      text: ' AND deleted_at IS NOT NULL',
-      without: '',
-      tests: UPLOAD_SWEEPS,
-      title: BROUGHT_BACK,
+      text: ' AND deleted_at <= $3',
+      without: ' AND $3::text IS NOT NULL',
+      title: ABOUT_TO_GO,
+    },
+    {
+      in: 'restoreDeleted',
+      text: ' AND deleted_at > $3',
+      without: ' AND $3::text IS NOT NULL',
+      tests: ['test/managed-tables/restore.test.ts'],
+      title: 'restored by another meanwhile',
     },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [

@@ -1,0 +1,40 @@
+import type { CompanyContext } from '../../context.ts';
+import { isPostgresError } from '../../tenant-sql/client.ts';
+import { moveFromTrash } from '../../tenant-sql/ddl.ts';
+import { databaseOf } from '../managed-database/service.ts';
+import { restoredNameTaken, tableNotFound } from './failures.ts';
+import { announceChange, databaseOfTables, inTransaction, keyOf } from './service.ts';
+import { isNameTaken } from './store.ts';
+import type { DeletedTable, ManagedTable } from './table.ts';
+import { keptSince } from './trash.ts';
+import * as store from './trash-store.ts';
+
+/** A page of the deleted tables that can still be restored, the latest deleted first; empty before provisioning. */
+export async function listDeletedTables(
+  ctx: CompanyContext,
+  { page, perPage }: { page: number; perPage: number },
+): Promise<{ total: number; records: DeletedTable[] }> {
+  const database = await databaseOf(ctx);
+  if (!database) return { total: 0, records: [] };
+  const window = { limit: perPage, offset: (page - 1) * perPage };
+  return store.readDeletedSince(database, ctx.actor.companyId, keptSince(ctx), window);
+}
+
+/** Brings a deleted table back as it was, under its name, unless another table has taken that. */
+export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
+  const restored = await inTransaction(await databaseOfTables(ctx), async (tx) => {
+    try {
+      const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), new Date(ctx.now()).toISOString());
+      if (!table) throw tableNotFound();
+      for (const statement of moveFromTrash({ name: table.displayName, id })) await tx.execute(statement);
+      return table;
+    } catch (error) {
+      throw isTaken(error) ? restoredNameTaken() : error;
+    }
+  });
+  await announceChange(ctx, [id, restored.displayName]);
+  return restored;
+}
+
+/** A managed table has the name, or another one in schema `public`. */
+const isTaken = (error: unknown): boolean => isNameTaken(error) || (isPostgresError(error) && error.code === '42P07');

@@ -1,0 +1,85 @@
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { datetimeJson } from '../../tenant-sql/values.ts';
+import { type CatalogueRow, FIELDS, LIVING, type Nullable, type TableKey, tableOf } from './store.ts';
+import type { DeletedTable, ManagedTable } from './table.ts';
+
+/** The table must be locked. */
+export async function markDeleted(tx: TenantTx, key: TableKey, at: string): Promise<void> {
+  await tx.execute(`UPDATE console.managed_tables SET deleted_at = $3, updated_at = $3 WHERE ${LIVING}`, [
+    key.id,
+    key.companyId,
+    at,
+  ]);
+}
+
+const DELETED_SINCE = 'company_id = $1 AND deleted_at > $2';
+
+/** A page of the tables that were deleted after `since` (ISO 8601), the latest deleted first, with the exact total. */
+export async function readDeletedSince(
+  tx: TenantTx,
+  companyId: string,
+  since: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ total: number; records: DeletedTable[] }> {
+  const rows = await tx.query<{ total: string } & Nullable<CatalogueRow & { deleted_at: string }>>(
+    `SELECT found.total, page.*
+     FROM (SELECT count(*) AS total FROM console.managed_tables WHERE ${DELETED_SINCE}) AS found
+     LEFT JOIN (
+       SELECT ${FIELDS}, deleted_at FROM console.managed_tables WHERE ${DELETED_SINCE}
+       ORDER BY deleted_at DESC, id DESC LIMIT $3 OFFSET $4
+     ) AS page ON true
+     ORDER BY page.deleted_at DESC, page.id DESC`,
+    [companyId, since, limit, offset],
+  );
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    records: rows.flatMap((row) =>
+      row.id === null ? [] : [{ ...tableOf(row as CatalogueRow), deletedAt: datetimeJson(row.deleted_at as string) }],
+    ),
+  };
+}
+
+/**
+ * Takes a table that was deleted after `since` (ISO 8601) back into the catalogue, and locks it. A taken name violates
+ * `managed_tables_display_name`.
+ * @returns undefined when there is no such table
+ */
+export async function restoreDeleted(
+  tx: TenantTx,
+  key: TableKey,
+  since: string,
+  at: string,
+): Promise<ManagedTable | undefined> {
+  const [row] = await tx.query<CatalogueRow>(
+    `UPDATE console.managed_tables SET deleted_at = NULL, updated_at = $4
+     WHERE id = $1 AND company_id = $2 AND deleted_at > $3 RETURNING ${FIELDS}`,
+    [key.id, key.companyId, since, at],
+  );
+  return row && tableOf(row);
+}
+
+/** Deleted tables, the earliest deleted first. `deletedAt` in milliseconds. */
+export async function readDeleted(
+  tx: TenantTx,
+  companyId: string,
+  limit: number,
+): Promise<{ id: string; deletedAt: number }[]> {
+  const rows = await tx.query<{ id: string; deleted_at: string }>(
+    `SELECT id, (extract(epoch FROM deleted_at) * 1000)::bigint AS deleted_at FROM console.managed_tables
+     WHERE company_id = $1 AND deleted_at IS NOT NULL ORDER BY managed_tables.deleted_at, id LIMIT $2`,
+    [companyId, limit],
+  );
+  return rows.map((row) => ({ id: row.id, deletedAt: Number(row.deleted_at) }));
+}
+
+/**
+ * Removes a table that was deleted at or before `until` (ISO 8601) from the catalogue.
+ * @returns false when there is none any more: it was restored
+ */
+export async function removeDeleted(tx: TenantTx, key: TableKey, until: string): Promise<boolean> {
+  const removed = await tx.execute(
+    'DELETE FROM console.managed_tables WHERE id = $1 AND company_id = $2 AND deleted_at <= $3',
+    [key.id, key.companyId, until],
+  );
+  return removed === 1;
+}

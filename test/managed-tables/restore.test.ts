@@ -1,0 +1,123 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+
+const PATH = '/v1/managed-tables';
+const COLUMNS = [column('a', 'integer', false), column('b')];
+
+let company: Company;
+let made = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+/** A table with two rows that was deleted. */
+async function aDeletedTable() {
+  const name = `excluida_${++made}`;
+  const routes = tableRoutes(company.as, await aTable(company.as, name, COLUMNS));
+  await routes.insert([{ a: 1, b: 'x' }, { a: 2 }]);
+  const { body: before } = await routes.get();
+  const { body: rows } = await routes.rows();
+  expect((await routes.delete()).status).toBe(204);
+  return { name, routes, before, rows, id: before._id as string };
+}
+
+const listed = async (query = '') => (await company.as.get(`${PATH}/deleted${query}`)).body;
+const idsOf = (list: { records: { _id: string }[] }) => list.records.map(({ _id }) => _id);
+
+describe('a deleted table', () => {
+  it('is listed, the latest first, and restored as it was', async () => {
+    const [first, second] = [await aDeletedTable(), await aDeletedTable()];
+    expect(idsOf(await listed('?per_page=2'))).toEqual([second.id, first.id]);
+    const page = await listed('?per_page=1&page=2');
+    expect(page).toMatchObject({ quantity: 1, records: [{ _id: first.id }] });
+    expect(page.total).toBeGreaterThanOrEqual(2);
+    expect(page.records[0]).toStrictEqual({
+      ...first.before,
+      updated_at: page.records[0].deleted_at,
+      deleted_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/),
+    });
+
+    const { status, body } = await first.routes.restore();
+    expect([status, body]).toStrictEqual([200, { ...first.before, updated_at: expect.any(String) }]);
+    expect((await first.routes.get()).body).toStrictEqual(body);
+    expect((await first.routes.rows()).body).toStrictEqual(first.rows);
+    expect(idsOf(await listed())).not.toContain(first.id);
+    expect((await first.routes.insert([{ a: 3 }])).status).toBe(201);
+    expect((await first.routes.insert([{}])).status).toBe(422);
+    expect((await first.routes.restore()).status).toBe(404);
+
+    expect((await first.routes.delete()).status).toBe(204);
+    expect((await first.routes.restore()).status).toBe(200);
+    expect(valuesOf(await first.routes.rows(), 'a')).toEqual([1, 2, 3]);
+  });
+
+  it('is not restored over another of its name, whoever made that', async () => {
+    const { name, routes, before } = await aDeletedTable();
+    const other = tableRoutes(company.as, await aTable(company.as, name, [column('c')]));
+    const refused = await routes.restore();
+    expect([refused.status, refused.body.error_code]).toEqual([409, 'MANAGED_TABLE_DUPLICATE_NAME']);
+    await other.put({ display_name: `${name}_outra` });
+
+    await behindTheApi(company.id, (database) => database.execute(`CREATE VIEW public.${name} AS SELECT 1 AS one`));
+    expect(await routes.restore()).toMatchObject({ status: 409, body: { error_code: 'MANAGED_TABLE_DUPLICATE_NAME' } });
+    expect(idsOf(await listed())).toContain(before._id);
+    await behindTheApi(company.id, (database) => database.execute(`DROP VIEW public.${name}`));
+    expect((await routes.restore()).status).toBe(200);
+    expect(valuesOf(await routes.rows(), 'b')).toEqual(['x', null]);
+  });
+
+  it('is kept for 30 days', async () => {
+    const { id, routes } = await aDeletedTable();
+    const deletedBefore = (time: string) =>
+      behindTheApi(company.id, (database) =>
+        database.execute(`UPDATE console.managed_tables SET deleted_at = now() - interval '${time}' WHERE id = $1`, [
+          id,
+        ]),
+      );
+    await deletedBefore('30 days 1 second');
+    expect(idsOf(await listed())).not.toContain(id);
+    expect((await routes.restore()).status).toBe(404);
+    await deletedBefore('29 days 23 hours');
+    expect(idsOf(await listed())).toContain(id);
+    expect((await routes.restore()).status).toBe(200);
+  });
+
+  it('is nothing to another company', async () => {
+    const { id, routes } = await aDeletedTable();
+    const other = await aProvisionedCompany();
+    expect((await tableRoutes(other.as, id).restore()).status).toBe(404);
+    expect((await other.as.get(`${PATH}/deleted`)).body).toEqual({ total: 0, quantity: 0, records: [] });
+    const unprovisioned = await aCompany();
+    expect((await tableRoutes(unprovisioned.as, id).restore()).status).toBe(404);
+    expect((await unprovisioned.as.get(`${PATH}/deleted`)).body.total).toBe(0);
+    expect((await routes.restore()).status).toBe(200);
+  });
+});
+
+describe('a table that is restored', () => {
+  const RESTORING = /SET deleted_at = NULL/;
+  const create = (display_name: string) => company.as.post(PATH, { json: { display_name, columns: COLUMNS } });
+
+  it('is answered 404 where it was restored by another meanwhile', async () => {
+    const { routes } = await aDeletedTable();
+    const { outcome } = await rivalBeforeStatement(company.id, RESTORING, () => routes.restore());
+    const late = await routes.restore();
+    expect([(await outcome).status, late.status]).toEqual([200, 404]);
+    expect((await routes.rows()).body.total).toBe(2);
+  });
+
+  it('takes its name or leaves it, when another table is made meanwhile', async () => {
+    const first = await aDeletedTable();
+    const before = await rivalBeforeStatement(company.id, RESTORING, () => create(first.name));
+    expect((await first.routes.restore()).status).toBe(409);
+    expect((await before.outcome).status).toBe(201);
+
+    const second = await aDeletedTable();
+    const during = await rivalBeforeStatement(company.id, /SET SCHEMA "public"/, () => create(second.name));
+    expect((await second.routes.restore()).status).toBe(200);
+    expect((await during.outcome).status).toBe(400);
+    expect((await second.routes.rows()).body.total).toBe(2);
+  });
+});
