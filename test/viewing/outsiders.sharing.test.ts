@@ -34,26 +34,37 @@ describe('what an outsider is answered', () => {
   const TELLTALE =
     /select|generate_series|pg_|secret|hint|division|column|relation|position|postgres|statement|memory|schema/i;
 
-  const FAILING = [
+  const FAILING_AT_ONCE = [
     "SELECT 1 / (length('secret') - 6) AS secret_ratio",
     'SELECT secret_colum FROM sales',
     "SELECT region::date AS secret FROM sales WHERE region = 'north'",
     'SELECT * FROM secret_table',
     'SELECT secret_function(1)',
+  ];
+  /** Each costs the database ten seconds or a gigabyte: one door asks for it, and the others for another. */
+  const COSTLY = [
     'SELECT count(*) AS secret FROM generate_series(1, 1000000000000) AS secret, pg_sleep(60)',
     "SELECT repeat('secret', 1000000) AS secret FROM generate_series(1, 200)",
     "SELECT repeat('secret', 170000000) AS secret",
     "SELECT string_agg(repeat('secret', 1000000), '') AS secret FROM generate_series(1, 1000)",
   ];
+  const FAILING = [...FAILING_AT_ONCE, ...COSTLY];
+  const DOORS = ['link', 'embed', 'portal'] as const;
 
   it('shows nothing of SQL that fails, runs for ever or returns a gigabyte, through a link, an embed or the portal', async () => {
     const made = [];
-    for (const sql of FAILING) made.push(await aVisualization(company.as, sql));
+    for (const sql of FAILING_AT_ONCE) made.push(await aVisualization(company.as, sql));
+    const costly = [];
+    for (const sql of COSTLY) costly.push(await aVisualization(company.as, sql));
     const fine = await aVisualization(company.as, 'SELECT count(*) AS n FROM sales');
-    const { _id } = await aDashboard(company.as, [...made, fine], { cache_seconds: 0 });
-    const doors = await everyDoor(_id);
+    const doors = [];
+    for (const [at, name] of DOORS.entries()) {
+      const charts = [...made, ...costly.filter((_, of) => of % DOORS.length === at), fine];
+      const { _id } = await aDashboard(company.as, charts, { cache_seconds: 0 });
+      doors.push((await everyDoor(_id))[name]);
+    }
     const started = performance.now();
-    const answers: Answer[] = await Promise.all(Object.values(doors).map((door) => door.execute()));
+    const answers: Answer[] = await Promise.all(doors.map((door) => door.execute()));
     expect(performance.now() - started).toBeLessThan(40_000);
     for (const { status, body } of answers) {
       expect(status).toBe(200);
@@ -63,7 +74,7 @@ describe('what an outsider is answered', () => {
         if (truncated) expect(row_count).toBeLessThan(200);
         else expect(error).toEqual({ error_code: 'DB_QUERY_ERROR', message: expect.any(String) });
       }
-      expect(failed.filter(({ error }: { error?: object }) => error).length).toBeGreaterThanOrEqual(FAILING.length - 1);
+      expect(failed.filter(({ error }: { error?: object }) => error).length).toBeGreaterThanOrEqual(failed.length - 1);
       const said = failed.map(({ error }: { error?: { message: string } }) => error?.message ?? '').join('\n');
       expect(said).not.toMatch(TELLTALE);
       expect(body.results.at(-1).rows).toEqual([[6]]);
