@@ -104,9 +104,21 @@ const fill = (path: string, params: Record<string, string>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] as string));
 
 function search(query: Record<string, unknown>): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  const given = Object.entries(query).flatMap(([name, value]) => parametersOf(name, value));
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }
+
+/** Members of an object go out as `name[member]`, elements of a list one after the other. */
+function parametersOf(name: string, value: unknown): [string, string][] {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value.flatMap((each) => parametersOf(name, each));
+  if (typeof value !== 'object' || value === null) return [[name, String(value)]];
+  return Object.entries(value).flatMap(([member, inner]) => parametersOf(`${name}[${member}]`, inner));
+}
+
+/** The list that a filter's `in` and `nin` take: values with commas between them, in quotes where that is needed. */
+export const oneOf = (values: readonly (string | number | boolean)[]): string =>
+  values.map((value) => (/[",]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value)).join(',');
 
 function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

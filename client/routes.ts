@@ -256,9 +256,11 @@ export interface Routes {
   /** Truncate a managed table */
   "POST /v1/managed-tables/{id}/truncate": { params: { "id": string }; answer: { "row_count": 0 } };
   /** List the rows of a managed table */
-  "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number; "sort_by"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableRow> } };
+  "GET /v1/managed-tables/{id}/data": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number; "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "cursor"?: string | number; "count"?: "exact" }; answer: { "total"?: number; "quantity": number; "records": Array<ManagedTableRow>; "next_cursor"?: string | null } };
   /** Insert rows into a managed table */
   "POST /v1/managed-tables/{id}/data": { params: { "id": string }; body: { "rows": Array<Record<string, unknown>> }; answer: { "inserted": number } };
+  /** Get a row of a managed table */
+  "GET /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: ManagedTableRow };
   /** Update a row of a managed table */
   "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
   /** Delete a row of a managed table */

@@ -1,12 +1,14 @@
 import { zValidator } from '@hono/zod-validator';
 import type { Hono, Context as HonoContext, MiddlewareHandler } from 'hono';
+import { z } from 'zod';
 import type { AnonymousActor } from '../access/actors.ts';
 import { type Bindings, configOf } from '../config.ts';
 import { type Caller, type Origin, openContext } from '../context.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
-import { cut } from '../kernel/text.ts';
+import { Failure, type FieldProblem, invalid } from '../kernel/failure.ts';
+import { cut, shorten } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
+import { gatherDeepObjects } from './deep-object.ts';
 import type { Contract, Endpoint } from './endpoint.ts';
 import { type Authentication, guard, isTokenAccess, type RequestFacts } from './guard.ts';
 import { readJson } from './json-body.ts';
@@ -67,7 +69,10 @@ function middlewares(
   const credentialAndBody =
     surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, ofJson(bounded)] : [enter];
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
-  if (contract.query) chain.push(zValidator('query', contract.query, refuseProblems) as MiddlewareHandler);
+  if (contract.query) {
+    const query = z.preprocess(gatherDeepObjects(contract.query), contract.query);
+    chain.push(zValidator('query', query, refuseProblems) as MiddlewareHandler);
+  }
   if (contract.body) chain.push(ofJson(readJson(contract)));
   return chain;
 }
@@ -167,13 +172,27 @@ const unlessForm =
   (c, next) =>
     /^multipart\/form-data\b/i.test(c.req.header('content-type') ?? '') ? next() : middleware(c, next);
 
-function refuseProblems(result: {
-  success: boolean;
-  error?: { issues: readonly { path: PropertyKey[]; message: string }[] };
-}) {
+function refuseProblems(result: { success: boolean; error?: { issues: readonly Issue[] } }) {
   if (result.success) return;
-  throw invalid(result.error?.issues.map(({ path, message }) => ({ field: path.join('.'), message })) ?? []);
+  throw invalid(result.error?.issues.flatMap(problemsOf) ?? []);
 }
+
+interface Issue {
+  path: PropertyKey[];
+  message: string;
+  /** What the schema does not know, of an issue of that kind. */
+  keys?: string[];
+}
+
+/** The most parameters that an answer says are unknown, and the most characters of their names. */
+const UNKNOWN = { names: 20, characters: 80 };
+
+const problemsOf = ({ path, message, keys }: Issue): FieldProblem[] =>
+  keys
+    ? keys
+        .slice(0, UNKNOWN.names)
+        .map((key) => ({ field: shorten(key, UNKNOWN.characters), message: 'is no parameter of this route' }))
+    : [{ field: path.join('.'), message }];
 
 /** The domain failure behind an error, or undefined when it is one of ours to fix. */
 export function failureOf(error: unknown): Failure | undefined {

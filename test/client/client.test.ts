@@ -1,6 +1,6 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ApiError, type ClientOptions, createClient, withKey, withToken } from '../../client/client.ts';
+import { type ApiError, type ClientOptions, createClient, oneOf, withKey, withToken } from '../../client/client.ts';
 import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
@@ -41,6 +41,26 @@ describe('the client', () => {
     const { results, total } = await robot.get('/accounts', { query: { quantity: 1, order_by: '-name' } });
     expect([total, results[0]?.name]).toEqual([2, 'default']);
     expect(await robot.delete('/accounts/{id}', { params: { id } })).toBeUndefined();
+  });
+
+  it('sends filters, lists and what comes twice', async () => {
+    const person = client({ credential: withToken(company.token) });
+    const names = ['a,b', 'say "a"', 'b'];
+    const columns = [{ name: 'name', display_name: 'Name', type: 'text' as const, nullable: true }];
+    await person.post('/v1/managed-tables/provision');
+    const { _id: id } = await person.post('/v1/managed-tables', { body: { display_name: 'names', columns } });
+    await person.post('/v1/managed-tables/{id}/data', {
+      params: { id },
+      body: { rows: names.map((name) => ({ name })) },
+    });
+    const found = async (name: { in?: string; contains?: string[]; is_null?: boolean }) => {
+      const query = { filter: { name }, sort_by: 'name', fields: 'name' };
+      return (await person.get('/v1/managed-tables/{id}/data', { params: { id }, query })).records.map(
+        (row) => row.name,
+      );
+    };
+    expect(await found({ in: oneOf(names) })).toEqual(names.toSorted());
+    expect(await found({ contains: ['a', '"'], is_null: false })).toEqual(['say "a"']);
   });
 
   it('sends forms', async () => {

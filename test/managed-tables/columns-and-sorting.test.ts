@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/kernel/failure.ts';
 import { planColumns, type WantedColumn } from '../../src/modules/managed-tables/column-plan.ts';
 import { parseSort } from '../../src/modules/managed-tables/sort.ts';
-import { nearerWindow } from '../../src/tenant-sql/rows.ts';
+import { nearerWindow } from '../../src/tenant-sql/row-pages.ts';
 
 const column = (name: string, extra: Partial<WantedColumn> = {}): WantedColumn => ({
   name,
@@ -17,14 +17,14 @@ describe('sort_by', () => {
 
   it.each([
     [undefined, null],
-    ['price', { column: 'price', descending: false }],
-    ['price ASC', { column: 'price', descending: false }],
-    ['price desc', { column: 'price', descending: true }],
-    ['-price', { column: 'price', descending: true }],
-    ['-price DeSc', { column: 'price', descending: true }],
-    ['id DESC', { column: 'id', descending: true }],
-    ['_x1', { column: '_x1', descending: false }],
-    ['asc asc', { column: 'asc', descending: false }],
+    ['price', { column: 'price', type: 'text', descending: false }],
+    ['price ASC', { column: 'price', type: 'text', descending: false }],
+    ['price desc', { column: 'price', type: 'text', descending: true }],
+    ['-price', { column: 'price', type: 'text', descending: true }],
+    ['-price DeSc', { column: 'price', type: 'text', descending: true }],
+    ['id DESC', { column: 'id', type: 'uuid', descending: true }],
+    ['_x1', { column: '_x1', type: 'text', descending: false }],
+    ['asc asc', { column: 'asc', type: 'text', descending: false }],
   ])('accepts %s', (text, order) => {
     expect(parseSort(text, columns)).toStrictEqual(order);
   });

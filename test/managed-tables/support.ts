@@ -32,6 +32,7 @@ export function tableRoutes(as: Caller, id: string) {
     restore: () => as.post(`${PREFIX}/${id}/restore`),
     truncate: () => as.post(`${PREFIX}/${id}/truncate`),
     rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),
+    row: (rowId: string) => as.get(`${PREFIX}/${id}/data/${rowId}`),
     insert: (rows: unknown) => as.post(`${PREFIX}/${id}/data`, { json: { rows } }),
     updateRow: (rowId: string, json: unknown) => as.put(`${PREFIX}/${id}/data/${rowId}`, { json }),
     deleteRow: (rowId: string) => as.delete(`${PREFIX}/${id}/data/${rowId}`),

@@ -86,6 +86,20 @@ export const pageTooLarge = defineFailure('managed_table.page_too_large', {
   },
 });
 
+/** Rows were looked for longer than people's own SQL may run. */
+export const selectionTooSlow = defineFailure('managed_table.selection_too_slow', {
+  kind: 'invalid',
+  detail: {
+    message: 'Looking for these rows takes too long. Use filters that an index answers, or that leave fewer rows.',
+  },
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_QUERY_TIMEOUT',
+      message: 'A busca por estas linhas demora demais. Use filtros mais seletivos ou crie um índice.',
+    },
+  },
+});
+
 /** Other transactions lock the table for longer than a request waits, or the work takes too long. */
 export const tableBusy = defineFailure('managed_table.busy', {
   kind: 'unavailable',
@@ -101,6 +115,21 @@ export const valuesDoNotFit = (problems: FieldProblem[]) =>
   invalid(problems, 'Some values do not fit the columns of the table; nothing was written.');
 
 export const badSort = (message: string) => invalid([{ field: 'sort_by', message }]);
+
+/** A cursor that was changed, or is of another table, company, selection or order. */
+export const badCursor = () =>
+  invalid([
+    {
+      field: 'cursor',
+      message: 'must be the next_cursor of a page of this table, with the same filters, search and sort_by',
+    },
+  ]);
+
+/** A page ends at a value that is too long to go on from. */
+export const keyTooLong = (column: string, bytes: number) =>
+  invalid([
+    { field: 'sort_by', message: `"${column}" holds texts of more than ${bytes} bytes, which no cursor can hold` },
+  ]);
 
 /** The wanted columns cannot be applied; the table is unchanged. */
 export const columnsRefused = (problems: FieldProblem[]) =>

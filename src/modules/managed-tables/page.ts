@@ -1,7 +1,12 @@
 import { Failure } from '../../kernel/failure.ts';
-import type { TenantSql, TenantTx } from '../../tenant-sql/client.ts';
-import * as sql from '../../tenant-sql/rows.ts';
-import { pageTooLarge } from './failures.ts';
+import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import { isSelective } from '../../tenant-sql/row-filters.ts';
+import * as sql from '../../tenant-sql/row-pages.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
+import type { CursorPosition } from './cursor.ts';
+import { badCursor, keyTooLong, pageTooLarge, selectionTooSlow } from './failures.ts';
+import { type AskedRows, readSelection } from './selection.ts';
 import { inTransaction } from './service.ts';
 import { parseSort } from './sort.ts';
 import * as store from './store.ts';
@@ -12,15 +17,31 @@ const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 /** Which page of a table's rows is asked for, and in what order (see `parseSort`). */
 export interface PageRequest {
-  page: number;
-  perPage: number;
+  rows: AskedRows;
   sortBy?: string | undefined;
+  /** Where the page begins: at the page of this number, after a row, or with null at the first one. */
+  at: { page: number } | { after: CursorPosition | null };
+  perPage: number;
+  /** Whether the selected rows are counted. */
+  counted: boolean;
 }
 
 /** `id` and the columns as `c0`, `c1`, … */
 export type RawRow = { id: string | null } & Record<string, string | boolean | null>;
 
-type PageRow = RawRow & { bytes: string };
+/** A page as it was read. */
+export interface FoundPage {
+  table: ManagedTable;
+  /** The columns of the rows. */
+  shown: Column[];
+  rows: RawRow[];
+  /** How many rows are selected; undefined where they are not counted. */
+  total: number | undefined;
+  /** The last row, if others come after it. */
+  last: CursorPosition | null;
+  /** The table has rows, but a transaction that began before it was rewritten sees none. */
+  isStale: boolean;
+}
 
 /** How many tables an isolate remembers. */
 const MAX_KNOWN = 500;
@@ -38,9 +59,6 @@ function remember(key: store.TableKey, table: ManagedTable): void {
   }
 }
 
-const READ_TIMEOUT_MS = 20_000;
-const OPTIONS = { readOnly: true, isolation: 'repeatable read', statementTimeoutMs: READ_TIMEOUT_MS } as const;
-
 /**
  * A table and a page of its rows, undefined when there is no such table. Where this isolate has seen the table, both are
  * asked for in one round trip, and the page holds when it is what the table, read along with it, asks for.
@@ -52,59 +70,132 @@ export async function readPage(
   key: store.TableKey,
   request: PageRequest,
   saw: (table: ManagedTable) => void,
-): Promise<{ table: ManagedTable; rows: RawRow[] } | undefined> {
+): Promise<FoundPage | undefined> {
   const before = known.get(nameOf(key));
   const guess = guessOf(before, request);
   if (before && guess) {
     saw(before);
     known.delete(nameOf(key));
-    const read = (tx: TenantTx) => tx.finish<[store.CatalogueRow, PageRow]>([store.selectTable(key), guess]);
-    const [[row], page] = await inTransaction(database, read, OPTIONS);
+    const [[row], ...answers] = await inReading(database, request, (tx) =>
+      tx.finish<[store.CatalogueRow, ...Answers]>([store.selectTable(key), ...guess.statements]),
+    );
     if (!row) return undefined;
     const table = store.tableOf(row);
     saw(table);
-    if (isSame(guess, pageOf(table, request))) return found(key, table, page);
+    const asked = ask(table, request);
+    if (isSame(guess, asked)) return found(key, asked, answers);
   }
-  return inTransaction(
-    database,
-    async (tx) => {
-      const table = await store.readTable(tx, key);
-      if (!table) return undefined;
-      saw(table);
-      const [page] = await tx.finish<[PageRow]>([pageOf(table, request)]);
-      return found(key, table, page);
-    },
-    OPTIONS,
-  );
+  return inReading(database, request, async (tx) => {
+    const table = await store.readTable(tx, key);
+    if (!table) return undefined;
+    saw(table);
+    const asked = ask(table, request);
+    return found(key, asked, await tx.finish<Answers>(asked.statements));
+  });
 }
 
-/** Remembers the table, since the page that was asked of it came. */
-function found(key: store.TableKey, table: ManagedTable, page: PageRow[]): { table: ManagedTable; rows: RawRow[] } {
-  remember(key, table);
-  return { table, rows: rowsOf(page) };
+interface Count {
+  total: string;
 }
 
-function rowsOf(page: PageRow[]): RawRow[] {
-  const bytes = Number(page[0]?.bytes ?? 0);
-  if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
-  return page.filter(({ id }) => id !== null);
+/** What the statements of an `Asked` answer. */
+type Answers = [sql.PageRow, Count?];
+
+/** A page as it is asked for of a table. */
+interface Asked {
+  table: ManagedTable;
+  shown: Column[];
+  order: sql.RowOrder | null;
+  counted: boolean;
+  /** The page; the number of selected rows, where the catalogue does not tell it. */
+  statements: [Statement] | [Statement, Statement];
 }
 
-/** The page as it would be of the table as it is known; undefined where that has no such column to sort by. */
-function guessOf(table: ManagedTable | undefined, request: PageRequest): sql.Statement | undefined {
+function ask(table: ManagedTable, { rows: asked, sortBy, at, perPage, counted }: PageRequest): Asked {
+  const { rows, shown } = readSelection(asked, table.columns);
+  const order = parseSort(sortBy, table.columns);
+  const page = { table: table.displayName, shown, rows, order, maxBytes: MAX_PAGE_BYTES };
+  const select = 'after' in at ? following(page, at.after, perPage) : pageNumber(at.page);
+  return {
+    table,
+    shown,
+    order,
+    counted,
+    statements: counted && isSelective(rows) ? [select, sql.countRows(table.displayName, rows)] : [select],
+  };
+
+  function pageNumber(number: number): Statement {
+    const offset = (number - 1) * perPage;
+    // Without a selection the number of rows is known, and with it which end is nearer.
+    const window = isSelective(rows)
+      ? { limit: perPage, offset, fromEnd: false }
+      : sql.nearerWindow(table.rowCount, offset, perPage);
+    return sql.selectWindow(page, window);
+  }
+}
+
+function following(page: sql.PageOf, after: CursorPosition | null, limit: number): Statement {
+  // Of a column that was converted since, the value means nothing.
+  if (after && after.type !== typeOf(page.order)) throw badCursor();
+  return sql.selectFollowing(page, { limit, after });
+}
+
+const typeOf = (order: sql.RowOrder | null): string => order?.type ?? 'uuid';
+
+/** The page as it would be of the table as it is known; undefined where that has no such columns. */
+function guessOf(table: ManagedTable | undefined, request: PageRequest): Asked | undefined {
   try {
-    return table && pageOf(table, request);
+    return table && ask(table, request);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;
   }
 }
 
-const isSame = (one: sql.Statement | undefined, other: sql.Statement): boolean =>
-  one?.text === other.text && one.values.every((value, index) => value === other.values[index]);
+const isSame = (one: Asked, other: Asked): boolean =>
+  JSON.stringify(one.statements) === JSON.stringify(other.statements);
 
-function pageOf(table: ManagedTable, { page, perPage, sortBy }: PageRequest): sql.Statement {
-  const order = parseSort(sortBy, table.columns);
-  const window = sql.nearerWindow(table.rowCount, (page - 1) * perPage, perPage);
-  return sql.selectRows(table.displayName, table.columns, order, window, MAX_PAGE_BYTES);
+/** What was found, and remembers the table, since the page that was asked of it came. */
+function found(key: store.TableKey, { table, shown, order, counted }: Asked, [page, count]: AnswersOf): FoundPage {
+  remember(key, table);
+  const [first] = page;
+  const bytes = Number(first?.bytes ?? 0);
+  if (bytes > MAX_PAGE_BYTES) throw pageTooLarge(bytes, MAX_PAGE_BYTES);
+  return {
+    table,
+    shown,
+    rows: page.filter(({ id }) => id !== null),
+    total: counted ? Number(count?.[0]?.total ?? table.rowCount) : undefined,
+    last: first?.has_more ? positionOf(page.at(-1) as sql.PageRow, order) : null,
+    // A transaction that began before the table was emptied or rewritten sees no rows.
+    isStale: first?.has_rows === false && table.rowCount > 0,
+  };
+}
+
+type AnswersOf = [sql.PageRow[], (Count | undefined)[]?];
+
+function positionOf({ id, key, key_bytes: bytes }: sql.PageRow, order: sql.RowOrder | null): CursorPosition {
+  if (key === null && bytes !== null) throw keyTooLong(order?.column ?? 'id', sql.MAX_KEY_BYTES);
+  return { id: id as string, key, type: typeOf(order) };
+}
+
+/** As long as rows may be read; where they are looked for, as long as people's own SQL may run. Milliseconds. */
+const TIMEOUTS = { all: 20_000, selected: 10_000 };
+const TIMED_OUT = '57014';
+
+async function inReading<T>(
+  database: TenantSql,
+  { rows: { filter, search } }: PageRequest,
+  read: (tx: TenantTx) => Promise<T>,
+): Promise<T> {
+  const selects = filter.length > 0 || search !== '';
+  const statementTimeoutMs = selects ? TIMEOUTS.selected : TIMEOUTS.all;
+  const reading = async (tx: TenantTx) => {
+    try {
+      return await read(tx);
+    } catch (error) {
+      throw selects && isPostgresError(error) && error.code === TIMED_OUT ? selectionTooSlow() : error;
+    }
+  };
+  return inTransaction(database, reading, { readOnly: true, isolation: 'repeatable read', statementTimeoutMs });
 }

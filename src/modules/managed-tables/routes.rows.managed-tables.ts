@@ -2,12 +2,15 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
-import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
+import { endpoint } from '../../http/surfaces/managed-tables.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { pageTooLarge, rowNotFound, rowTooBig, tableBusy, tableNotFound } from './failures.ts';
-import { deleteRow, insertRows, listRows, updateRow } from './rows.ts';
+import { pageTooLarge, rowNotFound, rowTooBig, selectionTooSlow, tableBusy, tableNotFound } from './failures.ts';
+import { deleteRow, getRow, insertRows, listRows, updateRow } from './rows.ts';
+import { selectionQuery, sortBy } from './selection-query.ts';
 
 const MAX_INSERT_ROWS = 10_000;
+/** Characters of a cursor: the longest key that a row can have, sealed. */
+const MAX_CURSOR = 8192;
 const MAX_INSERT_BYTES = 10 * 1024 * 1024;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -24,6 +27,33 @@ const row = z.record(z.string(), cell).meta({
 /** `z.record` would drop a column called `__proto__` and copy every row. */
 const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
 
+const rowsPage = z.object({
+  total: z.int().optional().meta({ description: 'Exact. Left out with `cursor`, unless `count=exact` asks for it.' }),
+  quantity: z.int(),
+  records: z.array(row),
+  next_cursor: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'With `cursor` only: the cursor of the next page, null at the end.' }),
+});
+
+const rowsQuery = pageQuery('per_page', { standard: 50, maximum: 1000 })
+  .extend({
+    ...selectionQuery,
+    sort_by: sortBy,
+    cursor: z.string().max(MAX_CURSOR).optional().meta({
+      description:
+        'Empty for the first page, then the `next_cursor` of the page before. Good for the same table, filters, search and `sort_by` only.',
+    }),
+    count: z.literal('exact').optional().meta({ description: 'Asks for `total` with `cursor`, too.' }),
+  })
+  .strict()
+  .refine(({ cursor, page }) => cursor === undefined || page === 1, {
+    path: ['page'],
+    message: 'does not go with cursor',
+  });
+
 export const managedTableRowsEndpoints = [
   endpoint(
     {
@@ -32,22 +62,41 @@ export const managedTableRowsEndpoints = [
       access: 'managed-tables:data-read',
       operationId: 'listManagedTableRows',
       summary: 'List the rows of a managed table',
-      description: `In insertion order unless \`sort_by\` says otherwise; nulls stand last, ties break by \`id\`. The values of a page can have 16 MiB.`,
-      query: pageQuery('per_page', { standard: 50, maximum: 1000 }).extend({
-        sort_by: z
-          .string()
-          .max(80)
-          .optional()
-          .meta({
-            description: '`field`, `field ASC`, `field DESC`, `-field` or `-field DESC`.',
-            examples: ['price DESC'],
-          }),
-      }),
-      returns: ok(listOf(row)),
-      fails: [tableNotFound, pageTooLarge, tableBusy, concurrentChange, ...tenantSqlFailures],
+      description: `In insertion order unless \`sort_by\` says otherwise; nulls stand last, ties break by \`id\`. With \`cursor\`, each page follows the last row of the one before, whatever comes and goes meanwhile. The values of a page can have 16 MiB.`,
+      query: rowsQuery,
+      returns: ok(rowsPage),
+      fails: [tableNotFound, pageTooLarge, selectionTooSlow, tableBusy, concurrentChange, ...tenantSqlFailures],
     },
-    async ({ ctx, params, query: { page, per_page: perPage, sort_by: sortBy } }) =>
-      list(await listRows(ctx, params.id, { page, perPage, sortBy }), (record) => record),
+    async ({ ctx, params, query }) => {
+      const { page, per_page: perPage, sort_by: sortBy, cursor, count, ...rows } = query;
+      const counted = cursor === undefined || count === 'exact';
+      const { records, total, nextCursor } = await listRows(ctx, params.id, {
+        rows,
+        sortBy,
+        page,
+        cursor,
+        perPage,
+        counted,
+      });
+      return {
+        ...(total !== undefined && { total }),
+        quantity: records.length,
+        records,
+        ...(nextCursor !== undefined && { next_cursor: nextCursor }),
+      };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/{id}/data/{rowId}',
+      access: 'managed-tables:data-read',
+      operationId: 'getManagedTableRow',
+      summary: 'Get a row of a managed table',
+      returns: ok(row),
+      fails: [tableNotFound, rowNotFound, tableBusy, concurrentChange, ...tenantSqlFailures],
+    },
+    ({ ctx, params }) => getRow(ctx, params.id, params.rowId),
   ),
   endpoint(
     {

@@ -4,7 +4,9 @@ import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql
 import type { Column } from '../../tenant-sql/columns.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
+import { openCursor, sealCursor } from './cursor.ts';
 import { rowNotFound, rowTooBig, tableNotFound } from './failures.ts';
+import { isRowId } from './filter-values.ts';
 import { type PageRequest, type RawRow, readPage } from './page.ts';
 import { encodeChanges, encodeRows } from './row-input.ts';
 import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
@@ -14,23 +16,62 @@ import type { ManagedTable } from './table.ts';
 /** A row in the API: `id` and the table's columns. It has no prototype, so that a column may have any name. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** A page of rows with the exact total, in insertion order unless `sortBy` asks for another (see `parseSort`). */
-export async function listRows(
-  ctx: CompanyContext,
-  tableId: string,
-  request: PageRequest,
-): Promise<{ total: number; records: Row[] }> {
+/** Which rows are listed. */
+export interface RowsRequest extends Omit<PageRequest, 'at'> {
+  page: number;
+  /** The `next_cursor` of the page before, or an empty text for the first page; without it pages have numbers. */
+  cursor?: string | undefined;
+}
+
+/** A page of rows. */
+export interface RowsPage {
+  records: Row[];
+  /** The exact number of selected rows; undefined where they are not counted. */
+  total: number | undefined;
+  /** The cursor of the page after this one; null at the end, undefined where pages have numbers. */
+  nextCursor: string | null | undefined;
+}
+
+/** A page of the selected rows, in insertion order unless `sortBy` asks for another (see `parseSort`). */
+export async function listRows(ctx: CompanyContext, tableId: string, request: RowsRequest): Promise<RowsPage> {
+  const { cursor, page, rows: asked, sortBy } = request;
   const key = keyOf(ctx, tableId);
+  const place = { tableId, asked, sortBy };
+  const at = cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, place, cursor) };
   const database = await databaseOfTables(ctx);
   return withCurrentTable(database, key, async (_, saw) => {
-    const found = await readPage(database, key, request, saw);
+    const found = await readPage(database, key, { ...request, at }, saw);
     if (!found) throw tableNotFound();
-    const { table, rows } = found;
-    const records = rows.map((row) => rowOf(table.columns, row));
-    // Truncating or rewriting a table makes it look empty to transactions that began before.
-    if (records.length === 0 && (request.page - 1) * request.perPage < table.rowCount) throw new StaleTable();
-    return { total: table.rowCount, records };
+    if (found.isStale) throw new StaleTable();
+    const next = found.last && (await sealCursor(ctx, place, found.last));
+    return {
+      records: found.rows.map((row) => rowOf(found.shown, row)),
+      total: found.total,
+      nextCursor: cursor === undefined ? undefined : next,
+    };
   });
+}
+
+/** One row with all columns. */
+export async function getRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<Row> {
+  const key = keyOf(ctx, tableId);
+  const database = await databaseOfTables(ctx);
+  return withCurrentTable(database, key, (readTable) =>
+    inTransaction(
+      database,
+      async (tx) => {
+        const table = await readTable(tx);
+        if (!isRowId(rowId)) throw rowNotFound();
+        const select = sql.selectRow(table.displayName, table.columns, rowId);
+        const [[row], [now]] = await tx.finish<[RawRow, store.CatalogueRow]>([select, store.selectTable(key)]);
+        // Values of a column that was converted in between would be read by its former type.
+        if (now?.schema_version !== table.schemaVersion) throw new StaleTable();
+        if (!row) throw rowNotFound();
+        return rowOf(table.columns, row);
+      },
+      { readOnly: true },
+    ),
+  );
 }
 
 /**
@@ -68,7 +109,7 @@ export async function updateRow(
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
-      if (!isUuid(rowId)) throw rowNotFound();
+      if (!isRowId(rowId)) throw rowNotFound();
       const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
       const [row] = await tx.query<RawRow>(text, values);
       if (!row) throw rowNotFound();
@@ -80,7 +121,7 @@ export async function updateRow(
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
   await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, tableId);
-    if (!isUuid(rowId)) throw rowNotFound();
+    if (!isRowId(rowId)) throw rowNotFound();
     const { text, values } = sql.deleteRow(table.displayName, rowId);
     if ((await tx.execute(text, values)) === 0) throw rowNotFound();
     await setRowCount(tx, ctx, tableId, table.rowCount - 1);
@@ -93,8 +134,6 @@ function rowOf(columns: Column[], raw: RawRow): Row {
   for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, raw[`c${index}`] ?? null);
   return row;
 }
-
-const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
 /** The table is not as it was read: rolls back what was begun. */
 class StaleTable extends Error {}

@@ -1,5 +1,5 @@
 import type { Column } from '../../tenant-sql/columns.ts';
-import type { RowOrder } from '../../tenant-sql/rows.ts';
+import type { RowOrder } from '../../tenant-sql/row-pages.ts';
 import { badSort } from './failures.ts';
 
 const GRAMMAR = /^(?:-([a-z_][a-z0-9_]*)(?: desc)?|([a-z_][a-z0-9_]*)(?: (asc|desc))?)$/i;
@@ -14,8 +14,7 @@ export function parseSort(sortBy: string | undefined, columns: Column[]): RowOrd
   if (!parts) throw badSort('must be written as "field", "field ASC", "field DESC", "-field" or "-field DESC"');
   const [, reversed, plain, direction] = parts;
   const column = reversed ?? plain ?? '';
-  if (column !== 'id' && !columns.some(({ name }) => name === column)) {
-    throw badSort('must name a column of the table or "id"');
-  }
-  return { column, descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };
+  const type = column === 'id' ? 'uuid' : columns.find(({ name }) => name === column)?.type;
+  if (type === undefined) throw badSort('must name a column of the table or "id"');
+  return { column, type, descending: reversed !== undefined || direction?.toLowerCase() === 'desc' };
 }

@@ -19,6 +19,7 @@ interface Parameter {
   name: string;
   in: string;
   required?: boolean;
+  style?: string;
   schema: JsonSchema;
 }
 
@@ -108,7 +109,9 @@ const segmentAfter = (kind: string) =>
     },
   );
 
-function queryPart({ name, required, schema }: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
+function queryPart(parameter: Parameter, resolve: (ref: string) => JsonSchema): fc.Arbitrary<string> {
+  const { name, required, schema, style } = parameter;
+  if (style === 'deepObject') return deepObject(name, Object(schema.additionalProperties), resolve);
   const written = valuesOf(schema, resolve, WILDNESS, name).map((value) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
     return `${name}=${text.startsWith('@known:') ? text : encodeURIComponent(text.toWellFormed())}`;
@@ -121,6 +124,35 @@ function queryPart({ name, required, schema }: Parameter, resolve: (ref: string)
     },
   );
 }
+
+/** Members of the members of a deep object: `filter[city][eq]=…`. */
+function deepObject(name: string, { properties = {} }: JsonSchema, resolve: (ref: string) => JsonSchema) {
+  const member = fc.constantFrom('id', 'day', 'region', 'amount', 'nope', '__proto__', '');
+  const inner = fc
+    .constantFrom(...Object.keys(properties))
+    .chain((key) => fc.tuple(fc.constant(key), fc.oneof(valuesOf(properties[key] ?? {}, resolve, WILDNESS), WRITTEN)));
+  return fc
+    .array(fc.tuple(member, inner), { maxLength: 3 })
+    .map((members) =>
+      members
+        .map(([one, [key, value]]) => `${name}[${one}][${key}]=${encodeURIComponent(String(value).toWellFormed())}`)
+        .join('&'),
+    );
+}
+
+/** Values as a query writes them. */
+const WRITTEN = fc.constantFrom(
+  '1',
+  '-0.5',
+  '2026-01-05',
+  'north',
+  'north,"so,uth"',
+  '"',
+  'true',
+  '%',
+  '\u0000',
+  '10.50,',
+);
 
 const HEADERS: fc.Arbitrary<Record<string, string>> = fc.oneof(
   { weight: 10, arbitrary: fc.constant({}) },

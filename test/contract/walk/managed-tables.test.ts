@@ -41,9 +41,10 @@ const STEPS: Step[] = [
   {
     route: 'GET /v1/managed-tables/{id}/data',
     params: table,
-    query: () => ({ sort_by: '-city', per_page: '10' }),
+    query: () => ({ sort_by: '-city', per_page: '10', 'filter[city][in]': 'Lisboa,Porto', cursor: '', count: 'exact' }),
     keep: ({ records }) => ({ row: records[0].id }),
   },
+  { route: 'GET /v1/managed-tables/{id}/data/{rowId}', params: { ...table, rowId: 'row' } },
   {
     route: 'PUT /v1/managed-tables/{id}/data/{rowId}',
     params: { ...table, rowId: 'row' },

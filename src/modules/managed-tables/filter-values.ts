@@ -1,0 +1,51 @@
+import type { FilteredColumn, FilterOperator } from '../../tenant-sql/row-filters.ts';
+import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
+
+/** The most values of one list. */
+export const MAX_LIST_VALUES = 1000;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a text is the id of a row. */
+export const isRowId = (text: string): boolean => UUID.test(text);
+
+/** What a filter compares with, or what is wrong with it. */
+export type ReadValues = { values: string[] } | { problem: string };
+
+/** Reads the text of a filter by the type of its column. */
+export function readValues(column: FilteredColumn, operator: FilterOperator, text: string): ReadValues {
+  if (operator === 'is_null') {
+    return text === 'true' || text === 'false' ? { values: [text] } : { problem: 'must be true or false' };
+  }
+  const parts = operator === 'in' || operator === 'nin' ? listOf(text) : [text];
+  if (parts === undefined) return { problem: QUOTING };
+  if (parts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
+  const values = parts.map((part) => encoded(column, part));
+  const fit = values.filter((value) => value !== undefined);
+  return fit.length === values.length ? { values: fit } : { problem: expectationOf(column) };
+}
+
+const QUOTING =
+  'must be values with commas between them; one that holds a comma or a quote stands in "…", its quotes doubled';
+
+const encoded = ({ type }: FilteredColumn, text: string): string | undefined =>
+  type === 'uuid' ? (isRowId(text) ? text : undefined) : toPostgresText(type, text);
+
+const expectationOf = ({ name, type }: FilteredColumn): string =>
+  type === 'uuid' ? 'must be ids of rows' : `${EXPECTATIONS[type]}: "${name}" is of type ${type}`;
+
+/** One value of a list and what ends it: in quotes, where they are doubled, or without a quote or comma. */
+const ITEM = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+
+/** The values of a comma-separated list; undefined where its quotes are wrong. Spaces count. */
+function listOf(text: string): string[] | undefined {
+  const values: string[] = [];
+  ITEM.lastIndex = 0;
+  for (;;) {
+    const item = ITEM.exec(text);
+    if (!item) return undefined;
+    values.push(item[1]?.replaceAll('""', '"') ?? item[2] ?? '');
+    // One more than may be is enough to refuse.
+    if (item[3] === '' || values.length > MAX_LIST_VALUES) return values;
+  }
+}

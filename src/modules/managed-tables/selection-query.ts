@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { FILTER_OPERATORS, type FilterOperator } from '../../tenant-sql/row-filters.ts';
+
+/** The most filters of a request. */
+export const MAX_FILTERS = 50;
+const MAX_SEARCH = 1000;
+/** As long as the names of all columns that a table can have. */
+const MAX_FIELDS = 65_000;
+
+const ABOUT: Record<FilterOperator, string> = {
+  eq: 'Equal.',
+  ne: 'Everything else, nulls included.',
+  gt: 'Greater.',
+  gte: 'Greater or equal.',
+  lt: 'Less.',
+  lte: 'Less or equal.',
+  in: 'One of a list with commas. A value that holds a comma or a quote stands in `"…"`, its quotes doubled; spaces count.',
+  nin: 'None of such a list, nulls included.',
+  contains: 'A literal part of a text, in any case.',
+  starts_with: 'The literal beginning of a text, in any case.',
+  is_null: '`true` or `false`.',
+};
+
+const SCALARS = ['string', 'number', 'boolean'] as const;
+
+/** Sent again, an operator says that both must fit. */
+const schemaOf = (operator: FilterOperator) =>
+  operator === 'is_null'
+    ? { type: 'boolean' }
+    : operator === 'in' || operator === 'nin'
+      ? { type: SCALARS }
+      : { type: [...SCALARS, 'array'], items: { type: SCALARS } };
+
+const filter = z
+  .array(z.object({ column: z.string(), operator: z.string(), value: z.string() }), {
+    error: 'must be written as filter[column][operator]=value',
+  })
+  .max(MAX_FILTERS, `must be at most ${MAX_FILTERS} filters`)
+  .default([])
+  .meta({
+    param: { style: 'deepObject', explode: true },
+    description:
+      '`filter[column][operator]=value`; all filters must fit. `id` takes `eq` and `in`, `contains` and `starts_with` are for text columns. Values are read by the type of the column.',
+    override: ({ jsonSchema }) => {
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key as keyof typeof jsonSchema];
+      const operators = FILTER_OPERATORS.map((operator) => [
+        operator,
+        { ...schemaOf(operator), description: ABOUT[operator] },
+      ]);
+      Object.assign(jsonSchema, {
+        type: 'object',
+        additionalProperties: {
+          type: 'object',
+          properties: Object.fromEntries(operators),
+          additionalProperties: false,
+        },
+      });
+    },
+  });
+
+/** The parameters that say which rows of a table are meant, and which of their columns: see `readSelection`. */
+export const selectionQuery = {
+  filter,
+  search: z
+    .string()
+    .max(MAX_SEARCH)
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be Unicode text without NUL characters')
+    .default('')
+    .meta({ description: 'A literal part of any text column, in any case.' }),
+  fields: z
+    .string()
+    .max(MAX_FIELDS)
+    .optional()
+    .meta({
+      description: 'The columns to show, with commas between them; `id` is always shown.',
+      examples: ['city,price'],
+    }),
+};
+
+/** How rows are ordered: see `parseSort`. */
+export const sortBy = z
+  .string()
+  .max(80)
+  .optional()
+  .meta({
+    description: '`field`, `field ASC`, `field DESC`, `-field` or `-field DESC`.',
+    examples: ['price DESC'],
+  });

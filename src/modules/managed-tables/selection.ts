@@ -1,0 +1,101 @@
+import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import { shorten } from '../../kernel/text.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import {
+  FILTER_OPERATORS,
+  type FilteredColumn,
+  type FilterOperator,
+  type RowFilter,
+  type RowSelection,
+} from '../../tenant-sql/row-filters.ts';
+import { readValues } from './filter-values.ts';
+
+/** A filter as it was asked for: `filter[column][operator]=value`. */
+export interface AskedFilter {
+  column: string;
+  operator: string;
+  value: string;
+}
+
+/** Which rows of a table are asked for, and which of their columns. */
+export interface AskedRows {
+  filter: AskedFilter[];
+  search: string;
+  /** Names with commas between them; all columns where it is left out. */
+  fields?: string | undefined;
+}
+
+/** What was asked for, read by the columns of the table. */
+export interface ReadSelection {
+  rows: RowSelection;
+  /** The columns to show after `id`, in the order that was asked for. */
+  shown: Column[];
+}
+
+/**
+ * Reads which rows are asked for by the columns of the table, for whatever lists or exports them: `conditionsOf` of
+ * `tenant-sql/row-filters.ts` makes SQL of `rows`.
+ * @throws the failure `request.invalid`, which names parameters as they were sent, such as `filter[price][gt]`
+ */
+export function readSelection(asked: AskedRows, columns: Column[]): ReadSelection {
+  const byName = new Map<string, FilteredColumn>(columns.map((column) => [column.name, column]));
+  byName.set('id', { name: 'id', type: 'uuid' });
+  const problems: FieldProblem[] = [];
+  const filters = asked.filter.flatMap((filter) => {
+    const read = readFilter(filter, byName);
+    if ('operator' in read) return [read];
+    problems.push({ field: nameOf(filter), message: read.problem });
+    return [];
+  });
+  const { shown, unknown } = fieldsOf(asked.fields, columns);
+  for (const name of unknown)
+    problems.push({ field: 'fields', message: `"${shorten(name, MAX_SHOWN)}" is no column of the table` });
+  if (problems.length > 0) throw invalid(problems.slice(0, MAX_PROBLEMS));
+  const texts = columns.filter(({ type }) => type === 'text').map(({ name }) => name);
+  return { rows: { filters, search: asked.search, texts }, shown };
+}
+
+const MAX_PROBLEMS = 20;
+/** Nobody's name is longer, but what was sent can be. */
+const MAX_SHOWN = 80;
+
+/** A filter's parameter as it was sent. */
+const nameOf = ({ column, operator }: AskedFilter): string =>
+  `filter[${shorten(column, MAX_SHOWN)}][${shorten(operator, MAX_SHOWN)}]`;
+
+function readFilter(
+  { column: name, operator, value }: AskedFilter,
+  columns: ReadonlyMap<string, FilteredColumn>,
+): RowFilter | { problem: string } {
+  const column = columns.get(name);
+  if (!column) return { problem: 'names no column of the table' };
+  if (!isOperator(operator)) return { problem: `must be one of ${FILTER_OPERATORS.join(', ')}` };
+  if (!TAKEN[column.type](operator)) return { problem: `does not go with "${name}", which is of type ${column.type}` };
+  const read = readValues(column, operator, value);
+  return 'problem' in read ? read : { column, operator, values: read.values };
+}
+
+const isOperator = (text: string): text is FilterOperator => (FILTER_OPERATORS as readonly string[]).includes(text);
+
+const ofAnyType = (operator: FilterOperator) => operator !== 'contains' && operator !== 'starts_with';
+
+/** Which operators each type takes. */
+const TAKEN: Record<FilteredColumn['type'], (operator: FilterOperator) => boolean> = {
+  uuid: (operator) => operator === 'eq' || operator === 'in',
+  text: () => true,
+  integer: ofAnyType,
+  decimal: ofAnyType,
+  boolean: ofAnyType,
+  date: ofAnyType,
+  datetime: ofAnyType,
+};
+
+function fieldsOf(fields: string | undefined, columns: Column[]): { shown: Column[]; unknown: string[] } {
+  if (fields === undefined) return { shown: columns, unknown: [] };
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const names = [...new Set(fields.split(','))].filter((name) => name !== 'id');
+  return {
+    shown: names.flatMap((name) => byName.get(name) ?? []),
+    unknown: names.filter((name) => !byName.has(name)),
+  };
+}

@@ -1,0 +1,113 @@
+import { type ColumnType, POSTGRES_TYPES } from './columns.ts';
+import { quoted } from './identifiers.ts';
+
+/** How a filter compares. `in` and `nin` take several values, `is_null` takes `true` or `false`. */
+export const FILTER_OPERATORS = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'nin',
+  'contains',
+  'starts_with',
+  'is_null',
+] as const;
+
+export type FilterOperator = (typeof FILTER_OPERATORS)[number];
+
+/** A column that rows are selected by; `id` is a uuid. */
+export interface FilteredColumn {
+  name: string;
+  type: ColumnType | 'uuid';
+}
+
+/** A condition on one column. */
+export interface RowFilter {
+  column: FilteredColumn;
+  operator: FilterOperator;
+  /** Texts that Postgres reads for the column's type (see `toPostgresText`): one, or those of the list. */
+  values: string[];
+}
+
+/** Which rows of a table are meant: those that fit all filters and hold the text. */
+export interface RowSelection {
+  filters: RowFilter[];
+  /** A literal part of any of the `texts`, in any case; none where it is empty. */
+  search: string;
+  /** The names of the table's text columns. */
+  texts: string[];
+}
+
+/** Every row. */
+export const ALL_ROWS: RowSelection = { filters: [], search: '', texts: [] };
+
+/** Whether a selection may leave rows out. */
+export const isSelective = ({ filters, search }: RowSelection): boolean => filters.length > 0 || search !== '';
+
+/** Gives a value its place in a statement: the `$n` that it is bound as. */
+export type Bind = (value: unknown) => string;
+
+/** The values of a statement that is being written, and the function that adds one. */
+export function bindings(): { values: unknown[]; bind: Bind } {
+  const values: unknown[] = [];
+  return { values, bind: (value) => `$${values.push(value)}` };
+}
+
+/**
+ * The conditions of a selection, as SQL over the table's alias `source`. No value becomes part of the text. What an index
+ * can answer is written so that it does: the column alone on its side, compared in its own type.
+ */
+export function conditionsOf({ filters, search, texts }: RowSelection, bind: Bind): string[] {
+  const conditions = filters.map((filter) => conditionOf(filter, bind));
+  if (search !== '') conditions.push(searchIn(texts, bind(search)));
+  return conditions;
+}
+
+/** A `WHERE` with all of the conditions; an empty text without any. */
+export const where = (conditions: string[]): string =>
+  conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+
+/** A column of the table that is selected from. */
+export const ofSource = (name: string): string => `source.${quoted(name)}`;
+
+/** The name of a column's type in Postgres. */
+export const typeName = ({ type }: FilteredColumn): string => (type === 'uuid' ? 'uuid' : POSTGRES_TYPES[type]);
+
+const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+function conditionOf({ column, operator, values }: RowFilter, bind: Bind): string {
+  const name = ofSource(column.name);
+  const value = () => `${bind(values[0])}::${typeName(column)}`;
+  const list = () => `${bind(values)}::${typeName(column)}[]`;
+  switch (operator) {
+    case 'in':
+      return `${name} = ANY (${list()})`;
+    // Everything else: nulls, too.
+    case 'nin':
+      return `(${name} IS NULL OR ${name} <> ALL (${list()}))`;
+    case 'ne':
+      return `${name} IS DISTINCT FROM ${value()}`;
+    case 'contains':
+      return holds(name, value());
+    case 'starts_with':
+      return `starts_with(${inAnyCase(name)}, ${inAnyCase(value())})`;
+    case 'is_null':
+      return `${name} IS ${values[0] === 'true' ? '' : 'NOT '}NULL`;
+    default:
+      return `${name} ${COMPARISONS[operator]} ${value()}`;
+  }
+}
+
+function searchIn(texts: string[], placeholder: string): string {
+  const found = texts.map((name) => holds(ofSource(name), `${placeholder}::text`));
+  // A table without text holds none. Its parameter must have a type all the same.
+  return found.length === 0 ? `${placeholder}::text IS NULL` : `(${found.join(' OR ')})`;
+}
+
+const holds = (text: string, part: string): string => `position(${inAnyCase(part)} IN ${inAnyCase(text)}) > 0`;
+
+/** By Unicode's rules, whatever the database's own collation: ß is SS, and both small sigmas are one. */
+const inAnyCase = (text: string): string => `casefold(${text} COLLATE "pg_unicode_fast")`;

@@ -1,0 +1,231 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+
+let company: Company;
+let table: ReturnType<typeof tableRoutes>;
+let ids: string[];
+
+const ROWS = [
+  { n: 1, t: 'São Paulo', i: 10, d: 1.5, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
+  { n: 2, t: 'são joão', i: -3, d: '0.10', b: false, day: '2024-02-29', at: '2024-02-29T00:00:00.000001Z' },
+  { n: 3, t: '100% _real_ \\n', i: '9223372036854775807', d: '1e30', b: null, day: null, at: null },
+  { n: 4, t: 'a,b "c"', i: null, d: null, b: true, day: '0001-01-01', at: '9999-12-31T23:59:59Z' },
+  { n: 5, t: '', i: 0, d: 0, b: false, day: '9999-12-31', at: '2024-01-31T07:00:00-03:00' },
+  { n: 6, t: null, i: 10, d: 1.5, b: null, day: '2024-01-31', at: null },
+  { n: 7, t: 'STRASSE .* ^x$', i: null, d: '-2', b: true, day: null, at: null },
+];
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  const id = await aTable(company.as, 'filtered', [
+    column('n', 'integer'),
+    column('t'),
+    column('i', 'integer'),
+    column('d', 'decimal'),
+    column('b', 'boolean'),
+    column('day', 'date'),
+    column('at', 'datetime'),
+    column('__proto__'),
+    column('select', 'text'),
+  ]);
+  table = tableRoutes(company.as, id);
+  const rows = ROWS.map((row) => ({ ...row, select: `x${row.n}` }));
+  expect((await table.insert(rows)).status).toBe(201);
+  ids = valuesOf(await table.rows(), 'id') as string[];
+});
+
+const query = (parameters: [string, string][]) => `?${new URLSearchParams(parameters)}`;
+/** Filters written as `column op value`. */
+const filters = (...written: string[]): [string, string][] =>
+  written.map((text) => {
+    const [, name, operator, value] = /^(\w+) (\w+) ?(.*)$/s.exec(text) as unknown as [string, string, string, string];
+    return [`filter[${name}][${operator}]`, value];
+  });
+
+async function found(...written: string[]): Promise<unknown[]> {
+  const answer = await table.rows(query(filters(...written)));
+  expect([answer.status, answer.body.total]).toEqual([200, answer.body.records?.length]);
+  return valuesOf(answer, 'n');
+}
+
+describe('a filter', () => {
+  it.each([
+    ['t eq são joão', [2]],
+    ['t eq ', [5]],
+    ['t ne São Paulo', [2, 3, 4, 5, 6, 7]],
+    ['t gt b', [2]],
+    ['i eq 10', [1, 6]],
+    ['i eq +10', [1, 6]],
+    ['i eq 9223372036854775807', [3]],
+    ['i ne 10', [2, 3, 4, 5, 7]],
+    ['i gt 0', [1, 3, 6]],
+    ['i gte 0', [1, 3, 5, 6]],
+    ['i lt 0', [2]],
+    ['i lte 0', [2, 5]],
+    ['i in 10,0', [1, 5, 6]],
+    ['i nin 10,0', [2, 3, 4, 7]],
+    ['d eq 1.50', [1, 6]],
+    ['d gte 1e30', [3]],
+    ['d in 0.1,-2', [2, 7]],
+    ['b eq true', [1, 4, 7]],
+    ['b ne true', [2, 3, 5, 6]],
+    ['b in true,false', [1, 2, 4, 5, 7]],
+    ['day eq 2024-01-31', [1, 6]],
+    ['day lt 2024-01-01', [4]],
+    ['day nin 2024-01-31,9999-12-31', [2, 3, 4, 7]],
+    ['at eq 2024-01-31T10:00:00Z', [1, 5]],
+    ['at gt 2024-02-29', [2, 4]],
+    ['at is_null true', [3, 6, 7]],
+    ['at is_null false', [1, 2, 4, 5]],
+    ['t is_null true', [6]],
+    ['t in "a,b ""c""",', [4, 5]],
+    ['t in são joão, São Paulo', [2]],
+    ['t nin "a,b ""c""",são joão', [1, 3, 5, 6, 7]],
+    ['t contains SÃO', [1, 2]],
+    ['t contains straße', [7]],
+    ['t contains 0%', [3]],
+    ['t contains %', [3]],
+    ['t contains _real_', [3]],
+    ['t contains \\n', [3]],
+    ['t contains .*', [7]],
+    ['t contains ', [1, 2, 3, 4, 5, 7]],
+    ['t starts_with são', [1, 2]],
+    ['t starts_with _', []],
+    ['t starts_with ^', []],
+    ['__proto__ is_null true', [1, 2, 3, 4, 5, 6, 7]],
+    ['__proto__ eq x', []],
+    ['select eq x3', [3]],
+  ])('%s finds %j', async (written, expected) => {
+    expect(await found(written)).toEqual(expected);
+  });
+
+  it('narrows what others leave, also when it comes twice', async () => {
+    expect(await found('i gte 0', 'b is_null false')).toEqual([1, 5]);
+    expect(await found('i gte 0', 'i gte 10', 'i lt 11')).toEqual([1, 6]);
+    expect(await found('t contains são', 't contains paulo')).toEqual([1]);
+    expect(await found('n eq 1', 'n eq 2')).toEqual([]);
+  });
+
+  it('finds rows by id', async () => {
+    const [first, , third] = ids as [string, string, string];
+    expect(await found(`id eq ${first.toUpperCase()}`)).toEqual([1]);
+    expect(await found(`id in ${third},${first},00000000-0000-0000-0000-000000000000`)).toEqual([1, 3]);
+  });
+
+  it('keeps total and pages exact', async () => {
+    const page = (number: number) =>
+      table.rows(query([...filters('i is_null false'), ['per_page', '2'], ['page', `${number}`], ['sort_by', '-i']]));
+    const pages = [await page(1), await page(2), await page(3), await page(4)];
+    expect(pages.map(({ body }) => body.total)).toEqual([5, 5, 5, 5]);
+    expect(pages.map((answer) => valuesOf(answer, 'n'))).toEqual([[3, 1], [6, 5], [2], []]);
+  });
+
+  it.each([
+    ['nope eq 1', 'filter[nope][eq]'],
+    ['toString eq 1', 'filter[toString][eq]'],
+    ['i like 1', 'filter[i][like]'],
+    ['i constructor 1', 'filter[i][constructor]'],
+    ['i contains 1', 'filter[i][contains]'],
+    ['at starts_with 2024', 'filter[at][starts_with]'],
+    ['i eq ', 'filter[i][eq]'],
+    ['i eq 1.5', 'filter[i][eq]'],
+    ['i eq 9223372036854775808', 'filter[i][eq]'],
+    ['i in 1, 2', 'filter[i][in]'],
+    ['i in 1,', 'filter[i][in]'],
+    ['i eq 1 OR 1=1', 'filter[i][eq]'],
+    ['d gt NaN', 'filter[d][gt]'],
+    ['b eq yes', 'filter[b][eq]'],
+    ['b gt 1', 'filter[b][gt]'],
+    ['day lt 2024-02-30', 'filter[day][lt]'],
+    ['at gt yesterday', 'filter[at][gt]'],
+    ['t is_null', 'filter[t][is_null]'],
+    ['t is_null TRUE', 'filter[t][is_null]'],
+    ['t eq \0', 'filter[t][eq]'],
+    ['t in "a', 'filter[t][in]'],
+    ['t in a"b', 'filter[t][in]'],
+    ['t in "a"b', 'filter[t][in]'],
+    ['id eq 1', 'filter[id][eq]'],
+    ['id ne 00000000-0000-0000-0000-000000000000', 'filter[id][ne]'],
+    ['id is_null false', 'filter[id][is_null]'],
+  ])('%s is refused by its name', async (written, field) => {
+    const { status, body } = await table.rows(query(filters(written)));
+    expect([status, body.details]).toEqual([422, [{ field, message: expect.stringMatching(/\w{3}/) }]]);
+  });
+
+  it('is refused beyond 50, and a list beyond 1000 values', async () => {
+    const many = (count: number) => filters(...Array.from({ length: count }, () => 'i gt 1'));
+    expect((await table.rows(query(many(50)))).status).toBe(200);
+    expect(await table.rows(query(many(200)))).toMatchObject({ status: 422, body: { details: [{ field: 'filter' }] } });
+    const list = (count: number) => query(filters(`i in ${Array.from({ length: count }, (_, at) => at).join(',')}`));
+    expect(valuesOf(await table.rows(list(1000)), 'n')).toEqual([1, 5, 6]);
+    const tooLong = await table.rows(list(10_000));
+    expect(tooLong).toMatchObject({ status: 422, body: { details: [{ field: 'filter[i][in]' }] } });
+  });
+
+  it.each([
+    'filter=1',
+    'filter[i]=1',
+    'filter[i][eq][x]=1',
+    'filter[i][]=1',
+    'filter[[i]][eq]=1',
+    'filter%5Bi%5D%5Beq%5D=x',
+    'filters[i][eq]=1',
+    'where=1',
+    'sort_by=i&sort_by=n',
+    'page=2&cursor=',
+    'count=yes',
+    'fields=nope',
+    'fields=',
+    'fields=n,,t',
+    'search=%00',
+    `search=${'x'.repeat(1001)}`,
+    '__proto__=1',
+  ])('%s is refused', async (written) => {
+    const { status, body } = await table.rows(`?${written}`);
+    expect([status, body.details?.length]).toEqual([422, 1]);
+  });
+});
+
+describe('search', () => {
+  it.each([
+    ['são', [1, 2]],
+    ['X4', [4]],
+    ['%', [3]],
+    ['100% _', [3]],
+    ["'; --", []],
+    ['10', [3]],
+  ])('for %s finds it in any text column', async (text, expected) => {
+    const answer = await table.rows(query([['search', text]]));
+    expect([valuesOf(answer, 'n'), answer.body.total]).toEqual([expected, expected.length]);
+  });
+
+  it('finds nothing in a table without text', async () => {
+    const numbers = tableRoutes(company.as, await aTable(company.as, 'numbers', [column('n', 'integer')]));
+    await numbers.insert([{ n: 1 }]);
+    expect((await numbers.rows('?search=1')).body).toMatchObject({ total: 0, records: [] });
+    expect((await numbers.rows('?search=')).body.total).toBe(1);
+  });
+});
+
+describe('fields', () => {
+  it('are shown in the order asked for, after the id', async () => {
+    const { body } = await table.rows('?fields=i,n,i&per_page=1&sort_by=-n');
+    expect(Object.entries(body.records[0])).toEqual([
+      ['id', ids[6]],
+      ['i', null],
+      ['n', 7],
+    ]);
+    expect((await table.rows('?fields=id&per_page=1')).body.records).toEqual([{ id: ids[0] }]);
+  });
+});
+
+describe('one row', () => {
+  it('is read by its id', async () => {
+    const { body } = await table.rows('?per_page=1');
+    expect(await table.row(ids[0] as string)).toMatchObject({ status: 200, body: body.records[0] });
+    for (const id of ['00000000-0000-0000-0000-000000000000', 'x', `${ids[0]}0`]) {
+      expect((await table.row(id)).status).toBe(404);
+    }
+  });
+});
