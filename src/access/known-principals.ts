@@ -28,21 +28,15 @@ const CAPACITY_BYTES = 16 * 1024 * 1024;
  * What the isolate knows of principals, by credential. It is never right by itself: the company's gate is asked at each
  * request whether the version under which it was read still holds.
  */
-let remembered = empty();
-
-function empty() {
-  return new RecentlyUsed<string, Remembered>(CAPACITY_BYTES, (name, { known }) => known.weight + 2 * name.length);
-}
+const remembered = new RecentlyUsed<string, Remembered>(
+  CAPACITY_BYTES,
+  (name, { known }) => known.weight + 2 * name.length,
+);
 
 export const recall = (credential: string): Remembered | undefined => remembered.get(credential);
 
 export const remember = (credential: string, known: Known, stamp: string | null): void =>
   remembered.set(credential, { known, stamp });
-
-/** Forgets everybody, as a new isolate does. */
-export function forgetAll(): void {
-  remembered = empty();
-}
 
 /** Whose a credential says that it is. */
 export interface Claims {

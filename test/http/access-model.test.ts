@@ -2,7 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import type { UserActor } from '../../src/access/actors.ts';
 import { compileAccess } from '../../src/access/evaluation.ts';
-import { forgetAll, type Known, type Presented } from '../../src/access/known-principals.ts';
+import type { Known, Presented } from '../../src/access/known-principals.ts';
 import type { Config } from '../../src/config.ts';
 import type { Context } from '../../src/context.ts';
 import type { ControlDb } from '../../src/db/client.ts';
@@ -10,6 +10,7 @@ import { admit } from '../../src/http/admission.ts';
 import { AccessVersions, CHANGE_MS } from '../../src/objects/access-versions.ts';
 import { changeAccess } from '../../src/objects/change-access.ts';
 import type { Admission, OrganizationGate, Verdict } from '../../src/objects/organization-gate.ts';
+import { forgetPrincipals } from '../support/known-principals.ts';
 
 const COMPANY = 'company';
 const PRINCIPAL = 'principal';
@@ -206,7 +207,7 @@ async function inEveryOrder(sql: SqlStorage, processes: Process[], isolates: str
   let choices: number[] | undefined = [];
   let runs = 0;
   while (choices) {
-    forgetAll();
+    forgetPrincipals();
     const world = new World(sql);
     const order: Interleaving = new Interleaving(choices);
     await order.run(processes.map((process, index) => process(world, order.stepOf(index))));

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:test';
 import { eq, sql } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
-import { forgetAll } from '../../src/access/known-principals.ts';
 import { ACCESS_TABLES, touchesAccess } from '../../src/db/access-changes.ts';
 import { changingAccess, commit, openControlDb } from '../../src/db/client.ts';
 import { sessions } from '../../src/db/schema/sign-in.ts';
 import { users } from '../../src/db/schema/users.ts';
 import { inContext } from '../support/context.ts';
+import { forgetPrincipals } from '../support/known-principals.ts';
 import { signed } from '../support/signed.ts';
 import { aCompany } from '../support/worlds.ts';
 
@@ -64,31 +64,77 @@ describe('a change of access', () => {
   });
 });
 
-/** The tables that a query reads. */
-const tablesOf = (text: string) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string);
+/** The tables that queries read. */
+const tablesOf = (queries: readonly string[]) =>
+  distinct(queries.flatMap((text) => [...text.matchAll(/\b(?:from|join) "(\w+)"/g)].map(([, name]) => name as string)));
+
+/** The columns that queries read, which of a query of one table are selected without its name. */
+const columnsOf = (queries: readonly string[]) =>
+  distinct(
+    queries.flatMap((text) => [
+      ...[...text.matchAll(/"(\w+)"\."(\w+)"/g)].map(([, table, column]) => `${table}.${column}`),
+      ...[...text.matchAll(/\bselect ((?:"\w+"(?:, )?)+) from "(\w+)"/g)].flatMap(([, columns = '', table]) =>
+        columns.split(', ').map((column) => `${table}.${column.slice(1, -1)}`),
+      ),
+    ]),
+  );
+
+const distinct = (names: readonly string[]) => [...new Set(names)].toSorted();
+
+/** The queries that find out who sends a request, with a session and with a key, when nobody is known. */
+async function queriesOfAuthentication(): Promise<string[]> {
+  const { as, apiKey } = await aCompany();
+  const queries: string[] = [];
+  const watching = {
+    withSession: (constraint: string) => {
+      const session = env.CONTROL_DB.withSession(constraint);
+      return {
+        prepare: (text: string) => {
+          queries.push(text);
+          return session.prepare(text);
+        },
+        batch: (statements: D1PreparedStatement[]) => session.batch(statements),
+      };
+    },
+  };
+  forgetPrincipals();
+  const bindings = { CONTROL_DB: watching } as unknown as Record<string, string>;
+  // Neither reads anything else: there is no such body, and no such order.
+  expect((await as.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
+  expect((await signed(apiKey).get('/groups?order_by=nothing', { env: bindings })).status).toBe(422);
+  return queries.filter((text) => text.startsWith('select'));
+}
+
+/** What is read, and never changes in a row. */
+const IDENTITIES = [
+  ...['accounts.company_id', 'accounts.id', 'companies.id', 'groups.company_id', 'groups.id'],
+  ...['api_keys.access_key', 'api_keys.company_id', 'api_keys.id', 'api_keys.service_account_id'],
+  ...['permissions.company_id', 'permissions.id', 'policies.company_id', 'policies.id'],
+  ...['service_accounts.company_id', 'service_accounts.id'],
+  ...['sessions.company_id', 'sessions.id', 'sessions.user_id', 'users.company_id', 'users.id'],
+];
+
+/** What is read along, and says neither who somebody is nor what they may do. */
+const READ_ALONG = [
+  ...['api_keys.last_used_at', 'sessions.last_used_at'],
+  // A session is prolonged by its refresh token, which is read by itself.
+  ...['sessions.expires_at', 'sessions.previous_digest', 'sessions.previous_until'],
+  ...['users.activated_at', 'users.created_at', 'users.is_verified', 'users.last_login_at', 'users.metadata'],
+  ...['users.mfa_enabled', 'users.password_hash', 'users.session_epoch', 'users.teams', 'users.updated_at'],
+];
 
 describe('the list of what touches access', () => {
   it('has every table that authentication reads', async () => {
-    const { as, apiKey } = await aCompany();
-    const read: string[] = [];
-    const watching = {
-      withSession: (constraint: string) => {
-        const session = env.CONTROL_DB.withSession(constraint);
-        return {
-          prepare: (text: string) => {
-            read.push(...tablesOf(text));
-            return session.prepare(text);
-          },
-          batch: (queries: D1PreparedStatement[]) => session.batch(queries),
-        };
-      },
+    expect(tablesOf(await queriesOfAuthentication())).toEqual([...ACCESS_TABLES].toSorted());
+  });
+
+  it('has every column that authentication reads, and that may change', async () => {
+    const touches = (name: string): boolean => {
+      const [table, column] = name.split('.');
+      return touchesAccess(`update "${table}" set "${column}" = ? where "${table}"."id" = ?`);
     };
-    forgetAll();
-    const bindings = { CONTROL_DB: watching } as unknown as Record<string, string>;
-    // Neither reads anything else: there is no such body, and no such order.
-    expect((await as.post('/v1/policies', { json: {}, env: bindings })).status).toBe(422);
-    expect((await signed(apiKey).get('/groups?order_by=nothing', { env: bindings })).status).toBe(422);
-    expect([...new Set(read)].toSorted()).toEqual([...ACCESS_TABLES].toSorted());
+    const columns = columnsOf(await queriesOfAuthentication());
+    expect(columns.filter((name) => !touches(name))).toEqual([...IDENTITIES, ...READ_ALONG].toSorted());
   });
 });
 

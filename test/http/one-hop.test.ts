@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { only } from '../../src/access/commit-access.ts';
-import { forgetAll } from '../../src/access/known-principals.ts';
 import { commit, openControlDb } from '../../src/db/client.ts';
 import { concurrentChange } from '../../src/db/failures.ts';
 import { recordUses } from '../../src/db/last-uses.ts';
@@ -9,6 +8,7 @@ import type { Answer, Caller } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { inContext } from '../support/context.ts';
 import { countedD1 } from '../support/counted.ts';
+import { forgetPrincipals } from '../support/known-principals.ts';
 import { overtaken } from '../support/rival.ts';
 import { aGroup, allow, aPolicy, aRobot, bind, deny, must, type Robot, signed } from '../support/signed.ts';
 import { aCompany, aUser, type Company } from '../support/worlds.ts';
@@ -33,7 +33,7 @@ describe('a request of a principal that the isolate knows', () => {
   it('asks the control database nothing, after two requests of a key and one of a token', async () => {
     const robot = await aRobot(company);
     const { as } = await aUser(company);
-    forgetAll();
+    forgetPrincipals();
     const ofKey = () => counted((watched) => robot.as.get('/groups', { env: watched }));
     const ofToken = () => counted((watched) => as.get('/v1/managed-tables', { env: watched }));
     // A use of a key is recorded once.

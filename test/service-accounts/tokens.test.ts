@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { forgetAll } from '../../src/access/known-principals.ts';
 import { aConcept, PREFIX } from '../knowledge/support.ts';
 import { aTable, column } from '../managed-tables/support.ts';
 import { aShare } from '../shares/support.ts';
 import { bearer, type Caller } from '../support/api.ts';
 import { later, resetClock } from '../support/clock.ts';
 import { countedD1 } from '../support/counted.ts';
+import { forgetPrincipals } from '../support/known-principals.ts';
 import { mailTo } from '../support/mail.ts';
 import { aGroup, allow, aPolicy, aRobot, aRobotThat, must, signed, withServiceToken } from '../support/signed.ts';
 import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
@@ -86,7 +86,7 @@ describe('a service token', () => {
       const { env, calls } = countedD1();
       return [(await as.get(LISTED, { env })).status, calls()];
     };
-    forgetAll();
+    forgetPrincipals();
     expect([await counted(), await counted(), await counted()]).toEqual([
       [403, 1],
       [403, 0],
@@ -150,7 +150,7 @@ describe('a service token dies on the next request after', () => {
   ];
 
   it.each(ENDS)('%s, known to the isolate or not', async (_name, end) => {
-    for (const forget of [() => {}, forgetAll]) {
+    for (const forget of [() => {}, forgetPrincipals]) {
       const of = await known();
       await end(of);
       forget();

@@ -1,9 +1,9 @@
 import { applyD1Migrations, type D1Migration, env, reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
-import { forgetAll } from '../../src/access/known-principals.ts';
 import { touchesAccess } from '../../src/db/access-changes.ts';
 import { hashing } from '../../src/platform/passwords.ts';
 import { rememberMainModule, setTimersPlainly } from './cheaper-runner.ts';
+import { forgetPrincipals } from './known-principals.ts';
 import { countAnew } from './worlds.ts';
 
 // The files of a worker share its modules, which take seconds to load, and nothing else: each begins with empty storage.
@@ -22,7 +22,7 @@ beforeAll(async () => {
 function forgetWhatIsWrittenBehind(): void {
   const prepare = env.CONTROL_DB.prepare.bind(env.CONTROL_DB);
   env.CONTROL_DB.prepare = (sql) => {
-    if (touchesAccess(sql)) forgetAll();
+    if (touchesAccess(sql)) forgetPrincipals();
     return prepare(sql);
   };
 }
