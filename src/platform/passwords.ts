@@ -1,6 +1,7 @@
-import plain from 'argon2id/dist/no-simd.wasm';
-import simd from 'argon2id/dist/simd.wasm';
-import setupWasm, { type computeHash } from 'argon2id/lib/setup.js';
+import argon2id from 'argon2id/lib/argon2id.js';
+import type { computeHash } from 'argon2id/lib/setup.js';
+import plain from './argon2id/no-simd.wasm';
+import simd from './argon2id/simd.wasm';
 
 interface Cost {
   /** KiB. */
@@ -21,19 +22,28 @@ const SALT_LENGTH = 16;
 /** Verified where there is no hash, so that it costs the same time. No password has its all-zero tag. */
 const dummyHash = () => phc(hashing.cost, new Uint8Array(SALT_LENGTH), new Uint8Array(TAG_LENGTH));
 
+/** Pages of 64 KiB that a hash of {@link COST} needs: its blocks, and 10 KiB of the library's. It grows for one that costs more. */
+const PAGES = { initial: 305, maximum: 65_536 };
+
 let loaded: Promise<computeHash> | undefined;
 
-/** Blocks the isolate for about a tenth of a second: its memory of 65 MiB serves one hash at a time. */
+/** Blocks the isolate for about a tenth of a second: its memory of 20 MB serves one hash at a time. */
 async function compute(password: string, salt: Uint8Array, cost: Cost, tagLength: number): Promise<Uint8Array> {
-  loaded ??= setupWasm(instantiate(simd), instantiate(plain));
-  const argon2id = await loaded;
-  return argon2id({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
+  loaded ??= load();
+  const hash = await loaded;
+  return hash({ password: new TextEncoder().encode(password), salt, tagLength, ...cost });
 }
 
-const instantiate = (module: WebAssembly.Module) => async (imports: WebAssembly.Imports) => ({
-  module,
-  instance: await WebAssembly.instantiate(module, imports),
-});
+/**
+ * As the library's own `setup.js`, which has a memory of 65 MiB: half of all that an isolate may use, for as long as it lives.
+ * The modules are the library's but for the least memory that they import.
+ */
+async function load(): Promise<computeHash> {
+  const memory = new WebAssembly.Memory(PAGES);
+  const imports = { env: { memory } };
+  const instance = await WebAssembly.instantiate(simd, imports).catch(() => WebAssembly.instantiate(plain, imports));
+  return (params) => argon2id(params, { instance, memory });
+}
 
 /** Hashes a password with Argon2id. @returns a PHC string */
 export async function hashPassword(password: string): Promise<string> {
