@@ -1,31 +1,42 @@
-/** Finds the Worker's isolate among those of the local runtime; the others simulate the platform. */
-const WORKER = '/core:user:api';
+/** The two Workers among the isolates of the local runtime; the others simulate the platform. */
+export type Worker = 'api' | 'background';
+
+/** Sends a command of the Chrome DevTools protocol. @returns its result */
+export type Ask = (method: string) => Promise<{ usedSize: number; backingStorageSize: number }>;
 
 /**
- * Megabytes that the Worker's isolate retains after a garbage collection, its buffers included.
+ * Opens the inspector of a Worker's isolate.
  * @param inspectorPort the port of workerd's inspector
  */
-export async function heldMemory(inspectorPort: number): Promise<number> {
-  const socket = new WebSocket(`ws://127.0.0.1:${inspectorPort}${WORKER}`);
+export async function inspect(inspectorPort: number, worker: Worker): Promise<{ ask: Ask; close(): void }> {
+  const socket = new WebSocket(`ws://127.0.0.1:${inspectorPort}/core:user:${worker}`);
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve);
     socket.addEventListener('error', () => reject(new Error(`No inspector at ${socket.url}`)));
   });
+  return { ask: (method) => ask(socket, method), close: () => socket.close() };
+}
+
+/**
+ * Megabytes that the isolate of the API's Worker retains after a garbage collection, its buffers included.
+ * @param inspectorPort the port of workerd's inspector
+ */
+export async function heldMemory(inspectorPort: number): Promise<number> {
+  const { ask, close } = await inspect(inspectorPort, 'api');
   try {
     // The second collection frees what finalizers of the first released.
-    await ask(socket, 'HeapProfiler.collectGarbage');
-    await ask(socket, 'HeapProfiler.collectGarbage');
-    const { usedSize, backingStorageSize } = await ask(socket, 'Runtime.getHeapUsage');
+    await ask('HeapProfiler.collectGarbage');
+    await ask('HeapProfiler.collectGarbage');
+    const { usedSize, backingStorageSize } = await ask('Runtime.getHeapUsage');
     return (usedSize + backingStorageSize) / 1e6;
   } finally {
-    socket.close();
+    close();
   }
 }
 
 let asked = 0;
 
-/** Sends a command of the Chrome DevTools protocol and returns its result. */
-function ask(socket: WebSocket, method: string): Promise<{ usedSize: number; backingStorageSize: number }> {
+function ask(socket: WebSocket, method: string): ReturnType<Ask> {
   asked += 1;
   const id = asked;
   return new Promise((resolve) => {

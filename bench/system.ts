@@ -32,6 +32,8 @@ export interface System {
   workerd(): Promise<number>;
   /** Port of workerd's inspector. */
   inspectorPort: number;
+  /** Where the Workers' log goes, and what V8 prints. A restart empties it. */
+  logFile: string;
   /** Stops workerd and starts a new one on the same storage. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -74,6 +76,8 @@ export async function startSystem(entry?: string, given: Record<string, string> 
       method,
       headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) },
       body: isJson ? JSON.stringify(body) : (body as BodyInit | undefined),
+    }).catch((error: Error) => {
+      throw new Error(`${method} ${path} got no answer: ${error.cause ?? error}`);
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
@@ -101,6 +105,7 @@ export async function startSystem(entry?: string, given: Record<string, string> 
     runScheduled: () => worker.runScheduled(),
     postgresUrl: neon.directUrl(tenantNames(founded.organization.id).project) as string,
     inspectorPort,
+    logFile: worker.logFile,
     workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),
     restart: async () => {
       await worker.stop();

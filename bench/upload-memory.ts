@@ -10,6 +10,7 @@
  * Needs Linux.
  */
 import { jobWhen, type System, startSystem } from './system.ts';
+import { csvOf } from './upload-memory/csv.ts';
 import { resetPeak, residentMemory } from './usage.ts';
 import { atMost, verdict } from './verdict.ts';
 
@@ -17,19 +18,6 @@ const PUT_LIMIT = 1.5;
 const FORM_DATA_LIMIT = 0.8;
 const GROWTH_LIMIT = 1.25;
 const MEGABYTE = 1_000_000;
-
-const row = (n: number): string => `${n},"Cliente ${n}",${n % 9973}.5,${n % 2 === 0},2024-01-31,2024-01-31T10:20:30Z\n`;
-
-/** A CSV of about that many bytes. */
-function csvOf(bytes: number): Blob {
-  const parts = ['codigo,nome,valor,ativo,dia,momento\n'];
-  for (let length = 0, n = 0; length < bytes; n += 1000) {
-    const part = Array.from({ length: 1000 }, (_, index) => row(n + index)).join('');
-    parts.push(part);
-    length += part.length;
-  }
-  return new Blob(parts, { type: 'text/csv' });
-}
 
 function formOf(csv: Blob): FormData {
   const form = new FormData();

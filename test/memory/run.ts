@@ -1,0 +1,76 @@
+/**
+ * Does all heavy work at its largest documented input, each twice at the same time, in workerd under a heap cap, and fails
+ * if heap and buffers together reach the limit in either Worker.
+ *
+ *   npm run test:memory               all
+ *   npm run test:memory -- XLSX       those whose name has that
+ *
+ * V8 kills workerd where what is alive in an isolate's heap exceeds the cap; garbage never does, as it is collected before.
+ * Buffers and WebAssembly's memories lie outside the heap: they are added to what each full collection leaves.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startSystem } from '../../bench/system.ts';
+import { CASES } from './cases.ts';
+import { flagsFor, type Peak, type Peaks, watch } from './watch.ts';
+
+/** Megabytes of heap and buffers together. */
+const LIMIT = 96;
+
+/** Megabytes that the heap of an isolate may never need. */
+const CAP = LIMIT;
+const AT_ONCE = 2;
+
+const asked = process.argv.slice(2);
+const chosen = CASES.filter(({ name }) => asked.length === 0 || asked.some((part) => name.includes(part)));
+
+const shown = ({ heap, all }: Peak) => `${all.toFixed(1).padStart(6)} (${heap.toFixed(1)})`;
+const check = (holds: boolean, what: string) => {
+  console.log(`${holds ? '✓' : '✗'} ${what}`);
+  if (!holds) process.exitCode = 1;
+};
+
+process.env.MINIFLARE_WORKERD_V8_FLAGS = flagsFor(CAP);
+const system = await startSystem('test/memory/worker.ts');
+try {
+  const { during } = await watch(system);
+  const probe = (kind: string, megabytes: number) =>
+    during(() => system.call('GET', `/probe?kind=${kind}&megabytes=${megabytes}`));
+
+  console.log('MB in use at the peak, of which heap; of the API and of the Worker in the background');
+  const idle = await during(async () => undefined);
+  const report = (name: string, { api, background }: Peaks, since: number) =>
+    check(
+      api.all < LIMIT && background.all < LIMIT,
+      `${name.padEnd(48)} ${shown(api)}  ${shown(background)}  ${((Date.now() - since) / 1000).toFixed(0)} s`,
+    );
+  report('nothing', idle, Date.now());
+  for (const { name, prepare, run } of chosen) {
+    const began = Date.now();
+    try {
+      await prepare?.(system);
+      // Connections that were closed meanwhile are not used again.
+      await sleep(500);
+      const peaks = await during(() => Promise.all(Array.from({ length: AT_ONCE }, (_, which) => run(system, which))));
+      report(name, peaks, began);
+    } catch (error) {
+      // What workerd was killed for, and whatever would come after it.
+      check(false, `${name}: ${(error as Error).message.slice(0, 500)}`);
+      break;
+    }
+  }
+
+  // That the above can fail.
+  for (const kind of ['heap', 'buffers', 'wasm']) {
+    const more = (await probe(kind, 40)).api.all - idle.api.all;
+    check(more > 35, `40 MB of ${kind} more are seen: ${more.toFixed(1)} MB`);
+  }
+  const outcome = await probe('heap', CAP * 1.5).then(
+    () => 'answered',
+    () => 'killed',
+  );
+  check(outcome === 'killed', `a heap beyond ${CAP} MB is ${outcome}`);
+} finally {
+  await system.stop();
+  // Sockets to an isolate that was killed.
+  setImmediate(() => process.exit());
+}
