@@ -1,7 +1,6 @@
 import { ordersWorkbook } from '../../bench/orders.ts';
 import { jobWhen, type System } from '../../bench/system.ts';
 import { csvOf } from '../../bench/upload-memory/csv.ts';
-import { aSheet } from '../uploads/workbooks.ts';
 
 type Content = string | Blob | Uint8Array<ArrayBuffer>;
 
@@ -35,16 +34,6 @@ function uploadOf(name: string, make: () => Content): Pick<Case, 'prepare' | 'ru
     },
     run: (system, which) => load(system, name, content as Content, which),
   };
-}
-
-/** A workbook whose cells share nearly as many different texts as one may have: 48 MiB. */
-function manyTexts(): Uint8Array<ArrayBuffer> {
-  const count = 430_000;
-  const strings = Array.from({ length: count }, (_, n) => `<t>${`texto ${n} `.padEnd(108, 'abcdefghij')}</t>`);
-  return aSheet(
-    strings.map((_, n) => [{ t: 's', v: String(n) }, n]),
-    { strings },
-  );
 }
 
 /** Executes SQL as a visualization, and as a dashboard of `widgets` of it. */
@@ -81,7 +70,6 @@ export const CASES: Case[] = [
   { name: 'signing in', run: (system) => system.logIn() },
   { name: 'CSV of 99 MiB: upload, analysis, load', ...uploadOf('grande.csv', () => csvOf(99 * MIB)) },
   { name: 'XLSX of 100,000 rows', ...uploadOf('pedidos.xlsx', () => ordersWorkbook(100_000)) },
-  { name: 'XLSX of 48 MiB of shared texts', ...uploadOf('textos.xlsx', manyTexts) },
   ...execution(
     '10,000 rows, 10 MiB of text',
     `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 10000) AS n`,
