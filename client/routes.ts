@@ -39,6 +39,8 @@ export interface Routes {
   "DELETE /service-accounts/{id}/keys/{key_id}": { params: { "id": string; "key_id": string }; answer: undefined };
   /** Create a service token */
   "POST /tokens": { body: { "expires_in"?: number }; answer: ServiceToken };
+  /** Execute an endpoint of the Data API */
+  "GET /data/{slug}": { params: { "slug": string }; query?: { "format"?: "json" | "ndjson" | "csv" }; answer: DataResult };
   /** List groups */
   "GET /groups": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
   /** Create a group */
@@ -173,6 +175,16 @@ export interface Routes {
   "DELETE /v1/dashboards/{id}": { params: { "id": string }; answer: undefined };
   /** Execute a dashboard */
   "POST /v1/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  /** List endpoints of the Data API */
+  "GET /v1/viz-api-endpoints": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<VizApiEndpoint> } };
+  /** Create an endpoint of the Data API */
+  "POST /v1/viz-api-endpoints": { body: { "name": string; "slug": string; "description"?: string; "visualization_id": string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
+  /** Get an endpoint of the Data API */
+  "GET /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: VizApiEndpoint };
+  /** Update an endpoint of the Data API */
+  "PUT /v1/viz-api-endpoints/{id}": { params: { "id": string }; body: { "name"?: string; "slug"?: string; "description"?: string; "visualization_id"?: string; "cache_seconds"?: number; "status"?: "active" | "inactive" }; answer: VizApiEndpoint };
+  /** Delete an endpoint of the Data API */
+  "DELETE /v1/viz-api-endpoints/{id}": { params: { "id": string }; answer: undefined };
   /** List users */
   "GET /v1/users": { query?: { "page"?: string | number; "per_page"?: string | number; "include"?: "groups" }; answer: { "total": number; "quantity": number; "records": Array<User> } };
   /** Get a user */
@@ -537,6 +549,8 @@ export type ApiKey = { "id": string; "access_key": string; "description": string
 
 export type ServiceToken = { "token": string; "token_type": "Bearer"; "expires_in": number };
 
+export type DataResult = { "columns": Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows": Array<Array<string | number | boolean | null>>; "row_count": number; "truncated": boolean; "cached": boolean };
+
 export type OrganizationGroup = { "id": string; "name": string; "description": string; "organization_id": string; "attached_policies": Array<string>; "member_count": number; "created_at": string; "updated_at": string; "deleted_at": string | null };
 
 export type GroupBinding = { "id": string; "group_id": string; "principal_type": "user" | "service_account"; "principal_id": string; "account_id": string; "created_at": string };
@@ -578,6 +592,8 @@ export type Visualization = { "_id": string; "name": string; "slug": string; "de
 export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows"?: Array<Array<string | number | boolean | null>>; "row_count"?: number; "truncated"?: boolean; "error"?: { "error_code": string; "message": string }; "duration_ms": number; "cached": boolean };
 
 export type Dashboard = { "_id": string; "name": string; "slug": string; "description": string; "cache_seconds": number; "layout": Array<WidgetOutput>; "filters": Array<FilterOutput>; "created_by_user_id": string; "created_at": string; "updated_at": string };
+
+export type VizApiEndpoint = { "_id": string; "name": string; "slug": string; "description": string; "visualization_id": string; "cache_seconds": number; "status": "active" | "inactive"; "url": string; "created_at": string; "updated_at": string };
 
 export type UserStatus = { "_id": string; "email": string; "status": "invited" | "active" | "inactive" };
 

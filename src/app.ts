@@ -20,6 +20,8 @@ import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
 import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
+import { vizApiEndpoints } from './modules/data-api/routes.console.ts';
+import { dataEndpoints } from './modules/data-api/routes.organization.ts';
 import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
 import { frameAncestorsOf as embedFrames } from './modules/embeds/service.ts';
@@ -47,7 +49,7 @@ import { policyEndpoints } from './modules/policies/routes.console.ts';
 import { apiKeyEndpoints } from './modules/service-accounts/routes.keys.organization.ts';
 import { serviceAccountEndpoints } from './modules/service-accounts/routes.organization.ts';
 import { serviceTokenEndpoints } from './modules/service-accounts/routes.tokens.organization.ts';
-import { authenticateServiceToken } from './modules/service-accounts/service-token.ts';
+import { authenticateMachine, authenticateServiceToken } from './modules/service-accounts/service-token.ts';
 import { authenticateSignature } from './modules/service-accounts/signature.ts';
 import { shareActivityEndpoints } from './modules/share-activity/routes.sharing.ts';
 import { shareAuthEndpoints } from './modules/share-auth/routes.sharing.ts';
@@ -81,6 +83,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...serviceAccountEndpoints,
       ...apiKeyEndpoints,
       ...serviceTokenEndpoints,
+      ...dataEndpoints,
       ...organizationGroupEndpoints,
       ...groupMemberEndpoints,
       ...organizationUserEndpoints,
@@ -101,6 +104,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...passwordResetEndpoints,
       ...visualizationEndpoints,
       ...dashboardEndpoints,
+      ...vizApiEndpoints,
       ...consoleUserEndpoints,
       ...userGroupEndpoints,
       ...consoleGroupEndpoints,
@@ -145,6 +149,7 @@ const AUTHENTICATION: Authentication = {
   authenticators: {
     bearer: byAudience({ console: authenticateSession, machine: authenticateServiceToken }),
     signature: authenticateSignature,
+    machine: authenticateMachine,
     external: byAudience({
       console: authenticateSession,
       machine: authenticateServiceToken,

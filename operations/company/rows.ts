@@ -11,6 +11,7 @@ export const CONTENT = [
   'visualizations',
   'dashboards',
   'dashboard_visualizations',
+  'viz_api_endpoints',
   'knowledge_business_domains',
   'knowledge_resources',
   'knowledge_versions',

@@ -22,7 +22,7 @@ export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization';
  * - `public` anyone · `optional` anyone; a good credential makes the caller known · `authenticated` any principal of the surface
  * - `pending` any principal, or somebody in the middle of signing in: the service takes the token of the body
  * - an action: a principal that is allowed it on the resource the path names (`{id}`, or all of the type)
- * - `{ action, on }` the same where the resource's ARN is not made of its id: `on` finds it
+ * - `{ action, on }` the same where the resource's ARN is not made of its id: `on` finds it by the first parameter of the path
  * - `administrator` · `operator` of the platform
  * - `token` whoever holds the token in the path
  * - `decidedBy` a sentence: authenticated here, the rest is decided by the service because it depends on the data; who is
@@ -41,7 +41,7 @@ export type Access =
   | { decidedBy: string; anyOf?: readonly Action[] };
 
 /**
- * The ARN of the resource that the path's `{id}` names. For one that is not there it is the ARN of all of the type, so
+ * The ARN of the resource that the first parameter of the path names. For one that is not there it is the ARN of all of the type, so
  * that only those who may act on all of them are told.
  */
 export type LocateResource = (ctx: PrincipalContext, id: string) => Promise<string>;
@@ -55,7 +55,7 @@ export function actionOf(access: Access): Action | null {
 /** What a success looks like. Made by `ok`, `created`, `accepted`, `noContent`, `prepared` and `raw`. */
 export type Returns =
   | { status: 200 | 201 | 202; body: ZodType }
-  | { status: 200; json: ZodType }
+  | { status: 200; json: ZodType; mediaTypes: readonly string[] }
   | { status: 204 }
   | { status: 200 | 302; raw: string; mediaTypes: readonly string[] };
 
@@ -63,8 +63,9 @@ export const ok = <S extends ZodType>(body: S) => ({ status: 200, body }) as con
 export const created = <S extends ZodType>(body: S) => ({ status: 201, body }) as const;
 export const accepted = <S extends ZodType>(body: S) => ({ status: 202, body }) as const;
 export const noContent = { status: 204 } as const;
-/** JSON of this shape that the handler has as bytes already. */
-export const prepared = <S extends ZodType>(json: S) => ({ status: 200, json }) as const;
+/** JSON of this shape that the handler has as bytes already; or, where the caller asks for it, another media type. */
+export const prepared = <S extends ZodType>(json: S, ...mediaTypes: string[]) =>
+  ({ status: 200, json, mediaTypes }) as const;
 /** An answer the handler builds itself: a page, a redirect. `description` says what it is; a redirect has no media type. */
 export const raw = <S extends 200 | 302>(status: S, description: string, ...mediaTypes: string[]) =>
   ({ status, raw: description, mediaTypes }) as const;

@@ -94,7 +94,7 @@ export const replayUnknown = defineFailure('signature.replay_unknown', {
 export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
   const { access, body, query, only } = contract;
   const credential = contract.credential ?? surfaces;
-  const isSigned = needsCredential(access) && credential === 'signature';
+  const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
   return [
     ...(body ? [malformedJson, notJson, tooDeep] : []),
     ...(body || isSigned ? [bodyTooLarge] : []),

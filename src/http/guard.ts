@@ -21,6 +21,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
 import { admit, isPrincipal } from './admission.ts';
 import { type Access, actionOf, type Contract, type TokenKind } from './endpoint.ts';
+import { parametersOf } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
 
@@ -75,7 +76,7 @@ export async function guard(
   if (entered.status === 'rejected') throw entered.reason;
   const { actor } = entered.value;
   facts.actor = actor;
-  if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, request.param('id'));
+  if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, (name) => request.param(name));
   return actor;
 }
 
@@ -141,16 +142,19 @@ async function count(ctx: Context, facts: RequestFacts, tokenId: string): Promis
   if (!state.allowed) throw rateLimited(state, ctx.now());
 }
 
-async function authorize(contract: Contract, ctx: PrincipalContext, id: string | undefined): Promise<void> {
-  await authorizeAccess(contract, ctx, id);
+/** The value of a parameter of the path. */
+type Parameter = (name: string) => string | undefined;
+
+async function authorize(contract: Contract, ctx: PrincipalContext, parameter: Parameter): Promise<void> {
+  await authorizeAccess(contract, ctx, parameter);
   if (contract.only === 'administrators') requireAdministrator(ctx.actor);
   if (contract.only === 'people') requirePerson(ctx.actor);
 }
 
 async function authorizeAccess(
-  { access, resource }: Contract,
+  { access, resource, path }: Contract,
   ctx: PrincipalContext,
-  id: string | undefined,
+  parameter: Parameter,
 ): Promise<void> {
   const { actor } = ctx;
   if (access === 'administrator') return requireAdministrator(actor);
@@ -158,8 +162,10 @@ async function authorizeAccess(
   const action = actionOf(access);
   if (action === null) return;
   if (resource === 'none') return requireAction(actor, action, '*');
-  if (typeof access !== 'object' || !('on' in access)) return requireAction(actor, action, id ?? '*', resource);
+  if (typeof access !== 'object' || !('on' in access))
+    return requireAction(actor, action, parameter('id') ?? '*', resource);
   // Most access is the same for all resources: then there is nothing to look up.
+  const id = parameter(parametersOf(path)[0] ?? '');
   const isLocated = id !== undefined && dependsOnResource(actor.access, action);
   requireActionOn(actor, action, isLocated ? await access.on(ctx, id) : resourceArn(action, actor.companyId));
 }

@@ -113,14 +113,20 @@ const RAW = z.unknown();
 function success({ returns }: Contract, example: unknown) {
   const schema = 'body' in returns ? returns.body : 'json' in returns ? returns.json : undefined;
   if (schema) {
-    const content = { 'application/json': { schema, ...(example !== undefined && { example }) } };
+    const others = 'json' in returns ? returns.mediaTypes : [];
+    const content = {
+      'application/json': { schema, ...(example !== undefined && { example }) },
+      ...rawContent(others),
+    };
     return { description: 'Success.', content };
   }
   if (!('raw' in returns)) return { description: 'Done; there is no body.' };
   const { raw: description, mediaTypes } = returns;
-  const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: RAW }]));
-  return { description, ...(mediaTypes.length > 0 && { content }) };
+  return { description, ...(mediaTypes.length > 0 && { content: rawContent(mediaTypes) }) };
 }
+
+const rawContent = (mediaTypes: readonly string[]) =>
+  Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: RAW }]));
 
 /** What a caller must be allowed, and the legacy permission of document 2 that allows it too. */
 function permission(access: Access): { 'x-permission'?: string; 'x-legacy-permission'?: string } {
@@ -133,10 +139,17 @@ function permission(access: Access): { 'x-permission'?: string; 'x-legacy-permis
   return { 'x-permission': action, ...(alias && { 'x-legacy-permission': alias }) };
 }
 
+/** The schemes that a credential may be sent by. */
+const WAYS: Record<Credential, (keyof typeof SECURITY_SCHEMES)[]> = {
+  signature: ['signature'],
+  bearer: ['bearer'],
+  external: ['external', 'bearer'],
+  machine: ['signature', 'bearer'],
+};
+
 function security(access: Access, credential: Credential): Record<string, string[]>[] {
   if (access === 'public' || isTokenAccess(access)) return [];
   if (access === 'operator') return [{ operator: [] }];
-  const ways: Record<string, string[]>[] =
-    credential === 'external' ? [{ external: [] }, { bearer: [] }] : [{ [credential]: [] }];
+  const ways = WAYS[credential].map((way) => ({ [way]: [] }));
   return access === 'optional' ? [...ways, {}] : ways;
 }

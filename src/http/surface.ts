@@ -1,8 +1,11 @@
 import type { ZodObject } from 'zod';
 import type { Failure, FailureKind, FailureType, SurfaceName, Wording } from '../kernel/failure.ts';
 
-/** How callers of a surface prove who they are. `external` is the token of an outsider, or a person's session token. */
-export type Credential = 'signature' | 'bearer' | 'external';
+/**
+ * How callers of a surface prove who they are. `bearer` is a session token or a service token, `external` these or the token
+ * of an outsider, `machine` a signature or a service token.
+ */
+export type Credential = 'signature' | 'bearer' | 'external' | 'machine';
 
 /** What an error tells. Managed tables have no code for most. */
 export interface ErrorWords {

@@ -5,6 +5,7 @@ export const databaseUnavailable = defineFailure('tenant_sql.unavailable', {
   kind: 'unavailable',
   detail: { message: "The company's database cannot be reached at the moment.", retryAfter: 5 },
   says: {
+    organization: 'ServiceUnavailable',
     console: 'SERVICE_UNAVAILABLE',
     sharing: 'SERVICE_UNAVAILABLE',
     'managed-tables': { message: 'O banco de dados gerenciado está indisponível. Tente novamente em instantes.' },
@@ -22,6 +23,7 @@ export const resultUnknown = defineFailure('tenant_sql.result_unknown', {
       'The connection was lost before the database confirmed the change: it may have been made or not. Look before trying again.',
   },
   says: {
+    organization: 'ResultUnknown',
     console: 'RESULT_UNKNOWN',
     sharing: 'RESULT_UNKNOWN',
     'managed-tables': {

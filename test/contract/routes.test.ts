@@ -24,6 +24,10 @@ const SECURITY: Record<string, unknown[]> = {
   none: [],
 };
 
+/** The Data API takes a service token in the place of a signature. */
+const securityOf = ({ credential, permission }: Route): unknown[] | undefined =>
+  permission.startsWith('data_api:') ? [{ signature: [] }, { bearer: [] }] : SECURITY[credential];
+
 /** A route that nobody agreed on yet, as its declaration says it. */
 function lineOf({ method, path, operation }: (typeof described)[number]): string {
   const { security, responses, 'x-permission': permission = '-' } = operation;
@@ -48,7 +52,7 @@ describe('/openapi.json', () => {
     (key, route) => {
       const { operation } = described.find((found) => keyOf(found) === key) ?? {};
       expect(operation?.security).toEqual(
-        LEAVING.includes(key) ? [{ external: [] }, { bearer: [] }, {}] : SECURITY[route.credential],
+        LEAVING.includes(key) ? [{ external: [] }, { bearer: [] }, {}] : securityOf(route),
       );
       expect(Object.keys(operation?.responses ?? {}).filter((status) => !/^[45]|default/.test(status))).toEqual([
         route.success,

@@ -1,6 +1,7 @@
 import type { Guard } from './guard.ts';
 import { ACCESS } from './lists/access.ts';
 import { ACCOUNTS } from './lists/accounts.ts';
+import { DATA_API } from './lists/data-api.ts';
 import { GROUPS_AND_POLICIES } from './lists/groups.ts';
 import { KNOWLEDGE } from './lists/knowledge.ts';
 import { OBJECTS } from './lists/objects.ts';
@@ -17,6 +18,7 @@ export const GUARDS: readonly Guard[] = [
   ...GROUPS_AND_POLICIES,
   ...SIGN_IN,
   ...SHARING,
+  ...DATA_API,
   ...KNOWLEDGE,
   ...MANAGED_TABLES,
   ...OBJECTS,

@@ -28,14 +28,15 @@ interface Principal {
 }
 
 let company: Company;
-let principals: Record<'bearer' | 'signature', Principal>;
+let principals: Record<'bearer' | 'signature' | 'machine', Principal>;
 /** A service account with a service token. */
 let machine: Principal;
 beforeAll(async () => {
   company = await aCompany();
   const user = await aUser(company, { can: ['*'] });
   const robot = await aRobotThat(company, allow('*'));
-  principals = { bearer: principal(user.id, user.as), signature: principal(robot.id, robot.as) };
+  const signing = principal(robot.id, robot.as);
+  principals = { bearer: principal(user.id, user.as), signature: signing, machine: signing };
   machine = principal(robot.id, await withServiceToken(robot));
 });
 

@@ -209,6 +209,7 @@ describe('npm start', () => {
     expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
     expect(written).toContain(facts.owner.email);
     expect(written).toMatch(/"name":"Analysts"/);
+    expect(written).toMatch(/"url":"[^"]+\/data\/strikes"/);
     expect(written).toMatch(/"user":null,"service_account":\{/);
     const [embedUrl = ''] = /http\S+\/embed\/d\/\S+$/.exec(written.trim()) ?? [];
     expect((await fetch(embedUrl.replace('/embed/', '/api/embed/').concat('/info'))).status).toBe(200);

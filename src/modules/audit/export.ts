@@ -1,3 +1,4 @@
+import { csvLine } from '../../formats/csv/write.ts';
 import type { AuditEvent } from './service.ts';
 import { viewAuditEvent } from './views.ts';
 
@@ -61,11 +62,9 @@ const COLUMNS = [
 
 /** RFC 4180, with a header; what is null is empty. */
 async function* csvLines(events: AsyncGenerator<AuditEvent>): AsyncGenerator<string> {
-  yield `${COLUMNS.join()}\r\n`;
+  yield csvLine(COLUMNS);
   for await (const event of events) {
     const view = viewAuditEvent(event);
-    yield `${COLUMNS.map((column) => csvField(String(view[column] ?? ''))).join()}\r\n`;
+    yield csvLine(COLUMNS.map((column) => String(view[column] ?? '')));
   }
 }
-
-const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -5,6 +5,7 @@ export const notProvisioned = defineFailure('managed_database.not_provisioned', 
   kind: 'invalid',
   detail: { message: 'The managed database is not provisioned. Activate it first.' },
   says: {
+    organization: { code: 'DbQueryError', message: 'There is no data yet.' },
     console: { status: 400, code: 'MANAGED_DATABASE_NOT_PROVISIONED' },
     sharing: { code: 'DB_QUERY_ERROR', message: 'There is no data yet.' },
     'managed-tables': {

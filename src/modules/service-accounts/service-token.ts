@@ -1,9 +1,10 @@
 import type { Principal, ServiceAccountActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import { recordLastUse } from '../../access/last-uses.ts';
-import type { Context } from '../../context.ts';
-import { type AuthenticateToken, signToken, validFor, verifyToken } from '../sign-in/service.ts';
+import type { Authenticate, Context } from '../../context.ts';
+import { type AuthenticateToken, byAudience, signToken, validFor, verifyToken } from '../sign-in/service.ts';
 import { credentialOf, type KeyProof, knownOf } from './known-key.ts';
+import { authenticateSignature } from './signature.ts';
 import { readKeyAndAccess } from './store.ts';
 
 /** How long a service token works: at least, and at most and where nothing is said. In seconds. */
@@ -43,4 +44,10 @@ export const authenticateServiceToken: AuthenticateToken = async (ctx, token) =>
     },
     recordUse: ({ proof }) => recordLastUse(ctx, (proof as KeyProof).lastUse),
   };
+};
+
+/** Authenticates a service account by a service token, or else by a signature. */
+export const authenticateMachine: Authenticate = (ctx, request) => {
+  const hasToken = /^Bearer\b/i.test(request.header('authorization') ?? '');
+  return (hasToken ? byAudience({ machine: authenticateServiceToken }) : authenticateSignature)(ctx, request);
 };

@@ -14,6 +14,8 @@ export const visualizationSlugTaken = defineFailure('visualization.slug_taken', 
 
 export const visualizationInUse = defineFailure('visualization.in_use', {
   kind: 'conflict',
-  detail: { message: 'The visualization is on a dashboard. Remove it there first.' },
+  detail: {
+    message: 'The visualization is on a dashboard, or published by an endpoint of the Data API. Remove it there first.',
+  },
   says: { console: 'VISUALIZATION_IN_USE' },
 });

@@ -22,6 +22,7 @@ import {
   insertVisualization,
   readVisualizations,
   selectLongestBeside,
+  selectPublication,
   selectVisualization,
   selectVisualizations,
   updateVisualization,
@@ -88,7 +89,9 @@ export function changeVisualization(
     const next = { ...(await getVisualization(ctx, id)), ...changes, updatedAt: ctx.now() };
     validateDefinition(next);
     if (changes.sql !== undefined || changes.parameters) await requireRoom(ctx, next);
-    const unit = { updated: updateVisualization(ctx.db, next) };
+    const unpublished = namesFormat(next);
+    if (unpublished) await requireUnpublished(ctx, id);
+    const unit = { updated: updateVisualization(ctx.db, next, { unpublished }) };
     return (await commit(ctx.db, unit, SLUG_IS_UNIQUE)).updated[0];
   });
 }
@@ -125,6 +128,17 @@ export async function executeVisualization(
   const values = boundValues(viewerRules(visualizationInputs(visualization)), parameters);
   const [execution] = await execute(ctx, [{ visualization, values }]);
   return execution as Execution;
+}
+
+/** Whether a parameter has the name that the query of the Data API gives to the form of the answer. */
+export const namesFormat = ({ parameters }: Pick<Visualization, 'parameters'>): boolean =>
+  parameters.some(({ slug }) => slug === 'format');
+
+async function requireUnpublished(ctx: CompanyContext, id: string): Promise<void> {
+  const published = await selectPublication(ctx.db, ctx.actor.companyId, id);
+  if (published.length === 0) return;
+  const message = 'must hold none named "format" while the visualization is published by an endpoint of the Data API';
+  throw invalid([{ field: 'parameters', message }]);
 }
 
 /** The dashboards with the visualization must have room for it. */

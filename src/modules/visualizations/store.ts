@@ -1,9 +1,10 @@
-import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
 import { readPage } from '../../db/page.ts';
 import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
-import { byId, insertWhen } from '../../db/statements.ts';
+import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
+import { byId, exists, insertWhen } from '../../db/statements.ts';
 
 export type Visualization = typeof visualizations.$inferSelect;
 
@@ -60,15 +61,35 @@ export const readVisualizations = (
   );
 };
 
-/** Changes the visualization while it is the version that the change was made for. */
-export const updateVisualization = (db: ControlDb, { id, companyId, version, ...rest }: Visualization) =>
+/**
+ * Changes the visualization while it is the version that the change was made for.
+ * @param unpublished only while no endpoint of the Data API publishes it
+ */
+export const updateVisualization = (
+  db: ControlDb,
+  { id, companyId, version, ...rest }: Visualization,
+  { unpublished }: { unpublished: boolean },
+) =>
   db
     .update(visualizations)
     .set({ ...rest, version: version + 1 })
-    .where(and(byId(visualizations, companyId, id), eq(visualizations.version, version)))
+    .where(
+      and(
+        byId(visualizations, companyId, id),
+        eq(visualizations.version, version),
+        unpublished ? not(exists(vizApiEndpoints, publishes(companyId, id))) : undefined,
+      ),
+    )
     .returning();
 
-/** Deletes the visualization; the foreign key of dashboards refuses it while it stands on one. */
+const publishes = (companyId: string, id: string) =>
+  and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.visualizationId, id)) as SQL;
+
+/** An endpoint of the Data API that publishes the visualization, if there is one. */
+export const selectPublication = (db: ControlDb, companyId: string, id: string) =>
+  db.select({ id: vizApiEndpoints.id }).from(vizApiEndpoints).where(publishes(companyId, id)).limit(1);
+
+/** Deletes the visualization; foreign keys refuse it while it stands on a dashboard or is published. */
 export const deleteVisualization = (db: ControlDb, companyId: string, id: string) =>
   db
     .delete(visualizations)

@@ -149,6 +149,15 @@ const DASHBOARDS: Step[] = [
   },
   { route: 'DELETE /v1/dashboards/{id}', params: { id: 'dashboard' } },
   {
+    route: 'POST /v1/viz-api-endpoints',
+    json: ({ visualization }) => ({ name: 'Sales', slug: 'sales-by-region', visualization_id: visualization }),
+    keep: id('endpoint'),
+  },
+  { route: 'GET /v1/viz-api-endpoints' },
+  { route: 'GET /v1/viz-api-endpoints/{id}', params: { id: 'endpoint' } },
+  { route: 'PUT /v1/viz-api-endpoints/{id}', params: { id: 'endpoint' }, json: () => ({ cache_seconds: 300 }) },
+  { route: 'DELETE /v1/viz-api-endpoints/{id}', params: { id: 'endpoint' } },
+  {
     route: 'DELETE /v1/visualizations/{id}',
     params: { id: 'lone' },
     before: async ({ company: { as }, kept }) => {

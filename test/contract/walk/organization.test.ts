@@ -1,5 +1,7 @@
 import { expect, vi } from 'vitest';
-import { allow, signed } from '../../support/signed.ts';
+import { allow, must, signed } from '../../support/signed.ts';
+import { aProvisionedCompany } from '../../support/worlds.ts';
+import { aVisualization, parameter, someSales } from '../../visualizations/support.ts';
 import { type Step, walk } from '../walk.ts';
 
 const id = (name: string) => (body: { id: string }) => ({ [name]: body.id });
@@ -95,9 +97,29 @@ const STEPS: Step[] = [
       ),
   },
   { route: 'GET /admin/audit-events/export', query: () => ({ format: 'csv', to: '2026-01-31T00:00:00Z' }) },
+  {
+    route: 'GET /data/{slug}',
+    params: { slug: 'data' },
+    query: () => ({ region: 'north' }),
+    before: async ({ company: { as }, kept }) => {
+      const sql = 'SELECT region, sum(amount) AS amount FROM sales WHERE region = {{region}} GROUP BY region';
+      const { _id } = await aVisualization(as, sql, { parameters: [parameter('region', 'text')] });
+      kept.data = 'sales-of-a-region';
+      await must(as.post('/v1/viz-api-endpoints', { json: { name: 'Sales', slug: kept.data, visualization_id: _id } }));
+    },
+  },
   { route: 'GET /health' },
   { route: 'GET /openapi.json', unshown: true },
   { route: 'GET /docs', unshown: true },
 ];
 
-walk(['Organization API'], 'organization', async () => ({}), STEPS);
+walk(
+  ['Organization API'],
+  'organization',
+  async () => {
+    const company = await aProvisionedCompany({ slug: 'acme' });
+    await someSales(company);
+    return { company };
+  },
+  STEPS,
+);

@@ -25,7 +25,7 @@ export const SHARING = [
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
     { in: 'insertVisualization', text: 'sql`iif(${taken}, ${slug + suffix}, ${slug})`', without: 'slug' },
-    { in: 'updateVisualization', text: ', eq(visualizations.version, version)', without: '' },
+    { in: 'updateVisualization', text: 'eq(visualizations.version, version),', without: '' },
   ]),
   ...guardsOf('src/modules/share-contexts/store.ts', RACES, [
     {

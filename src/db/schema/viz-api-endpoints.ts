@@ -1,0 +1,31 @@
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { companyId, id, timestamps } from '../columns.ts';
+import { visualizations } from './visualizations.ts';
+
+export const ENDPOINT_STATUSES = ['active', 'inactive'] as const;
+
+/** Visualizations that programs read at an address of their own. The foreign key keeps these from being deleted. */
+export const vizApiEndpoints = sqliteTable(
+  'viz_api_endpoints',
+  {
+    id: id(),
+    companyId: companyId(),
+    name: text('name').notNull(),
+    slug: text('slug').notNull(),
+    description: text('description').notNull(),
+    visualizationId: text('visualization_id')
+      .notNull()
+      .references(() => visualizations.id),
+    /** How long a result may be answered again. */
+    cacheSeconds: integer('cache_seconds').notNull(),
+    status: text('status', { enum: ENDPOINT_STATUSES }).notNull(),
+    /** Counts changes: part of the key of every cached result, and guards against changes that overlap. */
+    version: integer('version').notNull().default(1),
+    ...timestamps(),
+  },
+  (table) => [
+    uniqueIndex('viz_api_endpoints_slug').on(table.companyId, table.slug),
+    index('viz_api_endpoints_by_creation').on(table.companyId, table.createdAt, table.id),
+    index('viz_api_endpoints_of_visualization').on(table.visualizationId),
+  ],
+);

@@ -1,0 +1,78 @@
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { Failure, invalid } from '../../kernel/failure.ts';
+import type { BoundValues } from '../../kernel/parameters.ts';
+import { viewerRules } from '../../kernel/sharing-rules.ts';
+import { boundValues } from '../../kernel/sharing-values.ts';
+import { userSqlFailures } from '../../tenant-sql/failures.ts';
+import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
+import { denials, execute, type Visualization, visualizationInputs } from '../visualizations/service.ts';
+import { dataQueryFailed, endpointNotFound } from './failures.ts';
+import { parametersOf } from './parameters.ts';
+import { publishedReads, selectActiveEndpoint, type VizApiEndpoint } from './store.ts';
+
+/** An active endpoint and what it publishes. */
+export interface Published {
+  endpoint: VizApiEndpoint;
+  visualization: Visualization;
+}
+
+/** The ARN of the active endpoint of a slug; of all where there is none. */
+export async function endpointArn({ db, actor }: PrincipalContext, slug: string): Promise<string> {
+  const [endpoint] = await selectActiveEndpoint(db, actor.companyId, slug);
+  return resourceArn('data_api:execute', actor.companyId, endpoint?.id);
+}
+
+/** What a slug publishes, for a caller who is not denied it. */
+export async function readPublished(ctx: PrincipalContext, slug: string): Promise<Published> {
+  const {
+    endpoint: [endpoint],
+    visualization: [visualization],
+  } = await readTogether(ctx.db, publishedReads(ctx.db, ctx.actor.companyId, slug));
+  if (!endpoint || !visualization) throw endpointNotFound();
+  const [denied] = denials(ctx, [visualization.id]).values();
+  if (denied) throw denied;
+  return { endpoint, visualization };
+}
+
+/** The values that a visualization runs with. */
+export const valuesFor = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
+  boundValues(viewerRules(visualizationInputs(visualization)), sent);
+
+/** Runs what a slug publishes with the values of a query. */
+export async function executeEndpoint(
+  ctx: PrincipalContext,
+  slug: string,
+  query: URLSearchParams,
+): Promise<UserSqlResult> {
+  const { visualization } = await readPublished(ctx, slug);
+  return inQuery(async () => {
+    const values = valuesFor(visualization, parametersOf(query, visualization.parameters));
+    return run(ctx, visualization, values);
+  });
+}
+
+async function run(ctx: CompanyContext, visualization: Visualization, values: BoundValues): Promise<UserSqlResult> {
+  const [execution] = await execute(ctx, [{ visualization, values }]);
+  if (execution && 'result' in execution) return execution.result;
+  throw execution ? forPrograms(execution.failure) : endpointNotFound();
+}
+
+/** A failure of the visualization's SQL in the words that programs are told. */
+export const forPrograms = (failure: Failure): Failure =>
+  userSqlFailures.some((type) => type.matches(failure))
+    ? dataQueryFailed(failure.message).because(failure.cause ?? failure)
+    : failure;
+
+/** A parameter at fault is told by its name in the query, where it stands alone. */
+async function inQuery<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Failure) || !error.detail.problems) throw error;
+    throw invalid(
+      error.detail.problems.map(({ field, message }) => ({ field: field.replace(/^parameters\./, ''), message })),
+    );
+  }
+}

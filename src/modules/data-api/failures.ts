@@ -1,0 +1,27 @@
+import { defineFailure, invalid } from '../../kernel/failure.ts';
+
+export const endpointNotFound = defineFailure('viz_api_endpoint.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such endpoint.' },
+  says: { console: 'VIZ_API_ENDPOINT_NOT_FOUND', organization: 'NotFound' },
+});
+
+export const endpointSlugTaken = defineFailure('viz_api_endpoint.slug_taken', {
+  kind: 'conflict',
+  detail: { message: 'Another endpoint has this slug.', field: 'slug' },
+  says: { console: 'VIZ_API_ENDPOINT_SLUG_DUPLICATE' },
+});
+
+/** What the database made of the visualization's SQL; programs are not told its own message. */
+export const dataQueryFailed = defineFailure('data_api.query_failed', {
+  kind: 'invalid',
+  describes: 'The query of the visualization failed, took too long, or is not allowed.',
+  detail: (message: string) => ({ message }),
+  says: { organization: 'DbQueryError' },
+});
+
+/** @returns the failure of publishing a visualization whose parameter could not be told from the form of the answer */
+export const formatTaken = () =>
+  invalid([
+    { field: 'visualization_id', message: 'has a parameter named "format", which chooses the form of the answer' },
+  ]);

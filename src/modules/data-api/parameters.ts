@@ -1,0 +1,32 @@
+import { type FieldProblem, invalid } from '../../kernel/failure.ts';
+import type { Parameter } from '../../kernel/parameters.ts';
+import { cut } from '../../kernel/text.ts';
+
+/**
+ * The values of a query by the slug of the parameter, as a body would hold them: a list is repeated, the ends of a range are
+ * `slug.from` and `slug.to`. `format` is none of them.
+ */
+export function parametersOf(query: URLSearchParams, parameters: readonly Parameter[]): Record<string, unknown> {
+  const kinds = new Map(parameters.map(({ slug, kind }) => [slug, kind]));
+  const values: Record<string, unknown> = {};
+  const problems: FieldProblem[] = [];
+  for (const name of new Set(query.keys())) {
+    if (name === 'format') continue;
+    const sent = query.getAll(name);
+    const value = sent.length === 1 ? sent[0] : sent;
+    const [, range = '', end = ''] = /^(.+)\.(from|to)$/.exec(name) ?? [];
+    const isEnd = kinds.get(range) === 'date_range';
+    const kind = isEnd ? 'date_range' : kinds.get(name);
+    if (kind === undefined || (kind === 'date_range') !== isEnd) {
+      problems.push({ field: cut(name, 70), message: 'is not a parameter of this endpoint' });
+    } else if (Array.isArray(value) && kind !== 'multi_select') {
+      problems.push({ field: name, message: 'must be sent once' });
+    } else if (isEnd) {
+      values[range] = { ...(values[range] as object | undefined), [end]: value };
+    } else {
+      values[name] = value;
+    }
+  }
+  if (problems.length > 0) throw invalid(problems);
+  return values;
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { accessDenied } from '../../access/failures.ts';
+import { concurrentChange } from '../../db/failures.ts';
+import { ENDPOINT_STATUSES } from '../../db/schema/viz-api-endpoints.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { searchableList } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
+import { description, displayName, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
+import { visualizationNotFound } from '../visualizations/failures.ts';
+import { endpointNotFound, endpointSlugTaken } from './failures.ts';
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  type EndpointInput,
+  getEndpoint,
+  listEndpoints,
+  type VizApiEndpoint,
+} from './service.ts';
+
+const fields = {
+  name: displayName,
+  slug,
+  description,
+  visualization_id: z.string().min(1).max(100),
+  cache_seconds: z.int().min(0).max(3600).meta({ description: 'How long a result may be answered again.' }),
+  status: z.enum(ENDPOINT_STATUSES),
+};
+
+type Sent = z.output<z.ZodObject<typeof fields>>;
+
+function inputOf<S extends Partial<Sent>>({ visualization_id, cache_seconds, ...rest }: S) {
+  return {
+    ...rest,
+    ...(visualization_id !== undefined && { visualizationId: visualization_id }),
+    ...(cache_seconds !== undefined && { cacheSeconds: cache_seconds }),
+  };
+}
+
+const endpointChanges = z.object(fields).partial();
+
+const newEndpoint = z.object({
+  ...fields,
+  description: description.default(''),
+  cache_seconds: fields.cache_seconds.default(60),
+  status: fields.status.default('active'),
+});
+
+const endpointRecord = z
+  .object({ _id: z.string(), ...fields, url: z.string(), created_at: timestamp, updated_at: timestamp })
+  .meta({ id: 'VizApiEndpoint' });
+
+const view =
+  ({ baseUrl }: { baseUrl: string }) =>
+  (record: VizApiEndpoint): z.input<typeof endpointRecord> => ({
+    _id: record.id,
+    name: record.name,
+    slug: record.slug,
+    description: record.description,
+    visualization_id: record.visualizationId,
+    cache_seconds: record.cacheSeconds,
+    status: record.status,
+    url: `${baseUrl}/data/${record.slug}`,
+    created_at: isoTimestamp(record.createdAt),
+    updated_at: isoTimestamp(record.updatedAt),
+  });
+
+const PUBLISHING = 'Whoever publishes a visualization needs `visualizations:execute` on it.';
+
+export const vizApiEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/viz-api-endpoints',
+      access: 'viz_api_endpoints:list',
+      operationId: 'listVizApiEndpoints',
+      summary: 'List endpoints of the Data API',
+      description: 'The newest first.',
+      query: searchableList,
+      returns: ok(listOf(endpointRecord)),
+      fails: [],
+    },
+    async ({ ctx, query: { page, per_page: perPage, search } }) =>
+      list(await listEndpoints(ctx, { page, perPage, search }), view(ctx)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/viz-api-endpoints',
+      access: 'viz_api_endpoints:create',
+      operationId: 'createVizApiEndpoint',
+      summary: 'Create an endpoint of the Data API',
+      description: `Publishes a visualization at \`url\`, for service accounts with \`data_api:execute\`. ${PUBLISHING}`,
+      body: newEndpoint,
+      returns: created(endpointRecord),
+      fails: [visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
+    },
+    async ({ ctx, body }) => view(ctx)(await createEndpoint(ctx, inputOf(body) as EndpointInput)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/viz-api-endpoints/{id}',
+      access: 'viz_api_endpoints:get',
+      operationId: 'getVizApiEndpoint',
+      summary: 'Get an endpoint of the Data API',
+      returns: ok(endpointRecord),
+      fails: [endpointNotFound],
+    },
+    async ({ ctx, params }) => view(ctx)(await getEndpoint(ctx, params.id)),
+  ),
+  endpoint(
+    {
+      method: 'put',
+      path: '/v1/viz-api-endpoints/{id}',
+      access: 'viz_api_endpoints:update',
+      operationId: 'updateVizApiEndpoint',
+      summary: 'Update an endpoint of the Data API',
+      description: `What is not sent stays. ${PUBLISHING}`,
+      body: endpointChanges,
+      returns: ok(endpointRecord),
+      fails: [endpointNotFound, visualizationNotFound, endpointSlugTaken, accessDenied, concurrentChange],
+    },
+    async ({ ctx, params, body }) => view(ctx)(await changeEndpoint(ctx, params.id, inputOf(body))),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/viz-api-endpoints/{id}',
+      access: 'viz_api_endpoints:delete',
+      operationId: 'deleteVizApiEndpoint',
+      summary: 'Delete an endpoint of the Data API',
+      returns: noContent,
+      fails: [endpointNotFound],
+    },
+    ({ ctx, params }) => deleteEndpoint(ctx, params.id),
+  ),
+];

@@ -1,0 +1,75 @@
+import { requireAction } from '../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { getVisualization, namesFormat } from '../visualizations/service.ts';
+import { endpointNotFound, endpointSlugTaken, formatTaken } from './failures.ts';
+import {
+  deleteEndpoint as deleteRow,
+  insertEndpoint,
+  readEndpoints,
+  selectEndpoint,
+  updateEndpoint,
+  type VizApiEndpoint,
+} from './store.ts';
+
+export type { VizApiEndpoint };
+
+/** What an endpoint is made of. */
+export type EndpointInput = Pick<
+  VizApiEndpoint,
+  'name' | 'slug' | 'description' | 'visualizationId' | 'cacheSeconds' | 'status'
+>;
+
+const SLUG_IS_UNIQUE = { 'viz_api_endpoints.slug': endpointSlugTaken };
+
+/** A page of the company's endpoints, newest first. */
+export const listEndpoints = (ctx: CompanyContext, part: { page: number; perPage: number; search: string }) =>
+  readEndpoints(ctx.db, ctx.actor.companyId, { ...part, search: part.search.toLowerCase() });
+
+export async function getEndpoint(ctx: CompanyContext, id: string): Promise<VizApiEndpoint> {
+  if (!ID_PATTERN.test(id)) throw endpointNotFound();
+  const [endpoint] = await selectEndpoint(ctx.db, ctx.actor.companyId, id);
+  if (!endpoint) throw endpointNotFound();
+  return endpoint;
+}
+
+/** Publishes a visualization that the caller may execute. */
+export async function createEndpoint(ctx: PrincipalContext, input: EndpointInput): Promise<VizApiEndpoint> {
+  await requirePublishable(ctx, input.visualizationId);
+  const now = ctx.now();
+  const { companyId } = ctx.actor;
+  const record = { ...input, id: ctx.newId(), companyId, version: 1, createdAt: now, updatedAt: now };
+  return retryOnConcurrentChange(async () => {
+    const { inserted } = await commit(ctx.db, { inserted: insertEndpoint(ctx.db, record) }, SLUG_IS_UNIQUE);
+    if (inserted.length === 0) await requirePublishable(ctx, input.visualizationId);
+    return inserted[0];
+  });
+}
+
+/** Changes what is sent. Whoever publishes something by it must be allowed to execute that. */
+export function changeEndpoint(
+  ctx: PrincipalContext,
+  id: string,
+  changes: Partial<EndpointInput>,
+): Promise<VizApiEndpoint> {
+  return retryOnConcurrentChange(async () => {
+    const present = await getEndpoint(ctx, id);
+    const next = { ...present, ...changes, updatedAt: ctx.now() };
+    const isActivated = next.status === 'active' && present.status !== 'active';
+    const isPublished = isActivated || next.visualizationId !== present.visualizationId;
+    if (isPublished) await requirePublishable(ctx, next.visualizationId);
+    return (await commit(ctx.db, { updated: updateEndpoint(ctx.db, next) }, SLUG_IS_UNIQUE)).updated[0];
+  });
+}
+
+export async function deleteEndpoint(ctx: CompanyContext, id: string): Promise<void> {
+  const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) });
+  if (deleted.length === 0) throw endpointNotFound();
+}
+
+async function requirePublishable(ctx: PrincipalContext, visualizationId: string): Promise<void> {
+  requireAction(ctx.actor, 'visualizations:execute', visualizationId);
+  if (namesFormat(await getVisualization(ctx, visualizationId))) throw formatTaken();
+}

@@ -1,0 +1,79 @@
+import { and, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { readPage } from '../../db/page.ts';
+import { visualizations } from '../../db/schema/visualizations.ts';
+import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
+import { byId, exists, insertWhen } from '../../db/statements.ts';
+
+export type VizApiEndpoint = typeof vizApiEndpoints.$inferSelect;
+
+/** Holds while there is such a visualization, and none of its parameters is named as the query's own. */
+const isPublishable = ({ companyId, visualizationId }: VizApiEndpoint): SQL =>
+  exists(visualizations, and(byId(visualizations, companyId, visualizationId), not(namesFormat)) as SQL);
+
+const namesFormat = sql`exists (select 1 from json_each(${visualizations.parameters}) as parameter
+  where json_extract(parameter.value, '$.slug') = 'format')`;
+
+/** Stores an endpoint while its visualization can be published. */
+export const insertEndpoint = (db: ControlDb, record: VizApiEndpoint) =>
+  insertWhen(db, vizApiEndpoints, record, isPublishable(record)).returning();
+
+/** Changes an endpoint while it is the version that the change was made for, and its visualization can be published. */
+export const updateEndpoint = (db: ControlDb, next: VizApiEndpoint) => {
+  const { id, companyId, version, ...rest } = next;
+  return db
+    .update(vizApiEndpoints)
+    .set({ ...rest, version: version + 1 })
+    .where(and(byId(vizApiEndpoints, companyId, id), eq(vizApiEndpoints.version, version), isPublishable(next)))
+    .returning();
+};
+
+export const deleteEndpoint = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(vizApiEndpoints)
+    .where(byId(vizApiEndpoints, companyId, id))
+    .returning({ id: vizApiEndpoints.id });
+
+export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(vizApiEndpoints)
+    .where(byId(vizApiEndpoints, companyId, id));
+
+/** A page of the company's endpoints, newest first. `search` is a lower-case part of the name. */
+export function readEndpoints(
+  db: ControlDb,
+  companyId: string,
+  { page, perPage, search }: { page: number; perPage: number; search: string },
+) {
+  const mine = eq(vizApiEndpoints.companyId, companyId);
+  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${vizApiEndpoints.name}), ${search}) > 0`) as SQL);
+  return readPage(
+    db,
+    { table: vizApiEndpoints, filter },
+    { by: vizApiEndpoints.createdAt, descending: true, page, perPage },
+  );
+}
+
+const isActive = (companyId: string, slug: string) =>
+  and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug), eq(vizApiEndpoints.status, 'active'));
+
+export const selectActiveEndpoint = (db: ControlDb, companyId: string, slug: string) =>
+  db.select().from(vizApiEndpoints).where(isActive(companyId, slug));
+
+/** The active endpoint of a slug, and its visualization. */
+export const publishedReads = (db: ControlDb, companyId: string, slug: string) => ({
+  endpoint: selectActiveEndpoint(db, companyId, slug),
+  visualization: db
+    .select()
+    .from(visualizations)
+    .where(
+      and(
+        eq(visualizations.companyId, companyId),
+        inArray(
+          visualizations.id,
+          db.select({ id: vizApiEndpoints.visualizationId }).from(vizApiEndpoints).where(isActive(companyId, slug)),
+        ),
+      ),
+    ),
+});

@@ -1,0 +1,130 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { must, withServiceToken } from '../support/signed.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aPublished, aReader, ENDPOINTS } from './support.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const post = (json: Record<string, unknown>, as = company.as) => as.post(ENDPOINTS, { json: { name: 'One', ...json } });
+const NOBODYS = 'f'.repeat(24);
+
+describe('an endpoint of the Data API', () => {
+  it('is made, read, listed, changed and deleted', async () => {
+    const { _id: visualization_id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const { status, body, headers } = await post({ slug: 'made', visualization_id, description: 'What it is.' });
+    const made = {
+      _id: expect.stringMatching(/^[a-f0-9]{24}$/),
+      name: 'One',
+      slug: 'made',
+      description: 'What it is.',
+      visualization_id,
+      cache_seconds: 60,
+      status: 'active',
+      url: 'https://api.test/data/made',
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+    };
+    expect([status, body]).toEqual([201, made]);
+    const path = `${ENDPOINTS}/${body._id}`;
+    expect(headers.get('location')).toBe(path);
+    expect((await company.as.get(path)).body).toEqual(body);
+    expect((await company.as.get(`${ENDPOINTS}?search=ON`)).body).toMatchObject({ total: 1, records: [body] });
+    const changed = await must(
+      company.as.put(path, { json: { cache_seconds: 0, status: 'inactive', slug: 'changed' } }),
+    );
+    expect(changed).toMatchObject({ cache_seconds: 0, status: 'inactive', url: 'https://api.test/data/changed' });
+    expect((await company.as.delete(path)).status).toBe(204);
+    expect((await company.as.delete(path)).body.error).toBe('VIZ_API_ENDPOINT_NOT_FOUND');
+    expect((await company.as.get(path)).status).toBe(404);
+  });
+
+  it.each([
+    ['a slug out of form', { slug: 'A b' }, 'slug'],
+    ['no slug', { slug: undefined }, 'slug'],
+    ['no visualization', { visualization_id: undefined }, 'visualization_id'],
+    ['too long a cache', { cache_seconds: 3601 }, 'cache_seconds'],
+    ['a cache of less than nothing', { cache_seconds: -1 }, 'cache_seconds'],
+    ['an unknown status', { status: 'paused' }, 'status'],
+    ['an empty name', { name: ' ' }, 'name'],
+  ])('is refused with %s', async (_name, wrong, field) => {
+    const { _id: visualization_id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const { status, body } = await post({ slug: 'refused', visualization_id, ...wrong });
+    expect([status, body.details?.[0]?.field]).toEqual([422, field]);
+  });
+
+  it('has a slug of its own in its company', async () => {
+    const { slug, visualization_id } = await aPublished(company, 'SELECT 1 AS one');
+    const again = await post({ slug, visualization_id });
+    expect([again.status, again.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
+    const other = await aPublished(company, 'SELECT 2 AS two');
+    const moved = await company.as.put(`${ENDPOINTS}/${other._id}`, { json: { slug } });
+    expect([moved.status, moved.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
+    await aPublished(await aCompany(), 'SELECT 1 AS one', { slug });
+  });
+
+  it('publishes a visualization of the company, and nothing else', async () => {
+    const stranger = await aCompany();
+    const { _id: foreign } = await aVisualization(stranger.as, 'SELECT 1 AS one');
+    for (const visualization_id of [NOBODYS, foreign, 'no-id']) {
+      const { status, body } = await post({ slug: 'nothing', visualization_id });
+      expect([status, body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
+    }
+    const { _id } = await aPublished(company, 'SELECT 1 AS one');
+    const changed = await company.as.put(`${ENDPOINTS}/${_id}`, { json: { visualization_id: foreign } });
+    expect(changed.status).toBe(404);
+  });
+
+  it('is published by whoever may execute the visualization', async () => {
+    const own = await aVisualization(company.as, 'SELECT 1 AS one');
+    const other = await aVisualization(company.as, 'SELECT 2 AS two');
+    const on = [
+      `arn:svc:viz_api_endpoints::${company.id}:endpoint/*`,
+      `arn:svc:visualizations::${company.id}:visualization/${own._id}`,
+    ];
+    const { as } = await aUser(company, { can: ['viz_api_endpoints:*', 'visualizations:execute'], on });
+    const refused = await post({ slug: 'not-mine', visualization_id: other._id }, as);
+    expect([refused.status, refused.body.details?.action]).toEqual([403, 'visualizations:execute']);
+    const { _id } = await must(post({ slug: 'mine', visualization_id: own._id, status: 'inactive' }, as));
+    const change = (json: object) => as.put(`${ENDPOINTS}/${_id}`, { json });
+    expect((await change({ visualization_id: other._id })).status).toBe(403);
+    expect((await change({ status: 'active' })).status).toBe(200);
+    // Another's: it may be taken off and renamed, not put on again.
+    const theirs = await aPublished(company, 'SELECT 1 AS one');
+    const changeTheirs = async (json: object) => (await as.put(`${ENDPOINTS}/${theirs._id}`, { json })).status;
+    expect(await changeTheirs({ name: 'Renamed' })).toBe(200);
+    expect(await changeTheirs({ status: 'inactive' })).toBe(200);
+    expect(await changeTheirs({ status: 'active' })).toBe(403);
+  });
+
+  it('publishes no visualization with a parameter that is named like the form of the answer', async () => {
+    const parameters = [parameter('format', 'text')];
+    const { _id: visualization_id } = await aVisualization(company.as, 'SELECT {{format}} AS form', { parameters });
+    const { status, body } = await post({ slug: 'form', visualization_id });
+    expect([status, body.details?.[0]?.field]).toEqual([422, 'visualization_id']);
+    const published = await aPublished(company, 'SELECT 1 AS one');
+    const moved = await company.as.put(`${ENDPOINTS}/${published._id}`, { json: { visualization_id } });
+    expect(moved.status).toBe(422);
+    const path = `${VISUALIZATIONS}/${published.visualization_id}`;
+    const named = await company.as.put(path, { json: { sql: 'SELECT {{format}} AS form', parameters } });
+    expect([named.status, named.body.details?.[0]?.field]).toEqual([422, 'parameters']);
+    await must(company.as.delete(`${ENDPOINTS}/${published._id}`));
+    await must(company.as.put(path, { json: { sql: 'SELECT {{format}} AS form', parameters } }));
+  });
+
+  it('keeps its visualization from being deleted, active or not', async () => {
+    const { _id, visualization_id } = await aPublished(company, 'SELECT 1 AS one', { status: 'inactive' });
+    const { status, body } = await company.as.delete(`${VISUALIZATIONS}/${visualization_id}`);
+    expect([status, body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
+    await must(company.as.delete(`${ENDPOINTS}/${_id}`));
+    expect((await company.as.delete(`${VISUALIZATIONS}/${visualization_id}`)).status).toBe(204);
+  });
+
+  it('is made by a program as well', async () => {
+    const robot = await aReader(company, 'viz_api_endpoints:create', 'visualizations:*');
+    await aPublished({ as: await withServiceToken(robot) }, 'SELECT 1 AS one');
+  });
+});

@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { countOf, overtaken, rowOf } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aVisualization, parameter, VISUALIZATIONS } from '../visualizations/support.ts';
+import { aPublished, ENDPOINTS } from './support.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const FORMAT = { sql: 'SELECT {{format}} AS form', parameters: [parameter('format', 'text')] };
+const publish = (visualization_id: string, slug: string, env: Record<string, string> = {}) =>
+  company.as.post(ENDPOINTS, { json: { name: 'One', slug, visualization_id }, env });
+const change = (id: string, json: object, env: Record<string, string> = {}) =>
+  company.as.put(`${ENDPOINTS}/${id}`, { json, env });
+const rename = (id: string, env: Record<string, string> = {}) =>
+  company.as.put(`${VISUALIZATIONS}/${id}`, { json: FORMAT, env });
+const INSERT = /^insert into "viz_api_endpoints"/;
+const UPDATE = /^update "viz_api_endpoints"/;
+
+describe('an endpoint', () => {
+  it('is not made for a visualization that is deleted meanwhile', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const answer = await overtaken(
+      INSERT,
+      () => must(company.as.delete(`${VISUALIZATIONS}/${_id}`)),
+      (env) => publish(_id, 'deleted-meanwhile', env),
+    );
+    expect([answer.status, answer.body.error]).toEqual([404, 'VISUALIZATION_NOT_FOUND']);
+  });
+
+  it('is not made for one that takes a parameter named format meanwhile', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const answer = await overtaken(
+      INSERT,
+      () => must(rename(_id)),
+      (env) => publish(_id, 'format-meanwhile', env),
+    );
+    expect(answer.status).toBe(422);
+    expect(await countOf('viz_api_endpoints where visualization_id = ?', _id)).toBe(0);
+  });
+
+  it('is not changed to one that takes such a parameter, or is deleted, meanwhile', async () => {
+    const { _id } = await aPublished(company, 'SELECT 1 AS one');
+    const other = await aVisualization(company.as, 'SELECT 2 AS two');
+    const named = await overtaken(
+      UPDATE,
+      () => must(rename(other._id)),
+      (env) => change(_id, { visualization_id: other._id }, env),
+    );
+    expect(named.status).toBe(422);
+    const gone = await aVisualization(company.as, 'SELECT 3 AS three');
+    const deleted = await overtaken(
+      UPDATE,
+      () => must(company.as.delete(`${VISUALIZATIONS}/${gone._id}`)),
+      (env) => change(_id, { visualization_id: gone._id }, env),
+    );
+    expect(deleted.status).toBe(404);
+  });
+
+  it('keeps what others change meanwhile', async () => {
+    const { _id } = await aPublished(company, 'SELECT 1 AS one');
+    const answer = await overtaken(
+      UPDATE,
+      () => must(change(_id, { description: 'Meanwhile.' })),
+      (env) => change(_id, { cache_seconds: 7 }, env),
+    );
+    expect(answer.body).toMatchObject({ description: 'Meanwhile.', cache_seconds: 7 });
+  });
+
+  it('has its slug alone', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const answer = await overtaken(
+      INSERT,
+      () => must(publish(_id, 'both-want-it')),
+      (env) => publish(_id, 'both-want-it', env),
+    );
+    expect([answer.status, answer.body.error]).toEqual([409, 'VIZ_API_ENDPOINT_SLUG_DUPLICATE']);
+  });
+});
+
+describe('a visualization', () => {
+  it('is not deleted once it is published meanwhile', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const answer = await overtaken(
+      /^delete from "visualizations"/,
+      () => must(publish(_id, 'published-meanwhile')),
+      (env) => company.as.delete(`${VISUALIZATIONS}/${_id}`, { env }),
+    );
+    expect([answer.status, answer.body.error]).toEqual([409, 'VISUALIZATION_IN_USE']);
+    expect(await rowOf('select id from visualizations where id = ?', _id)).toEqual({ id: _id });
+  });
+
+  it('takes no parameter named format once it is published meanwhile', async () => {
+    const { _id } = await aVisualization(company.as, 'SELECT 1 AS one');
+    const answer = await overtaken(
+      /^update "visualizations"/,
+      () => must(publish(_id, 'published-before')),
+      (env) => rename(_id, env),
+    );
+    expect([answer.status, answer.body.details?.[0]?.field]).toEqual([422, 'parameters']);
+  });
+});

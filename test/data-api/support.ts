@@ -1,0 +1,23 @@
+import { allow, aRobotThat, must, type Robot } from '../support/signed.ts';
+import type { Company } from '../support/worlds.ts';
+import { aVisualization } from '../visualizations/support.ts';
+
+export const ENDPOINTS = '/v1/viz-api-endpoints';
+
+let made = 0;
+
+/** Publishes SQL, and answers the endpoint's record. */
+export async function aPublished(
+  { as }: Pick<Company, 'as'>,
+  sql: string,
+  { parameters = [], ...more }: Record<string, unknown> = {},
+) {
+  made += 1;
+  const { _id } = await aVisualization(as, sql, { parameters });
+  const json = { name: 'Published', slug: `published-${made}`, visualization_id: _id, ...more };
+  return must(as.post(ENDPOINTS, { json }));
+}
+
+/** A service account that may read every endpoint, and whatever else `actions` say. */
+export const aReader = (company: Company, ...actions: Parameters<typeof allow>): Promise<Robot> =>
+  aRobotThat(company, allow('data_api:execute', ...actions));
