@@ -1,9 +1,9 @@
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import { DAY_MS, type Logged } from '../../src/kernel/log.ts';
 import { later, resetClock, standAt } from '../support/clock.ts';
-import { ask, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
+import { append, aRecord, ask, filesOf, logOf, resetSizes, setSizes, settle } from './support.ts';
 
 /** When the log is made. */
 const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
@@ -78,10 +78,10 @@ it('are counted in slices', async () => {
 });
 
 it('are counted where the event comes behind later ones, once however often it comes', async () => {
-  await keep(event(NOON + 100));
+  await keep(event(NOON + 9_000));
   expect(await counted()).toBe(1);
-  const late = event(NOON + 50);
-  await keep(late, event(NOON + 60, 'share.resolved'), event(NOON + 70, 'share.executed', null));
+  const late = event(NOON + 5_000);
+  await keep(late, event(NOON + 6_000, 'share.resolved'), event(NOON + 7_000, 'share.executed', null));
   expect(await counted()).toBe(2);
   await keep(late);
   expect(await counted()).toBe(2);
@@ -101,6 +101,21 @@ it('are counted before their events are moved, and where one comes after its day
   await settle(company);
   expect(await ask(company, 'SELECT count(*) FROM late_share_events')).toBe(0);
   expect(await counted()).toBe(4);
+});
+
+it('are counted where the event comes between the count and the move of its day', async () => {
+  const oldest: Logged<'audit'> = { ...aRecord(NOON - DAY_MS), id: newId(NOON - DAY_MS) };
+  await append(company, [oldest]);
+  later(200 * DAY_MS);
+  const put = vi.spyOn(Object.getPrototypeOf(env.FILES), 'put');
+  put.mockImplementationOnce(async function rival(this: R2Bucket, ...given: unknown[]) {
+    put.mockRestore();
+    await keep(event(NOON + 5_000));
+    return this.put(...(given as Parameters<R2Bucket['put']>));
+  } as never);
+  await settle(company);
+  expect(await filesOf(company)).toHaveLength(2);
+  expect(await counted()).toBe(1);
 });
 
 it('were counted by the version before where the event is older than the log', async () => {

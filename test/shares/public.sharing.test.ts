@@ -1,8 +1,11 @@
+import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { newSecretToken } from '../../src/kernel/ids.ts';
+import { sha256Hex } from '../../src/platform/secrets.ts';
 import { aContext } from '../share-portal/support.ts';
 import { call } from '../support/api.ts';
 import { recordsOf } from '../support/log.ts';
-import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsIn, regionsOf, someSales } from './support.ts';
 
 let company: Company;
@@ -334,6 +337,26 @@ describe('the limits', () => {
 });
 
 describe('the token of a share', () => {
+  it('says which company it is of, and opens nothing without that or with another', async () => {
+    const { token } = await aShare(company, id);
+    const [named, secret] = [token.slice(0, 24), token.slice(25)];
+    expect(named).toBe(company.id);
+    expect((await linkOf(token).resolve()).status).toBe(200);
+    const { id: other } = await aCompany();
+    for (const wrong of [secret, `${other}-${secret}`, `${named}${secret}`, `${token.toUpperCase()}`]) {
+      expect((await linkOf(wrong).resolve()).status).toBe(401);
+    }
+  });
+
+  it('goes on opening the share where it was made before tokens said that', async () => {
+    const { id: shareId } = await aShare(company, id);
+    const token = newSecretToken();
+    await env.CONTROL_DB.prepare('UPDATE dashboard_shares SET token_digest = ? WHERE id = ?')
+      .bind(await sha256Hex(token), shareId)
+      .run();
+    expect((await linkOf(token).resolve()).status).toBe(200);
+  });
+
   it('is in no record of requests, no event and no log', async () => {
     const logged = [vi.spyOn(console, 'log'), vi.spyOn(console, 'error')];
     const share = await aShare(company, id);

@@ -35,7 +35,7 @@ describe('the creation of a share', () => {
       embed_options: { allowed_origins: ['https://partner.test'], hide_header: true, hide_controls: false },
       share_filter_policies: [policy('regions', 'selectable', ['north', 'south'])],
       status: 'active',
-      token: expect.stringMatching(/^[\w-]{43}$/),
+      token: expect.stringMatching(new RegExp(`^${company.id}-[\\w-]{43}$`)),
       url: `https://api.test/p/${share.token}`,
       created_by: company.owner.id,
       created_at: expect.any(String),

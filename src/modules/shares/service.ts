@@ -72,6 +72,12 @@ export function createShare(
   return retryOnConcurrentChange(() => tryCreateShare(ctx, dashboardId, terms));
 }
 
+/**
+ * A token that says whose it is, so that a share is found where its company's data is, and holds a secret. Only the digest of
+ * the whole is stored.
+ */
+const newShareToken = (companyId: string): string => `${companyId}-${newSecretToken()}`;
+
 type NewShare = Omit<ShareTerms, 'name'> & { name?: string };
 
 /** Undefined when the dashboard changed since it was read: other visualizations may be on it. */
@@ -79,7 +85,7 @@ async function tryCreateShare(ctx: PrincipalContext, dashboardId: string, terms:
   const item = (await loadSharedItem(ctx, 'dashboard', dashboardId)) as SharedItem & { type: 'dashboard' };
   requireSharingOf(ctx, item);
   validateTerms(ctx, item, terms);
-  const token = newSecretToken();
+  const token = newShareToken(ctx.actor.companyId);
   const now = ctx.now();
   const share: DashboardShare = {
     id: ctx.newId(),

@@ -31,8 +31,8 @@ export interface OpenedShare {
 /** Whoever holds the token of a share. */
 export type ShareViewer = ViewerActor<OpenedShare>;
 
-/** As `newSecretToken` makes them: nothing else is looked up. */
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+/** As `newShareToken` makes them, and as they were before they began with their company: nothing else is looked up. */
+const TOKEN = /^(?:[a-f0-9]{24}-)?[A-Za-z0-9_-]{43}$/;
 
 /** Opens the token of a share, in one batch. */
 export const openShareToken: OpenToken = async (ctx, token, count): Promise<ShareViewer> => {
