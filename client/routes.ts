@@ -277,6 +277,12 @@ export interface Routes {
   "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
   /** Delete a row of a managed table */
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
+  /** List the indexes of a managed table */
+  "GET /v1/managed-tables/{id}/indexes": { params: { "id": string }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableIndex> } };
+  /** Create an index on a managed table */
+  "POST /v1/managed-tables/{id}/indexes": { params: { "id": string }; body: { "columns": Array<string>; "unique"?: boolean }; answer: ManagedTableIndex };
+  /** Delete an index of a managed table */
+  "DELETE /v1/managed-tables/{id}/indexes/{index_id}": { params: { "id": string; "index_id": string }; answer: undefined };
   /** Upload files for a new table */
   "POST /v1/managed-tables/upload": { form: FormData; answer: { "job_id": string; "status": "queued" } };
   /** Upload files into a table */
@@ -612,6 +618,8 @@ export type ManagedTable = { "_id": string; "company_id": string; "connection_id
 export type DeletedManagedTable = { "_id": string; "company_id": string; "connection_id": string; "display_name": string; "columns": Array<ManagedTableColumnOutput>; "source": "manual" | "upload"; "status": "active"; "row_count": number; "created_by_user_id": string; "created_at": string; "updated_at": string; "deleted_at": string };
 
 export type ManagedTableRow = Record<string, string | number | boolean | null>;
+
+export type ManagedTableIndex = { "id": string; "columns": Array<string>; "unique": boolean; "created_at": string };
 
 export type UploadJob = { "_id": string; "company_id": string; "user_table_id": string | null; "files": Array<{ "original_name": string; "storage_path": string; "size_bytes": number; "mime_type": string }>; "mode": "create" | "append" | "replace"; "status": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "inferred_schema": { "suggested_table_name": string; "columns": Array<InferredColumn>; "sample_rows": Array<Record<string, string | number | boolean | null>>; "total_row_count_estimate": number; "ignored_columns"?: Array<InferredColumn>; "dialect": { "encoding": string; "delimiter": string; "quote": string | null; "header": boolean; "skipped_lines": number; "skipped": Array<{ "line": number; "text": string }> } } | null; "confirmed_schema": { "display_name": string; "columns": Array<ConfirmedColumnOutput>; "time_zone": string | null } | null; "progress": { "phase": "queued" | "analisando" | "waiting_confirm" | "inserting" | "done" | "failed"; "rows_processed": number; "rows_total": number | null; "bytes_processed": number; "bytes_total": number } | null; "error": { "code": string; "message": string; "file"?: string; "line"?: number; "column"?: string; "value"?: string } | null; "created_at": string; "updated_at": string };
 

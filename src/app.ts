@@ -39,6 +39,7 @@ import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.r
 import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.ts';
 import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
+import { managedTableIndexesEndpoints } from './modules/managed-tables/routes.indexes.managed-tables.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
 import { companyEndpoints } from './modules/organizations/routes.organization.ts';
@@ -114,7 +115,12 @@ export const SURFACES: SurfaceEndpoints[] = [
   },
   {
     surface: managedTables.surface,
-    endpoints: [...managedTablesEndpoints, ...managedTableRowsEndpoints, ...uploadEndpoints],
+    endpoints: [
+      ...managedTablesEndpoints,
+      ...managedTableRowsEndpoints,
+      ...managedTableIndexesEndpoints,
+      ...uploadEndpoints,
+    ],
   },
   {
     surface: knowledge.surface,

@@ -30,7 +30,10 @@ export interface TenantSql extends TenantTx {
    * all statements of this connection belong to the transaction. It begins with its first statement, in one message.
    */
   transaction<T>(work: (tx: TenantTx) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** Runs a statement that must not be in a transaction (VACUUM), with a limit of its own. */
+  /**
+   * Runs a statement that must not be in a transaction (VACUUM, CREATE INDEX CONCURRENTLY), with a limit of its own, also
+   * for its locks.
+   */
   executeAlone(text: string, milliseconds: number): Promise<void>;
   /** Returns the driver's client, connected. */
   connect(): Promise<Client>;
@@ -128,13 +131,15 @@ class NeonTenantSql implements TenantSql {
   }
 
   async executeAlone(text: string, milliseconds: number): Promise<void> {
-    await this.#run(`SET statement_timeout = ${Math.trunc(milliseconds)}`);
+    const limit = Math.trunc(milliseconds);
+    await this.#run(`SET statement_timeout = ${limit}; SET lock_timeout = ${limit}`);
     this.#limit = milliseconds;
     try {
       await this.#run(text);
     } finally {
       this.#limit = LIMITS.statementMs;
-      if (!this.#closed) await this.#run('RESET statement_timeout');
+      // A connection that keeps these limits is not for other statements; nor is one that is lost.
+      if (!this.#closed) await this.#run('RESET statement_timeout; RESET lock_timeout').catch(() => this.close());
     }
   }
 

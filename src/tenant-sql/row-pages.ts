@@ -135,7 +135,8 @@ function walk({ table, rows, order }: PageOf, limit: number, after: Position | n
   }
   const column = ofSource(order.column);
   const lastId = after && `${bind(after.id)}::uuid`;
-  const without = (past: string[], count: string) => ids([`${column} IS NULL`, ...past], id, count);
+  // Ordered by both, though one is null, because an index of both is.
+  const without = (past: string[], count: string) => ids([`${column} IS NULL`, ...past], `${column}, ${id}`, count);
   if (after && after.key === null) return without([`${id} > ${lastId}`], most);
   const key = after && `${bind(after.key)}::${typeOf(order)}`;
   const valued = order.descending

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { CompanyContext } from '../../context.ts';
-import type { FieldProblem } from '../../kernel/failure.ts';
+import type { Failure, FieldProblem } from '../../kernel/failure.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
 import { convertColumn, selectMisfit, selectNull } from '../../tenant-sql/conversions.ts';
 import { addColumns, alterColumns, lockAgainstWrites, renameColumn, renameTable } from '../../tenant-sql/ddl.ts';
 import { quoted } from '../../tenant-sql/identifiers.ts';
+import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { type ColumnPlan, planColumns } from './column-plan.ts';
 import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { announceChange, databaseOfTables, inTransaction, keyOf, lockTable } from './service.ts';
@@ -89,7 +91,11 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
       .filter(({ from, to }) => from.nullable !== to.nullable)
       .map(({ from, to }) => `ALTER COLUMN ${quoted(from.name)} ${to.nullable ? 'DROP' : 'SET'} NOT NULL`),
   ];
-  if (actions.length > 0) await tx.execute(alterColumns(name, actions));
+  if (actions.length > 0) {
+    await tx.execute(alterColumns(name, actions)).catch((error: unknown) => {
+      throw refusedByIndex(plan, error) ?? error;
+    });
+  }
 
   // Columns first get names that no user can give, so that two columns may exchange theirs.
   const renamed = plan.kept.filter(({ from, to }) => from.name !== to.name);
@@ -110,6 +116,23 @@ async function applyPlan(tx: TenantTx, table: ManagedTable, plan: ColumnPlan): P
       { field: 'columns', message: 'are more than the table can still get: dropped ones count too' },
     ]);
   }
+}
+
+/** The values that a conversion makes do not go with an index. */
+function refusedByIndex(plan: ColumnPlan, error: unknown): Failure | undefined {
+  const refusal = indexRefusalOf(error);
+  if (!refusal) return undefined;
+  const converted = plan.kept.filter(({ from, to }) => from.type !== to.type);
+  const isMeant = ({ from }: { from: Column }) => refusal.why !== 'duplicate' || refusal.columns.includes(from.name);
+  return columnsRefused(
+    converted.filter(isMeant).map(({ index, from, to }) => ({
+      field: `columns.${index}.type`,
+      message:
+        refusal.why === 'duplicate'
+          ? `a unique index holds "${from.name}", and as ${to.type} several rows have the same: ${refusal.value}`
+          : `an index holds "${from.name}", and as ${to.type} a value is too long for it`,
+    })),
+  );
 }
 
 /** Finds the columns whose values the change would lose or leave null; one problem for each. */

@@ -131,6 +131,64 @@ export const keyTooLong = (column: string, bytes: number) =>
     { field: 'sort_by', message: `"${column}" holds texts of more than ${bytes} bytes, which no cursor can hold` },
   ]);
 
+export const indexNotFound = defineFailure('managed_table.index_not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such index.' },
+  says: { 'managed-tables': { message: 'Índice não encontrado.' } },
+});
+
+export const tooManyIndexes = defineFailure('managed_table.too_many_indexes', {
+  kind: 'conflict',
+  describes: 'The table has as many indexes as it can have.',
+  detail: (limit: number) => ({ limit }),
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_TOO_MANY_INDEXES',
+      message: 'A tabela já tem o número máximo de índices.',
+    },
+  },
+});
+
+/** A unique index of the table forbids a row. `value` is Postgres's text of the values, in the order of the columns. */
+export const duplicateValue = defineFailure('managed_table.duplicate_value', {
+  kind: 'conflict',
+  describes: 'Another row has this value, and an index of the table says that it is unique.',
+  detail: (columns: string[], value: string) => ({ columns, value }),
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_DUPLICATE_VALUE',
+      message: 'Já existe uma linha com este valor, e um índice da tabela exige que ele seja único.',
+    },
+  },
+});
+
+export const unknownColumns = (names: string[]) =>
+  invalid(names.map((name) => ({ field: 'columns', message: `"${name}" is no column of the table` })));
+
+/** A unique index cannot be built: there are several rows of one value. */
+export const duplicatesForIndex = (columns: string[], value: string) =>
+  invalid([{ field: 'columns', message: `several rows have the same "${columns.join('", "')}": ${value}` }]);
+
+/** A value that no index can hold: of a row that is written, counted from 0, or of one that is there, with its id. */
+export const tooLongForIndex = ({
+  field,
+  column,
+  row,
+  id,
+}: {
+  field: string;
+  column: string;
+  row?: number;
+  id?: string;
+}) =>
+  invalid([
+    {
+      ...(row !== undefined && { row }),
+      field,
+      message: `"${column}" is too long for an index${id === undefined ? '' : `, in the row ${id}`}`,
+    },
+  ]);
+
 /** The wanted columns cannot be applied; the table is unchanged. */
 export const columnsRefused = (problems: FieldProblem[]) =>
   invalid(problems, 'The columns cannot be changed as asked; the table was left as it was.');

@@ -4,7 +4,15 @@ import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import { pageTooLarge, rowNotFound, rowTooBig, selectionTooSlow, tableBusy, tableNotFound } from './failures.ts';
+import {
+  duplicateValue,
+  pageTooLarge,
+  rowNotFound,
+  rowTooBig,
+  selectionTooSlow,
+  tableBusy,
+  tableNotFound,
+} from './failures.ts';
 import { deleteRow, getRow, insertRows, listRows, updateRow } from './rows.ts';
 import { selectionQuery, sortBy } from './selection-query.ts';
 
@@ -115,7 +123,7 @@ export const managedTableRowsEndpoints = [
       bodyLimit: MAX_INSERT_BYTES,
       exactNumbers: true,
       returns: created(z.object({ inserted: z.int() })),
-      fails: [tableNotFound, rowTooBig, tableBusy, concurrentChange, ...tenantSqlFailures],
+      fails: [tableNotFound, rowTooBig, duplicateValue, tableBusy, concurrentChange, ...tenantSqlFailures],
     },
     async ({ ctx, params, body }) => ({ inserted: await insertRows(ctx, params.id, body.rows) }),
   ),
@@ -130,7 +138,7 @@ export const managedTableRowsEndpoints = [
       body: anyRow.refine(isObject, 'must be an object of column names and values'),
       exactNumbers: true,
       returns: ok(row),
-      fails: [tableNotFound, rowNotFound, rowTooBig, tableBusy, ...tenantSqlFailures],
+      fails: [tableNotFound, rowNotFound, rowTooBig, duplicateValue, tableBusy, ...tenantSqlFailures],
     },
     ({ ctx, params, body }) => updateRow(ctx, params.id, params.rowId, body as Record<string, unknown>),
   ),

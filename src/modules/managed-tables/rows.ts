@@ -1,17 +1,18 @@
 import type { CompanyContext } from '../../context.ts';
-import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
+import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { toJsonValue } from '../../tenant-sql/values.ts';
+import { StaleTable, withCurrentTable } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
-import { rowNotFound, rowTooBig, tableNotFound } from './failures.ts';
+import { duplicateValue, rowNotFound, rowTooBig, tableNotFound, tooLongForIndex } from './failures.ts';
 import { isRowId } from './filter-values.ts';
+import { readIndexes } from './index-store.ts';
 import { type PageRequest, type RawRow, readPage } from './page.ts';
-import { encodeChanges, encodeRows } from './row-input.ts';
+import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
 import * as store from './store.ts';
-import type { ManagedTable } from './table.ts';
 
 /** A row in the API: `id` and the table's columns. It has no prototype, so that a column may have any name. */
 export type Row = Record<string, string | number | boolean | null>;
@@ -92,7 +93,7 @@ export async function insertRows(ctx: CompanyContext, tableId: string, rows: unk
       const { text, values } = sql.insertRows(table.displayName, encoded.columns, encoded.rows);
       return tx.execute(text, values);
     };
-    return refuseTooBig(() => inTransaction(database, insert));
+    return explainRefusal(database, key, encoded, () => inTransaction(database, insert));
   });
 }
 
@@ -104,11 +105,14 @@ export async function updateRow(
   changes: Record<string, unknown>,
 ): Promise<Row> {
   const database = await databaseOfTables(ctx);
-  return refuseTooBig(() =>
+  const written: EncodedRows = { columns: [], rows: [{}] };
+  return explainRefusal(database, keyOf(ctx, tableId), written, () =>
     inTransaction(database, async (tx) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
+      written.columns = encoded.map(({ column }) => column);
+      written.rows = [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
       if (!isRowId(rowId)) throw rowNotFound();
       const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
       const [row] = await tx.query<RawRow>(text, values);
@@ -135,49 +139,34 @@ function rowOf(columns: Column[], raw: RawRow): Row {
   return row;
 }
 
-/** The table is not as it was read: rolls back what was begun. */
-class StaleTable extends Error {}
-
-/** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
-const NO_SUCH_THING = /^42/;
-
-/**
- * Repeats work on a table that was changed after the work read it. Postgres, too, reports a changed name or type; its
- * error is rethrown if the table has not changed.
- * @param work reads the table by the function passed to it, or says by the other which table it takes for granted
- */
-function withCurrentTable<T>(
+/** Runs work that writes values of these columns, and explains why Postgres refuses them. */
+async function explainRefusal<T>(
   database: TenantSql,
   key: store.TableKey,
-  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>, saw: (table: ManagedTable) => void) => Promise<T>,
+  written: EncodedRows,
+  work: () => Promise<T>,
 ): Promise<T> {
-  return retryOnConcurrentChange(async () => {
-    let version: number | undefined;
-    try {
-      const saw = (table: ManagedTable) => {
-        version = table.schemaVersion;
-      };
-      const readTable = async (tx: TenantTx) => {
-        const table = await store.readTable(tx, key);
-        if (!table) throw tableNotFound();
-        saw(table);
-        return table;
-      };
-      return await work(readTable, saw);
-    } catch (error) {
-      if (error instanceof StaleTable) return undefined;
-      if (!isPostgresError(error) || !NO_SUCH_THING.test(error.code)) throw error;
-      if ((await store.readTable(database, key))?.schemaVersion === version) throw error;
-      return undefined;
-    }
-  });
-}
-
-/** Runs work whose rows may be too large for Postgres. */
-async function refuseTooBig<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
+    const refusal = indexRefusalOf(error);
+    if (refusal?.why === 'duplicate') throw duplicateValue(refusal.columns, refusal.value);
+    if (refusal) throw tooLongForIndex(await findLongest(database, key, refusal.id, written));
     throw isPostgresError(error) && error.code === '54000' ? rowTooBig() : error;
   }
+}
+
+/** The longest value of an index's columns among those that were written. */
+async function findLongest(database: TenantSql, key: store.TableKey, indexId: string, { columns, rows }: EncodedRows) {
+  const found = await readIndexes(database, key);
+  const indexed = new Set(found?.indexes.find(({ id }) => id === indexId)?.columns);
+  let longest = { field: '', column: '', row: 0, length: -1 };
+  for (const [position, { name }] of columns.entries()) {
+    if (!indexed.has(name)) continue;
+    for (const [row, texts] of rows.entries()) {
+      const { length } = texts[position] ?? '';
+      if (length > longest.length) longest = { field: name, column: name, row, length };
+    }
+  }
+  return longest;
 }

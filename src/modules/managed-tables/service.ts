@@ -12,6 +12,7 @@ import { KEPT_IN_TRASH_MS } from './trash.ts';
 import { markDeleted } from './trash-store.ts';
 
 export { tableNameTaken } from './failures.ts';
+export { createIndex, listIndexes } from './indexes.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { purgeTrash } from './trash.ts';
 
@@ -182,4 +183,4 @@ export async function inTransaction<T>(
 }
 
 /** Lock not available, deadlock detected, serialization failure, statement timeout. */
-const BUSY = new Set(['55P03', '40P01', '40001', '57014']);
+export const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);

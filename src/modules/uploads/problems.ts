@@ -53,6 +53,20 @@ export const tableChanged: JobError = {
   message: 'As colunas da tabela de destino mudaram durante a carga. Envie os arquivos novamente.',
 };
 
+/** A unique index of the table forbids a row of the files. */
+export const duplicateValue = (column: string, value: string): JobError => ({
+  code: 'MANAGED_TABLE_DUPLICATE_VALUE',
+  message: `Um índice da tabela exige valores únicos em "${column}", e o valor "${value}" se repete. Nada foi carregado.`,
+  column,
+  value,
+});
+
+/** A value of the files is too long for an index of the table. */
+export const tooLongForIndex: JobError = {
+  code: 'VALUE_TOO_LONG_FOR_INDEX',
+  message: 'Um valor do arquivo é longo demais para um índice da tabela. Nada foi carregado.',
+};
+
 /** Postgres refuses a row in which we find nothing wrong; `where` as far as Postgres tells. */
 export const rowRefused = (file: string, where: { line: number; column?: string; value?: string }): JobError => ({
   code: 'ROW_REFUSED',

@@ -1,13 +1,23 @@
 import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
+import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import { appendRows, deleteRows, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
 import { announceChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import { stagingTable } from './fail-job.ts';
 import type { JobProgress } from './job.ts';
-import { JobProblem, nameTaken, rowsDiffer, Superseded, tableChanged, tableGone } from './problems.ts';
+import {
+  duplicateValue,
+  JobProblem,
+  nameTaken,
+  rowsDiffer,
+  Superseded,
+  tableChanged,
+  tableGone,
+  tooLongForIndex,
+} from './problems.ts';
 import { type JobKey, lockJob } from './store.ts';
 import { isoNow, type Work } from './work.ts';
 import { finishLoad } from './work-store.ts';
@@ -25,7 +35,7 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const { ctx, database, job } = work;
   const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
   if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
-  await database.transaction(
+  const bringIntoPlace = database.transaction(
     async (tx) => {
       const locked = await lockJob(tx, keyOf(work));
       if (locked?.step !== job.step) throw new Superseded();
@@ -34,6 +44,9 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
     },
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
+  await bringIntoPlace.catch((error: unknown) => {
+    throw refusedByIndex(error) ?? error;
+  });
   if (job.mode === 'append') return;
   await announceChange(ctx, [job.userTableId ?? state.table_id, requireConfirmed(job).display_name]);
   if (job.mode === 'create') return;
@@ -41,6 +54,15 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   await database.executeAlone(vacuum(requireConfirmed(job).display_name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
     logError('vacuum_failed', error, { company_id: job.companyId });
   });
+}
+
+/** The rows do not go with an index of the table. */
+function refusedByIndex(error: unknown): JobProblem | undefined {
+  const refusal = indexRefusalOf(error);
+  if (!refusal) return undefined;
+  return new JobProblem(
+    refusal.why === 'duplicate' ? duplicateValue(refusal.columns.join(', '), refusal.value) : tooLongForIndex,
+  );
 }
 
 const keyOf = ({ job }: Work<LoadState>): JobKey => ({ id: job.id, companyId: job.companyId });

@@ -8,6 +8,8 @@ const TABLES = [
   'test/managed-tables/rows.test.ts',
 ];
 const TABLE_RACES = ['test/managed-tables/races.test.ts'];
+const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
+const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
@@ -90,6 +92,35 @@ export const MANAGED_TABLES = [
       without: ' AND $3::text IS NOT NULL',
       tests: ['test/managed-tables/restore.test.ts'],
       title: 'restored by another meanwhile',
+    },
+  ]),
+  ...guardsOf('src/modules/managed-tables/indexes.ts', TABLE_INDEXES, [
+    {
+      in: 'inTurn',
+      text: '!(await store.tryLock(database, tableId))',
+      without: 'Number.isNaN(until)',
+      title: 'is refused as the eleventh',
+    },
+    { in: 'createIndex', text: '>= MAX_INDEXES', without: '> MAX_INDEXES', title: 'is refused as the eleventh' },
+    {
+      in: 'build',
+      text: 'now?.table.schemaVersion !== table.schemaVersion',
+      without: 'now === null',
+      title: 'is built on the columns that were meant',
+    },
+  ]),
+  ...guardsOf('src/modules/managed-tables/cursor.ts', CURSORS, [
+    { in: 'purposeOf', text: ' tableId, filters', without: ' filters', title: 'is good for its company' },
+    { in: 'purposeOf', text: 'filters.toSorted(), ', without: '', title: 'is good for its company' },
+    { in: 'purposeOf', text: 'asked.search, ', without: '', title: 'is good for its company' },
+    { in: 'purposeOf', text: 'sortBy ?? null', without: 'null', title: 'is good for its company' },
+  ]),
+  ...guardsOf('src/modules/managed-tables/page.ts', CURSORS, [
+    {
+      in: 'following',
+      text: 'after.type !== typeOf(page.order)',
+      without: 'false',
+      title: 'means nothing when its column was converted',
     },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [

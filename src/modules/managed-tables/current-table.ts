@@ -1,0 +1,43 @@
+import { retryOnConcurrentChange } from '../../db/failures.ts';
+import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import { tableNotFound } from './failures.ts';
+import * as store from './store.ts';
+import type { ManagedTable } from './table.ts';
+
+/** The table is not as it was read: to be thrown by work of `withCurrentTable`. */
+export class StaleTable extends Error {}
+
+/** SQLSTATE class 42: no such table, column, or operation on a column of its type. */
+const NO_SUCH_THING = /^42/;
+
+/**
+ * Repeats work on a table that was changed after the work read it. Postgres, too, reports a changed name or type; its
+ * error is rethrown if the table has not changed.
+ * @param work reads the table by the function passed to it, or says by the other which table it takes for granted
+ */
+export function withCurrentTable<T>(
+  database: TenantSql,
+  key: store.TableKey,
+  work: (readTable: (tx: TenantTx) => Promise<ManagedTable>, saw: (table: ManagedTable) => void) => Promise<T>,
+): Promise<T> {
+  return retryOnConcurrentChange(async () => {
+    let version: number | undefined;
+    try {
+      const saw = (table: ManagedTable) => {
+        version = table.schemaVersion;
+      };
+      const readTable = async (tx: TenantTx) => {
+        const table = await store.readTable(tx, key);
+        if (!table) throw tableNotFound();
+        saw(table);
+        return table;
+      };
+      return await work(readTable, saw);
+    } catch (error) {
+      if (error instanceof StaleTable) return undefined;
+      if (!isPostgresError(error) || !NO_SUCH_THING.test(error.code)) throw error;
+      if ((await store.readTable(database, key))?.schemaVersion === version) throw error;
+      return undefined;
+    }
+  });
+}

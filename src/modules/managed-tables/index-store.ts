@@ -1,0 +1,79 @@
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { qualified, quoted } from '../../tenant-sql/identifiers.ts';
+import { INDEX_PREFIX } from '../../tenant-sql/indexes.ts';
+import { type CatalogueRow, selectTable, type TableKey, tableOf } from './store.ts';
+import type { ManagedTable } from './table.ts';
+
+/** An index as Postgres knows it. */
+export interface StoredIndex {
+  id: string;
+  /** Names, in the order of the index. */
+  columns: string[];
+  unique: boolean;
+  /** Whether it was built to its end, and is not being dropped. */
+  valid: boolean;
+}
+
+/** Postgres's own catalogue is the only record: an index is never there without being listed, nor listed without being there. */
+const SELECT_INDEXES = `
+  SELECT substr(named.relname::text, ${INDEX_PREFIX.length + 1}) AS id, listed.indisunique AS "unique",
+    listed.indisvalid AS valid,
+    ARRAY(
+      SELECT attribute.attname::text FROM unnest(listed.indkey::smallint[]) WITH ORDINALITY AS key(attnum, place)
+      JOIN pg_catalog.pg_attribute AS attribute
+        ON attribute.attrelid = listed.indrelid AND attribute.attnum = key.attnum AND attribute.attname <> 'id'
+      ORDER BY key.place
+    ) AS columns
+  FROM pg_catalog.pg_index AS listed JOIN pg_catalog.pg_class AS named ON named.oid = listed.indexrelid
+  WHERE starts_with(named.relname::text, '${INDEX_PREFIX}') AND listed.indrelid = (
+    SELECT to_regclass(format('public.%I', display_name)) FROM console.managed_tables
+    WHERE id = $1 AND company_id = $2 AND deleted_at IS NULL
+  )
+  ORDER BY named.relname`;
+
+/** The living table and its indexes, the first made first; undefined when there is no such table. */
+export async function readIndexes(
+  tx: TenantTx,
+  key: TableKey,
+): Promise<{ table: ManagedTable; indexes: StoredIndex[] } | undefined> {
+  const [[row], indexes] = await tx.queryAll<[CatalogueRow, StoredIndex]>([
+    selectTable(key),
+    { text: SELECT_INDEXES, values: [key.id, key.companyId] },
+  ]);
+  return row && { table: tableOf(row), indexes };
+}
+
+/** The id of the row that stands at a place of the table, and its longest value among the columns. */
+export async function readLongest(
+  tx: TenantTx,
+  table: string,
+  columns: string[],
+  place: string,
+): Promise<{ id: string; column: string } | undefined> {
+  const lengths = columns.map((name, index) => `(${index}, octet_length(source.${quoted(name)}::text))`).join(', ');
+  const [row] = await tx.query<{ id: string; longest: number }>(
+    `SELECT source."id", (SELECT at FROM (VALUES ${lengths}) AS each(at, length) ORDER BY length DESC NULLS LAST LIMIT 1) AS longest
+     FROM ${qualified('public', table)} AS source WHERE source.ctid = $1::tid`,
+    [place],
+  );
+  return row && { id: row.id, column: columns[row.longest] as string };
+}
+
+/** The first key of a session's locks on the indexes of a table; the second is the table. Any number that no other use has. */
+const LOCK = 728_346_191;
+
+/**
+ * Takes the lock of those who change a table's indexes, if it is free; it lasts as long as the connection, or until
+ * `unlock`. Nobody waits for it inside the database: building an index waits for all statements that have begun.
+ */
+export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS taken', [
+    LOCK,
+    tableId,
+  ]);
+  return row?.taken === true;
+}
+
+export async function unlock(tx: TenantTx, tableId: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK, tableId]);
+}

@@ -1,0 +1,155 @@
+import type { CompanyContext } from '../../context.ts';
+import { ID_PATTERN, momentOf } from '../../kernel/ids.ts';
+import { logError } from '../../platform/log.ts';
+import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
+import * as sql from '../../tenant-sql/indexes.ts';
+import { StaleTable, withCurrentTable } from './current-table.ts';
+import {
+  duplicatesForIndex,
+  indexNotFound,
+  tableBusy,
+  tableNotFound,
+  tooLongForIndex,
+  tooManyIndexes,
+  unknownColumns,
+} from './failures.ts';
+import * as store from './index-store.ts';
+import { BUSY, databaseOfTables, keyOf } from './service.ts';
+import type { TableKey } from './store.ts';
+import type { ManagedTable } from './table.ts';
+
+export const MAX_INDEXES = 10;
+
+/** An index that people made. */
+export interface TableIndex {
+  id: string;
+  columns: string[];
+  unique: boolean;
+  /** ISO 8601 UTC, to the second. */
+  createdAt: string;
+}
+
+/** Building waits for what others have begun, such as a load, and then reads the table twice. */
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+/** How long a caller waits until others have changed the table's indexes, and how often it looks. */
+const TURN = { waitMs: 5_000, everyMs: 100 };
+
+const viewOf = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
+  id,
+  columns,
+  unique,
+  createdAt: new Date(momentOf(id)).toISOString(),
+});
+
+/** The indexes of a table, the first made first. */
+export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
+  const { indexes } = await read(await databaseOfTables(ctx), keyOf(ctx, tableId));
+  return indexes.filter(({ valid }) => valid).map(viewOf);
+}
+
+/**
+ * Builds an index while others write to the table. The caller's connection must be its own: it takes no pooled one.
+ * @throws tooManyIndexes, duplicatesForIndex, tooLongForIndex; `tableBusy` while another one is built for long
+ */
+export async function createIndex(
+  ctx: CompanyContext,
+  tableId: string,
+  wanted: { columns: string[]; unique: boolean },
+): Promise<TableIndex> {
+  const key = keyOf(ctx, tableId);
+  const database = await databaseOfTables(ctx);
+  return inTurn(database, tableId, () =>
+    withCurrentTable(database, key, async (_, saw) => {
+      const { table, indexes } = await read(database, key);
+      saw(table);
+      const unknown = wanted.columns.filter((name) => !table.columns.some((column) => column.name === name));
+      if (unknown.length > 0) throw unknownColumns(unknown);
+      for (const { id } of indexes.filter(({ valid }) => !valid)) await drop(database, id);
+      if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
+      return build(database, key, table, { id: ctx.newId(), ...wanted });
+    }),
+  );
+}
+
+/** Drops an index without stopping writers. */
+export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId: string): Promise<void> {
+  const key = keyOf(ctx, tableId);
+  const database = await databaseOfTables(ctx);
+  await read(database, key);
+  if (!ID_PATTERN.test(indexId)) throw indexNotFound();
+  await inTurn(database, tableId, async () => {
+    const { indexes } = await read(database, key);
+    if (!indexes.some(({ id, valid }) => valid && id === indexId)) throw indexNotFound();
+    await drop(database, indexId);
+  });
+}
+
+async function read(database: TenantSql, key: TableKey) {
+  const found = await store.readIndexes(database, key);
+  if (!found) throw tableNotFound();
+  return found;
+}
+
+async function build(
+  database: TenantSql,
+  key: TableKey,
+  table: ManagedTable,
+  { id, columns, unique }: Omit<store.StoredIndex, 'valid'>,
+): Promise<TableIndex> {
+  try {
+    await database.executeAlone(sql.createIndex(table.displayName, id, columns, unique), BUILD_TIMEOUT_MS);
+  } catch (error) {
+    const failure = await explained(database, table, columns, error);
+    // What a lost connection leaves behind is dropped by whoever changes the table's indexes next.
+    await drop(database, id).catch((dropped: unknown) => logError('index_not_dropped', dropped, { index_id: id }));
+    throw failure;
+  }
+  const now = await store.readIndexes(database, key);
+  // It may be on columns that got these names in between, or on another table.
+  if (now?.table.schemaVersion !== table.schemaVersion) {
+    await drop(database, id);
+    throw new StaleTable();
+  }
+  return viewOf({ id, columns, unique, valid: true });
+}
+
+async function explained(
+  database: TenantSql,
+  table: ManagedTable,
+  columns: string[],
+  error: unknown,
+): Promise<unknown> {
+  // Postgres goes on by itself.
+  if (databaseUnavailable.matches(error)) return resultUnknown().because(error.cause);
+  const refusal = sql.indexRefusalOf(error);
+  if (refusal?.why === 'duplicate') return duplicatesForIndex(refusal.columns, refusal.value);
+  if (refusal) {
+    const longest = refusal.place && (await store.readLongest(database, table.displayName, columns, refusal.place));
+    return tooLongForIndex({ field: 'columns', column: columns.join('", "'), ...longest });
+  }
+  return isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
+}
+
+async function drop(database: TenantSql, id: string): Promise<void> {
+  try {
+    await database.executeAlone(sql.dropIndex(id), BUILD_TIMEOUT_MS);
+  } catch (error) {
+    throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy().because(error) : error;
+  }
+}
+
+/** Runs work while nobody else changes the table's indexes. */
+async function inTurn<T>(database: TenantSql, tableId: string, work: () => Promise<T>): Promise<T> {
+  const until = Date.now() + TURN.waitMs;
+  while (!(await store.tryLock(database, tableId))) {
+    if (Date.now() >= until) throw tableBusy();
+    await new Promise((resolve) => setTimeout(resolve, TURN.everyMs));
+  }
+  try {
+    return await work();
+  } finally {
+    // A lost connection has lost its locks.
+    if (!database.closed) await store.unlock(database, tableId);
+  }
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { concurrentChange } from '../../db/failures.ts';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
+import { indexNotFound, tableBusy, tableNotFound, tooManyIndexes } from './failures.ts';
+import { createIndex, deleteIndex, listIndexes, MAX_INDEXES, type TableIndex } from './indexes.ts';
+import { tableName } from './table.ts';
+
+const MAX_COLUMNS = 4;
+
+const indexRecord = z
+  .object({ id: z.string(), columns: z.array(z.string()), unique: z.boolean(), created_at: timestamp })
+  .meta({ id: 'ManagedTableIndex' });
+
+const view = ({ createdAt, ...index }: TableIndex): z.input<typeof indexRecord> => ({
+  ...index,
+  created_at: createdAt,
+});
+
+export const managedTableIndexesEndpoints = [
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/{id}/indexes',
+      access: 'managed-tables:list',
+      operationId: 'listManagedTableIndexes',
+      summary: 'List the indexes of a managed table',
+      returns: ok(listOf(indexRecord)),
+      fails: [tableNotFound, ...tenantSqlFailures],
+    },
+    async ({ ctx, params }) => {
+      const records = await listIndexes(ctx, params.id);
+      return list({ total: records.length, records }, view);
+    },
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/{id}/indexes',
+      access: 'managed-tables:update',
+      operationId: 'createManagedTableIndex',
+      summary: 'Create an index on a managed table',
+      description: `Built without stopping writers, one at a time on a table; up to ${MAX_INDEXES} a table. It answers when the index is built, which waits for what others have begun: minutes on a large table. If the connection is lost meanwhile, the list tells whether it was built. In a unique index nulls are distinct. A dropped column takes its indexes along.`,
+      body: z.object({
+        columns: z
+          .array(tableName.meta({ examples: ['city'] }))
+          .min(1, 'must hold at least one column')
+          .max(MAX_COLUMNS, `must hold at most ${MAX_COLUMNS} columns`)
+          .refine((names) => new Set(names).size === names.length, 'must hold each column once'),
+        unique: z.boolean().default(false),
+      }),
+      returns: created(indexRecord),
+      fails: [tableNotFound, tooManyIndexes, tableBusy, concurrentChange, ...tenantSqlFailures],
+    },
+    async ({ ctx, params, body }) => view(await createIndex(ctx, params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/v1/managed-tables/{id}/indexes/{index_id}',
+      access: 'managed-tables:update',
+      operationId: 'deleteManagedTableIndex',
+      summary: 'Delete an index of a managed table',
+      returns: noContent,
+      fails: [tableNotFound, indexNotFound, tableBusy, ...tenantSqlFailures],
+    },
+    ({ ctx, params }) => deleteIndex(ctx, params.id, params.index_id),
+  ),
+];

@@ -1,0 +1,45 @@
+import { isPostgresError } from './client.ts';
+import { qualified, quoted } from './identifiers.ts';
+
+/** What the names of indexes begin with that people made; no table's name can. Their id follows. */
+export const INDEX_PREFIX = 'idx$';
+
+const nameOf = (id: string): string => `${INDEX_PREFIX}${id}`;
+
+/**
+ * Builds an index on a table of schema `public` while others write to it. Must not be in a transaction. If it fails it
+ * leaves an index that nobody can use, but that rows are still held against: see `dropIndex`.
+ *
+ * What is not unique ends with the id: rows of the same value then stand in their order, and a page of them is one walk.
+ */
+export function createIndex(table: string, id: string, columns: string[], unique: boolean): string {
+  const keys = [...columns, ...(unique ? [] : ['id'])].map(quoted).join(', ');
+  const kind = unique ? 'UNIQUE INDEX' : 'INDEX';
+  return `CREATE ${kind} CONCURRENTLY ${quoted(nameOf(id))} ON ${qualified('public', table)} (${keys})`;
+}
+
+/** Drops an index of schema `public`, if it is there, without stopping writers. Must not be in a transaction. */
+export function dropIndex(id: string): string {
+  return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', nameOf(id))}`;
+}
+
+/** Why an index refuses a row. */
+export type IndexRefusal =
+  | { why: 'duplicate'; columns: string[]; value: string }
+  | { why: 'too_long'; id: string /** Where the row stands, if it is stored. */; place: string | undefined };
+
+const KEY = /^Key \(([^)]*)\)=\((.*)\) (?:already exists|is duplicated)\.$/s;
+const PLACE = /^Index row references tuple (\(\d+,\d+\)) /;
+
+/** Reads why an index that people made refuses a row; undefined for any other error. */
+export function indexRefusalOf(error: unknown): IndexRefusal | undefined {
+  if (!isPostgresError(error) || !error.constraint?.startsWith(INDEX_PREFIX)) return undefined;
+  if (error.code === '54000') {
+    const id = error.constraint.slice(INDEX_PREFIX.length);
+    return { why: 'too_long', id, place: PLACE.exec(error.detail ?? '')?.[1] };
+  }
+  if (error.code !== '23505') return undefined;
+  const [, columns = '', value = ''] = KEY.exec(error.detail ?? '') ?? [];
+  // Columns whose names are words of SQL stand in quotes.
+  return { why: 'duplicate', columns: columns.split(', ').map((name) => name.replaceAll('"', '')), value };
+}

@@ -1,0 +1,256 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
+
+let company: Company;
+let made = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+async function aFilledTable(rows: Record<string, unknown>[], ...columns: ReturnType<typeof column>[]) {
+  const name = `indexed_${++made}`;
+  const table = tableRoutes(company.as, await aTable(company.as, name, columns));
+  if (rows.length > 0) expect((await table.insert(rows)).status).toBe(201);
+  return { ...table, name };
+}
+
+/** All indexes that Postgres has of a table but its key, whether they can be used or not. */
+const stored = (table: string) =>
+  behindTheApi(company.id, (database) =>
+    database.query<{ name: string; valid: boolean }>(
+      `SELECT relname::text AS name, indisvalid AS valid FROM pg_index JOIN pg_class ON oid = indexrelid
+       WHERE indrelid = to_regclass($1) AND NOT indisprimary`,
+      [`public.${table}`],
+    ),
+  );
+
+/** Half a kilobyte of what cannot be compressed, as often as asked. */
+const noise = (times: number) =>
+  Array.from({ length: times }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+
+describe('an index', () => {
+  it('is made, listed and deleted', async () => {
+    const table = await aFilledTable([{ a: 'x', select: 1 }], column('a'), column('select', 'integer'));
+    expect((await table.indexes()).body).toEqual({ total: 0, quantity: 0, records: [] });
+    const first = await table.index(['a']);
+    expect(first.status).toBe(201);
+    expect(first.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      columns: ['a'],
+      unique: false,
+      created_at: expect.stringMatching(/^20\d\d-.*Z$/),
+    });
+    const second = await table.index(['select', 'a'], true);
+    expect(second.body).toMatchObject({ columns: ['select', 'a'], unique: true });
+    const listed = (await table.indexes()).body;
+    expect(listed.records.toSorted(byId)).toEqual([first.body, second.body].toSorted(byId));
+    expect((await table.deleteIndex(first.body.id)).status).toBe(204);
+    expect((await table.indexes()).body.records).toEqual([second.body]);
+    expect(await stored(table.name)).toHaveLength(1);
+    for (const id of [first.body.id, 'x', 'f'.repeat(24)]) expect((await table.deleteIndex(id)).status).toBe(404);
+  });
+
+  const byId = (one: { id: string }, other: { id: string }) => one.id.localeCompare(other.id);
+
+  it('belongs to one table: another cannot delete it', async () => {
+    const [one, other] = [await aFilledTable([], column('a')), await aFilledTable([], column('a'))];
+    const { body } = await one.index(['a']);
+    expect((await other.deleteIndex(body.id)).status).toBe(404);
+    expect((await one.indexes()).body.total).toBe(1);
+  });
+
+  it.each([
+    [[]],
+    [['a', 'b', 'a']],
+    [['nope']],
+    [['id']],
+    [['a', 'b', 'c', 'd', 'e']],
+    [['a" DESC']],
+    ['a'],
+    [[1]],
+    [undefined],
+  ])('of %j is refused', async (columns) => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const table = await aFilledTable([], ...names.map((name) => column(name)));
+    const { status, body } = await table.index(columns);
+    expect([status, body.details[0].field]).toEqual([422, expect.stringMatching(/^columns/)]);
+  });
+
+  it('needs the right to change the table, and is listed to whoever sees it', async () => {
+    const table = await aFilledTable([], column('a'));
+    const { as } = await aUser(company);
+    const path = `/v1/managed-tables/${(await table.get()).body._id}/indexes`;
+    expect((await as.post(path, { json: { columns: ['a'] } })).status).toBe(403);
+    expect((await as.get(path)).status).toBe(403);
+  });
+
+  it('goes with its columns, whatever they are called, and stays with the others', async () => {
+    const table = await aFilledTable([{ a: 'x', b: 1 }], column('a'), column('b', 'integer'), column('c'));
+    await table.index(['a', 'b']);
+    await table.index(['c']);
+    const renamed = [{ ...column('a2'), previous_name: 'a' }, column('b', 'decimal'), column('c')];
+    expect((await table.put({ display_name: `renamed_${made}`, columns: renamed })).status).toBe(200);
+    expect(columnsOf(await table.indexes())).toEqual([['a2', 'b'], ['c']]);
+    expect((await table.put({ columns: [column('a2'), column('c')] })).status).toBe(200);
+    expect(columnsOf(await table.indexes())).toEqual([['c']]);
+  });
+
+  const columnsOf = (answer: { body: { records: { columns: string[] }[] } }) =>
+    answer.body.records.map(({ columns }) => columns).toSorted();
+
+  it('is refused as the eleventh, also when another comes first', async () => {
+    const table = await aFilledTable([], column('a'), column('b'));
+    for (let count = 0; count < 9; count += 1) expect((await table.index(['a'])).status).toBe(201);
+    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.index(['a']));
+    const tenth = await table.index(['b']);
+    // The rival waits in vain while the other builds: one at a time.
+    expect([(await outcome).status, tenth.status]).toEqual([503, 201]);
+    const eleventh = await table.index(['a']);
+    expect([eleventh.status, eleventh.body.error_code]).toEqual([409, 'MANAGED_TABLE_TOO_MANY_INDEXES']);
+    expect((await table.indexes()).body.total).toBe(10);
+  });
+
+  it('is built on the columns that were meant, though they exchange their names meanwhile', async () => {
+    const table = await aFilledTable([{ a: 1, b: 'x' }], column('a', 'integer'), column('b'));
+    const exchanged = [
+      { ...column('b', 'integer'), previous_name: 'a' },
+      { ...column('a'), previous_name: 'b' },
+    ];
+    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, () => table.put({ columns: exchanged }));
+    const { status, body } = await table.index(['a']);
+    expect([(await outcome).status, status, body.columns]).toEqual([200, 201, ['a']]);
+    expect(await stored(table.name)).toHaveLength(1);
+  });
+
+  it('is not made of a table that is deleted meanwhile, nor of another that takes its name', async () => {
+    const table = await aFilledTable([], column('a'));
+    const { outcome } = await rivalBeforeStatement(company.id, /CREATE INDEX/, async () => {
+      await table.delete();
+      await aTable(company.as, table.name, [column('a')]);
+    });
+    expect((await table.index(['a'])).status).toBe(404);
+    await outcome;
+    expect(await stored(table.name)).toEqual([]);
+  });
+
+  it('does not stop writers, while it waits for what others have begun', async () => {
+    const table = await aFilledTable([{ a: 'x' }], column('a'));
+    await behindTheApi(company.id, async (database) => {
+      const building = await database.transaction(async (tx) => {
+        await tx.execute(`INSERT INTO "public"."${table.name}" ("a") VALUES ('begun')`);
+        const index = table.index(['a'], true);
+        const waiting = `SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE%INDEX%' AND wait_event_type = 'Lock'`;
+        const waits = () => behindTheApi(company.id, (other) => other.query(waiting));
+        await expect.poll(async () => (await waits()).length, { timeout: 20_000 }).toBe(1);
+        expect((await table.insert([{ a: 'y' }])).status).toBe(201);
+        return { index };
+      });
+      expect((await building.index).status).toBe(201);
+    });
+    expect((await table.insert([{ a: 'y' }])).status).toBe(409);
+    expect((await table.insert([{ a: 'begun' }])).status).toBe(409);
+  });
+
+  it('whose building broke off is not listed, counts for nothing, and is removed by the next', async () => {
+    const table = await aFilledTable([{ a: 'x' }, { a: 'x' }], column('a'));
+    await behindTheApi(company.id, async (database) => {
+      const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."${table.name}" ("a")`;
+      await database.executeAlone(broken, 10_000).catch(() => undefined);
+    });
+    expect(await stored(table.name)).toEqual([{ name: `idx$${'0'.repeat(24)}`, valid: false }]);
+    expect((await table.indexes()).body.total).toBe(0);
+    expect((await table.deleteIndex('0'.repeat(24))).status).toBe(404);
+    const { body } = await table.index(['a']);
+    expect(await stored(table.name)).toEqual([{ name: `idx$${body.id}`, valid: true }]);
+  });
+
+  it('may be built though the answer is lost, and then is listed', async () => {
+    const table = await aFilledTable([{ a: 'x' }], column('a'));
+    await disturb(company.id, { statement: 'CREATE INDEX', effect: 'lose_answer' });
+    expect(await table.index(['a'])).toMatchObject({ status: 503, body: { error_code: 'RESULT_UNKNOWN' } });
+    await expect.poll(async () => (await table.indexes()).body.total).toBe(1);
+  });
+});
+
+describe('a unique index', () => {
+  it('is refused where rows have the same, and shows one of them', async () => {
+    const table = await aFilledTable(
+      [
+        { a: 'x), (y', n: 1 },
+        { a: 'x), (y', n: 1 },
+        { a: 'z', n: 1 },
+      ],
+      column('a'),
+      column('n', 'integer'),
+    );
+    const { status, body } = await table.index(['a', 'n'], true);
+    expect([status, body.details]).toEqual([
+      422,
+      [{ field: 'columns', message: expect.stringMatching(/"a", "n".*x\), \(y, 1/) }],
+    ]);
+    expect(await stored(table.name)).toEqual([]);
+  });
+
+  it('takes nulls as distinct, and every other value once', async () => {
+    const table = await aFilledTable([{}, {}, { a: 'x', n: 1 }, { a: 'x' }], column('a'), column('n', 'integer'));
+    expect((await table.index(['a', 'n'], true)).status).toBe(201);
+    expect((await table.insert([{}, { a: 'x' }, { a: 'x', n: 2 }])).status).toBe(201);
+    const taken = { error_code: 'MANAGED_TABLE_DUPLICATE_VALUE', details: { columns: ['a', 'n'], value: 'x, 1' } };
+    expect(await table.insert([{ a: 'new' }, { a: 'x', n: 1 }])).toMatchObject({ status: 409, body: taken });
+    expect((await table.rows('?filter[a][eq]=new')).body.total).toBe(0);
+    const { body } = await table.rows('?filter[n][eq]=2');
+    expect(await table.updateRow(body.records[0].id, { n: 1 })).toMatchObject({ status: 409, body: taken });
+    expect((await table.get()).body.row_count).toBe(7);
+  });
+
+  it('names columns that are words of SQL', async () => {
+    const table = await aFilledTable([{ select: 'x' }], column('select'));
+    await table.index(['select'], true);
+    expect((await table.insert([{ select: 'x' }])).body.details).toEqual({ columns: ['select'], value: 'x' });
+  });
+
+  it('forbids a conversion after which rows have the same', async () => {
+    const table = await aFilledTable([{ a: '1' }, { a: '1.0' }], column('a'));
+    await table.index(['a'], true);
+    const { status, body } = await table.put({ columns: [column('a', 'decimal')] });
+    expect([status, body.details]).toEqual([422, [{ field: 'columns.0.type', message: expect.stringMatching(/"a"/) }]]);
+    expect(valuesOf(await table.rows(), 'a')).toEqual(['1', '1.0']);
+  });
+});
+
+describe('a value that is too long for an index', () => {
+  it('forbids the index, which names column and row', async () => {
+    const table = await aFilledTable(
+      [
+        { a: 'x', b: 'y' },
+        { a: noise(1), b: noise(8) },
+      ],
+      column('a'),
+      column('b'),
+    );
+    const { records } = (await table.rows()).body;
+    const { status, body } = await table.index(['a', 'b']);
+    const message = expect.stringMatching(new RegExp(`"b".*${records[1].id}`));
+    expect([status, body.details]).toEqual([422, [{ field: 'columns', message }]]);
+    expect(await stored(table.name)).toEqual([]);
+  });
+
+  it('is refused in a row that is written', async () => {
+    const table = await aFilledTable([{ a: 'x' }], column('a'), column('b'));
+    await table.index(['a']);
+    const long = noise(8);
+    const refused = await table.insert([{ b: noise(20) }, { a: 'y' }, { b: 'z', a: long }]);
+    expect([refused.status, refused.body.details]).toEqual([
+      422,
+      [{ row: 2, field: 'a', message: expect.stringMatching(/"a"/) }],
+    ]);
+    const { records } = (await table.rows()).body;
+    const changed = await table.updateRow(records[0].id, { b: long, a: long });
+    expect(changed).toMatchObject({ status: 422, body: { details: [{ field: 'a' }] } });
+    expect((await table.updateRow(records[0].id, { b: long })).status).toBe(200);
+    expect((await table.get()).body.row_count).toBe(1);
+  });
+});
