@@ -2,7 +2,7 @@
  * Runs all measurements, or those named, one after the other. Their verdicts replace those of the same programs in the
  * table of `bench/README.md`.
  *
- *   npm run bench                   all, about 40 minutes
+ *   npm run bench                   all, about an hour
  *   npm run bench -- load policy    some
  */
 import { spawn } from 'node:child_process';
@@ -18,6 +18,8 @@ const MARKS = ['<!-- figures -->', '<!-- end of figures -->'] as const;
 const ALL = [
   'policy',
   'signed-request',
+  'cost',
+  'far',
   'lists',
   'log',
   'formats',
@@ -28,6 +30,7 @@ const ALL = [
   'large-load',
   'upload-memory',
   'embed',
+  'scale',
   'traffic',
 ];
 

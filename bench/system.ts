@@ -22,12 +22,18 @@ export interface System {
   call(method: string, path: string, body?: BodyInit | object): Promise<any>;
   /** Signs in the company's owner. @returns a session token, valid for ten minutes */
   logIn(): Promise<string>;
+  /** What the company's owner signs in with. */
+  owner: { company_slug: string; email: string; password: string };
   /** Key of the company's service account, which may do everything. */
   serviceAccount: Key;
   /** Runs the scheduled handler once. */
   runScheduled(): Promise<void>;
   /** Connection string of the company's Postgres. */
   postgresUrl: string;
+  /** Puts the company's Postgres that far away (ms), there and back, and counts its round trips from 0. */
+  placePostgres(milliseconds: number): Promise<void>;
+  /** The longest chain of round trips to Postgres since then; opening a connection to Neon is three of them. */
+  postgresTrips(): Promise<number>;
   /** Process id of workerd. */
   workerd(): Promise<number>;
   /** Port of workerd's inspector. */
@@ -50,7 +56,12 @@ export async function startSystem(entry?: string, given: Record<string, string> 
   const workers = await bundleWorkers(PROJECT, join(stateDir, 'bundle'), entry && join(PROJECT, entry));
   const { POSTGRES_PASSWORD: password, ...secrets } = state.secrets;
   const postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password });
-  const neon = await startLocalNeon({ stateDir: join(folder, 'neon'), apiKey: secrets.NEON_API_KEY, postgres });
+  const neon = await startLocalNeon({
+    stateDir: join(folder, 'neon'),
+    apiKey: secrets.NEON_API_KEY,
+    postgres,
+    testInterface: true,
+  });
   const port = await freePort();
   const inspectorPort = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -97,13 +108,25 @@ export async function startSystem(entry?: string, given: Record<string, string> 
   const call: System['call'] = (method, path, body) => send(method, path, { authorization: `Bearer ${token}` }, body);
   await call('POST', '/v1/managed-tables/provision');
 
+  const project = tenantNames(founded.organization.id).project;
+  const ofPostgres = async (path: string, query: Record<string, string> = {}) => {
+    const url = new URL(`/_test/${path}`, neon.apiUrl);
+    url.search = new URLSearchParams({ ...query, project_name: project }).toString();
+    return (await fetch(url)).json();
+  };
+
   return {
     baseUrl,
     call,
     logIn,
+    owner: login,
     serviceAccount: founded.api_key,
     runScheduled: () => worker.runScheduled(),
-    postgresUrl: neon.directUrl(tenantNames(founded.organization.id).project) as string,
+    postgresUrl: neon.directUrl(project) as string,
+    placePostgres: async (milliseconds) => {
+      await ofPostgres('distance', { milliseconds: String(milliseconds) });
+    },
+    postgresTrips: async () => ((await ofPostgres('trips')) as { trips: number }).trips,
     inspectorPort,
     logFile: worker.logFile,
     workerd: async () => Number(await readFile(join(stateDir, 'workerd.pid'), 'utf8')),

@@ -1,0 +1,81 @@
+import { costOf, PLAN_DOLLARS, type Used } from './prices.ts';
+import { RECORD_BYTES } from './usage.ts';
+
+/** What a million requests of each sort use, and how many records in logs they leave. */
+export type Measured = Record<Sort, { used: Record<Used, number>; recordsEach: number }>;
+
+export const SORTS = { api: 'API requests', views: 'shared views' } as const;
+export type Sort = keyof typeof SORTS;
+
+const RATES = [1, 100, 1000];
+const SECONDS_A_MONTH = (365.25 * 24 * 3600) / 12;
+/** Months that records stay in the object of their log, by default. */
+const MONTHS_KEPT = 3;
+
+/** What a month costs is made of. */
+const LINES: [what: string, used: Used[]][] = [
+  ['Workers: requests and CPU', ['worker.requests', 'worker.cpuMilliseconds']],
+  ['Durable Objects: calls and duration', ['objects.requests', 'objects.gigabyteSeconds']],
+  ['Durable Objects: rows', ['objects.rowsRead', 'objects.rowsWritten']],
+  ['D1: rows', ['d1.rowsRead', 'd1.rowsWritten']],
+  ['R2 and Queues', ['r2.a', 'r2.b', 'queues.operations']],
+];
+
+const dollars = (amount: number): string =>
+  amount < 10 ? amount.toFixed(2) : Math.round(amount).toLocaleString('en-US');
+
+/** What a month costs at so many requests a second: lines of a table in Markdown. */
+export function monthlyTable(measured: Measured): string[] {
+  const columns = (Object.keys(SORTS) as Sort[]).flatMap((sort) => RATES.map((rate) => ({ sort, rate })));
+  const millions = (rate: number) => (rate * SECONDS_A_MONTH) / 1e6;
+  const recordsOf = (sort: Sort, rate: number) => millions(rate) * 1e6 * measured[sort].recordsEach;
+  const rows: [string, (sort: Sort, rate: number) => number][] = [
+    ...LINES.map(
+      ([what, used]) =>
+        [
+          what,
+          (sort: Sort, rate: number) =>
+            millions(rate) * used.reduce((sum, name) => sum + costOf(name, measured[sort].used[name]), 0),
+        ] as [string, (sort: Sort, rate: number) => number],
+    ),
+    [
+      'Logs: the records of 90 days',
+      (sort, rate) => costOf('objects.gigabyteMonths', (recordsOf(sort, rate) * MONTHS_KEPT * RECORD_BYTES) / 1e9),
+    ],
+    // A row that is deleted costs as much as one that is written.
+    ['Logs: moving a day to R2', (sort, rate) => costOf('objects.rowsWritten', recordsOf(sort, rate))],
+    ['The plan', () => PLAN_DOLLARS],
+  ];
+  const line = (what: string, cells: string[]) => `| ${[what, ...cells].join(' | ')} |`;
+  return [
+    line(
+      'US dollars a month',
+      columns.map(({ sort, rate }) => `${rate.toLocaleString('en-US')} ${SORTS[sort]} a second`),
+    ),
+    line(
+      '---',
+      columns.map(() => '---:'),
+    )
+      .replaceAll(' ', '')
+      .replaceAll('|---:', '|---:'),
+    ...rows.map(([what, cost]) =>
+      line(
+        what,
+        columns.map(({ sort, rate }) => dollars(cost(sort, rate))),
+      ),
+    ),
+    line(
+      '**in all**',
+      columns.map(({ sort, rate }) => `**${dollars(rows.reduce((sum, [, cost]) => sum + cost(sort, rate), 0))}**`),
+    ),
+  ];
+}
+
+export const MARKS = ['<!-- costs -->', '<!-- end of costs -->'] as const;
+
+/** A text with the table between its marks. */
+export function withTable(text: string, measured: Measured): string {
+  const [before, rest] = text.split(MARKS[0]) as [string, string];
+  const behind = rest.slice(rest.indexOf(MARKS[1]));
+  return `${before}${MARKS[0]}\n\n${monthlyTable(measured).join('\n')}\n\n${behind}`;
+}

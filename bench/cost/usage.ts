@@ -1,0 +1,33 @@
+import { PRICES, type Used } from './prices.ts';
+
+/** What was counted, by name (`metered/meter.ts`). */
+export type Usage = Record<string, number>;
+
+/**
+ * What the platform bills and this machine cannot count, on the safe side: the CPU of a request, which is some tenth of it in
+ * `signed-request`, and how long an object is active for a call, whose own work is over in less than a millisecond but for
+ * the disk.
+ */
+export const TAKEN = { cpuMilliseconds: 3, objectMilliseconds: 10, objectGigabytes: 0.128 };
+
+/** Bytes that a record takes up in the log of its company: see the bench `log`. */
+export const RECORD_BYTES = 495;
+
+/** What so many requests used, as it is billed for a million of them. What they store is billed for a month. */
+export function perMillion(usage: Usage, requests: number, records: number): Record<Used, number> {
+  const counted = {
+    ...usage,
+    'worker.cpuMilliseconds': (usage['worker.requests'] ?? 0) * TAKEN.cpuMilliseconds,
+    'objects.gigabyteSeconds':
+      ((usage['objects.requests'] ?? 0) * TAKEN.objectMilliseconds * TAKEN.objectGigabytes) / 1000,
+    'objects.gigabyteMonths': (records * RECORD_BYTES) / 1e9,
+  } as Usage;
+  const names = Object.keys(PRICES) as Used[];
+  return Object.fromEntries(names.map((name) => [name, round(((counted[name] ?? 0) / requests) * 1e6)])) as Record<
+    Used,
+    number
+  >;
+}
+
+/** To three digits: what is counted differs a little from run to run. */
+const round = (amount: number): number => Number(amount.toPrecision(3));

@@ -1,0 +1,130 @@
+/**
+ * Puts D1, the Durable Objects and Postgres 0, 60 and 150 ms away, and counts how many of these ways a request goes one after
+ * the other.
+ *
+ *   npm run bench -- far
+ *
+ * The least of several tries counts: a machine that is busy may begin one call only when another has been answered. Times are
+ * printed beside, as multiples of the distance.
+ */
+import { signedRequest } from '../examples/signing/sign.ts';
+import { foundCompanies, queriesOf, sendSigned, usageOf, withEach } from './metered/crowd.ts';
+import { type System, startSystem } from './system.ts';
+import { setScene } from './traffic/work.ts';
+import { atMost, verdict } from './verdict.ts';
+
+const DISTANCES = [0, 60, 150];
+const TRIES = 5;
+const COMPANIES = 1000;
+/** Requests of each company until its key is known, and those that are counted. */
+const BEFORE = 2;
+const COUNTED = 10;
+
+/** The ways of one request: before its handler, in all, and those to Postgres among them; and how long it took (ms). */
+interface Trip {
+  before: number;
+  all: number;
+  postgres: number;
+  milliseconds: number;
+}
+
+const system = await startSystem('bench/metered/worker.ts');
+try {
+  await measureWays(system);
+  await measureSteadyState(system);
+} finally {
+  await system.stop();
+}
+
+async function measureWays({ baseUrl, serviceAccount, ...rest }: System): Promise<void> {
+  const { tableId, share } = await setScene(system);
+  const dashboardId = await sevenCharts(system);
+  const headers = { authorization: `Bearer ${await rest.logIn()}`, 'content-type': 'application/json' };
+  const bearer = (path: string) => new Request(baseUrl + path, { headers });
+  const requests: Record<string, () => Request | Promise<Request>> = {
+    'a signed request': () => signedRequest(serviceAccount, 'GET', `${baseUrl}/bench/signed`),
+    'a bearer request': () => bearer('/bench/bearer'),
+    'the first of a session': async () => {
+      await fetch(`${baseUrl}/bench/forget`);
+      return bearer('/bench/bearer');
+    },
+    'a viewer who opens a share': () => new Request(`${baseUrl}${share}/resolve`),
+    'a page of a table': () => bearer(`/v1/managed-tables/${tableId}/data?page=2&per_page=50`),
+    'a dashboard of seven charts': () =>
+      new Request(`${baseUrl}/v1/dashboards/${dashboardId}/execute`, { method: 'POST', headers, body: '{}' }),
+  };
+  for (const distance of DISTANCES) {
+    await fetch(`${baseUrl}/bench/distance?milliseconds=${distance}`);
+    console.log(`${distance} ms away`);
+    const trips = new Map<string, Trip>();
+    for (const [what, make] of Object.entries(requests)) {
+      const tries: Trip[] = [];
+      for (let n = 0; n < TRIES; n += 1) tries.push(await go(await make(), distance));
+      const least = (member: keyof Trip) => Math.min(...tries.map((trip) => trip[member]));
+      const trip = {
+        before: least('before'),
+        all: least('all'),
+        postgres: least('postgres'),
+        milliseconds: least('milliseconds'),
+      };
+      trips.set(what, trip);
+      const time = distance === 0 ? '' : `, ${(trip.milliseconds / distance).toFixed(1)} times the distance`;
+      console.log(
+        `  ${what.padEnd(28)} ${trip.before} before the handler, ${trip.all} to D1 and objects, ${trip.postgres} to Postgres${time}`,
+      );
+    }
+    // What is answered at once cannot be told from what is asked together.
+    if (distance === 0) continue;
+    const of = (what: string) => trips.get(what) as Trip;
+    const known = Math.max(of('a signed request').before, of('a bearer request').before);
+    const check = (what: string, figure: number, limit: number) =>
+      verdict(`${what}, ${distance} ms away`, figure, atMost(limit), 'in sequence');
+    check('far hops before the handler, of a known principal', known, 1);
+    check('far hops before the handler, of one that is not known', of('the first of a session').before, 2);
+    check('round trips to Postgres of a page of a table', of('a page of a table').postgres, 4);
+    check('round trips to Postgres of a dashboard of seven charts', of('a dashboard of seven charts').postgres, 4);
+  }
+  await fetch(`${baseUrl}/bench/distance?milliseconds=0`);
+  await system.placePostgres(0);
+}
+
+/** Sends a request, with Postgres that far away. */
+async function go(request: Request, distance: number): Promise<Trip> {
+  await system.placePostgres(distance);
+  const began = performance.now();
+  const answer = await fetch(request);
+  const text = await answer.text();
+  const milliseconds = performance.now() - began;
+  if (!answer.ok) throw new Error(`${request.method} ${request.url} answered ${answer.status}: ${text}`);
+  const { before, all } = JSON.parse(answer.headers.get('x-hops') ?? '') as { before: number; all: number };
+  return { before, all, postgres: await system.postgresTrips(), milliseconds };
+}
+
+/** A dashboard of seven charts that is not cached. */
+async function sevenCharts({ call }: System): Promise<string> {
+  const layout = [];
+  for (let n = 0; n < 7; n += 1) {
+    const sql = `SELECT regiao, sum(valor) + ${n} AS total FROM vendas GROUP BY 1 ORDER BY 1`;
+    const { _id } = await call('POST', '/v1/visualizations', { name: `Chart ${n}`, sql });
+    layout.push({ visualization_id: _id, x: 0, y: 4 * n, w: 6, h: 4 });
+  }
+  return (await call('POST', '/v1/dashboards', { name: 'Seven', cache_seconds: 0, layout }))._id;
+}
+
+/** Queries of D1 while a thousand companies send one request after the other, each by a key that is known. */
+async function measureSteadyState({ baseUrl }: System): Promise<void> {
+  const companies = await foundCompanies(baseUrl, COMPANIES, 1);
+  const round = () =>
+    withEach(companies, ({ keys: [key] }, n) => sendSigned(baseUrl, key as never, '/bench/signed', n));
+  for (let n = 0; n < BEFORE; n += 1) await round();
+  await usageOf(baseUrl);
+  for (let n = 0; n < COUNTED; n += 1) await round();
+  const queries = queriesOf(await usageOf(baseUrl));
+  const requests = COUNTED * COMPANIES;
+  verdict(
+    'D1 queries per thousand requests of 1,000 companies',
+    (queries * 1000) / requests,
+    atMost(1),
+    `(${queries} for ${requests})`,
+  );
+}

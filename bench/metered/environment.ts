@@ -1,0 +1,143 @@
+import type { Bindings } from '../../src/config.ts';
+import { goFar, phase, use } from './meter.ts';
+
+const known = new WeakMap<Bindings, Bindings>();
+
+/** The environment with whatever leaves the isolate counted, and the ways to D1 and Durable Objects made longer. */
+export function metered(env: Bindings): Bindings {
+  const made = known.get(env) ?? {
+    ...env,
+    CONTROL_DB: meteredDatabase(env.CONTROL_DB),
+    FILES: meteredFiles(env.FILES),
+    ...Object.fromEntries(QUEUES.map((name) => [name, meteredQueue(env[name])])),
+    ...Object.fromEntries(OBJECTS.map((name) => [name, meteredObjects(name, env[name] as never)])),
+  };
+  known.set(env, made as Bindings);
+  return made as Bindings;
+}
+
+const QUEUES = ['JOBS', 'MODEL_JOBS', 'RECHECKS', 'AUDIT', 'SHARE_EVENTS'] as const;
+const OBJECTS = [
+  'ORGANIZATION_GATE',
+  'IP_LIMITER',
+  'TOKEN_LIMITER',
+  'ATTEMPT_LIMITER',
+  'VIEWER_GATE',
+  'COMPANY_LOG',
+] as const;
+
+function count({ meta }: D1Result): void {
+  use('d1.rowsRead', meta.rows_read ?? 0);
+  use('d1.rowsWritten', meta.rows_written ?? 0);
+}
+
+function asked(): void {
+  use('d1.queries');
+  use(`d1.queries.${phase()}`);
+}
+
+/** D1 tells what a query used in its results, but for `raw`, which is asked once more for its sake. */
+function meteredDatabase(database: D1Database): D1Database {
+  const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const { bind, all, raw, run } = statement;
+    statement.bind = (...values) => counted(bind.apply(statement, values));
+    const telling = (call: typeof all) =>
+      goFar(async () => {
+        asked();
+        const result = await call.apply(statement);
+        count(result);
+        return result;
+      });
+    const rows = async (...options: unknown[]) => {
+      asked();
+      const isRead = /^\s*(?:select|with)\b/i.test(Reflect.get(statement, 'statement') ?? 'select');
+      const told = await all.apply(statement);
+      count(told);
+      // What is written must not be written twice; what it returns is of one table, so that no two columns share a name.
+      if (!isRead) return told.results.map((row) => Object.values(row as object));
+      return raw.apply(statement, options as never);
+    };
+    return Object.assign(statement, {
+      all: () => telling(all),
+      run: () => telling(run),
+      raw: (...options: unknown[]) => goFar(() => rows(...options)),
+    });
+  };
+  const withSession = (constraint: string) => {
+    const session = database.withSession(constraint);
+    return {
+      prepare: (sql: string) => counted(session.prepare(sql)),
+      batch: (statements: D1PreparedStatement[]) =>
+        goFar(async () => {
+          asked();
+          const results = await session.batch(statements);
+          results.forEach(count);
+          return results;
+        }),
+      getBookmark: () => session.getBookmark(),
+    };
+  };
+  return { withSession } as unknown as D1Database;
+}
+
+/** Each call of a stub is a request to its object; how long it took is more than it lasted there. */
+function meteredObjects(name: string, namespace: DurableObjectNamespace<never>): unknown {
+  const stub = (id: string) => {
+    const object = (namespace as unknown as DurableObjectNamespace).getByName(id);
+    return new Proxy(object, {
+      get: (target, method) => {
+        const call = Reflect.get(target, method);
+        if (typeof call !== 'function') return call;
+        return (...given: unknown[]) =>
+          goFar(async () => {
+            use('objects.requests');
+            use(`objects.requests.${name}`);
+            use(`calls ${name} ${id}`);
+            if (name === 'COMPANY_LOG' && method === 'append') use('objects.records', (given[2] as unknown[]).length);
+            const before = performance.now();
+            try {
+              return await Reflect.apply(call, target, given);
+            } finally {
+              use('objects.milliseconds', performance.now() - before);
+            }
+          });
+      },
+    });
+  };
+  return { getByName: stub, jurisdiction: () => ({ getByName: stub }) };
+}
+
+/** A message is written, read and deleted: three operations for each 64 KB of it. */
+const OPERATIONS = 3;
+const UNIT = 64 * 1024;
+
+function meteredQueue(queue: Queue): unknown {
+  const operations = (body: unknown) => OPERATIONS * Math.max(1, Math.ceil(JSON.stringify(body).length / UNIT));
+  return {
+    send: (body: unknown, ...rest: []) => {
+      use('queues.operations', operations(body));
+      return queue.send(body, ...rest);
+    },
+    sendBatch: (messages: MessageSendRequest[], ...rest: []) => {
+      for (const { body } of messages) use('queues.operations', operations(body));
+      return queue.sendBatch(messages, ...rest);
+    },
+  };
+}
+
+/** What R2 counts as operations of class A, and of class B. Deleting is free. */
+const CLASSES: Record<string, string> = { put: 'a', list: 'a', createMultipartUpload: 'a', get: 'b', head: 'b' };
+
+function meteredFiles(bucket: R2Bucket): R2Bucket {
+  return new Proxy(bucket, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        const of = CLASSES[String(name)];
+        if (of) use(`r2.${of}`);
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+}

@@ -1,0 +1,66 @@
+import { commitAccess, only } from '../../src/access/commit-access.ts';
+import type { Bindings } from '../../src/config.ts';
+import { openContext } from '../../src/context.ts';
+import { prepareAccount } from '../../src/modules/accounts/service.ts';
+import { insertCompany } from '../../src/modules/companies/service.ts';
+import { prepareBinding, prepareGlobalGroup } from '../../src/modules/groups/service.ts';
+import { prepareApiKey, prepareServiceAccount } from '../../src/modules/service-accounts/service.ts';
+
+/**
+ * Makes a company of so many service accounts, each an administrator with a key, as `createOrganization` does, without an
+ * owner: hashing a thousand passwords would take minutes.
+ */
+export async function foundCompany(env: Bindings, execution: ExecutionContext, slug: string, principals: number) {
+  const { context: ctx, close } = openContext(
+    {
+      env,
+      waitUntil: (work) => execution.waitUntil(work),
+      correlationId: crypto.randomUUID(),
+      baseUrl: 'http://bench',
+      ip: null,
+      caller: () => ({ country: null, userAgent: null, origin: null, fromOwnPage: true }),
+      noteOwner: () => undefined,
+    },
+    { kind: 'anonymous' },
+  );
+  try {
+    const [id, now] = [ctx.newId(), ctx.now()];
+    const company = {
+      id,
+      slug,
+      name: slug,
+      require2fa: false,
+      ssoOnly: false,
+      locale: 'en' as const,
+      createdAt: now,
+      updatedAt: now,
+    };
+    const account = prepareAccount(ctx, id, { name: 'default', isDefault: true, metadata: {} });
+    const administrators = prepareGlobalGroup(ctx, id, 'administrators');
+    const accountId = account.record.id;
+    const made = await Promise.all(
+      Array.from({ length: principals }, async (_, n) => {
+        const robot = prepareServiceAccount(ctx, id, { name: `robot ${n}`, description: '', accountId, metadata: {} });
+        const key = await prepareApiKey(ctx, company, robot.record, { description: '' });
+        const membership = { companyId: id, groupId: administrators.record.id, accountId };
+        const member = prepareBinding(ctx, {
+          ...membership,
+          principalType: 'service_account',
+          principalId: robot.record.id,
+        });
+        return { robot, key, member };
+      }),
+    );
+    await commitAccess(ctx, only(id), {
+      company: insertCompany(ctx.db, company),
+      account: account.statement,
+      groups: administrators.statements,
+      robots: made.map(({ robot }) => robot.statement),
+      keys: made.map(({ key }) => key.statement),
+      members: made.map(({ member }) => member.statement),
+    });
+    return { id, keys: made.map(({ key }) => ({ access_key: key.record.accessKey, secret_key: key.secretKey })) };
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,80 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** What was used since the last look, by name: `d1.rowsWritten`. */
+const used = new Map<string, number>();
+/** Cursors tell what they read only when they have been read to their end. */
+let cursors: { of: string; cursor: { rowsRead: number; rowsWritten: number } }[] = [];
+
+export function use(name: string, amount = 1): void {
+  used.set(name, (used.get(name) ?? 0) + amount);
+}
+
+export function useCursor(of: string, cursor: { rowsRead: number; rowsWritten: number }): void {
+  cursors.push({ of, cursor });
+}
+
+/** What was used since the last call of this. */
+export function takeUsage(): Record<string, number> {
+  for (const { of, cursor } of cursors) {
+    use(`${of}.rowsRead`, cursor.rowsRead);
+    use(`${of}.rowsWritten`, cursor.rowsWritten);
+  }
+  const taken = Object.fromEntries([...used].filter(([, amount]) => amount > 0));
+  used.clear();
+  cursors = [];
+  return taken;
+}
+
+/** Whether D1 is asked to let a request in, by its handler, or behind its answer. */
+type Phase = 'entrance' | 'handler' | 'afterwards';
+
+/** What one request has asked of what may be far away. */
+interface Journey {
+  phase: Phase;
+  /** The longest chain of calls, each begun after the answer of the one before. */
+  hops: number;
+  /** What that was when the handler began. */
+  before: number | null;
+}
+
+const journeys = new AsyncLocalStorage<Journey>();
+
+let distance = 0;
+
+/** Puts D1 and every Durable Object that far away, there and back. */
+export function place(milliseconds: number): void {
+  distance = milliseconds;
+}
+
+/** Follows a request. @returns its answer, with what it asked before its handler and in all */
+export async function follow(work: () => Promise<Response>): Promise<Response> {
+  const journey: Journey = { phase: 'entrance', hops: 0, before: null };
+  const answer = await journeys.run(journey, work);
+  const { before, hops } = journey;
+  journey.phase = 'afterwards';
+  const told = new Response(answer.body, answer);
+  told.headers.set('x-hops', JSON.stringify({ before: before ?? hops, all: hops }));
+  return told;
+}
+
+/** The request has come to its handler. */
+export function beginHandler(): void {
+  const journey = journeys.getStore();
+  if (!journey) return;
+  journey.phase = 'handler';
+  journey.before = journey.hops;
+}
+
+export const phase = (): Phase => journeys.getStore()?.phase ?? 'afterwards';
+
+/** Goes the way to what is far away, and makes a call there. */
+export async function goFar<T>(call: () => Promise<T>): Promise<T> {
+  const journey = journeys.getStore();
+  const hops = (journey?.hops ?? 0) + 1;
+  if (distance > 0) await new Promise((resolve) => setTimeout(resolve, distance));
+  try {
+    return await call();
+  } finally {
+    if (journey) journey.hops = Math.max(journey.hops, hops);
+  }
+}

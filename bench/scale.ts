@@ -1,0 +1,81 @@
+/**
+ * A thousand companies of ten principals each, all of whom send requests in turn to one isolate of the running system.
+ *
+ *   npm run bench -- scale   (or: npx node bench/scale.ts [rounds])
+ *
+ * In a round each principal sends one request: some list users or groups, the others only ask to be let in. Two rounds make
+ * all keys known. From then on D1 is asked to let somebody in at most once for a thousand requests, the isolate's memory stays
+ * as it is, and no object serves more requests than its own company or address sends. Needs Linux.
+ */
+import { heldMemory } from './heap.ts';
+import { foundCompanies, queriesOf, sendSigned, usageOf, withEach } from './metered/crowd.ts';
+import { startSystem } from './system.ts';
+import { atMost, verdict } from './verdict.ts';
+
+const ROUNDS = Number(process.argv[2] ?? 3);
+const COMPANIES = 1000;
+const PRINCIPALS = 10;
+const ADDRESSES = 500;
+const MEMORY_LIMIT = 1.1;
+/** What principals ask for, in turn. */
+const PATHS = ['/bench/signed', '/users?quantity=20', '/bench/signed', '/groups?quantity=20'];
+
+const system = await startSystem('bench/metered/worker.ts');
+try {
+  const { baseUrl } = system;
+  const companies = await foundCompanies(baseUrl, COMPANIES, PRINCIPALS);
+  // Neighbours are of different companies, as they come in reality.
+  const principals = Array.from({ length: PRINCIPALS }, (_, n) =>
+    companies.map(({ id, keys }) => ({ id, key: keys[n] })),
+  ).flat();
+  const round = (turn: number) =>
+    withEach(principals, ({ key }, n) =>
+      sendSigned(baseUrl, key as never, PATHS[(n + turn) % PATHS.length] as string, n % ADDRESSES),
+    );
+
+  await round(0);
+  await round(1);
+  await usageOf(baseUrl);
+  const memory: number[] = [await heldMemory(system.inspectorPort)];
+  let queries = 0;
+  const calls = new Map<string, number>();
+  for (let turn = 2; turn < 2 + ROUNDS; turn += 1) {
+    await round(turn);
+    const usage = await usageOf(baseUrl);
+    queries += queriesOf(usage);
+    for (const [name, count] of Object.entries(usage)) {
+      if (name.startsWith('calls ')) calls.set(name, (calls.get(name) ?? 0) + count);
+    }
+    memory.push(await heldMemory(system.inspectorPort));
+    console.log(`round ${turn - 1}: ${queries} queries so far, the Worker holds ${memory.at(-1)?.toFixed(1)} MB`);
+  }
+
+  const requests = ROUNDS * principals.length;
+  verdict(
+    'D1 queries per thousand authenticated requests of 10,000 principals',
+    (queries * 1000) / requests,
+    atMost(1),
+    `(${queries} for ${requests})`,
+  );
+  verdict(
+    'memory that the Worker holds at the end, against that when all are known',
+    (memory.at(-1) as number) / (memory[0] as number),
+    atMost(MEMORY_LIMIT),
+  );
+  const most = (name: string) =>
+    Math.max(...[...calls].flatMap(([call, count]) => (call.startsWith(`calls ${name} `) ? count : [])));
+  const ofCompany = ROUNDS * PRINCIPALS;
+  verdict(
+    'calls of the busiest gate, against the requests of its company',
+    most('ORGANIZATION_GATE') / ofCompany,
+    atMost(1),
+  );
+  verdict('calls of the busiest log, against the same', most('COMPANY_LOG') / ofCompany, atMost(1));
+  verdict(
+    'calls of the busiest limiter of addresses, against the requests of its address',
+    most('IP_LIMITER') / (requests / ADDRESSES),
+    atMost(1),
+  );
+} finally {
+  await system.stop();
+}

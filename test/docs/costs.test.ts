@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PRICES, priceOf } from '../../bench/cost/prices.ts';
+import { MARKS, type Measured, monthlyTable } from '../../bench/cost/table.ts';
+
+const PROJECT = resolve(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
+const measured = JSON.parse(read('bench/cost/measured.json')) as Measured;
+
+describe('what a month costs', () => {
+  it('is what the prices and the last measurement come to', () => {
+    const [, table] = new RegExp(`${MARKS[0]}\\n\\n(.*?)\\n\\n${MARKS[1]}`, 's').exec(read('docs/operations.md')) ?? [];
+    expect(table?.split('\n')).toEqual(monthlyTable(measured));
+  });
+
+  it('is at most 3.50 US dollars for a million API requests, or shared views', () => {
+    for (const { used } of Object.values(measured)) expect(priceOf(used)).toBeLessThanOrEqual(3.5);
+  });
+
+  it('is of prices that say where they stand', () => {
+    for (const { page, read: day, dollars } of Object.values(PRICES)) {
+      expect(page).toMatch(/^https:\/\/developers\.cloudflare\.com\/.*pric/);
+      expect(day).toMatch(/^\d{4}-\d\d-\d\d$/);
+      expect(dollars).toBeGreaterThan(0);
+    }
+  });
+});
