@@ -13,7 +13,7 @@ import { purgeExpired as purgeSingleSignOn, reencryptClientSecrets } from '../mo
 import { purgeUsedTokens } from '../modules/social-sign-in/service.ts';
 import { sweepUploads } from '../modules/uploads/jobs.ts';
 import { runConcurrently } from '../platform/concurrency.ts';
-import { withCorrelationId } from '../platform/log.ts';
+import { log, withCorrelationId } from '../platform/log.ts';
 import { resend } from './queues.ts';
 
 /** The scheduled run, once a minute: finishes interrupted work and deletes what has expired. */
@@ -24,7 +24,11 @@ export async function runScheduled(
 ): Promise<void> {
   const correlationId = `scheduled-${controller.scheduledTime}`;
   const waitUntil = (work: Promise<unknown>) => execution.waitUntil(work);
-  await withCorrelationId(correlationId, () => runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null }));
+  await withCorrelationId(correlationId, async () => {
+    await runParts({ env, waitUntil, correlationId, baseUrl: '', ip: null });
+    // Where this line is missing, the background Worker is away: nothing else tells.
+    log('scheduled_ran', { scheduled_at: new Date(controller.scheduledTime).toISOString() });
+  });
 }
 
 async function runParts(origin: Origin): Promise<void> {

@@ -1,4 +1,10 @@
-import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
+import {
+  createExecutionContext,
+  createMessageBatch,
+  createScheduledController,
+  env,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { jobQueue } from '../../src/platform/job-messages.ts';
 import { log, withCorrelationId } from '../../src/platform/log.ts';
@@ -44,5 +50,19 @@ describe('the correlation id of a request', () => {
     const lines = [...written.mock.calls, ...failed.mock.calls].map(([line]) => JSON.parse(line as string));
     expect(lines.map(({ event }) => event)).toContain('job_ran');
     expect(new Set(lines.map(({ correlation_id }) => correlation_id))).toEqual(new Set(['of-the-request']));
+  });
+});
+
+describe('the scheduled run', () => {
+  it('leaves a line when it is done, by which somebody sees that there is one', async () => {
+    const written = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    const execution = createExecutionContext();
+    const scheduledTime = new Date(Date.UTC(2026, 0, 31, 12));
+    await worker.scheduled(createScheduledController({ scheduledTime, cron: '* * * * *' }), env, execution);
+    await waitOnExecutionContext(execution);
+    const lines = written.mock.calls.map(([line]) => JSON.parse(line as string));
+    expect(lines.filter(({ event }) => event === 'scheduled_ran')).toMatchObject([
+      { correlation_id: `scheduled-${scheduledTime.getTime()}`, scheduled_at: '2026-01-31T12:00:00.000Z' },
+    ]);
   });
 });
