@@ -207,6 +207,8 @@ describe('npm start', () => {
     expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 2 }]);
     expect(written).toContain('{"status":"inserting"}');
     expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
+    expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
+    expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);
     expect(written).toContain(facts.owner.email);
     expect(written).toMatch(/"name":"Analysts"/);
     expect(written).toMatch(/"url":"[^"]+\/data\/strikes"/);

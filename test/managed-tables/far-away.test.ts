@@ -30,6 +30,20 @@ it('a page of rows takes one round trip more than the connection, two where the 
   expect(second.trips).toBe(4);
 });
 
+it('a page by filters and its exact total, and one by cursor, take no more', async () => {
+  const table = await aNumberedTable('far_filters', 9);
+  await table.rows();
+  const filtered = await far(() => table.rows('?filter[n][gt]=2&filter[n][in]=1,2,3,4&search=X'));
+  expect([filtered.outcome.body.total, valuesOf(filtered.outcome, 'n')]).toEqual([2, [3, 4]]);
+  expect(filtered.trips).toBe(4);
+  const first = await far(() => table.rows('?cursor=&per_page=4&sort_by=-n&count=exact&filter[n][gt]=2'));
+  expect([first.outcome.body.total, valuesOf(first.outcome, 'n')]).toEqual([7, [9, 8, 7, 6]]);
+  const cursor = encodeURIComponent(first.outcome.body.next_cursor);
+  const next = await far(() => table.rows(`?cursor=${cursor}&per_page=4&sort_by=-n&filter[n][gt]=2`));
+  expect(valuesOf(next.outcome, 'n')).toEqual([5, 4, 3]);
+  expect([first.trips, next.trips]).toEqual([4, 4]);
+});
+
 it('a table, and the list of them, take one round trip more than the connection', async () => {
   const table = await aNumberedTable('far_tables', 1);
   expect((await far(() => table.get())).trips).toBe(4);

@@ -237,3 +237,43 @@ describe('a confirm of rows for an existing table', () => {
     expect((await postFiles(company, [aFile('f.csv', FILE)], { into: id })).status).toBe(404);
   });
 });
+
+describe('files for a table with a unique index', () => {
+  /** The job that loads rows of these numbers, and the numbers in the table afterwards. */
+  async function loaded(mode: string, present: number[], sent: (number | string)[], columns = ['codigo']) {
+    const id = await aTable(company.as, `unico_${++named}`, [column('codigo', 'integer'), column('nome')]);
+    const routes = tableRoutes(company.as, id);
+    await routes.insert(present.map((codigo) => ({ codigo })));
+    expect((await routes.index(columns, columns[0] === 'codigo')).status).toBe(201);
+    const file = aFile(
+      'n.csv',
+      ['codigo,nome', ...sent.map((text) => `${text}${/,/.test(`${text}`) ? '' : ','}`)].join('\n'),
+    );
+    const job = await load(company, [file], {}, { into: id, mode });
+    return { job, codes: (await rowsOf(company, id)).map((row) => row.codigo) };
+  }
+
+  it.each([
+    ['append', [1, 2], [3, 2], '2'],
+    ['append', [1], [3, 3], '3'],
+    ['replace', [1], [3, 3], '3'],
+  ])('fail in the mode %s for a value that comes twice, and load nothing', async (mode, present, sent, value) => {
+    const { job, codes } = await loaded(mode, present, sent);
+    const error = { code: 'MANAGED_TABLE_DUPLICATE_VALUE', column: 'codigo', value };
+    expect(job).toMatchObject({ status: 'failed', error });
+    expect(job.error.message).toContain(`"${value}"`);
+    expect(codes).toEqual(present);
+  });
+
+  it('are loaded where every value comes once, also those that are replaced', async () => {
+    expect(await loaded('append', [1, 2], [3, 4])).toMatchObject({ job: { status: 'done' }, codes: [1, 2, 3, 4] });
+    expect(await loaded('replace', [1, 2], [2, 1])).toMatchObject({ job: { status: 'done' }, codes: [2, 1] });
+  });
+
+  it('fail for a value that is too long for an index, and load nothing', async () => {
+    const long = Array.from({ length: 12 }, () => crypto.getRandomValues(new Uint8Array(256)).toHex()).join('');
+    const { job, codes } = await loaded('append', [1], [`2,${long}`], ['nome']);
+    expect(job).toMatchObject({ status: 'failed', error: { code: 'VALUE_TOO_LONG_FOR_INDEX' } });
+    expect(codes).toEqual([1]);
+  });
+});

@@ -106,12 +106,13 @@ async function build(
     throw failure;
   }
   const now = await store.readIndexes(database, key);
-  // It may be on columns that got these names in between, or on another table.
-  if (now?.table.schemaVersion !== table.schemaVersion) {
+  const built = now?.indexes.find((index) => index.id === id);
+  // Another table had taken the name.
+  if (!built) {
     await drop(database, id);
     throw new StaleTable();
   }
-  return viewOf({ id, columns, unique, valid: true });
+  return viewOf(built);
 }
 
 async function explained(

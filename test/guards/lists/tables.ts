@@ -104,9 +104,9 @@ export const MANAGED_TABLES = [
     { in: 'createIndex', text: '>= MAX_INDEXES', without: '> MAX_INDEXES', title: 'is refused as the eleventh' },
     {
       in: 'build',
-      text: 'now?.table.schemaVersion !== table.schemaVersion',
-      without: 'now === null',
-      title: 'is built on the columns that were meant',
+      text: 'if (!built) {',
+      without: 'if (!built && id === null) {',
+      title: 'nor of another that takes its name',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/cursor.ts', CURSORS, [
