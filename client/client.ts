@@ -42,7 +42,11 @@ export interface ClientOptions {
   baseUrl: string;
   /** Who calls; nobody when left out. */
   credential?: Credential;
-  /** How often a request is sent again that came too often, after the time the API says. Twice when not said. */
+  /**
+   * How often a request is sent again that came too often, was not answered, or met a part that was away; after the time the API
+   * says, else after a second, then two. Twice when not said. Only what may be done twice is: reads, PUT and DELETE, and POST
+   * under the idempotency key that each call of a known caller carries.
+   */
   retries?: number;
   fetch?: typeof fetch;
 }
@@ -55,14 +59,17 @@ export class ApiError extends Error {
   readonly body: unknown;
   /** For whoever runs the API: finds the request in its records. */
   readonly correlationId: string | null;
+  /** Seconds after which the API says that a new try makes sense. */
+  readonly retryAfter: number | null;
 
-  constructor(what: string, status: number, body: unknown, correlationId: string | null) {
+  constructor(what: string, { status, headers }: Response, body: unknown) {
     const { error, error_code, message } = Object(body) as Record<string, unknown>;
     super(`${what} answered ${status}: ${message ?? error ?? JSON.stringify(body)}`);
     this.status = status;
     this.code = (error_code ?? error ?? null) as string | null;
     this.body = body;
-    this.correlationId = correlationId;
+    this.correlationId = headers.get('x-correlation-id');
+    this.retryAfter = headers.has('retry-after') ? Number(headers.get('retry-after')) : null;
   }
 }
 
@@ -79,17 +86,34 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
   async function call(method: Method, path: string, { params = {}, query = {}, body, form, signal }: Input = {}) {
     const url = baseUrl + fill(path, params) + search(query);
     const text = body === undefined ? '' : JSON.stringify(body);
+    const key = method === 'POST' && credential && !form ? crypto.randomUUID() : undefined;
+    const isRepeatable = key !== undefined || ['GET', 'PUT', 'DELETE'].includes(method);
     for (let attempt = 0; ; attempt += 1) {
       const headers = new Headers(await credential?.({ method, url, body: text }));
       if (body !== undefined) headers.set('content-type', 'application/json');
-      const response = await send(url, { method, headers, body: form ?? (text || undefined), signal });
-      if (response.status !== 429 || attempt >= retries) return read(`${method} ${path}`, response);
-      await response.body?.cancel();
-      await wait(Number(response.headers.get('retry-after') ?? 1) * 1000, signal);
+      if (key !== undefined) headers.set('idempotency-key', key);
+      try {
+        const response = await send(url, { method, headers, body: form ?? (text || undefined), signal });
+        return await read(`${method} ${path}`, response);
+      } catch (error) {
+        if (attempt >= retries || signal?.aborted || !mayHelpToRepeat(error, isRepeatable)) throw error;
+        const pause = error instanceof ApiError ? error.retryAfter : null;
+        await wait((pause ?? 2 ** attempt) * 1000, signal);
+      }
     }
   }
   const of = (method: Method) => ((path: string, input?: Input) => call(method, path, input)) as never;
   return { get: of('GET'), post: of('POST'), put: of('PUT'), patch: of('PATCH'), delete: of('DELETE') };
+}
+
+const MAY_PASS = [502, 503, 504];
+const FIRST_IS_AT_WORK = ['IDEMPOTENCY_KEY_IN_USE', 'IdempotencyKeyInUse'];
+
+/** Whether the same request may be answered differently later: it came too often, or it may be done twice and its answer is missing. */
+function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {
+  if (!(error instanceof ApiError)) return isRepeatable;
+  const { status, code } = error;
+  return status === 429 || (isRepeatable && (MAY_PASS.includes(status) || FIRST_IS_AT_WORK.includes(code ?? '')));
 }
 
 async function read(what: string, response: Response): Promise<unknown> {
@@ -97,7 +121,7 @@ async function read(what: string, response: Response): Promise<unknown> {
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
   const answer = isJson ? JSON.parse(text) : text || undefined;
   if (response.ok) return answer;
-  throw new ApiError(what, response.status, answer, response.headers.get('x-correlation-id'));
+  throw new ApiError(what, response, answer);
 }
 
 const fill = (path: string, params: Record<string, string>): string =>

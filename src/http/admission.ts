@@ -6,16 +6,19 @@ import type { Context } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
-import type { Admission, Verdict } from '../objects/organization-gate.ts';
+import type { KeyedRequest } from '../objects/idempotency-keys.ts';
+import type { Admission, OrganizationGate, Verdict } from '../objects/organization-gate.ts';
 import { withinTime } from '../platform/concurrency.ts';
 import { logError } from '../platform/log.ts';
 import { callObject } from '../platform/objects.ts';
-import { replayUnknown } from './failures.ts';
+import { repetitionUnknown, replayUnknown } from './failures.ts';
+import { giveUpKey, type HeldKey, heldKey } from './idempotency.ts';
 import { rateLimited } from './rate-limits.ts';
 
-/** Who is let in, and how to take that back. */
+/** Who is let in, under which idempotency key, and how to take that back. */
 export interface Admitted {
   actor: Principal;
+  key: HeldKey | null;
   withdraw(): Promise<void>;
 }
 
@@ -28,7 +31,12 @@ export interface Admitted {
  * says holds for this request alone, whose authorization stands at the time of its reading; the next one asks again.
  * @param limits takes what the limits say, for the answer's headers, also of a request that they refuse
  */
-export async function admit(ctx: Context, presented: Presented, limits: LimitState[]): Promise<Admitted> {
+export async function admit(
+  ctx: Context,
+  presented: Presented,
+  limits: LimitState[],
+  once: KeyedRequest | null = null,
+): Promise<Admitted> {
   const { credential, nonce } = presented;
   const remembered = recall(credential);
   const isUsable =
@@ -36,29 +44,35 @@ export async function admit(ctx: Context, presented: Presented, limits: LimitSta
   const claims = isUsable ? claimsOf(remembered.known) : presented.claims;
   if (claims === null) {
     const known = await presented.read();
-    const passage = await pass(ctx, claimsOf(known), nonce, limits);
+    const passage = await pass(ctx, claimsOf(known), { nonce, once }, limits);
     remember(credential, known, null);
     return letIn(presented, known, passage);
   }
 
-  const passage = await pass(ctx, claims, nonce, limits);
+  const passage = await pass(ctx, claims, { nonce, once }, limits);
   if (isUsable && passage.access !== null && passage.access === remembered.stamp) {
     return letIn(presented, remembered.known, passage);
   }
-  const known = await presented.read();
-  remember(credential, known, passage.access);
-  return letIn(presented, known, passage);
+  try {
+    const known = await presented.read();
+    remember(credential, known, passage.access);
+    return letIn(presented, known, passage);
+  } catch (error) {
+    await giveUpKey(passage.key);
+    throw error;
+  }
 }
 
-function letIn(presented: Presented, known: Known, { withdraw }: Passage): Admitted {
+function letIn(presented: Presented, known: Known, { key, withdraw }: Passage): Admitted {
   presented.recordUse(known);
   const actor = { ...known.actor, access: forRequest(known.actor.access) };
-  return { actor, withdraw };
+  return { actor, key, withdraw };
 }
 
 interface Passage {
   /** The version of the principal's access; null where nobody knows it. */
   access: string | null;
+  key: HeldKey | null;
   withdraw(): Promise<void>;
 }
 
@@ -66,29 +80,36 @@ interface Passage {
 const GATE_MS = 3_000;
 
 /** Passes the company's gate. The date of a signed request can have grown too old on the way there. */
-async function pass(ctx: Context, claims: Claims, nonce: Admission['nonce'], counted: LimitState[]): Promise<Passage> {
+async function pass(
+  ctx: Context,
+  claims: Claims,
+  { nonce, once }: { nonce: Admission['nonce']; once: KeyedRequest | null },
+  counted: LimitState[],
+): Promise<Passage> {
   const { companyId, principalId } = claims;
   const { config, bindings, correlationId: requestId } = ctx;
   const limits = {
     organization: config.RATE_LIMIT_ORGANIZATION_PER_MINUTE,
     principal: config.RATE_LIMIT_PRINCIPAL_PER_MINUTE,
   };
-  const admission: Admission = { principalId, requestId, limits, nonce };
+  const admission: Admission = { principalId, requestId, limits, nonce, ...(once && { once }) };
+  const ask = <T>(call: (gate: DurableObjectStub<OrganizationGate>) => Promise<T>) =>
+    callObject(bindings.ORGANIZATION_GATE, companyId, call);
   const verdict = await withinTime(
     GATE_MS,
-    callObject(bindings.ORGANIZATION_GATE, companyId, async (gate) => await gate.admit(admission)),
+    ask(async (gate) => await gate.admit(admission)),
   ).catch((error) => passWithoutGate(companyId, admission, error));
   const refusal = refusalOf(verdict, counted, ctx.now());
   if (refusal) {
     ctx.belongsTo(companyId, { type: claims.type, id: principalId, credential: claims.credentialId });
     throw refusal;
   }
+  const { access, key } = verdict.refused === null ? verdict : { access: null, key: null };
   return {
-    access: verdict.refused === null ? verdict.access : null,
+    access,
+    key: once && key && heldKey(key, { ...once, senderId: principalId, requestId }, ask),
     withdraw: () =>
-      callObject(bindings.ORGANIZATION_GATE, companyId, async (gate) => await gate.withdraw(admission)).catch((error) =>
-        logError('admission_not_withdrawn', error),
-      ),
+      ask(async (gate) => await gate.withdraw(admission)).catch((error) => logError('admission_not_withdrawn', error)),
   };
 }
 
@@ -105,16 +126,18 @@ const WINDOW_MS = 60_000;
 /** Counted by this isolate alone, while gates are away. */
 const countedHere = new FixedWindows(WINDOW_MS);
 
-/** A gate is away: nothing is known of access, and limits hold for each isolate. Replay cannot be excluded without it. */
-function passWithoutGate(companyId: string, { principalId, limits, nonce }: Admission, error: unknown): Verdict {
+/** A gate is away: nothing is known of access, and limits hold for each isolate. Neither replay nor repetition can be excluded without it. */
+function passWithoutGate(companyId: string, { principalId, limits, nonce, once }: Admission, error: unknown): Verdict {
   logError('gate_unavailable', error, { company_id: companyId });
   if (nonce) throw replayUnknown().because(error);
+  if (once) throw repetitionUnknown().because(error);
   const now = clock.now();
   return {
     refused: null,
     organization: countedHere.take(`organization ${companyId}`, limits.organization, now),
     principal: countedHere.take(`principal ${principalId}`, limits.principal, now),
     access: null,
+    key: null,
   };
 }
 

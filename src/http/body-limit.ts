@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from 'hono';
+import type { HonoRequest, MiddlewareHandler } from 'hono';
 import { bodyTooLarge } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -7,16 +7,19 @@ import type { HttpEnv } from './mount.ts';
  * come. `c.req` reads the body afterwards as ever. (Hono's own limit builds a new request around an unannounced body,
  * which fails for a GET.)
  */
-export function limitBody(limit: number): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    const { body, headers } = c.req.raw;
-    if (body !== null) {
-      const announced = headers.has('transfer-encoding') ? null : headers.get('content-length');
-      if (announced === null) c.req.bodyCache.arrayBuffer = Promise.resolve(await readUpTo(body, limit)) as never;
-      else if (Number(announced) > limit) throw bodyTooLarge(limit);
-    }
+export const limitBody =
+  (limit: number): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    await boundBody(c.req, limit);
     await next();
   };
+
+/** The same where the body is wanted earlier. */
+export async function boundBody({ raw: { body, headers }, bodyCache }: HonoRequest, limit: number): Promise<void> {
+  if (body === null || bodyCache.arrayBuffer) return;
+  const announced = headers.has('transfer-encoding') ? null : headers.get('content-length');
+  if (announced === null) bodyCache.arrayBuffer = Promise.resolve(await readUpTo(body, limit)) as never;
+  else if (Number(announced) > limit) throw bodyTooLarge(limit);
 }
 
 async function readUpTo(body: ReadableStream<Uint8Array>, limit: number): Promise<ArrayBuffer> {

@@ -148,6 +148,10 @@ export interface Contract<Surface extends SurfaceName = never> {
   otherwise?: Readonly<Record<number, ZodType>>;
 }
 
+const STANDARD_BODY_LIMIT = 1024 * 1024;
+
+export const bodyLimitOf = ({ bodyLimit }: Contract): number => bodyLimit ?? STANDARD_BODY_LIMIT;
+
 /** What a handler is given: validated input and the context of the caller. */
 export interface Call<C extends Contract, P extends Known, V extends ViewerActor> {
   ctx: Context<ActorOf<C['access'], CallersOf<C, P>, V>>;

@@ -90,6 +90,72 @@ export const replayUnknown = defineFailure('signature.replay_unknown', {
   },
 });
 
+export const idempotencyKeyReused = defineFailure('idempotency.key_reused', {
+  kind: 'invalid',
+  detail: { field: 'Idempotency-Key', message: 'Another request was made under this idempotency key. Take a new key.' },
+  says: {
+    organization: 'IdempotencyKeyReused',
+    console: 'IDEMPOTENCY_KEY_REUSED',
+    sharing: 'IDEMPOTENCY_KEY_REUSED',
+    'managed-tables': {
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: 'Esta chave de idempotência já foi usada em outra requisição. Use uma nova chave.',
+    },
+  },
+});
+
+export const idempotencyKeyInUse = defineFailure('idempotency.key_in_use', {
+  kind: 'conflict',
+  describes: 'The first request under this idempotency key is still at work: try again after `Retry-After` seconds.',
+  detail: (retryAfter: number) => ({
+    field: 'Idempotency-Key',
+    message: 'The first request under this idempotency key is still at work. Send the request again later.',
+    retryAfter,
+  }),
+  says: {
+    organization: 'IdempotencyKeyInUse',
+    console: 'IDEMPOTENCY_KEY_IN_USE',
+    sharing: 'IDEMPOTENCY_KEY_IN_USE',
+    'managed-tables': {
+      code: 'IDEMPOTENCY_KEY_IN_USE',
+      message:
+        'A primeira requisição com esta chave de idempotência ainda está em andamento. Tente novamente em instantes.',
+    },
+  },
+});
+
+export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_large', {
+  kind: 'conflict',
+  detail: {
+    field: 'Idempotency-Key',
+    message: 'This request was already done. Its answer was too large to be given again.',
+  },
+  says: {
+    organization: 'IdempotencyAnswerTooLarge',
+    console: 'IDEMPOTENCY_ANSWER_TOO_LARGE',
+    sharing: 'IDEMPOTENCY_ANSWER_TOO_LARGE',
+    'managed-tables': {
+      code: 'IDEMPOTENCY_ANSWER_TOO_LARGE',
+      message: 'Esta requisição já foi executada. A resposta era grande demais para ser repetida.',
+    },
+  },
+});
+
+/** The place that remembers idempotency keys cannot be asked. */
+export const repetitionUnknown = defineFailure('idempotency.unknown', {
+  kind: 'unavailable',
+  detail: {
+    message: 'It cannot be told at the moment whether this request was made before. Send it again with the same key.',
+    retryAfter: 5,
+  },
+  says: {
+    organization: 'ServiceUnavailable',
+    console: 'SERVICE_UNAVAILABLE',
+    sharing: 'SERVICE_UNAVAILABLE',
+    'managed-tables': { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
+  },
+});
+
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
 export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
   const { access, body, query, only } = contract;
@@ -100,13 +166,22 @@ export function impliedFailures(contract: Contract, surfaces: Credential): Failu
     ...(body || isSigned ? [bodyTooLarge] : []),
     ...(isSigned ? [replayUnknown] : []),
     ...(contract.method === 'get' ? [] : [accessNotChanged]),
-    ...(body || query ? [invalid] : []),
+    ...(takesIdempotencyKey(contract)
+      ? [idempotencyKeyReused, idempotencyKeyInUse, idempotencyAnswerTooLarge, repetitionUnknown]
+      : []),
+    ...(body || query || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(asksForAction(access) ? [accessDenied] : []),
     ...(access === 'administrator' || only === 'administrators' ? [administratorsOnly] : []),
   ];
 }
+
+/** Whether its callers may say, by an idempotency key, that a request is to be done once. */
+export const takesIdempotencyKey = ({ method, access }: Contract): boolean =>
+  method === 'post' &&
+  (needsCredential(access) || access === 'optional' || access === 'pending') &&
+  access !== 'operator';
 
 const needsCredential = (access: Access): boolean =>
   access !== 'public' &&

@@ -1,5 +1,5 @@
 import type { HonoRequest } from 'hono';
-import type { Actor, AnonymousActor } from '../access/actors.ts';
+import type { Actor, AnonymousActor, OutsiderActor } from '../access/actors.ts';
 import { dependsOnResource } from '../access/evaluation.ts';
 import {
   requireAction,
@@ -19,8 +19,12 @@ import type {
 import { resourceArn } from '../kernel/arn.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
+import type { KeyedRequest, KeyState, KeyUse } from '../objects/idempotency-keys.ts';
+import type { TokenLimiter } from '../objects/token-limiter.ts';
+import { callObject } from '../platform/objects.ts';
 import { admit, isPrincipal } from './admission.ts';
 import { type Access, actionOf, type Contract, type TokenKind } from './endpoint.ts';
+import { giveUpKey, heldKey, type RequestKey } from './idempotency.ts';
 import { parametersOf } from './paths.ts';
 import { countByIp, countByToken, rateLimited } from './rate-limits.ts';
 import type { Credential } from './surface.ts';
@@ -48,10 +52,19 @@ export interface Authentication {
   operator: AuthenticateOperator;
 }
 
+/** Who is calling, and under which idempotency key. */
+export interface Entrant {
+  actor: Actor;
+  key: RequestKey;
+}
+
+/** What a request says is to be done once. */
+type AskKeyed = () => Promise<KeyedRequest | Failure | null>;
+
 /**
  * Rate limits, authentication and authorization of one request, in this order. `facts` is filled on the way, so that a
- * refused request too answers with the limits' headers and leaves a record of who sent it.
- * @returns who is calling
+ * refused request too answers with the limits' headers and leaves a record of who sent it. A refused request leaves its
+ * idempotency key as it was.
  */
 export async function guard(
   contract: Contract,
@@ -60,11 +73,12 @@ export async function guard(
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
   facts: RequestFacts,
-): Promise<Actor> {
+  askKeyed: AskKeyed,
+): Promise<Entrant> {
   // The address is counted beside the rest, not before it; its refusal comes first all the same.
   const [byIp, entered] = await Promise.allSettled([
     countByIp(ctx),
-    enter(contract, credential, authentication, ctx, request, facts),
+    enter(contract, credential, authentication, ctx, request, facts, askKeyed),
   ]);
   if (byIp.status === 'rejected') throw byIp.reason;
   facts.limits.unshift(byIp.value);
@@ -74,19 +88,23 @@ export async function guard(
     throw rateLimited(byIp.value, ctx.now());
   }
   if (entered.status === 'rejected') throw entered.reason;
-  const { actor } = entered.value;
+  const { actor, key } = entered.value;
   facts.actor = actor;
-  if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, (name) => request.param(name));
-  return actor;
+  try {
+    if (isPrincipal(actor)) await authorize(contract, { ...ctx, actor }, (name) => request.param(name));
+  } catch (error) {
+    await giveUpKey(key);
+    throw error;
+  }
+  return { actor, key };
 }
 
 /** Who has come in. `withdraw` takes back that a principal's request was counted. */
-interface Entered {
-  actor: Actor;
+interface Entered extends Entrant {
   withdraw(): Promise<void>;
 }
 
-const uncounted = (actor: Actor): Entered => ({ actor, withdraw: async () => {} });
+const uncounted = (actor: Actor): Entered => ({ actor, key: null, withdraw: async () => {} });
 
 /** Finds out who is calling, and counts the request by that. */
 async function enter(
@@ -96,18 +114,19 @@ async function enter(
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
   facts: RequestFacts,
+  askKeyed: AskKeyed,
 ): Promise<Entered> {
   if (access === 'public') return uncounted(ctx.actor);
   if (isTokenAccess(access)) {
     const token = request.param('token') ?? '';
     const open = authentication.tokens[access.token];
-    return uncounted(await open(ctx, token, (tokenId) => count(ctx, facts, tokenId)));
+    return uncounted(await open(ctx, token, async (tokenId) => void (await count(ctx, facts, tokenId))));
   }
   if (access === 'operator') {
     await authentication.operator(ctx, request);
     return uncounted({ kind: 'operator' });
   }
-  const entering = enterWith(authentication.authenticators[own ?? surfaces], ctx, request, facts);
+  const entering = enterWith(authentication.authenticators[own ?? surfaces], ctx, request, facts, askKeyed);
   if (access !== 'optional' && access !== 'pending') return entering;
   return entering.catch((error) => {
     // Only a credential that is not good is as none; an outage is not.
@@ -121,13 +140,30 @@ async function enterWith(
   ctx: Context<AnonymousActor>,
   request: HonoRequest,
   facts: RequestFacts,
+  askKeyed: AskKeyed,
 ): Promise<Entered> {
   const presented = await authenticate(ctx, request);
-  if ('actor' in presented) {
-    await count(ctx, facts, presented.actor.id);
-    return uncounted(presented.actor);
-  }
-  return admit(ctx, presented, facts.limits);
+  const keyed = await askKeyed();
+  const once = keyed instanceof Failure ? null : keyed;
+  const entered =
+    'actor' in presented ? enterOutsider(ctx, presented.actor, facts, once) : admit(ctx, presented, facts.limits, once);
+  return keyed instanceof Failure ? { ...(await entered), key: keyed } : entered;
+}
+
+/** Counts a request of an outsider, and begins to use its idempotency key. */
+async function enterOutsider(
+  ctx: Context,
+  actor: OutsiderActor,
+  facts: RequestFacts,
+  once: KeyedRequest | null,
+): Promise<Entered> {
+  const use = once && { ...once, senderId: actor.id, requestId: ctx.correlationId };
+  const state = await count(ctx, facts, actor.id, use ?? undefined);
+  if (use === null || state === null) return uncounted(actor);
+  const call = (ask: (limiter: DurableObjectStub<TokenLimiter>) => Promise<void>) =>
+    callObject(ctx.bindings.TOKEN_LIMITER, actor.id, ask);
+  const key = heldKey(state, use, call);
+  return { actor, key, withdraw: () => giveUpKey(key) };
 }
 
 /** Whether a route is opened by the token in its path. */
@@ -136,10 +172,11 @@ export function isTokenAccess(access: Access): access is { token: TokenKind } {
 }
 
 /** Counts a request of a token or of an outsider. They have a limit of their own, so that none uses up the company's. */
-async function count(ctx: Context, facts: RequestFacts, tokenId: string): Promise<void> {
-  const state = await countByToken(ctx, tokenId);
-  facts.limits.push(state);
-  if (!state.allowed) throw rateLimited(state, ctx.now());
+async function count(ctx: Context, facts: RequestFacts, tokenId: string, use?: KeyUse): Promise<KeyState | null> {
+  const { limit, key } = await countByToken(ctx, tokenId, use);
+  facts.limits.push(limit);
+  if (!limit.allowed) throw rateLimited(limit, ctx.now());
+  return key;
 }
 
 /** The value of a parameter of the path. */

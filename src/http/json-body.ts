@@ -55,5 +55,9 @@ function parseText(text: string): unknown {
 /** What a half or a whole pair begins with where it is escaped: only then it can be half. */
 const HALF_A_PAIR = /\\u[dD][89a-fA-F]/;
 
+/** Whether a request says that its body is a form. */
+export const isForm = (request: HonoRequest): boolean =>
+  /^multipart\/form-data\b/i.test(request.header('content-type') ?? '');
+
 const saysJson = (request: HonoRequest): boolean =>
   /^application\/([\w.+-]+\+)?json\b/i.test(request.header('content-type') ?? '');

@@ -9,9 +9,11 @@ import { cut, shorten } from '../kernel/text.ts';
 import { idsOf, resourceParameters } from './audit.ts';
 import { limitBody } from './body-limit.ts';
 import { gatherDeepObjects } from './deep-object.ts';
-import type { Contract, Endpoint } from './endpoint.ts';
+import { bodyLimitOf, type Contract, type Endpoint } from './endpoint.ts';
+import { takesIdempotencyKey } from './failures.ts';
 import { type Authentication, guard, isTokenAccess, type RequestFacts } from './guard.ts';
-import { readJson } from './json-body.ts';
+import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
+import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath } from './paths.ts';
 import type { Surface } from './surface.ts';
 
@@ -23,12 +25,11 @@ export interface HttpEnv {
     surface: Surface;
     facts: RequestFacts;
     context: ReturnType<typeof openContext<AnonymousActor>>['context'];
+    key: RequestKey;
     /** The JSON body, validated; undefined on routes that take none. */
     body: unknown;
   };
 }
-
-const STANDARD_BODY_LIMIT = 1024 * 1024;
 
 /** Registers a surface's endpoints. Literal segments go before parameters, whatever their order in the list. */
 export function mount(
@@ -62,12 +63,17 @@ function middlewares(
   surface: Surface,
   authentication: Authentication,
 ): MiddlewareHandler<HttpEnv>[] {
-  const bounded = limitBody(contract.bodyLimit ?? STANDARD_BODY_LIMIT);
+  const bounded = limitBody(bodyLimitOf(contract));
   const enter = entrance(contract, surface, authentication);
   const ofJson = contract.form ? unlessForm : (middleware: MiddlewareHandler) => middleware;
   // A signature covers the body, so it must be read, bounded, before anybody is known; a token does not need it.
+  const entered = takesIdempotencyKey(contract) ? [enter, doOnce] : [enter];
   const credentialAndBody =
-    surface.credential === 'signature' ? [bounded, enter] : contract.body ? [enter, ofJson(bounded)] : [enter];
+    surface.credential === 'signature'
+      ? [bounded, ...entered]
+      : contract.body
+        ? [...entered, ofJson(bounded)]
+        : entered;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
   if (contract.query) {
     const query = z.preprocess(gatherDeepObjects(contract.query), contract.query);
@@ -94,8 +100,10 @@ function entrance(contract: Contract, surface: Surface, authentication: Authenti
   return async (c, next) => {
     const { context, close } = openContext(originOf(c), { kind: 'anonymous' }, options);
     try {
-      const actor = await guard(contract, surface.credential, authentication, context, c.req, c.get('facts'));
-      c.set('context', { ...context, actor } as typeof context);
+      const keyed = () => keyedRequest(c, contract);
+      const entrant = await guard(contract, surface.credential, authentication, context, c.req, c.get('facts'), keyed);
+      c.set('context', { ...context, actor: entrant.actor } as typeof context);
+      c.set('key', entrant.key);
       await next();
     } finally {
       await close();
@@ -170,7 +178,7 @@ function callerOf(c: HonoContext<HttpEnv>): Caller {
 const unlessForm =
   (middleware: MiddlewareHandler): MiddlewareHandler =>
   (c, next) =>
-    /^multipart\/form-data\b/i.test(c.req.header('content-type') ?? '') ? next() : middleware(c, next);
+    isForm(c.req) ? next() : middleware(c, next);
 
 function refuseProblems(result: { success: boolean; error?: { issues: readonly Issue[] } }) {
   if (result.success) return;

@@ -3,6 +3,7 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObj
 import { actionEntry } from '../kernel/actions.ts';
 import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
+import { takesIdempotencyKey } from './failures.ts';
 import { isTokenAccess } from './guard.ts';
 import { failureResponses } from './openapi-failures.ts';
 import { parametersOf } from './paths.ts';
@@ -87,6 +88,7 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     requestParams: {
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(contract.query && { query: contract.query as z.ZodObject }),
+      ...(takesIdempotencyKey(contract) && { header: IDEMPOTENCY_KEY }),
     },
     ...((contract.body ?? contract.form) && {
       requestBody: {
@@ -106,6 +108,19 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
     },
   };
 }
+
+const IDEMPOTENCY_KEY = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/)
+    .optional()
+    .meta({
+      id: 'idempotencyKey',
+      description:
+        'For 24 hours a request with the same key, path, query and body is answered with the first answer, and ' +
+        '`Idempotency-Replayed: true`, and does nothing. Not with a form.',
+    }),
+});
 
 /** What the handler of a `raw` answer writes is not described further. */
 const RAW = z.unknown();

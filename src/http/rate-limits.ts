@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { LimitState } from '../kernel/fixed-window.ts';
+import type { KeyState, KeyUse } from '../objects/idempotency-keys.ts';
 import { limiterOf } from '../objects/ip-limiter.ts';
 import { callObject } from '../platform/objects.ts';
 import { rateLimitExceeded } from './failures.ts';
@@ -16,10 +17,17 @@ export async function countByIp(ctx: Context): Promise<LimitState> {
   return callObject(ctx.bindings.IP_LIMITER, limiterOf(ctx.ip), async (limiter) => await limiter.take(limit));
 }
 
-/** Counts the request against the limit of a token. `tokenId` is an id of it, never itself. */
-export async function countByToken(ctx: Context, tokenId: string): Promise<LimitState> {
-  const limit = ctx.config.RATE_LIMIT_TOKEN_PER_MINUTE;
-  return callObject(ctx.bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(limit));
+/**
+ * Counts the request against the limit of a token or an outsider, and begins to use its idempotency key.
+ * @param tokenId an id of the token, never itself
+ */
+export async function countByToken(
+  { config, bindings }: Context,
+  tokenId: string,
+  use?: KeyUse,
+): Promise<{ limit: LimitState; key: KeyState | null }> {
+  const most = config.RATE_LIMIT_TOKEN_PER_MINUTE;
+  return callObject(bindings.TOKEN_LIMITER, tokenId, async (limiter) => await limiter.take(most, use));
 }
 
 /** The headers of the limit that has the fewest requests left. */

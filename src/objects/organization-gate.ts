@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { clock } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
 import { AccessVersions, type AnnouncedChange } from './access-versions.ts';
+import { IdempotencyKeys, type KeyEnd, type KeyedRequest, type KeyState, type KeyUse } from './idempotency-keys.ts';
 import { type Nonce, Nonces } from './nonces.ts';
 
 const WINDOW_MS = 60_000;
@@ -16,19 +17,23 @@ export interface Admission {
   limits: { organization: number; principal: number };
   /** The nonce of a signed request, and until when (ms) its date is acceptable. */
   nonce?: Nonce | undefined;
+  /** What is to be done once, where the sender says so. */
+  once?: KeyedRequest;
 }
 
 /**
  * What the gate says of a request. `access` is the version of the principal's access: what was read under it holds. It is null
- * while that access is being changed: then only the control database knows.
+ * while that access is being changed: then only the control database knows. `key` is what is known of the idempotency key, null
+ * where there is none or a limit refuses the request.
  */
 export type Verdict =
   | { refused: 'nonce_reused' | 'clock_skew' }
-  | { refused: null; organization: LimitState; principal: LimitState; access: string | null };
+  | { refused: null; organization: LimitState; principal: LimitState; access: string | null; key: KeyState | null };
 
 /**
- * Checks an organization's requests for replay and against both rate limits, and tells the version of the principal's access,
- * in a single call. Counters are in memory; nonces and versions are in storage, because an eviction must forget neither.
+ * Checks an organization's requests for replay and against both rate limits, tells the version of the principal's access and
+ * what is known of an idempotency key, in a single call. Counters are in memory; nonces, versions and keys are in storage,
+ * because an eviction must forget none of them.
  * `admit` does not await anything, so no other request comes in between; an answer leaves only when what it rests on is on
  * disk.
  */
@@ -37,14 +42,17 @@ export class OrganizationGate extends DurableObject {
   readonly #principals = new FixedWindows(WINDOW_MS);
   readonly #access: AccessVersions;
   readonly #nonces: Nonces;
-  #alarmIsSet = false;
+  readonly #keys: IdempotencyKeys;
+  /** When the alarm rings; null while none is set. */
+  #alarmAt: number | null = null;
 
   constructor(state: DurableObjectState, env: Cloudflare.Env) {
     super(state, env);
     this.#nonces = new Nonces(state.storage.sql, clock.now());
     this.#access = new AccessVersions(state.storage.sql);
+    this.#keys = new IdempotencyKeys(state.storage.sql);
     void state.blockConcurrencyWhile(async () => {
-      this.#alarmIsSet = (await state.storage.getAlarm()) !== null;
+      this.#alarmAt = await state.storage.getAlarm();
     });
   }
 
@@ -53,7 +61,8 @@ export class OrganizationGate extends DurableObject {
    * nonce, so the limits bound the number of stored nonces. A date is acceptable at most as long as its nonce is
    * remembered, so a date in the past is refused here, whenever it was checked before.
    */
-  admit({ principalId, requestId, limits, nonce }: Admission): Verdict {
+  admit(admission: Admission): Verdict {
+    const { principalId, requestId, limits, nonce } = admission;
     const now = clock.now();
     if (nonce && nonce.goodUntil < now) return { refused: 'clock_skew' };
     const usedBy = nonce ? this.#nonces.usedBy(nonce) : undefined;
@@ -61,19 +70,32 @@ export class OrganizationGate extends DurableObject {
     const organization = this.#organization.peek('organization', limits.organization, now);
     const principal = this.#principals.peek(principalId, limits.principal, now);
     const access = this.#access.stampOf(principalId, now);
-    if (!organization.allowed || !principal.allowed) return { refused: null, organization, principal, access };
+    if (!organization.allowed || !principal.allowed)
+      return { refused: null, organization, principal, access, key: null };
     if (nonce && usedBy === undefined) this.#remember(nonce, requestId);
     return {
       refused: null,
       organization: this.#organization.take('organization', limits.organization, now),
       principal: this.#principals.take(principalId, limits.principal, now),
       access,
+      key: this.#begin(admission, now),
     };
   }
 
+  /** The request is still at work under its key. */
+  extendKey(use: KeyUse): void {
+    this.#keys.extend(use, clock.now());
+  }
+
+  /** The request that used a key has ended. */
+  endKey(use: KeyUse, end: KeyEnd): void {
+    this.#keys.end(use, end);
+  }
+
   /** Takes an admission back, of a request that another limit refused: it may be sent again with the same nonce. */
-  withdraw({ principalId, requestId, nonce }: Admission): void {
+  withdraw({ principalId, requestId, nonce, once }: Admission): void {
     const now = clock.now();
+    if (once) this.#keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });
     if (nonce && this.#nonces.usedBy(nonce) === requestId) this.#nonces.forget(nonce);
     this.#organization.giveBack('organization', now);
     this.#principals.giveBack(principalId, now);
@@ -89,18 +111,31 @@ export class OrganizationGate extends DurableObject {
     this.#access.end(change);
   }
 
-  /** Forgets nonces some time after their requests became too old to be accepted. */
+  /** Forgets nonces some time after their requests became too old to be accepted, and keys of the days before yesterday. */
   override async alarm(): Promise<void> {
-    this.#nonces.dropOld(clock.now());
-    const next = this.#nonces.nextEnd;
-    this.#alarmIsSet = next !== null;
-    if (next !== null) await this.ctx.storage.setAlarm(next);
+    const now = clock.now();
+    this.#nonces.dropOld(now);
+    this.#alarmAt = null;
+    if (this.#nonces.nextEnd !== null) this.#wakeAt(this.#nonces.nextEnd);
+    this.#keys.dropOld(now);
+    if (this.#keys.nextEnd !== null) this.#wakeAt(this.#keys.nextEnd);
   }
 
   #remember(nonce: Nonce, requestId: string): void {
     this.#nonces.remember(nonce, requestId);
-    if (this.#alarmIsSet) return;
-    this.#alarmIsSet = true;
-    void this.ctx.storage.setAlarm(this.#nonces.nextEnd as number);
+    this.#wakeAt(this.#nonces.nextEnd as number);
+  }
+
+  #begin({ principalId, requestId, once }: Admission, now: number): KeyState | null {
+    if (!once) return null;
+    const state = this.#keys.begin({ ...once, senderId: principalId, requestId }, now);
+    this.#wakeAt(this.#keys.nextEnd as number);
+    return state;
+  }
+
+  #wakeAt(time: number): void {
+    if (this.#alarmAt !== null && this.#alarmAt <= time) return;
+    this.#alarmAt = time;
+    void this.ctx.storage.setAlarm(time);
   }
 }

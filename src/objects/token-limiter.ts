@@ -1,14 +1,45 @@
 import { DurableObject } from 'cloudflare:workers';
+import { clock } from '../kernel/clock.ts';
 import { FixedWindows, type LimitState } from '../kernel/fixed-window.ts';
+import { IdempotencyKeys, type KeyEnd, type KeyState, type KeyUse } from './idempotency-keys.ts';
 
 const WINDOW_MS = 60_000;
 
-/** Counts the requests of one token of a share or an embed, or of one outsider, in windows of a minute. */
+/**
+ * Counts the requests of one token of a share or an embed, or of one outsider, in windows of a minute. It also keeps the
+ * idempotency keys of an outsider, so that a request of theirs asks one place.
+ */
 export class TokenLimiter extends DurableObject {
   readonly #windows = new FixedWindows(WINDOW_MS);
+  readonly #keys = new IdempotencyKeys(this.ctx.storage.sql);
 
-  /** Counts one request. `limit` is requests per minute. */
-  take(limit: number): LimitState {
-    return this.#windows.take('token', limit, Date.now());
+  /**
+   * Counts one request, and begins to use its key where it has one.
+   * @returns what is known of the key; null where there is none, or the limit refuses the request
+   */
+  async take(perMinute: number, use?: KeyUse): Promise<{ limit: LimitState; key: KeyState | null }> {
+    const limit = this.#windows.take('token', perMinute, Date.now());
+    if (!use || !limit.allowed) return { limit, key: null };
+    const now = clock.now();
+    const key = this.#keys.begin(use, now);
+    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(this.#keys.nextEnd as number);
+    return { limit, key };
+  }
+
+  /** The request is still at work under its key. */
+  extendKey(use: KeyUse): void {
+    this.#keys.extend(use, clock.now());
+  }
+
+  /** The request that used a key has ended. */
+  endKey(use: KeyUse, end: KeyEnd): void {
+    this.#keys.end(use, end);
+  }
+
+  /** Deletes keys of the days before yesterday. */
+  override async alarm(): Promise<void> {
+    this.#keys.dropOld(clock.now());
+    const next = this.#keys.nextEnd;
+    if (next !== null) await this.ctx.storage.setAlarm(next);
   }
 }

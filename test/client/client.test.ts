@@ -6,10 +6,10 @@ import { BASE_URL } from '../support/api.ts';
 import { aCompany, type Company } from '../support/worlds.ts';
 
 /** Sends to the Worker what the client would send over the net. `changed` are variables that differ. */
-const toWorker = (changed: Record<string, string> = {}): typeof fetch =>
+const toWorker = (changed: Record<string, unknown> = {}): typeof fetch =>
   (async (input: RequestInfo, init?: RequestInit) => {
     const execution = createExecutionContext();
-    const response = await worker.fetch(new Request(input, init), { ...env, ...changed }, execution);
+    const response = await worker.fetch(new Request(input, init), { ...env, ...changed } as typeof env, execution);
     await waitOnExecutionContext(execution);
     return response;
   }) as typeof fetch;
@@ -120,6 +120,19 @@ describe('the client', () => {
     expect(nonces.size).toBe(seen.length);
   });
 
+  it('makes what it posts once, though the first answer is lost and the next try meets an outage', async () => {
+    const person = client({ credential: withKey(company.apiKey), fetch: unreliable() });
+    const group = await person.post('/groups', { body: { name: 'Made once' } });
+    const { results } = await person.get('/groups');
+    expect(results.filter(({ name }) => name === 'Made once')).toEqual([expect.objectContaining({ id: group.id })]);
+  });
+
+  it('does not send again what may not be done twice', async () => {
+    const anonymous = client({ fetch: unreliable() });
+    const body = { company_slug: company.slug, email: 'nobody@nowhere.test', password: 'wrong-password' };
+    await expect(anonymous.post('/v1/auth/login', { body })).rejects.toThrow('the line is dead');
+  });
+
   it('stops when its signal is aborted', async () => {
     const person = client({
       credential: withToken(company.token),
@@ -133,6 +146,18 @@ describe('the client', () => {
     );
   });
 });
+
+/** The Worker behind a line that loses the first answer, and lets nothing through the second time. */
+function unreliable(): typeof fetch {
+  let times = 0;
+  return (async (...given: Parameters<typeof fetch>) => {
+    times += 1;
+    if (times === 2) return new Response(null, { status: 503, headers: { 'retry-after': '0' } });
+    const response = await toWorker()(...given);
+    if (times === 1) throw new TypeError('the line is dead');
+    return response;
+  }) as typeof fetch;
+}
 
 // What the contract does not know does not compile.
 const _wrong = (api: ReturnType<typeof createClient>) => {

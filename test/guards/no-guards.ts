@@ -118,6 +118,8 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/company-log.ts', 'CompanyLog', 'storage.kv.get(NAME) === undefined'],
     ['src/objects/company-log.ts', 'CompanyLog', 'written > 0'],
     ['src/objects/company-log.ts', 'CompanyLog', 'records.length > 0'],
+    ['src/objects/token-limiter.ts', 'TokenLimiter', 'getAlarm()'],
+    ['src/objects/token-limiter.ts', 'TokenLimiter', 'next !== null'],
   ),
   ...all(
     'ends a run of moving, after which the next goes on',
@@ -132,6 +134,14 @@ export const NO_GUARDS: readonly NoGuard[] = [
     ['src/objects/nonces.ts', 'Nonces', 'names.includes'],
     ['src/objects/nonces.ts', 'Nonces', 'name = '],
     ['src/objects/nonces.ts', 'Nonces', 'this.#hours.size === 0'],
+    ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'type = '],
+    ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'this.#days.size === 0'],
+  ),
+  ...all(
+    'finds the row of a key, which the id of its request decides on',
+    ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'sender_id = '],
+    ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'key = '],
+    ['src/objects/idempotency-keys.ts', 'IdempotencyKeys', 'PRIMARY KEY'],
   ),
   ...all('goes on while there are more slices, each of which is counted in one turn', [
     'src/objects/company-log.ts',

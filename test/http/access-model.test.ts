@@ -104,6 +104,7 @@ class World {
           organization: limit,
           principal: limit,
           access: this.#versions.stampOf(principalId, this.#now),
+          key: null,
         })),
       beginChange: async (change: Parameters<OrganizationGate['beginChange']>[0]) => {
         await step(() => {

@@ -15,6 +15,7 @@ const EXPOSED = [
   'X-RateLimit-Reset',
   'Retry-After',
   'Location',
+  'Idempotency-Replayed',
 ];
 
 const from = (origin: string, variables: Record<string, string> = PRODUCTION, sending: Sending = {}): Sending => ({
@@ -52,6 +53,7 @@ describe('a preflight', () => {
       expect(headers.get('access-control-allow-headers')?.toLowerCase().split(',')).toEqual([
         'authorization',
         'content-type',
+        'idempotency-key',
         'x-date',
         'x-nonce',
         'x-content-sha256',

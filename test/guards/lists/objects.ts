@@ -3,6 +3,7 @@ import { guardsOf } from '../guard.ts';
 const ATTEMPTS = ['test/gate/attempt-limiter.test.ts'];
 const GATE = ['test/gate/organization-gate.test.ts'];
 const LOG = ['test/company-log/company-log.test.ts'];
+const ONCE = ['test/http/idempotency.test.ts'];
 const STRANGERS = ['test/gate/ip-limiter.test.ts'];
 const VIEWS = ['test/company-log/views.test.ts'];
 const VIEWERS = ['test/gate/viewer-gate.test.ts'];
@@ -94,13 +95,22 @@ export const OBJECTS = [
     { text: '!organization.allowed || ', without: '' },
     { text: ' || !principal.allowed', without: '' },
     { text: 'nonce && usedBy === undefined', without: 'nonce' },
-    { text: 'if (next !== null) ', without: 'if (false) ' },
+    { text: 'if (this.#nonces.nextEnd !== null) ', without: 'if (false) ' },
     { text: 'nonce && this.#nonces.usedBy(nonce) === requestId', without: 'nonce' },
     { text: "this.#organization.giveBack('organization', now);", without: '' },
     { text: 'this.#principals.giveBack(principalId, now);', without: '' },
-    { text: 'if (this.#alarmIsSet) return;', without: '' },
-    { text: '(await state.storage.getAlarm()) !== null', without: 'false' },
-    { text: 'this.#alarmIsSet = next !== null;', without: '' },
+    { text: 'if (this.#alarmAt !== null && this.#alarmAt <= time) return;', without: '' },
+    { text: 'this.#alarmAt !== null && ', without: '' },
+    { text: 'await state.storage.getAlarm()', without: 'null' },
+    { text: 'this.#alarmAt = null;\n', without: '\n' },
+    { text: 'this.#keys.dropOld(now);', without: '', tests: ONCE },
+    { text: 'if (this.#keys.nextEnd !== null) ', without: 'if (false) ', tests: ONCE },
+    {
+      text: "if (once) this.#keys.end({ ...once, senderId: principalId, requestId }, { state: 'undone' });",
+      without: '',
+      tests: ONCE,
+    },
+    { text: 'if (!once) return null;', without: '', tests: ONCE },
   ]),
   ...guardsOf('src/objects/nonces.ts', GATE, [
     { text: 'if (found) return', without: 'if (false as boolean && found) return' },
@@ -117,6 +127,34 @@ export const OBJECTS = [
     { text: 'if (hour >= hourOf(now)) continue;', without: '' },
     { text: 'this.#hours.has(hour)', without: 'false' },
     { text: "columns.next().done ? 'NULL'", without: "columns.next().done ? 'request_id'" },
+  ]),
+  ...guardsOf('src/objects/idempotency-keys.ts', ONCE, [
+    { text: "if (known.digest !== digest) return { state: 'reused' };", without: '' },
+    {
+      text: "if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };",
+      without: '',
+    },
+    { text: 'until > now && known.request_id', without: 'known.request_id' },
+    { text: 'if (until > now && known.request_id !== requestId)', without: 'if (false)' },
+    { text: ' && this.#sql.databaseSize < this.#roomBytes', without: '' },
+    { text: 'if (day >= dayOf(now) - 1) continue;', without: '' },
+    { text: ' - 1) continue;', without: ') continue;' },
+    { text: 'if (!this.#days.has(day)) {', without: '{' },
+    { text: 'WHERE sender_id = ? AND key = ? AND kept', without: 'WHERE ? IS NOT NULL AND key = ? AND kept' },
+    { text: ' AND key = ? AND kept_until', without: ' AND ? IS NOT NULL AND kept_until' },
+    { text: 'if (known) {', without: 'if (false as boolean && known) {' },
+    { text: "if (end.state === 'undone') {", without: 'if (false as boolean) {' },
+    { text: 'INSERT OR REPLACE', without: 'INSERT' },
+    { text: ' AND kept_until > ?', without: ' AND ? IS NOT NULL' },
+    { text: 'AND request_id = ? AND', without: 'AND ? IS NOT NULL AND' },
+    { text: ' AND in_use_until IS NOT NULL', without: '' },
+  ]),
+  ...guardsOf('src/objects/token-limiter.ts', ONCE, [
+    {
+      text: 'if (!use || !limit.allowed) return { limit, key: null };',
+      without: 'if (!use) return { limit, key: null };',
+    },
+    { text: 'if (!use || ', without: 'if (' },
   ]),
   ...guardsOf('src/objects/viewer-gate.ts', VIEWERS, [
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },

@@ -1,0 +1,170 @@
+import type { Context as HonoContext, MiddlewareHandler } from 'hono';
+import type { Context } from '../context.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { type KeyEnd, type KeyedRequest, type KeyState, type KeyUse, LEASE_MS } from '../objects/idempotency-keys.ts';
+import { decrypt, encrypt } from '../platform/cipher.ts';
+import { logError } from '../platform/log.ts';
+import { sha256Hex } from '../platform/secrets.ts';
+import { boundBody } from './body-limit.ts';
+import { bodyLimitOf, type Contract } from './endpoint.ts';
+import {
+  idempotencyAnswerTooLarge,
+  idempotencyKeyInUse,
+  idempotencyKeyReused,
+  takesIdempotencyKey,
+} from './failures.ts';
+import { isForm } from './json-body.ts';
+import type { HttpEnv } from './mount.ts';
+
+/** Larger answers are not kept. */
+const LARGEST_ANSWER_BYTES = 256 * 1024;
+
+/** The idempotency key of a request whose sender is known, and how to tell the place that keeps it. */
+export interface HeldKey {
+  state: KeyState;
+  use: KeyUse;
+  extend(): Promise<void>;
+  end(how: KeyEnd): Promise<void>;
+}
+
+/** Under which key a request came, if any; a failure in place of a key that cannot be taken. */
+export type RequestKey = HeldKey | Failure | null;
+
+/** A place that keeps idempotency keys. */
+interface KeyKeeper {
+  extendKey(use: KeyUse): Promise<void>;
+  endKey(use: KeyUse, end: KeyEnd): Promise<void>;
+}
+
+/**
+ * A key as the place that keeps it knows it. What is told to that place never throws: a key becomes free by itself later.
+ * @param tell calls that place
+ */
+export function heldKey(
+  state: KeyState,
+  use: KeyUse,
+  tell: (what: (keeper: KeyKeeper) => Promise<void>) => Promise<void>,
+): HeldKey {
+  const logged = (error: unknown) => logError('idempotency_key_not_changed', error);
+  return {
+    state,
+    use,
+    extend: () => tell(async (keeper) => await keeper.extendKey(use)).catch(logged),
+    end: (how) => tell(async (keeper) => await keeper.endKey(use, how)).catch(logged),
+  };
+}
+
+/**
+ * What a request says is to be done once. Its body is read for that, up to the route's limit.
+ * @returns null where it carries no key, or the route takes none; a failure for what cannot be a key, or not of this request
+ */
+export async function keyedRequest(
+  c: HonoContext<HttpEnv>,
+  contract: Contract,
+): Promise<KeyedRequest | Failure | null> {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined || !takesIdempotencyKey(contract)) return null;
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) return misused('must be 1 to 255 visible ASCII characters, without spaces');
+  if (isForm(c.req)) return misused('cannot be used with a form: send the request without it');
+  try {
+    await boundBody(c.req, bodyLimitOf(contract));
+    const { url } = c.req.raw;
+    const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
+    const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
+    return { key, digest: await sha256Hex(await new Blob([request, body]).arrayBuffer()) };
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+const misused = (message: string): Failure => invalid([{ field: 'Idempotency-Key', message }]);
+
+/** Leaves the key free of a request that does not come as far as its handler. */
+export async function giveUpKey(key: RequestKey): Promise<void> {
+  if (key !== null && !(key instanceof Failure) && key.state.state === 'begun') await key.end({ state: 'undone' });
+}
+
+/** Does a request under an idempotency key once: answers a repetition with the first answer, else keeps the answer for it. */
+export const doOnce: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  const key = c.get('key');
+  if (key === null) return next();
+  if (key instanceof Failure) throw key;
+  if (key.state.state !== 'begun') return repeated(c, key);
+
+  const atWork = setInterval(() => void key.extend(), LEASE_MS / 3);
+  try {
+    await next();
+  } finally {
+    clearInterval(atWork);
+  }
+  await keepAnswer(c, key);
+};
+
+async function repeated(c: HonoContext<HttpEnv>, { state, use }: HeldKey): Promise<Response> {
+  const { context } = c.var;
+  if (state.state === 'reused') throw idempotencyKeyReused();
+  if (state.state === 'in_use') throw idempotencyKeyInUse(Math.max(1, Math.ceil((state.until - context.now()) / 1000)));
+  if (state.state !== 'kept') throw idempotencyAnswerTooLarge();
+  const { status, headers, body, resourceIds } = await unsealed(context, use, state.answer);
+  c.get('facts').resourceIds = resourceIds;
+  return new Response(body === null ? null : Uint8Array.fromBase64(body), {
+    status,
+    headers: [...headers, ['Idempotency-Replayed', 'true']],
+  });
+}
+
+/** An answer as it is kept; the body in base64. */
+interface KeptAnswer {
+  status: number;
+  headers: [string, string][];
+  body: string | null;
+  resourceIds: string[];
+}
+
+/** Before it leaves: whoever got no answer can ask for it again at once. */
+async function keepAnswer(c: HonoContext<HttpEnv>, key: HeldKey): Promise<void> {
+  const { status, headers, body } = c.res;
+  if (status >= 500 || status === 429) return key.end({ state: 'undone' });
+  const { beginning, whole } = body === null ? { beginning: null, whole: true } : await readBeginning(body);
+  if (beginning !== null) c.res = new Response(beginning, { status, headers });
+  if (!whole) return key.end({ state: 'not_kept' });
+  const { resourceIds } = c.get('facts');
+  const kept = { status, headers: [...headers], body: beginning && (beginning as Uint8Array).toBase64(), resourceIds };
+  await key.end({ state: 'kept', answer: await sealed(c.var.context, key.use, kept) });
+}
+
+const contextOf = ({ senderId, key }: KeyUse) => `idempotency:${senderId}:${key}`;
+
+const sealed = ({ config }: Context, use: KeyUse, answer: KeptAnswer): Promise<string> =>
+  encrypt(config.ENCRYPTION_KEYS, JSON.stringify(answer), contextOf(use));
+
+async function unsealed({ config }: Context, use: KeyUse, answer: string): Promise<KeptAnswer> {
+  return JSON.parse(await decrypt(config.ENCRYPTION_KEYS, answer, contextOf(use)));
+}
+
+/** All of a body that is small enough to be kept; else a stream of it, of which no more was read than is kept. */
+async function readBeginning(
+  body: ReadableStream<Uint8Array>,
+): Promise<{ beginning: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>; whole: boolean }> {
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    chunks.push(chunk.value);
+    bytes += chunk.value.byteLength;
+    if (bytes > LARGEST_ANSWER_BYTES) return { beginning: continued(chunks, reader), whole: false };
+  }
+  return { beginning: new Uint8Array(await new Blob(chunks).arrayBuffer()), whole: true };
+}
+
+function continued(chunks: Uint8Array[], rest: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    async pull(controller) {
+      const chunk = chunks.length > 0 ? { done: false, value: chunks.shift() } : await rest.read();
+      if (chunk.done) controller.close();
+      else controller.enqueue(chunk.value as Uint8Array);
+    },
+    cancel: (reason) => rest.cancel(reason),
+  });
+}

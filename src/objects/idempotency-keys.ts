@@ -1,0 +1,159 @@
+/** A request that is to be done once: under a key of its sender's choice. */
+export interface KeyedRequest {
+  key: string;
+  /** Digest of its method, path, query and body. */
+  digest: string;
+}
+
+/** Who uses a key: the principal or outsider, and the id of the one request that does. */
+export interface KeyUse extends KeyedRequest {
+  senderId: string;
+  requestId: string;
+}
+
+/**
+ * What is known of a key:
+ * - `begun` by this request, which is to be done
+ * - `in_use` by another one, until then at the latest (ms) · `reused` for a request that differs
+ * - `kept` with the answer that was given, encrypted · `not_kept` because the answer was too large
+ */
+export type KeyState =
+  | { state: 'begun' | 'reused' | 'not_kept' }
+  | { state: 'in_use'; until: number }
+  | { state: 'kept'; answer: string };
+
+/** How a request ended that began to use a key. */
+export type KeyEnd = { state: 'undone' | 'not_kept' } | { state: 'kept'; answer: string };
+
+/** How long an answer is kept. */
+const KEPT_MS = 24 * 60 * 60_000;
+
+/** How long a request holds its key without saying that it is still at work. */
+export const LEASE_MS = 60_000;
+
+/** An object may hold 10 GB. Beyond this, answers are not kept any more; that requests were done still is. */
+const ROOM_BYTES = 4 * 1024 ** 3;
+
+interface Row extends Record<string, SqlStorageValue> {
+  digest: string;
+  request_id: string;
+  /** Until when the key is in use; null once its request is done. */
+  in_use_until: number | null;
+  answer: string | null;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const dayOf = (now: number): number => Math.floor(now / DAY_MS);
+
+/**
+ * The keys under which requests were made in the last day, with the answers. Those of a day stand in a table of their own, which
+ * is dropped as a whole: that writes no row. Nothing here awaits, so no other request comes in between.
+ */
+export class IdempotencyKeys {
+  readonly #sql: SqlStorage;
+  readonly #roomBytes: number;
+  readonly #days: Set<number>;
+
+  constructor(sql: SqlStorage, roomBytes = ROOM_BYTES) {
+    this.#sql = sql;
+    this.#roomBytes = roomBytes;
+    const tables = sql.exec<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'idempotency_keys_*' ORDER BY name",
+    );
+    this.#days = new Set(tables.toArray().map(({ name }) => Number(name.slice('idempotency_keys_'.length))));
+  }
+
+  /** Begins to use a key, unless it is known already. A request that asks again is answered as before. */
+  begin({ senderId, key, digest, requestId }: KeyUse, now: number): KeyState {
+    const known = this.#find(senderId, key, now);
+    if (known) {
+      const { in_use_until: until, answer } = known;
+      if (known.digest !== digest) return { state: 'reused' };
+      if (until === null) return answer === null ? { state: 'not_kept' } : { state: 'kept', answer };
+      if (until > now && known.request_id !== requestId) return { state: 'in_use', until };
+    }
+    this.#sql.exec(
+      `INSERT OR REPLACE INTO ${this.#tableOf(dayOf(now))} VALUES (?, ?, ?, ?, ?, ?, NULL)`,
+      senderId,
+      key,
+      digest,
+      requestId,
+      now + LEASE_MS,
+      now + KEPT_MS,
+    );
+    return { state: 'begun' };
+  }
+
+  /** The request is still at work. */
+  extend(use: KeyUse, now: number): void {
+    this.#change(use, (table) => `UPDATE ${table} SET in_use_until = ?`, now + LEASE_MS);
+  }
+
+  /** The request has ended, with an answer that is to be given again, or undone: then another one may use the key. */
+  end(use: KeyUse, end: KeyEnd): void {
+    if (end.state === 'undone') {
+      this.#change(use, (table) => `DELETE FROM ${table}`);
+      return;
+    }
+    const answer = end.state === 'kept' && this.#sql.databaseSize < this.#roomBytes ? end.answer : null;
+    this.#change(use, (table) => `UPDATE ${table} SET in_use_until = NULL, answer = ?`, answer);
+  }
+
+  /** Drops the days before yesterday. */
+  dropOld(now: number): void {
+    for (const day of this.#days) {
+      if (day >= dayOf(now) - 1) continue;
+      this.#sql.exec(`DROP TABLE ${nameOf(day)}`);
+      this.#days.delete(day);
+    }
+  }
+
+  /** When the next day can be dropped (ms); null if there is none. */
+  get nextEnd(): number | null {
+    return this.#days.size === 0 ? null : (Math.min(...this.#days) + 2) * DAY_MS;
+  }
+
+  #tableOf(day: number): string {
+    if (!this.#days.has(day)) {
+      this.#sql.exec(
+        `CREATE TABLE ${nameOf(day)} (
+           sender_id TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, request_id TEXT NOT NULL,
+           in_use_until INTEGER, kept_until INTEGER NOT NULL, answer TEXT, PRIMARY KEY (sender_id, key)
+         ) WITHOUT ROWID`,
+      );
+      this.#days.add(day);
+    }
+    return nameOf(day);
+  }
+
+  #find(senderId: string, key: string, now: number): Row | undefined {
+    const found = [...this.#days].flatMap((day) =>
+      this.#sql
+        .exec<Row>(
+          `SELECT digest, request_id, in_use_until, answer FROM ${nameOf(day)}
+           WHERE sender_id = ? AND key = ? AND kept_until > ?`,
+          senderId,
+          key,
+          now,
+        )
+        .toArray(),
+    );
+    // One that was begun anew the day after it was lost stands in both.
+    return found.at(-1);
+  }
+
+  /** Changes a key that this request still uses: one whose lease has ended may be another's by now. */
+  #change({ senderId, key, requestId }: KeyUse, change: (table: string) => string, ...values: SqlStorageValue[]): void {
+    for (const day of this.#days) {
+      this.#sql.exec(
+        `${change(nameOf(day))} WHERE sender_id = ? AND key = ? AND request_id = ? AND in_use_until IS NOT NULL`,
+        ...values,
+        senderId,
+        key,
+        requestId,
+      );
+    }
+  }
+}
+
+const nameOf = (day: number): string => `idempotency_keys_${day}`;

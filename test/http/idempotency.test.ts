@@ -1,0 +1,484 @@
+import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { IdempotencyKeys } from '../../src/objects/idempotency-keys.ts';
+import { aTable, column } from '../managed-tables/support.ts';
+import { aContext, anOutsider, dashboardGrant } from '../share-portal/support.ts';
+import { aSalesDashboard, someSales } from '../shares/support.ts';
+import { type Answer, type Caller, call, type Sending } from '../support/api.ts';
+import { later, resetClock, standAt } from '../support/clock.ts';
+import { failingAt } from '../support/outage.ts';
+import { countOf, overtaken } from '../support/rival.ts';
+import { aGroup, allow, aPolicy, aRobotThat, must, type Robot, signed } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { aVisualization } from '../visualizations/support.ts';
+
+let company: Company;
+let admin: Caller;
+beforeAll(async () => {
+  company = await aCompany();
+  admin = signed(company.apiKey);
+});
+afterEach(resetClock);
+
+let made = 0;
+const aKey = () => `key-${++made}`;
+const aName = () => `Readers ${++made}`;
+const under = (key: string, json?: unknown): Sending => ({
+  headers: { 'idempotency-key': key },
+  ...(json !== undefined && { json }),
+});
+const create = (key: string, name: string, as = admin) => as.post('/groups', under(key, { name }));
+const named = (name: string) => countOf('groups where company_id = ? and name = ?', company.id, name);
+const codeOf = ({ status, body }: Answer) => [status, body.error_code ?? body.error];
+const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
+const consoleGroup = (name: string) => ({ name, slug: `console-${made}`, description: 'Who reads what is sold' });
+const bindingOf = ({ id, accountId }: Robot): Sending => ({
+  json: { principal_type: 'service_account', principal_id: id, account_id: accountId },
+});
+const gate = () => env.ORGANIZATION_GATE.getByName(company.id);
+
+describe('a request under an idempotency key', () => {
+  it('is done once, and its repetition is answered the same', async () => {
+    const [key, name] = [aKey(), aName()];
+    const first = await create(key, name);
+    const again = await create(key, name);
+    expect(first.status).toBe(201);
+    expect([isReplay(first), isReplay(again)]).toEqual([false, true]);
+    expect(again).toMatchObject({ status: 201, body: first.body });
+    expect(again.headers.get('location')).toBe(`/groups/${first.body.id}`);
+    expect(again.headers.get('x-correlation-id')).not.toBe(first.headers.get('x-correlation-id'));
+    expect(await named(name)).toBe(1);
+  });
+
+  it('is done once by a person, with and without a body', async () => {
+    const { id } = await aUser(company);
+    const deactivate = (key: string) => company.as.post(`/v1/users/${id}/deactivate`, under(key));
+    const key = aKey();
+    const first = await must(deactivate(key));
+    await must(company.as.post(`/v1/users/${id}/activate`));
+    const again = await deactivate(key);
+    expect([again.status, again.body, isReplay(again)]).toEqual([200, first, true]);
+    expect((await must(admin.get(`/users/${id}`))).is_active).toBe(true);
+  });
+
+  it('may be repeated by another credential of the same principal, and is another’s own', async () => {
+    const [key, name] = [aKey(), aName()];
+    const robot = await aRobotThat(company, allow('groups:*'));
+    const other = signed(await must(admin.post(`/service-accounts/${robot.id}/keys`, { json: {} })));
+    await must(create(key, name, robot.as));
+    expect(isReplay(await create(key, name, other))).toBe(true);
+    const ofAnother = await create(key, aName());
+    expect([ofAnother.status, isReplay(ofAnother)]).toEqual([201, false]);
+  });
+
+  it.each<[what: string, repeat: (key: string, name: string) => Promise<Answer>]>([
+    ['another body', (key, name) => create(key, `${name} `)],
+    ['another query', (key, name) => admin.post('/groups?x=1', under(key, { name }))],
+    ['another path', (key, name) => admin.post('/accounts', under(key, { name }))],
+  ])('is refused with %s', async (_what, repeat) => {
+    const [key, name] = [aKey(), aName()];
+    await must(create(key, name));
+    expect(codeOf(await repeat(key, name))).toEqual([422, 'IdempotencyKeyReused']);
+    expect(isReplay(await create(key, name))).toBe(true);
+  });
+
+  it('that is refused after its authorization stays refused, as the surface words it', async () => {
+    const name = aName();
+    const { id } = await must(create(aKey(), name));
+    const keys = { invalid: aKey(), taken: aKey(), malformed: aKey() };
+    const malformed = { headers: { 'idempotency-key': keys.malformed, 'content-type': 'application/json' }, body: '{' };
+    const send = async () => [
+      await admin.post('/groups', under(keys.invalid, { name: 5 })),
+      await create(keys.taken, name),
+      await company.as.post('/v1/groups', malformed),
+    ];
+    const first = await send();
+    expect(first.map(codeOf)).toEqual([
+      [422, 'ValidationError'],
+      [409, 'AlreadyExists'],
+      [400, 'INVALID_JSON'],
+    ]);
+    await must(admin.delete(`/groups/${id}`));
+    const again = await send();
+    expect(again.map(isReplay)).toEqual([true, true, true]);
+    expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
+  });
+
+  it('that is not authorized leaves the key free', async () => {
+    const [key, name] = [aKey(), aName()];
+    const robot = await aRobotThat(company, allow('groups:ListGroups'));
+    expect((await create(key, name, robot.as)).status).toBe(403);
+    const policy = await aPolicy(company, [allow('groups:*')]);
+    await must(admin.post(`/groups/${await aGroup(company, policy)}/bindings`, bindingOf(robot)));
+    expect((await create(key, name, robot.as)).status).toBe(201);
+  });
+
+  it('is repeated only for who still may', async () => {
+    const [key, name] = [aKey(), aName()];
+    const robot = await aRobotThat(company, allow('groups:*'));
+    await must(create(key, name, robot.as));
+    await must(admin.delete(`/service-accounts/${robot.id}/keys/${robot.keyId}`));
+    expect((await create(key, name, robot.as)).status).toBe(401);
+    const other = await aUser(company, { can: ['groups:create'] });
+    const again = () => other.as.post('/v1/groups', under(key, consoleGroup(`${name} too`)));
+    expect((await again()).status).toBe(201);
+    await env.CONTROL_DB.prepare('delete from group_bindings where company_id = ?1 and principal_id = ?2')
+      .bind(company.id, other.id)
+      .run();
+    expect((await again()).status).toBe(403);
+  });
+
+  it('is done again after a failure of ours', async () => {
+    const [key, name] = [aKey(), aName()];
+    const away = { ...under(key, { name }), env: failingAt(/insert into "groups"/) };
+    expect((await admin.post('/groups', away)).status).toBe(500);
+    expect((await create(key, name)).status).toBe(201);
+  });
+});
+
+describe('an idempotency key', () => {
+  it.each([
+    ['empty', ''],
+    ['of 256 characters', 'k'.repeat(256)],
+    ['with a space', 'a key'],
+    ['outside ASCII', 'clé'],
+  ])('that is %s is refused, once the caller is known to be allowed', async (_what, key) => {
+    const refused = await admin.post('/groups', under(key, { name: aName() }));
+    expect(codeOf(refused)).toEqual([422, 'ValidationError']);
+    expect(JSON.stringify(refused.body)).toContain('Idempotency-Key');
+    const { as } = await aUser(company);
+    expect((await as.post('/v1/groups', under(key, { name: aName() }))).status).toBe(403);
+    expect((await call('POST', '/v1/groups', under(key, { name: aName() }))).status).toBe(401);
+  });
+
+  it('of 255 characters is taken', async () => {
+    expect((await create('~'.repeat(255), aName())).status).toBe(201);
+  });
+
+  it('on a form is refused', async () => {
+    const form = new FormData();
+    form.append('files', new File(['a\n1'], 'a.csv'));
+    const sending = { ...under(aKey()), body: form };
+    const { status, body } = await company.as.post('/v1/managed-tables/upload', sending);
+    expect([status, JSON.stringify(body)]).toEqual([422, expect.stringContaining('Idempotency-Key')]);
+  });
+
+  it('is ignored on other methods, and from callers who are not known', async () => {
+    const key = aKey();
+    for (let times = 0; times < 2; times += 1) {
+      const read = await admin.get('/groups', under(key));
+      expect([read.status, isReplay(read)]).toEqual([200, false]);
+    }
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await call('POST', '/v1/auth/login', under(key, {}));
+      expect([answer.status, isReplay(answer)]).toEqual([422, false]);
+    }
+  });
+
+  it('is allowed to pages of other origins, which may read that an answer is a repetition', async () => {
+    const headers = { origin: 'https://console.test', 'access-control-request-method': 'POST' };
+    const preflight = await call('OPTIONS', '/v1/groups', { headers });
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('Idempotency-Key');
+    expect(preflight.headers.get('access-control-expose-headers')).toContain('Idempotency-Replayed');
+  });
+});
+
+describe('copies of a request under one key', () => {
+  it('that come while the first is at work are told to wait', async () => {
+    const [key, name] = [aKey(), aName()];
+    let copy: Answer | undefined;
+    const first = await overtaken(
+      /insert into "groups"/,
+      async () => {
+        copy = await create(key, name);
+      },
+      (watched) => admin.post('/groups', { ...under(key, { name }), env: watched }),
+    );
+    expect(first.status).toBe(201);
+    expect(codeOf(copy as Answer)).toEqual([409, 'IdempotencyKeyInUse']);
+    expect(Number(copy?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(isReplay(await create(key, name))).toBe(true);
+  });
+
+  it('twenty at once, do it once', async () => {
+    const [key, name] = [aKey(), aName()];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => create(key, name)));
+    const done = answers.filter((answer) => answer.status === 201);
+    expect(done.filter((answer) => !isReplay(answer))).toHaveLength(1);
+    expect(new Set(done.map(({ body }) => body.id)).size).toBe(1);
+    const others = answers.filter((answer) => answer.status !== 201).map(codeOf);
+    expect(new Set(others.map(String))).toEqual(others.length > 0 ? new Set(['409,IdempotencyKeyInUse']) : new Set());
+    expect(await named(name)).toBe(1);
+  });
+
+  it.each([
+    ['before its work', /select/, 0],
+    ['in the middle of it', /insert into "groups"/, 0],
+  ])('wait for the end of its lease where the first was lost %s', async (_what, at, count) => {
+    const [key, name] = [aKey(), aName()];
+    const [lost, arrive] = lostAt(at);
+    void admin.post('/groups', { ...under(key, { name }), env: lost }).catch(() => {});
+    await arrive;
+    expect(codeOf(await create(key, name))).toEqual([409, 'IdempotencyKeyInUse']);
+    expect(await named(name)).toBe(count);
+    later(61_000);
+    expect((await create(key, name)).status).toBe(201);
+    expect(await named(name)).toBe(1);
+  });
+
+  it('are answered the same after the gate was evicted', async () => {
+    const [key, name] = [aKey(), aName()];
+    const first = await must(create(key, name));
+    await evictDurableObject(gate());
+    const again = await create(key, name);
+    expect([again.body, isReplay(again)]).toEqual([first, true]);
+  });
+
+  it('are not made while the gate is away, because nobody could tell', async () => {
+    const absent = { ORGANIZATION_GATE: { getByName: () => ({ admit: () => Promise.reject(new Error('away')) }) } };
+    const sending = { ...under(aKey(), { name: aName() }), env: absent as unknown as Record<string, string> };
+    const answer = await company.as.post('/v1/groups', sending);
+    expect([...codeOf(answer), answer.headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '5']);
+  });
+
+  it('cost one call of the gate before the handler, and one after it', async () => {
+    const calls: string[] = [];
+    const watchedGate = new Proxy(gate(), {
+      get: (target, name) => {
+        const method = Reflect.get(target, name);
+        return (...given: unknown[]) => {
+          calls.push(String(name));
+          return Reflect.apply(method as never, target, given);
+        };
+      },
+    });
+    const watched = { ORGANIZATION_GATE: { getByName: () => watchedGate } } as unknown as Record<string, string>;
+    const [key, name] = [aKey(), aName()];
+    const sending = () => ({ ...under(key, consoleGroup(name)), env: watched });
+    await must(company.as.post('/v1/groups', sending()));
+    await must(company.as.post('/v1/groups', sending()));
+    expect(calls.filter((call) => !call.endsWith('Change'))).toEqual(['admit', 'endKey', 'admit']);
+  });
+});
+
+/** A place for keys that nobody else uses. */
+function aLedger() {
+  const object = env.TOKEN_LIMITER.getByName(aKey());
+  const use = (requestId: string) => ({ senderId: 'somebody', key: 'key', digest: 'same', requestId });
+  return { object, use, begin: async (requestId: string) => (await object.take(100, use(requestId))).key };
+}
+
+const alarmOf = (object: DurableObjectStub) => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
+
+/** All that is on its disk of keys, by table. */
+const stored = (object: DurableObjectStub) =>
+  runInDurableObject(object, (_, { storage }) => {
+    const tables = storage.sql.exec<{ name: string }>(
+      "SELECT name FROM pragma_table_list WHERE name GLOB 'idempotency_*'",
+    );
+    return tables.toArray().map(({ name }) => storage.sql.exec<{ key: string }>(`SELECT * FROM ${name}`).toArray());
+  });
+
+describe('what is kept of an answer', () => {
+  it('cannot be read where it is kept', async () => {
+    const { id } = await must(
+      admin.post('/service-accounts', { json: { name: 'Robot', account_id: company.accountId } }),
+    );
+    const path = `/service-accounts/${id}/keys`;
+    const key = aKey();
+    const first = await must(admin.post(path, under(key, {})));
+    const again = await must(admin.post(path, under(key, {})));
+    expect(again).toEqual(first);
+    const held = JSON.stringify(await stored(gate()));
+    expect(held).toContain(key);
+    expect([held.includes(first.secret_key), held.includes(first.id)]).toEqual([false, false]);
+  });
+
+  it('is gone after 24 hours, and deleted from the disk a day later', async () => {
+    const { object, begin, use } = aLedger();
+    await begin('first');
+    await object.endKey(use('first'), { state: 'kept', answer: 'sealed' });
+    later(24 * 60 * 60_000 - 1000);
+    expect(await begin('second')).toEqual({ state: 'kept', answer: 'sealed' });
+    later(24 * 60 * 60_000 + 1000);
+    expect(await begin('second')).toEqual({ state: 'begun' });
+    await object.endKey(use('second'), { state: 'kept', answer: 'sealed anew' });
+    await runDurableObjectAlarm(object);
+    expect(await begin('third')).toEqual({ state: 'kept', answer: 'sealed anew' });
+    later(4 * 24 * 60 * 60_000);
+    await runDurableObjectAlarm(object);
+    expect([await stored(object), await alarmOf(object)]).toEqual([[], null]);
+  });
+});
+
+describe('the place that keeps keys', () => {
+  it('cleans up at the time of the oldest, and again for those that are left', async () => {
+    const object = env.ORGANIZATION_GATE.getByName(aKey());
+    const begin = (requestId: string) =>
+      object.admit({
+        principalId: 'somebody',
+        requestId,
+        limits: { organization: 10, principal: 10 },
+        once: { key: requestId, digest: 'same' },
+      });
+    const keys = async () => (await stored(object)).flat().map(({ key }) => key);
+    standAt(Date.UTC(2036, 0, 1, 12));
+    await begin('first');
+    standAt(Date.UTC(2036, 0, 2, 12));
+    await begin('second');
+    expect(await alarmOf(object)).toBe(Date.UTC(2036, 0, 3));
+    standAt(Date.UTC(2036, 0, 3, 1));
+    await runDurableObjectAlarm(object);
+    expect(await keys()).toEqual(['second']);
+    expect(await alarmOf(object)).toBe(Date.UTC(2036, 0, 4));
+    standAt(Date.UTC(2036, 0, 5, 1));
+    await runDurableObjectAlarm(object);
+    expect(await keys()).toEqual([]);
+    expect(await alarmOf(object)).toBeNull();
+  });
+
+  it('cleans up an outsider’s at the time of the oldest', async () => {
+    const { object, begin } = aLedger();
+    standAt(Date.UTC(2036, 0, 1, 12));
+    await begin('first');
+    standAt(Date.UTC(2036, 0, 2, 12));
+    await begin('second');
+    expect(await alarmOf(object)).toBe(Date.UTC(2036, 0, 3));
+  });
+
+  it('keeps no more answers when it is full, but still knows what was done', async () => {
+    const { object, use } = aLedger();
+    const states = await runInDurableObject(object, (_, { storage }) => {
+      const full = new IdempotencyKeys(storage.sql, 0);
+      full.begin(use('first'), 0);
+      full.end(use('first'), { state: 'kept', answer: 'sealed' });
+      return full.begin(use('second'), 0);
+    });
+    expect(states).toEqual({ state: 'not_kept' });
+  });
+});
+
+describe('a key in use', () => {
+  it('is held for as long as its request says that it is at work', async () => {
+    const { object, begin, use } = aLedger();
+    await begin('first');
+    later(50_000);
+    await object.extendKey(use('first'));
+    later(100_000);
+    expect(await begin('second')).toMatchObject({ state: 'in_use' });
+    later(111_000);
+    expect(await begin('second')).toEqual({ state: 'begun' });
+  });
+
+  it('is the next request’s alone once its lease has ended', async () => {
+    const { object, begin, use } = aLedger();
+    await begin('slow');
+    later(61_000);
+    await begin('next');
+    await object.extendKey(use('slow'));
+    await object.endKey(use('slow'), { state: 'kept', answer: 'of the slow one' });
+    await object.endKey(use('slow'), { state: 'undone' });
+    expect(await begin('third')).toMatchObject({ state: 'in_use' });
+    await object.endKey(use('next'), { state: 'kept', answer: 'of the next one' });
+    await object.endKey(use('next'), { state: 'undone' });
+    expect(await begin('third')).toEqual({ state: 'kept', answer: 'of the next one' });
+  });
+
+  it('is not another request’s, even after its lease', async () => {
+    const { object, begin, use } = aLedger();
+    await begin('first');
+    later(61_000);
+    expect(await object.take(10, { ...use('second'), digest: 'another' })).toMatchObject({ key: { state: 'reused' } });
+  });
+
+  it('is not taken by a request that a limit refuses', async () => {
+    const { object, begin, use } = aLedger();
+    expect(await object.take(10)).toMatchObject({ limit: { allowed: true }, key: null });
+    expect(await object.take(0, use('first'))).toMatchObject({ key: null });
+    expect(await begin('second')).toEqual({ state: 'begun' });
+    const refused = { principalId: 'somebody', requestId: 'first', limits: { organization: 0, principal: 10 } };
+    const once = { key: aKey(), digest: 'same' };
+    expect(await gate().admit({ ...refused, once })).toMatchObject({ key: null });
+    const admitted = { ...refused, requestId: 'second', limits: { organization: 1e9, principal: 1e9 }, once };
+    expect(await gate().admit(admitted)).toMatchObject({ key: { state: 'begun' } });
+    await gate().withdraw(admitted);
+    expect(await gate().admit({ ...admitted, requestId: 'third' })).toMatchObject({ key: { state: 'begun' } });
+  });
+});
+
+describe('rows of a company’s tables', () => {
+  let owner: Company;
+  beforeAll(async () => {
+    owner = await aProvisionedCompany();
+  });
+
+  it('are inserted once', async () => {
+    const id = await aTable(owner.as, 'notes', [column('text')]);
+    const insert = (key: string) =>
+      owner.as.post(`/v1/managed-tables/${id}/data`, under(key, { rows: [{ text: 'new' }] }));
+    const key = aKey();
+    const [first, again] = [await insert(key), await insert(key)];
+    expect([first.status, again.status, again.body, isReplay(again)]).toEqual([201, 201, first.body, true]);
+    expect((await must(owner.as.get(`/v1/managed-tables/${id}/data`))).total).toBe(1);
+  });
+
+  it('are read whole, but not given again where they make an answer over 256 KiB', async () => {
+    const read = async (length: number) => {
+      const { _id } = await aVisualization(owner.as, `select repeat('x', ${length}) as text`);
+      const sending = under(aKey(), {});
+      return [
+        await owner.as.post(`/v1/visualizations/${_id}/execute`, sending),
+        await owner.as.post(`/v1/visualizations/${_id}/execute`, sending),
+      ] as const;
+    };
+    const [small, smallAgain] = await read(200_000);
+    expect([smallAgain.body, isReplay(smallAgain)]).toEqual([small.body, true]);
+    const [large, largeAgain] = await read(300_000);
+    expect([large.status, JSON.stringify(large.body).length > 300_000]).toEqual([200, true]);
+    expect(codeOf(largeAgain)).toEqual([409, 'IDEMPOTENCY_ANSWER_TOO_LARGE']);
+  });
+
+  it('are shown to outsiders, whose keys are kept apart from those of others', async () => {
+    await someSales(owner);
+    const { dashboard } = await aSalesDashboard(owner);
+    const [email, other] = ['one@partner.test', 'other@partner.test'];
+    const context = await aContext(owner, [dashboardGrant(dashboard._id)], [email, other]);
+    const { as } = await anOutsider(owner, email);
+    const path = `/api/v1/share-portal/dashboards/${dashboard._id}/execute`;
+    const key = aKey();
+    const execute = (json: object = {}) => as.post(path, under(key, { context_id: context.id, ...json }));
+    const first = await must(execute());
+    const again = await execute();
+    expect([again.body, isReplay(again)]).toEqual([first, true]);
+    expect(codeOf(await execute({ parameters: {} }))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+    const theirs = await (await anOutsider(owner, other)).as.post(path, under(key, { context_id: context.id }));
+    expect(isReplay(theirs)).toBe(false);
+  });
+});
+
+/** An environment whose isolate is lost at its first query that fits: it never comes back. */
+function lostAt(pattern: RegExp): [env: Record<string, string>, arrived: Promise<void>] {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const withSession = (constraint: string) => {
+    const session = env.CONTROL_DB.withSession(constraint);
+    const texts = new WeakMap<object, string>();
+    const prepare = (text: string) => {
+      const query = session.prepare(text);
+      const bind = query.bind.bind(query);
+      texts.set(query, text);
+      query.bind = (...values) => {
+        const bound = bind(...values);
+        texts.set(bound, text);
+        return bound;
+      };
+      return query;
+    };
+    const batch = (queries: D1PreparedStatement[]) => {
+      if (!queries.some((query) => pattern.test(texts.get(query) ?? ''))) return session.batch(queries);
+      resolve();
+      return new Promise<never>(() => {});
+    };
+    return { prepare, batch, getBookmark: () => session.getBookmark() };
+  };
+  return [{ CONTROL_DB: { withSession } } as unknown as Record<string, string>, promise];
+}
