@@ -102,7 +102,7 @@ export const OBJECTS = [
     { text: 'if (this.#alarmAt !== null && this.#alarmAt <= time) return;', without: '' },
     { text: 'this.#alarmAt !== null && ', without: '' },
     { text: 'await state.storage.getAlarm()', without: 'null' },
-    { text: 'this.#alarmAt = null;\n', without: '\n' },
+    { text: 'this.#alarmAt = null;', without: '' },
     { text: 'this.#keys.dropOld(now);', without: '', tests: ONCE },
     { text: 'if (this.#keys.nextEnd !== null) ', without: 'if (false) ', tests: ONCE },
     {
