@@ -16,9 +16,9 @@ export const RESERVED_COLUMN_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * The schemas of a company's database: `console` for internal tables, `public` for managed tables by their display
- * names, `trash` for deleted ones by their ids.
+ * names, `trash` for deleted ones by their ids, `kept` for rows that loads have replaced.
  */
-export type TenantSchema = 'console' | 'public' | 'trash';
+export type TenantSchema = 'console' | 'public' | 'trash' | 'kept';
 
 /** Quotes an identifier for SQL, whatever its characters or keywords. No other code quotes identifiers. */
 export function quoted(name: string): string {

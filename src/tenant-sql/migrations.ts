@@ -1,6 +1,7 @@
 import type { TenantSql } from './client.ts';
 import { MANAGED_TABLES } from './migrations/0001_managed_tables.ts';
 import { UPLOAD_JOBS } from './migrations/0001_upload_jobs.ts';
+import { LOADS } from './migrations/0004_loads.ts';
 import { OWN_LIMITS } from './transaction.ts';
 
 /** One step of a company's schema. A released step never changes; changes are further versions. */
@@ -15,6 +16,7 @@ const MIGRATIONS: TenantMigration[] = [
   { version: 2, sql: [OWN_LIMITS] },
   // Until when a job is being worked on, unless that ends before.
   { version: 3, sql: ['ALTER TABLE console.upload_jobs ADD COLUMN turn_until timestamptz'] },
+  { version: 4, sql: [LOADS] },
 ];
 
 /** The schema version of this release. */

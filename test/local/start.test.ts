@@ -206,6 +206,7 @@ describe('npm start', () => {
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
     expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 2 }]);
     expect(written).toContain('{"status":"inserting"}');
+    expect(written).toContain('{"status":"undone","removed":1,"restored":2}');
     expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
     expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
     expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);

@@ -29,6 +29,7 @@ export function tableRoutes(as: Caller, id: string) {
     get: () => as.get(`${PREFIX}/${id}`),
     put: (json: unknown) => as.put(`${PREFIX}/${id}`, { json }),
     delete: () => as.delete(`${PREFIX}/${id}`),
+    loads: (query = '') => as.get(`${PREFIX}/${id}/loads${query}`),
     restore: () => as.post(`${PREFIX}/${id}/restore`),
     truncate: () => as.post(`${PREFIX}/${id}/truncate`),
     rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),

@@ -2,12 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
 import { rivalBeforeStatement } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFileOf, aStagedJob } from './staged.ts';
 import {
-  aFile,
   aHeldQueue,
   cancel,
   confirm,
-  deliver,
   deliverAll,
   finished,
   inDatabase,
@@ -42,25 +41,7 @@ async function aTableOf(count: number) {
 }
 
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
-const aFileOf = (values: number[]): File => aFile('n.csv', `n\n${values.join('\n')}\n`);
 const inTable = async (id: string) => (await rowsOf(company, id)).map(({ n }) => n as number);
-
-/** A confirmed job whose rows are staged: its next delivery brings them into the table. */
-async function aStagedJob(id: string, values: number[], mode: string) {
-  const queue = aHeldQueue();
-  const jobId = await upload(company, [aFileOf(values)], { ...queue, into: id, mode });
-  await deliverAll(queue);
-  const { columns } = (await jobOf(company, jobId)).inferred_schema;
-  await confirm(company, jobId, { columns }, queue);
-  const message = queue.messages.shift();
-  if (!message) throw new Error('a confirm sends a message');
-  // A budget of just these rows: to bring them into place is left to the next message.
-  const { size } = aFileOf(values);
-  await deliver(message, { ...queue.env, UPLOAD_MESSAGE_BYTES: String(size - 'n\n'.length) });
-  const { status, progress } = await jobOf(company, jobId);
-  expect({ status, rows: progress.rows_processed }).toEqual({ status: 'inserting', rows: values.length });
-  return { jobId, publish: () => deliver(message, queue.env) };
-}
 
 /** The table's number of rows is exact, and nothing is left of any load. */
 async function isWhole(id: string): Promise<void> {
@@ -74,7 +55,7 @@ describe('a reader of rows that are replaced', () => {
     'gets the old rows, without waiting, while the load comes to %s',
     async (statement) => {
       const { id, routes } = await aTableOf(6);
-      const job = await aStagedJob(id, numbers(1000, 9), 'replace');
+      const job = await aStagedJob(company, id, numbers(1000, 9), 'replace');
       const read = async () => [(await routes.rows()).body, await inTable(id)];
       const { outcome } = await rivalBeforeStatement(company.id, statement, read);
       expect(await job.publish()).toBe('done');
@@ -103,7 +84,7 @@ describe('two loads into one table', () => {
       ['the first waits for the second', BEFORE_ITS_END, false],
     ])('come one after the other: %s', async (_order, statement, isFirstFirst) => {
       const { id } = await aTableOf(OLD.length);
-      const [one, other] = [await aStagedJob(id, A, first), await aStagedJob(id, B, second)];
+      const [one, other] = [await aStagedJob(company, id, A, first), await aStagedJob(company, id, B, second)];
       const { outcome } = await rivalBeforeStatement(company.id, statement, one.publish);
       expect([await other.publish(), await outcome]).toEqual(['done', 'done']);
       for (const { jobId } of [one, other]) expect(await jobOf(company, jobId)).toMatchObject({ status: 'done' });
@@ -136,7 +117,7 @@ describe('two loads into one table', () => {
 describe('a load that another delivery of its message brings into place first', () => {
   it.each(['append', 'replace'])('in the mode %s has nothing left to do, and the rows are there once', async (mode) => {
     const { id } = await aTableOf(3);
-    const job = await aStagedJob(id, [10, 11], mode);
+    const job = await aStagedJob(company, id, [10, 11], mode);
     const { outcome } = await rivalBeforeStatement(company.id, /SELECT status, step, state/, job.publish);
     expect(await job.publish()).toBe('done');
     expect(await outcome).toBe('done');
@@ -149,7 +130,7 @@ describe('a load that another delivery of its message brings into place first', 
 describe('a load that has locked its job', () => {
   it('keeps another delivery of its message waiting until its rows are in place', async () => {
     const { id } = await aTableOf(3);
-    const job = await aStagedJob(id, [10, 11], 'append');
+    const job = await aStagedJob(company, id, [10, 11], 'append');
     const { outcome } = await rivalBeforeStatement(company.id, /FROM console\.managed_tables/, job.publish);
     expect(await job.publish()).toBe('done');
     expect(await outcome).toBe('done');
@@ -160,7 +141,7 @@ describe('a load that has locked its job', () => {
 
   it('fails when the columns of its table are not those that were confirmed', async () => {
     const { id } = await aTableOf(3);
-    const job = await aStagedJob(id, [10, 11], 'append');
+    const job = await aStagedJob(company, id, [10, 11], 'append');
     // Routes refuse to change a table under a load: somebody has worked by hand, or restored a backup.
     await inDatabase(company, (database) =>
       database.query(
@@ -202,7 +183,7 @@ describe('a load beside changes of the same rows', () => {
   async function changedAt(statement: RegExp, mode: string) {
     const { id, routes } = await aTableOf(4);
     const [zero, one] = await rowsOf(company, id);
-    const job = await aStagedJob(id, LOADED, mode);
+    const job = await aStagedJob(company, id, LOADED, mode);
     const { outcome } = await rivalBeforeStatement(company.id, statement, async () => [
       (await routes.updateRow(zero?.id as string, { n: 99 })).status,
       (await routes.deleteRow(one?.id as string)).status,

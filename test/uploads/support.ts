@@ -49,6 +49,8 @@ export const confirm = (company: Company, jobId: string, json: unknown, { env: c
 
 export const cancel = (company: Company, jobId: string) => company.as.post(`${jobPath(jobId)}/cancel`);
 
+export const undo = (company: Company, jobId: string, as = company.as) => as.post(`${jobPath(jobId)}/undo`);
+
 export const jobOf = async (company: Company, jobId: string) => (await company.as.get(jobPath(jobId))).body;
 
 /** The job, once its status is one of these. */

@@ -12,6 +12,7 @@ import { columnsRefused, tableLocked, tableNameTaken } from './failures.ts';
 import { announceChange, databaseOfTables, inTransaction, keyOf, lockTable } from './service.ts';
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
+import { endUndo } from './undo-store.ts';
 
 const wantedColumn = column
   .extend({
@@ -49,7 +50,10 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
     if (await store.hasActiveUpload(tx, id)) throw tableLocked();
 
     const changed = await recordChange(tx, ctx, table, displayName, plan);
-    if (plan.changes) await applyPlan(tx, table, plan);
+    if (plan.changes) {
+      await applyPlan(tx, table, plan);
+      await endUndo(tx, keyOf(ctx, id), 'columns_changed');
+    }
     if (displayName !== table.displayName) await tx.execute(renameTable(table.displayName, displayName));
     oldName = table.displayName;
     return changed;

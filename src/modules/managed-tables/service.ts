@@ -10,11 +10,13 @@ import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
 import { KEPT_IN_TRASH_MS } from './trash.ts';
 import { markDeleted } from './trash-store.ts';
+import { endUndo, readUndoLimit as selectUndoLimit, type UndoLimit } from './undo-store.ts';
 
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes } from './indexes.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
-export { purgeTrash } from './trash.ts';
+export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
+export type { UndoEnd, UndoLimit } from './undo-store.ts';
 
 export interface TablePage {
   total: number;
@@ -147,12 +149,18 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const name = await inTransaction(await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id, 'shape');
-    if (await store.hasActiveUpload(tx, id)) throw tableLocked();
-    await markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
-    for (const statement of moveToTrash({ name: table.displayName, id })) await tx.execute(statement);
+    await deleteLockedTable(tx, ctx, table);
     return table.displayName;
   });
   await announceChange(ctx, [id, name]);
+}
+
+/** Deletes a table whose `shape` is locked, unless files are loaded into it. */
+export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table: ManagedTable): Promise<void> {
+  const { id, displayName: name } = table;
+  if (await store.hasActiveUpload(tx, id)) throw tableLocked();
+  await markDeleted(tx, keyOf(ctx, id), nowOf(ctx));
+  for (const statement of moveToTrash({ name, id })) await tx.execute(statement);
 }
 
 /**
@@ -165,8 +173,14 @@ export async function truncateTable(ctx: CompanyContext, id: string): Promise<0>
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
     await setRowCount(tx, ctx, id, 0);
+    await endUndo(tx, keyOf(ctx, id), 'truncated');
     return 0 as const;
   });
+}
+
+/** Which loads of a table can be undone, as far as the table decides that. */
+export async function readUndoLimit(tx: TenantTx, ctx: CompanyContext, id: string): Promise<UndoLimit> {
+  return selectUndoLimit(tx, keyOf(ctx, id));
 }
 
 /** Runs a transaction; fails with `tableBusy` if it waits for others too long. */

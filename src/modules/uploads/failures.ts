@@ -30,6 +30,30 @@ export const jobEnded = defineFailure('upload_job.ended', {
   },
 });
 
+/** Why a load cannot be undone, in a word for programs and a sentence for people. */
+const UNDO_REFUSALS = {
+  not_done: 'A carga não foi concluída.',
+  already_undone: 'A carga já foi desfeita.',
+  upsert: 'Uma carga que atualiza linhas não pode ser desfeita.',
+  earlier_version: 'A carga foi feita antes de ser possível desfazer cargas.',
+  too_old: 'Já se passaram 30 dias desde a carga.',
+  table_deleted: 'A tabela foi excluída.',
+  later_load: 'Houve outra carga depois desta.',
+  columns_changed: 'As colunas da tabela mudaram depois da carga.',
+  truncated: 'A tabela foi esvaziada depois da carga.',
+  unique_index: 'Um índice único não aceita as linhas de antes junto com as que foram incluídas depois.',
+} as const;
+
+export type UndoRefusal = keyof typeof UNDO_REFUSALS;
+
+export const notUndoable = defineFailure('upload_job.not_undoable', {
+  kind: 'conflict',
+  describes:
+    'The load cannot be undone. `details.reason` says why: `not_done`, `already_undone`, `upsert`, `earlier_version`, `too_old`, `table_deleted`, `later_load`, `columns_changed`, `truncated` or `unique_index`.',
+  detail: (reason: UndoRefusal) => ({ reason, explanation: UNDO_REFUSALS[reason] }),
+  says: { 'managed-tables': { code: 'UPLOAD_JOB_NOT_UNDOABLE', message: 'Esta carga não pode ser desfeita.' } },
+});
+
 export const notMultipart = defineFailure('upload.not_multipart', {
   kind: 'malformed',
   detail: { message: 'Send the files as multipart/form-data, in the field "files".' },

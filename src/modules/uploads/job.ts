@@ -7,8 +7,8 @@ import type { Segment } from './segments.ts';
 /** The status of a job; the first four are those of an active one. */
 export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';
 
-/** What the rows do to the table: create it, join its rows, or replace them. */
-export type UploadMode = 'create' | 'append' | 'replace';
+/** What the rows do to the table: create it, join its rows, replace them, or update those of the same key. */
+export type UploadMode = 'create' | 'append' | 'replace' | 'upsert';
 
 /** The progress of the present phase, in rows and bytes of all files. The total of rows is null until it is known. */
 export interface JobProgress {
@@ -116,6 +116,9 @@ export interface UploadJob {
   /** Null while queued. `phase` is the status. */
   progress: (JobProgress & { phase: JobStatus }) | null;
   error: JobError | null;
+  /** When it was undone, and who by. */
+  undoneAt: string | null;
+  undoneBy: string | null;
   createdAt: string;
   updatedAt: string;
 }

@@ -1,8 +1,11 @@
+import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
-import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { addPrimaryKey, moveIntoPlace } from '../../tenant-sql/ddl.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
-import { appendRows, deleteRows, vacuum } from '../../tenant-sql/staging.ts';
+import { keepRows } from '../../tenant-sql/kept.ts';
+import { tenantNames } from '../../tenant-sql/roles.ts';
+import { appendRows, DRAW_BEGINNING, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
 import { announceChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
@@ -20,7 +23,7 @@ import {
 } from './problems.ts';
 import { type JobKey, lockJob } from './store.ts';
 import { isoNow, type Work } from './work.ts';
-import { finishLoad } from './work-store.ts';
+import { finishLoad, type Placed } from './work-store.ts';
 
 /** Indexing the largest table that an upload makes, or moving its rows into another, takes seconds. */
 const PUBLISH_TIMEOUT_MS = 10 * 60_000;
@@ -28,7 +31,7 @@ const VACUUM_TIMEOUT_MS = 2 * 60_000;
 
 /**
  * Moves the rows of a complete load into their table, and ends the job, in one transaction. Readers see all rows or none,
- * and never wait: rows that are replaced are deleted, not truncated.
+ * and never wait: rows that are replaced are deleted, not truncated, and kept for an undo.
  * @throws JobProblem when the name is taken, or the table has changed; Superseded
  */
 export async function publish(work: Work<LoadState>, state: LoadState, progress: JobProgress): Promise<void> {
@@ -39,8 +42,8 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
     async (tx) => {
       const locked = await lockJob(tx, keyOf(work));
       if (locked?.step !== job.step) throw new Superseded();
-      const userTableId = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
-      await finishLoad(tx, keyOf(work), { userTableId, progress }, isoNow(ctx));
+      const placed = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
+      await finishLoad(tx, keyOf(work), { ...placed, progress }, isoNow(ctx));
     },
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
@@ -50,9 +53,13 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   if (job.mode === 'append') return;
   await announceChange(ctx, [job.userTableId ?? state.table_id, requireConfirmed(job).display_name]);
   if (job.mode === 'create') return;
-  // Otherwise Postgres does it by itself, later.
-  await database.executeAlone(vacuum(requireConfirmed(job).display_name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
-    logError('vacuum_failed', error, { company_id: job.companyId });
+  await vacuumTable(ctx, database, requireConfirmed(job).display_name);
+}
+
+/** Frees the space of rows that were replaced; otherwise Postgres does it by itself, later. */
+export async function vacuumTable({ actor }: CompanyContext, database: TenantSql, name: string): Promise<void> {
+  await database.executeAlone(vacuum(name), VACUUM_TIMEOUT_MS).catch((error: unknown) => {
+    logError('vacuum_failed', error, { company_id: actor.companyId });
   });
 }
 
@@ -67,8 +74,8 @@ function refusedByIndex(error: unknown): JobProblem | undefined {
 
 const keyOf = ({ job }: Work<LoadState>): JobKey => ({ id: job.id, companyId: job.companyId });
 
-/** The staging table becomes the table. @returns its id */
-async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: LoadState): Promise<string> {
+/** The staging table becomes the table. */
+async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: LoadState): Promise<Placed> {
   const { display_name: name, columns } = requireConfirmed(job);
   const id = state.table_id;
   try {
@@ -85,20 +92,23 @@ async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: L
   } catch (error) {
     throw isNameTaken(error) ? new JobProblem(nameTaken(name)) : error;
   }
-  return id;
+  return { userTableId: id, addedRows: null };
 }
 
-/** The rows of the staging table move into the existing table. @returns its id */
-async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState): Promise<string> {
+/** The rows of the staging table move into the existing table. */
+async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState): Promise<Placed> {
   const { ctx, job } = work;
   const table = await lockUnchangedTable(tx, work);
   const names = loadedColumns(job).map(({ name }) => name);
   const replace = job.mode === 'replace';
-  if (replace) await tx.execute(deleteRows(table.displayName));
-  await tx.execute(appendRows(table.displayName, state.table_id, names));
+  const { reader } = tenantNames(job.companyId);
+  if (replace) await tx.execute(keepRows(table.displayName, job.id, reader));
+  const [drawn] = await tx.query<{ beginning: string }>(DRAW_BEGINNING);
+  const addedRows = drawn?.beginning as string;
+  await tx.execute(appendRows(table.displayName, state.table_id, names, addedRows));
   await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
   await setRowCount(tx, ctx, table.id, replace ? state.rows : table.rowCount + state.rows);
-  return table.id;
+  return { userTableId: table.id, addedRows };
 }
 
 /** @throws JobProblem when the table has other columns than were confirmed, or is gone */

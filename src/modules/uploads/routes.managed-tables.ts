@@ -1,16 +1,18 @@
 import { z } from 'zod';
 import { created, ok } from '../../http/endpoint.ts';
-import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { tableBusy, tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
+import { tableBusy, tableLocked, tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
 import {
   jobEnded,
   jobNotFound,
   malformedForm,
   noFiles,
   notMultipart,
+  notUndoable,
   notWaitingConfirm,
   tooLarge,
   tooManyFiles,
@@ -18,7 +20,8 @@ import {
 } from './failures.ts';
 import { confirmation } from './job.ts';
 import { activeJobs, cancelUpload, confirmUpload, getJob, startTableUpload, startUpload } from './service.ts';
-import { uploadJobView, viewUploadJob } from './views.ts';
+import { listLoads, undoUpload } from './undo.ts';
+import { loadView, uploadJobView, viewLoad, viewUploadJob } from './views.ts';
 
 const uploadForm = z
   .object({
@@ -141,5 +144,36 @@ export const uploadEndpoints = [
       await cancelUpload(ctx, params.jobId);
       return { status: 'failed' as const };
     },
+  ),
+
+  endpoint(
+    {
+      method: 'post',
+      path: '/v1/managed-tables/upload-jobs/{jobId}/undo',
+      access: 'managed-tables:upload',
+      operationId: 'undoUploadJob',
+      summary: 'Undo the load of an upload job',
+      description:
+        'Removes exactly the rows that it added and that are still there, changed or not; after `replace` those that were there before come back, beside rows that were added by hand since; a table that it made is deleted, and can be restored. Needs `managed-tables:data-write` as well, or `managed-tables:delete` for a table that it made. Within 30 days, and only for the last load of its table that is not undone.',
+      returns: ok(z.object({ status: z.literal('undone'), removed: z.int(), restored: z.int() })),
+      fails: [jobNotFound, notUndoable, tableLocked, tableBusy, ...tenantSqlFailures],
+    },
+    async ({ ctx, params }) => ({ status: 'undone' as const, ...(await undoUpload(ctx, params.jobId)) }),
+  ),
+
+  endpoint(
+    {
+      method: 'get',
+      path: '/v1/managed-tables/{id}/loads',
+      access: 'managed-tables:list',
+      operationId: 'listManagedTableLoads',
+      summary: 'List the loads of a managed table',
+      description: 'Those of the last 30 days, the last first.',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(loadView)),
+      fails: [tableNotFound, ...tenantSqlFailures],
+    },
+    async ({ ctx, params, query: { page, per_page: perPage } }) =>
+      list(await listLoads(ctx, params.id, { page, perPage }), viewLoad),
   ),
 ];

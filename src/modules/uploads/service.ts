@@ -98,7 +98,7 @@ export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
 }
 
 /** What is denied on a table is denied on its upload jobs, too. */
-async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
+export async function requireJob(ctx: PrincipalContext, action: TableAction, id: string): Promise<UploadJob> {
   const job = await store.readJob(await requireJobsDatabase(ctx), keyOf(ctx, id));
   if (!job) throw jobNotFound();
   if (job.userTableId !== null) requireAction(ctx.actor, action, job.userTableId);
@@ -169,7 +169,8 @@ export async function cancelUpload(ctx: PrincipalContext, id: string): Promise<v
   });
 }
 
-async function requireJobsDatabase(ctx: CompanyContext): Promise<TenantSql> {
+/** The company's Postgres, for work on an existing job; before provisioning none exists. */
+export async function requireJobsDatabase(ctx: CompanyContext): Promise<TenantSql> {
   const database = await databaseOf(ctx);
   if (!database) throw jobNotFound();
   return database;

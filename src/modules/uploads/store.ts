@@ -23,12 +23,14 @@ export interface JobRow {
   confirmed_schema: ConfirmedSchema | null;
   progress: JobProgress;
   error: JobError | null;
+  undone_at: string | null;
+  undone_by: string | null;
   created_at: string;
   updated_at: string;
 }
 
 export const COLUMNS =
-  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, created_at, updated_at';
+  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, undone_at, undone_by, created_at, updated_at';
 
 /** Condition of the job of a {@link JobKey}, as the first two values. */
 export const KEY = 'id = $1 AND company_id = $2';
@@ -52,6 +54,8 @@ export function toJob(row: JobRow): UploadJob {
     confirmedSchema: row.confirmed_schema,
     progress: row.status === 'queued' ? null : { ...row.progress, phase: row.status },
     error: row.error,
+    undoneAt: row.undone_at && datetimeJson(row.undone_at),
+    undoneBy: row.undone_by,
     createdAt: datetimeJson(row.created_at),
     updatedAt: datetimeJson(row.updated_at),
   };

@@ -2,13 +2,16 @@ import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
 import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
+import { dropKept } from '../../tenant-sql/kept.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { purgeTrash } from '../managed-tables/service.ts';
 import { failJobAtStep, stagingTable } from './fail-job.ts';
+import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
 import { deleteKeys, filesOf, jobIdOf } from './receive.ts';
 import { SILENCE_MS } from './service.ts';
 import * as store from './sweep-store.ts';
+import { UNDOABLE_MS } from './undo.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A job that waits for its confirm longer than this expires. */
@@ -19,11 +22,12 @@ const FILE_RETENTION_MS = DAY_MS;
 const JOB_RETENTION_MS = 90 * DAY_MS;
 const JOBS_PER_RUN = 1000;
 const KEYS_PER_PAGE = 1000;
+const TABLES_PER_RUN = 100;
 
 /**
  * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, deletes the
  * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
- * and tables in the trash.
+ * rows that loads replaced and no undo can bring back any more, and tables in the trash.
  * @returns when the next sweep is due, in milliseconds; null when there is nothing to wait for
  */
 export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
@@ -35,6 +39,7 @@ export async function sweepCompany(ctx: CompanyContext): Promise<number | null> 
     ended: () => deleteEndedJobs(ctx, database),
     trash: () => purgeTrash(ctx),
     orphans: () => dropOrphanedTables(ctx, database),
+    kept: () => dropKeptTables(ctx, database),
   };
   let due = Number.POSITIVE_INFINITY;
   for (const [part, task] of Object.entries(tasks)) {
@@ -97,6 +102,18 @@ async function dropOrphanedTables(ctx: CompanyContext, database: TenantSql): Pro
     await logFailure(ctx, { table: name }, () => database.execute(`DROP TABLE IF EXISTS ${stagingTable(name)}`));
   }
   return Number.POSITIVE_INFINITY;
+}
+
+/** Drops rows that loads have replaced when no undo needs them any more, as many as one run should. */
+async function dropKeptTables(ctx: CompanyContext, database: TenantSql): Promise<number> {
+  const isNeeded = ({ loadedAt }: KeptTable): boolean => loadedAt !== null && loadedAt + UNDOABLE_MS > ctx.now();
+  const { companyId } = ctx.actor;
+  for (const kept of await readKept(database, companyId, TABLES_PER_RUN)) {
+    if (isNeeded(kept)) break;
+    await logFailure(ctx, { kept: kept.jobId }, () => database.execute(dropKept(kept.jobId)));
+  }
+  const [next] = await readKept(database, companyId, 1);
+  return next ? Math.max(ctx.now() + SILENCE_MS, (next.loadedAt ?? 0) + UNDOABLE_MS) : Number.POSITIVE_INFINITY;
 }
 
 async function deleteEndedJobs(ctx: CompanyContext, database: TenantSql): Promise<number> {

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/fields.ts';
 import { confirmedColumn, type UploadJob } from './job.ts';
+import type { Load } from './load-store.ts';
 
 const status = z.enum(['queued', 'analisando', 'waiting_confirm', 'inserting', 'done', 'failed']);
+
+const uploadMode = z.enum(['create', 'append', 'replace', 'upsert']);
 
 const cell = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -42,7 +45,7 @@ export const uploadJobView = z
     files: z.array(
       z.object({ original_name: z.string(), storage_path: z.string(), size_bytes: z.int(), mime_type: z.string() }),
     ),
-    mode: z.enum(['create', 'append', 'replace']),
+    mode: uploadMode,
     status,
     inferred_schema: z
       .object({
@@ -89,6 +92,8 @@ export const uploadJobView = z
         value: z.string().optional(),
       })
       .nullable(),
+    undone_at: timestamp.nullable().meta({ description: 'When the load was undone.' }),
+    undone_by: z.string().nullable().meta({ description: 'Who undid it.' }),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -105,6 +110,35 @@ export const viewUploadJob = (job: UploadJob): z.input<typeof uploadJobView> => 
   confirmed_schema: job.confirmedSchema,
   progress: job.progress,
   error: job.error,
+  undone_at: job.undoneAt,
+  undone_by: job.undoneBy,
   created_at: job.createdAt,
   updated_at: job.updatedAt,
+});
+
+/** A load of a table as the API shows it. */
+export const loadView = z
+  .object({
+    job_id: z.string(),
+    mode: uploadMode,
+    file_names: z.array(z.string()),
+    row_count: z.int().meta({ description: 'Rows of the files.' }),
+    inserted: z.int(),
+    updated: z.int(),
+    loaded_at: timestamp,
+    loaded_by: z.string(),
+    undoable: z.boolean(),
+  })
+  .meta({ id: 'ManagedTableLoad' });
+
+export const viewLoad = (load: Load & { undoable: boolean }): z.input<typeof loadView> => ({
+  job_id: load.jobId,
+  mode: load.mode,
+  file_names: load.fileNames,
+  row_count: load.rowCount,
+  inserted: load.inserted,
+  updated: load.updated,
+  loaded_at: load.loadedAt,
+  loaded_by: load.loadedBy,
+  undoable: load.undoable,
 });

@@ -131,17 +131,24 @@ export async function finishAnalysis(
   return changed === 1;
 }
 
-/** Ends a job whose rows are in the table; the transaction has locked it. */
+/** Where the rows of a load are: in which table, and how their ids begin, if they were added to those of others. */
+export interface Placed {
+  userTableId: string;
+  addedRows: string | null;
+}
+
+/** Ends a job whose rows are in the table; the transaction has locked both. */
 export async function finishLoad(
   tx: TenantTx,
   key: JobKey,
-  done: { userTableId: string; progress: JobProgress },
+  done: Placed & { progress: JobProgress },
   at: string,
 ): Promise<void> {
   await tx.execute(
     `UPDATE console.upload_jobs
-     SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0, updated_at = $5
+     SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0,
+       load_number = nextval('console.load_numbers'), loaded_at = $5, added_rows = $6, updated_at = $5
      WHERE ${KEY}`,
-    [key.id, key.companyId, done.userTableId, JSON.stringify(done.progress), at],
+    [key.id, key.companyId, done.userTableId, JSON.stringify(done.progress), at, done.addedRows],
   );
 }

@@ -1,5 +1,5 @@
 import { aCompany, aProvisionedCompany } from '../../support/worlds.ts';
-import { aFile, waiting } from '../../uploads/support.ts';
+import { aFile, finished, waiting } from '../../uploads/support.ts';
 import { type Step, type World, walk } from '../walk.ts';
 
 const CSV = 'day,region,amount\n2026-01-05,north,10.50\n2026-01-06,south,20.00\n2026-01-07,east,7.25\n';
@@ -13,6 +13,10 @@ const form = () => {
 };
 const inferred = async ({ company, kept }: World) => {
   await waiting(company, kept.job as string);
+};
+
+const loaded = async ({ company, kept }: World) => {
+  await finished(company, kept.job as string);
 };
 
 const STEPS: Step[] = [
@@ -87,6 +91,28 @@ const STEPS: Step[] = [
     keep: ({ job_id }) => ({ job: job_id }),
   },
   { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/cancel', params: job, before: inferred },
+  {
+    route: 'POST /v1/managed-tables/{id}/upload',
+    params: table,
+    body: () => {
+      const data = new FormData();
+      data.append('files', aFile('shops.csv', 'city,opened_on\nFaro,2026-01-02\n'));
+      return data;
+    },
+    keep: ({ job_id }) => ({ job: job_id }),
+    unshown: true,
+  },
+  {
+    route: 'POST /v1/managed-tables/upload-jobs/{jobId}/confirm',
+    params: job,
+    before: inferred,
+    json: () => ({
+      columns: [{ name: 'city', display_name: 'City', type: 'text', nullable: false, source_index: 0 }],
+    }),
+    unshown: true,
+  },
+  { route: 'GET /v1/managed-tables/{id}/loads', params: table, before: loaded },
+  { route: 'POST /v1/managed-tables/upload-jobs/{jobId}/undo', params: job },
   { route: 'DELETE /v1/managed-tables/{id}', params: table },
   { route: 'GET /v1/managed-tables/deleted' },
   { route: 'POST /v1/managed-tables/{id}/restore', params: table },

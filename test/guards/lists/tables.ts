@@ -11,6 +11,8 @@ const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
 const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
+const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
+const UNDOS = ['test/uploads/undo.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
@@ -175,6 +177,20 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/uploads/publish.ts', UPLOADS, [
     { text: 'locked?.step !== job.step', without: 'false', tests: UPLOAD_RACES, title: 'brings into place first' },
     { text: '!same', without: 'false', tests: UPLOAD_RACES, title: 'columns of its table' },
+  ]),
+  ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACES, [
+    { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another waiting' },
+    { in: 'readLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
+  ]),
+  ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
+    { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },
+    { text: 'load.jobId !== lastLoadId', without: 'false', title: 'comes before or after a load' },
+    { text: 'load.number > limit.after', without: 'true', title: 'first, and else comes first' },
+    {
+      text: 'await tx.execute(holdKept(load.jobId))',
+      without: 'await Promise.resolve()',
+      title: 'dropped just before',
+    },
   ]),
   ...guardsOf('src/modules/uploads/fail-job.ts', UPLOADS, [
     { text: 'locked?.step !== step', without: '!locked', tests: UPLOAD_RACES, title: 'waited too long' },

@@ -1,0 +1,129 @@
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { datetimeJson } from '../../tenant-sql/values.ts';
+import type { JobProgress, JobStatus, UploadMode } from './job.ts';
+import type { StoredFile } from './receive.ts';
+import { type JobKey, KEY } from './store.ts';
+
+/** What a job's rows did to its table, and what an undo needs to know of that. Timestamps are ISO 8601 in UTC. */
+export interface Load {
+  jobId: string;
+  tableId: string | null;
+  mode: UploadMode;
+  status: JobStatus;
+  fileNames: string[];
+  /** Rows of the files. */
+  rowCount: number;
+  inserted: number;
+  updated: number;
+  /** Loads of a table are in its order; 0 or null for one that an earlier version of the program did. */
+  number: number | null;
+  loadedAt: string;
+  loadedBy: string;
+  /** How the ids of the rows begin that were added to others. */
+  addedRows: string | null;
+  undoneAt: string | null;
+}
+
+interface LoadRow {
+  id: string;
+  user_table_id: string | null;
+  mode: UploadMode;
+  status: JobStatus;
+  files: StoredFile[];
+  progress: JobProgress;
+  result: { inserted: number; updated: number } | null;
+  load_number: string | null;
+  loaded: string;
+  created_by_user_id: string;
+  added_rows: string | null;
+  undone_at: string | null;
+}
+
+const COLUMNS =
+  'id, user_table_id, mode, status, files, progress, result, load_number, coalesce(loaded_at, updated_at) AS loaded, created_by_user_id, added_rows, undone_at';
+
+const toLoad = (row: LoadRow): Load => ({
+  jobId: row.id,
+  tableId: row.user_table_id,
+  mode: row.mode,
+  status: row.status,
+  fileNames: row.files.map(({ original_name }) => original_name),
+  rowCount: row.progress.rows_processed,
+  inserted: row.result?.inserted ?? row.progress.rows_processed,
+  updated: row.result?.updated ?? 0,
+  number: row.load_number === null ? null : Number(row.load_number),
+  loadedAt: datetimeJson(row.loaded),
+  loadedBy: row.created_by_user_id,
+  addedRows: row.added_rows,
+  undoneAt: row.undone_at && datetimeJson(row.undone_at),
+});
+
+/** Locks a job until the transaction ends, and reads what it has loaded. */
+export async function lockLoad(tx: TenantTx, key: JobKey): Promise<Load | undefined> {
+  const [row] = await tx.query<LoadRow>(`SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${KEY} FOR UPDATE`, [
+    key.id,
+    key.companyId,
+  ]);
+  return row && toLoad(row);
+}
+
+const OF_TABLE = `company_id = $1 AND user_table_id = $2 AND status = 'done'`;
+
+/** The id of the last load of a table that was not undone; one without a number may have come last. */
+export async function readLastLoad(tx: TenantTx, companyId: string, tableId: string): Promise<string | undefined> {
+  const [row] = await tx.query<{ id: string }>(
+    `SELECT id FROM console.upload_jobs WHERE ${OF_TABLE} AND undone_at IS NULL
+     ORDER BY load_number DESC NULLS FIRST LIMIT 1`,
+    [companyId, tableId],
+  );
+  return row?.id;
+}
+
+/** A page of a table's loads after `since` (ISO 8601), the last first, with the exact total. */
+export async function readLoads(
+  tx: TenantTx,
+  companyId: string,
+  tableId: string,
+  since: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ total: number; records: Load[] }> {
+  const found = `${OF_TABLE} AND coalesce(loaded_at, updated_at) > $3`;
+  const [[count], rows] = await tx.queryAll<[{ total: string }, LoadRow]>([
+    { text: `SELECT count(*) AS total FROM console.upload_jobs WHERE ${found}`, values: [companyId, tableId, since] },
+    {
+      text: `SELECT ${COLUMNS} FROM console.upload_jobs WHERE ${found}
+        ORDER BY load_number DESC NULLS FIRST, loaded DESC, id DESC LIMIT $4 OFFSET $5`,
+      values: [companyId, tableId, since, limit, offset],
+    },
+  ]);
+  return { total: Number(count?.total ?? 0), records: rows.map(toLoad) };
+}
+
+/** Marks a load as undone; the transaction has locked it. */
+export async function markUndone(tx: TenantTx, key: JobKey, by: string, at: string): Promise<void> {
+  await tx.execute(
+    `UPDATE console.upload_jobs SET undone_at = $3, undone_by = $4, added_rows = NULL, updated_at = $3 WHERE ${KEY}`,
+    [key.id, key.companyId, at, by],
+  );
+}
+
+/** A table of schema `kept`, and until when a load needs it, in milliseconds; null when none does. */
+export interface KeptTable {
+  jobId: string;
+  loadedAt: number | null;
+}
+
+/** Tables of schema `kept`, those first that no load needs, then the oldest. */
+export async function readKept(tx: TenantTx, companyId: string, limit: number): Promise<KeptTable[]> {
+  const rows = await tx.query<{ name: string; loaded_at: string | null }>(
+    `SELECT tablename AS name, (extract(epoch FROM needed.loaded_at) * 1000)::bigint AS loaded_at
+     FROM pg_tables LEFT JOIN (
+       SELECT job.id, job.loaded_at FROM console.upload_jobs AS job
+       JOIN console.managed_tables AS of_job ON of_job.id = job.user_table_id AND of_job.company_id = job.company_id
+       WHERE job.company_id = $1 AND job.undone_at IS NULL AND job.load_number > of_job.undoable_after
+     ) AS needed ON needed.id = tablename
+     WHERE schemaname = 'kept' ORDER BY needed.loaded_at NULLS FIRST LIMIT $2`,
+    [companyId, limit],
+  );
+  return rows.map(({ name, loaded_at }) => ({ jobId: name, loadedAt: loaded_at === null ? null : Number(loaded_at) }));
+}

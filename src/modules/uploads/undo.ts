@@ -1,0 +1,146 @@
+import { requireAction } from '../../access/requirements.ts';
+import type { CompanyContext, PrincipalContext } from '../../context.ts';
+import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
+import { bringBack, dropKept, holdKept, removeAdded } from '../../tenant-sql/kept.ts';
+import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
+import { tableNotFound } from '../managed-tables/failures.ts';
+import {
+  announceChange,
+  deleteLockedTable,
+  getTable,
+  inTransaction,
+  KEPT_IN_TRASH_MS,
+  lockTable,
+  type ManagedTable,
+  readUndoLimit,
+  setRowCount,
+  type UndoLimit,
+} from '../managed-tables/service.ts';
+import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
+import { type Load, lockLoad, markUndone, readLastLoad, readLoads } from './load-store.ts';
+import { vacuumTable } from './publish.ts';
+import { requireJob, requireJobsDatabase } from './service.ts';
+import { isoNow } from './work.ts';
+
+/** How long after a load it can be undone, and the rows that it replaced are kept. Milliseconds. */
+export const UNDOABLE_MS = 30 * 24 * 60 * 60 * 1000;
+/** To remove and bring back the rows of the largest load. */
+const UNDO_TIMEOUT_MS = 120_000;
+
+/** How many rows an undo has removed, and brought back. */
+export interface Undone {
+  removed: number;
+  restored: number;
+}
+
+const since = (ctx: CompanyContext): string => new Date(ctx.now() - UNDOABLE_MS).toISOString();
+
+/** Why a load cannot be undone; undefined when it can, unless a unique index forbids it. */
+function refusalOf(
+  load: Load,
+  lastLoadId: string | undefined,
+  limit: UndoLimit,
+  since: string,
+): UndoRefusal | undefined {
+  if (load.status !== 'done') return 'not_done';
+  if (load.undoneAt !== null) return 'already_undone';
+  if (load.mode === 'upsert') return 'upsert';
+  if (load.number === null || load.number === 0) return 'earlier_version';
+  if (load.loadedAt <= since) return 'too_old';
+  if (load.jobId !== lastLoadId) return 'later_load';
+  return load.number > limit.after ? undefined : (limit.endedBy ?? 'columns_changed');
+}
+
+/** A page of a table's loads of the last 30 days, the last first, each with whether it can be undone. */
+export async function listLoads(
+  ctx: CompanyContext,
+  tableId: string,
+  { page, perPage }: { page: number; perPage: number },
+): Promise<{ total: number; records: (Load & { undoable: boolean })[] }> {
+  await getTable(ctx, tableId);
+  const database = await databaseOf(ctx);
+  if (!database) throw tableNotFound();
+  const { companyId } = ctx.actor;
+  const window = { limit: perPage, offset: (page - 1) * perPage };
+  const { total, records } = await readLoads(database, companyId, tableId, since(ctx), window);
+  const last = await readLastLoad(database, companyId, tableId);
+  const limit = await readUndoLimit(database, ctx, tableId);
+  const isUndoable = (load: Load) => refusalOf(load, last, limit, since(ctx)) === undefined;
+  return { total, records: records.map((load) => ({ ...load, undoable: isUndoable(load) })) };
+}
+
+/**
+ * Undoes a load, in one transaction under the locks of loads: removes the rows that it added, brings those back that it
+ * replaced, deletes the table that it made.
+ */
+export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Undone> {
+  const database = await requireJobsDatabase(ctx);
+  const job = await requireJob(ctx, 'managed-tables:upload', id);
+  const { mode, userTableId: tableId } = job;
+  requireAction(ctx.actor, mode === 'create' ? 'managed-tables:delete' : 'managed-tables:data-write', tableId ?? '*');
+  if (job.status !== 'done' || tableId === null) throw notUndoable('not_done');
+  if (mode === 'create') await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
+  const key = { id, companyId: ctx.actor.companyId };
+  const { name, ...undone } = await inTransaction(
+    database,
+    async (tx) => {
+      const load = await lockLoad(tx, key);
+      if (!load) throw jobNotFound();
+      const table = await lockLoadedTable(tx, ctx, load, tableId);
+      const last = await readLastLoad(tx, key.companyId, tableId);
+      const refusal = refusalOf(load, last, await readUndoLimit(tx, ctx, tableId), since(ctx));
+      if (refusal) throw notUndoable(refusal);
+      const outcome = await (mode === 'create' ? deleteMade(tx, ctx, table) : takeBack(tx, ctx, table, load));
+      await markUndone(tx, key, ctx.actor.id, isoNow(ctx));
+      return { ...outcome, name: table.displayName };
+    },
+    { statementTimeoutMs: UNDO_TIMEOUT_MS },
+  );
+  if (mode !== 'append') await announceChange(ctx, [tableId, name]);
+  if (mode !== 'create') await vacuumTable(ctx, database, name);
+  return undone;
+}
+
+/** A load whose table is gone is refused for what it is itself, where that is reason enough. */
+async function lockLoadedTable(
+  tx: TenantTx,
+  ctx: PrincipalContext,
+  load: Load,
+  tableId: string,
+): Promise<ManagedTable> {
+  try {
+    return await lockTable(tx, ctx, tableId, load.mode === 'create' ? 'shape' : 'rows');
+  } catch (error) {
+    if (!tableNotFound.matches(error)) throw error;
+    const ofItself = refusalOf(load, load.jobId, { after: 0, endedBy: null }, since(ctx));
+    throw notUndoable(ofItself ?? 'table_deleted');
+  }
+}
+
+async function deleteMade(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable): Promise<Undone> {
+  await deleteLockedTable(tx, ctx, table);
+  return { removed: table.rowCount, restored: 0 };
+}
+
+async function takeBack(tx: TenantTx, ctx: PrincipalContext, table: ManagedTable, load: Load): Promise<Undone> {
+  const { displayName: name, columns } = table;
+  if (load.addedRows === null) throw new Error('a load that can be undone knows its rows');
+  const isReplace = load.mode === 'replace';
+  if (isReplace) await tx.execute(holdKept(load.jobId)).catch(refuseWhere('42P01', 'too_old'));
+  const removed = await tx.execute(removeAdded(name, load.addedRows));
+  let restored = 0;
+  if (isReplace) {
+    // A unique index has the value of a row twice, or cannot hold it.
+    const bringing = tx.execute(bringBack(name, load.jobId, columns));
+    restored = await bringing.catch(refuseWhere('23505', 'unique_index')).catch(refuseWhere('54000', 'unique_index'));
+    await tx.execute(dropKept(load.jobId));
+  }
+  await setRowCount(tx, ctx, table.id, table.rowCount - removed + restored);
+  return { removed, restored };
+}
+
+const refuseWhere =
+  (code: string, refusal: UndoRefusal) =>
+  (error: unknown): never => {
+    throw isPostgresError(error) && error.code === code ? notUndoable(refusal) : error;
+  };

@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aStagedJob } from './staged.ts';
+import { inDatabase, rowsOf, undo } from './support.ts';
+
+/** An undo has locked nothing yet: a rival here comes first, whole. */
+const BEFORE_ITS_LOCKS = /added_rows, undone_at FROM console\.upload_jobs WHERE id/;
+/** An undo has changed the rows, and holds its locks until it commits: a rival here waits for them. */
+const BEFORE_ITS_END = /SET undone_at = /;
+
+let company: Company;
+let named = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+async function aLoadedTable(mode: string) {
+  const id = await aTable(company.as, `disputa_${++named}`, [column('n', 'integer')]);
+  const routes = tableRoutes(company.as, id);
+  await routes.insert([{ n: 0 }, { n: 1 }, { n: 2 }]);
+  const job = await aStagedJob(company, id, [10, 11], mode);
+  expect(await job.publish()).toBe('done');
+  const numbers = async () => (await rowsOf(company, id)).map(({ n }) => n as number);
+  const isWhole = async () => expect((await routes.get()).body.row_count).toBe((await numbers()).length);
+  return { id, routes, jobId: job.jobId, numbers, isWhole };
+}
+
+const reasonOf = ({ status, body }: { status: number; body: { details?: { reason?: string } } }) =>
+  status === 200 ? 'undone' : body.details?.reason;
+
+describe.each(['append', 'replace'])('an undo of the mode %s', (mode) => {
+  const LOADED = mode === 'append' ? [0, 1, 2, 10, 11] : [10, 11];
+  const BEFORE = [0, 1, 2];
+
+  it.each([
+    ['finds it undone', BEFORE_ITS_LOCKS],
+    ['waits for it, and finds it undone', BEFORE_ITS_END],
+  ])('beside another: the second %s', async (_what, statement) => {
+    const { jobId, numbers, isWhole } = await aLoadedTable(mode);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => undo(company, jobId));
+    const reasons = [reasonOf(await undo(company, jobId)), reasonOf(await outcome)];
+    expect(reasons.toSorted()).toEqual(['already_undone', 'undone']);
+    expect(await numbers()).toEqual(BEFORE);
+    await isWhole();
+  });
+
+  it('that has locked its job keeps another waiting', async () => {
+    const { jobId, numbers } = await aLoadedTable(mode);
+    const { outcome } = await rivalBeforeStatement(company.id, /FOR NO KEY UPDATE/, () => undo(company, jobId));
+    expect([reasonOf(await undo(company, jobId)), reasonOf(await outcome)]).toEqual(['undone', 'already_undone']);
+    expect(await numbers()).toEqual(BEFORE);
+  });
+
+  it.each(['append', 'replace'])('comes before or after a load in the mode %s', async (second) => {
+    const first = await aLoadedTable(mode);
+    const before = await aStagedJob(company, first.id, [20], second);
+    const overtaking = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, before.publish);
+    expect(reasonOf(await undo(company, first.jobId))).toBe('later_load');
+    expect(await overtaking.outcome).toBe('done');
+    expect(await first.numbers()).toEqual(second === 'append' ? [...LOADED, 20] : [20]);
+    await first.isWhole();
+
+    const other = await aLoadedTable(mode);
+    const after = await aStagedJob(company, other.id, [20], second);
+    const waiting = await rivalBeforeStatement(company.id, BEFORE_ITS_END, after.publish);
+    expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+    expect(await waiting.outcome).toBe('done');
+    expect(await other.numbers()).toEqual(second === 'append' ? [...BEFORE, 20] : [20]);
+    await other.isWhole();
+    // The load that came after can be undone in its turn.
+    expect(reasonOf(await undo(company, after.jobId))).toBe('undone');
+    expect(await other.numbers()).toEqual(BEFORE);
+    await other.isWhole();
+  });
+
+  it('comes before or after rows that are changed by hand', async () => {
+    const change = async (routes: ReturnType<typeof tableRoutes>, numbers: { id: string; n: number }[]) => {
+      const idOf = (wanted: number) => numbers.find(({ n }) => n === wanted)?.id as string;
+      return [
+        (await routes.updateRow(idOf(10), { n: 100 })).status,
+        (await routes.deleteRow(idOf(11))).status,
+        (await routes.insert([{ n: 77 }])).status,
+      ];
+    };
+    for (const [statement, statuses] of [
+      [BEFORE_ITS_LOCKS, [200, 204, 201]],
+      [BEFORE_ITS_END, [404, 404, 201]],
+    ] as const) {
+      const { id, routes, jobId, numbers, isWhole } = await aLoadedTable(mode);
+      const rows = (await rowsOf(company, id)) as { id: string; n: number }[];
+      const { outcome } = await rivalBeforeStatement(company.id, statement, () => change(routes, rows));
+      expect(reasonOf(await undo(company, jobId))).toBe('undone');
+      expect(await outcome).toEqual(statuses);
+      expect(await numbers()).toEqual([...BEFORE, 77]);
+      await isWhole();
+    }
+  });
+
+  it.each([
+    ['truncated', 'truncated', (routes: ReturnType<typeof tableRoutes>) => routes.truncate()],
+    [
+      'columns_changed',
+      'retyped',
+      (routes: ReturnType<typeof tableRoutes>) => routes.put({ columns: [column('n', 'decimal')] }),
+    ],
+    ['table_deleted', 'deleted', (routes: ReturnType<typeof tableRoutes>) => routes.delete()],
+  ])('is refused as %s where its table is %s first, and else comes first', async (reason, _what, change) => {
+    const first = await aLoadedTable(mode);
+    const before = await rivalBeforeStatement(company.id, BEFORE_ITS_LOCKS, () => change(first.routes));
+    expect(reasonOf(await undo(company, first.jobId))).toBe(reason);
+    expect((await before.outcome).status).toBeLessThan(300);
+
+    const other = await aLoadedTable(mode);
+    const after = await rivalBeforeStatement(company.id, BEFORE_ITS_END, () => change(other.routes));
+    expect(reasonOf(await undo(company, other.jobId))).toBe('undone');
+    expect((await after.outcome).status).toBeLessThan(300);
+    if (reason === 'table_deleted') expect((await other.routes.restore()).status).toBe(200);
+    expect(await other.numbers()).toEqual(reason === 'truncated' ? [] : BEFORE);
+    await other.isWhole();
+  });
+
+  it('shows readers what was before, without a wait, or what is after', async () => {
+    const { jobId, numbers } = await aLoadedTable(mode);
+    const { outcome } = await rivalBeforeStatement(company.id, BEFORE_ITS_END, numbers);
+    expect(reasonOf(await undo(company, jobId))).toBe('undone');
+    expect(await outcome).toEqual(LOADED);
+    expect(await numbers()).toEqual(BEFORE);
+  });
+});
+
+describe('rows that were kept', () => {
+  it('are not brought back where they are dropped just before', async () => {
+    const { jobId, numbers, isWhole } = await aLoadedTable('replace');
+    const { outcome } = await rivalBeforeStatement(company.id, /IN ACCESS SHARE MODE/, () =>
+      inDatabase(company, (database) => database.execute(`DROP TABLE kept."${jobId}"`)),
+    );
+    expect(reasonOf(await undo(company, jobId))).toBe('too_old');
+    await outcome;
+    expect(await numbers()).toEqual([10, 11]);
+    await isWhole();
+  });
+
+  it('are those that a change by hand has left, when that comes just before they are replaced', async () => {
+    const id = await aTable(company.as, `disputa_${++named}`, [column('n', 'integer')]);
+    const routes = tableRoutes(company.as, id);
+    await routes.insert([{ n: 0 }, { n: 1 }]);
+    const [zero] = (await routes.rows()).body.records;
+    const job = await aStagedJob(company, id, [10], 'replace');
+    const { outcome } = await rivalBeforeStatement(company.id, /CREATE TABLE "kept"/, () =>
+      routes.updateRow(zero.id, { n: 99 }),
+    );
+    expect(await job.publish()).toBe('done');
+    expect((await outcome).status).toBe(200);
+    expect(reasonOf(await undo(company, job.jobId))).toBe('undone');
+    expect((await rowsOf(company, id)).map(({ n }) => n)).toEqual([99, 1]);
+  });
+});
