@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
-import { aTable, column, tableRoutes, valuesOf } from './support.ts';
+import { aTable, behindTheApi, column, tableRoutes, valuesOf } from './support.ts';
 
 let company: Company;
 let table: ReturnType<typeof tableRoutes>;
@@ -185,6 +185,16 @@ describe('a filter', () => {
     const { status, body } = await table.rows(`?${written}`);
     expect([status, body.details?.length]).toEqual([422, 1]);
   });
+});
+
+it('rows are looked for as long as SQL of people may run', async () => {
+  const slow = tableRoutes(company.as, await aTable(company.as, 'slow', [column('t')]));
+  await behindTheApi(company.id, (database) =>
+    database.query(`ALTER TABLE public.slow RENAME TO "slow$"; CREATE VIEW public.slow AS
+      SELECT uuidv7() AS id, pg_sleep(60)::text AS t`),
+  );
+  const { status, body } = await slow.rows('?search=x');
+  expect([status, body.error_code]).toEqual([422, 'MANAGED_TABLE_QUERY_TIMEOUT']);
 });
 
 describe('search', () => {

@@ -176,6 +176,28 @@ describe('a deleted table that is about to go', () => {
   });
 });
 
+it('an index whose building broke off is dropped, but not one that is being built', async () => {
+  const id = await makeTable(company.as, 'half_indexed', [column('a')]);
+  const routes = tableRoutes(company.as, id);
+  await routes.insert([{ a: 'x' }, { a: 'x' }]);
+  // It schedules the sweep.
+  expect((await routes.index(['a'], true)).status).toBe(422);
+  const broken = `CREATE UNIQUE INDEX CONCURRENTLY "idx$${'0'.repeat(24)}" ON "public"."half_indexed" ("a")`;
+  const left = () =>
+    inDatabase(company, (database) => database.query('SELECT FROM pg_index WHERE NOT indisvalid')).then(
+      (all) => all.length,
+    );
+  await inDatabase(company, async (builder) => {
+    await builder.executeAlone(broken, 10_000).catch(() => undefined);
+    await builder.query('SELECT pg_advisory_lock(728346191, hashtext($1))', [id]);
+    await sweep(queue, HOUR);
+    expect(await left()).toBe(1);
+    await builder.query('SELECT pg_advisory_unlock(728346191, hashtext($1))', [id]);
+  });
+  await sweep(queue, 2 * HOUR);
+  expect(await left()).toBe(0);
+});
+
 it('a sweep that is scheduled while another runs is kept, whatever that one finds', async () => {
   const dueAt = Date.now() + 60_000;
   const schedule = () =>

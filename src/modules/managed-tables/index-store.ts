@@ -43,6 +43,19 @@ export async function readIndexes(
   return row && { table: tableOf(row), indexes };
 }
 
+/** The ids of the company's tables with an index that is not valid: its building goes on, or broke off. */
+export async function tablesOfInvalid(tx: TenantTx, companyId: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT DISTINCT managed.id FROM pg_catalog.pg_index AS listed
+     JOIN pg_catalog.pg_class AS named ON named.oid = listed.indexrelid
+     JOIN console.managed_tables AS managed ON listed.indrelid = to_regclass(format('public.%I', managed.display_name))
+     WHERE NOT listed.indisvalid AND starts_with(named.relname::text, '${INDEX_PREFIX}')
+       AND managed.company_id = $1 AND managed.deleted_at IS NULL`,
+    [companyId],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** The id of the row that stands at a place of the table, and its longest value among the columns. */
 export async function readLongest(
   tx: TenantTx,

@@ -4,6 +4,7 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
+import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import {
   duplicatesForIndex,
@@ -59,13 +60,15 @@ export async function createIndex(
 ): Promise<TableIndex> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
+  // Should all that follows break off, rows are held against an index that nobody sees.
+  await scheduleSweep(ctx, ctx.now() + BUILD_TIMEOUT_MS);
   return inTurn(database, tableId, () =>
     withCurrentTable(database, key, async (_, saw) => {
       const { table, indexes } = await read(database, key);
       saw(table);
       const unknown = wanted.columns.filter((name) => !table.columns.some((column) => column.name === name));
       if (unknown.length > 0) throw unknownColumns(unknown);
-      for (const { id } of indexes.filter(({ valid }) => !valid)) await drop(database, id);
+      await dropBroken(database, key);
       if (indexes.filter(({ valid }) => valid).length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
       return build(database, key, table, { id: ctx.newId(), ...wanted });
     }),
@@ -83,6 +86,31 @@ export async function deleteIndex(ctx: CompanyContext, tableId: string, indexId:
     if (!indexes.some(({ id, valid }) => valid && id === indexId)) throw indexNotFound();
     await drop(database, indexId);
   });
+}
+
+/**
+ * Drops the company's indexes whose building broke off: rows are held against them, though nobody sees them.
+ * @returns when the next look is due, in milliseconds, where one is being built; infinity where none is
+ */
+export async function sweepIndexes(ctx: CompanyContext): Promise<number> {
+  const database = await databaseOf(ctx);
+  if (!database) return Number.POSITIVE_INFINITY;
+  let due = Number.POSITIVE_INFINITY;
+  for (const tableId of await store.tablesOfInvalid(database, ctx.actor.companyId)) {
+    try {
+      await inTurn(database, tableId, () => dropBroken(database, keyOf(ctx, tableId)), 0);
+    } catch (error) {
+      if (!tableBusy.matches(error)) throw error;
+      due = ctx.now() + BUILD_TIMEOUT_MS;
+    }
+  }
+  return due;
+}
+
+/** Who changes the table's indexes in turn finds none being built: what is not valid is left over. */
+async function dropBroken(database: TenantSql, key: TableKey): Promise<void> {
+  const found = await store.readIndexes(database, key);
+  for (const { id, valid } of found?.indexes ?? []) if (!valid) await drop(database, id);
 }
 
 async function read(database: TenantSql, key: TableKey) {
@@ -141,8 +169,13 @@ async function drop(database: TenantSql, id: string): Promise<void> {
 }
 
 /** Runs work while nobody else changes the table's indexes. */
-async function inTurn<T>(database: TenantSql, tableId: string, work: () => Promise<T>): Promise<T> {
-  const until = Date.now() + TURN.waitMs;
+async function inTurn<T>(
+  database: TenantSql,
+  tableId: string,
+  work: () => Promise<T>,
+  waitMs = TURN.waitMs,
+): Promise<T> {
+  const until = Date.now() + waitMs;
   while (!(await store.tryLock(database, tableId))) {
     if (Date.now() >= until) throw tableBusy();
     await new Promise((resolve) => setTimeout(resolve, TURN.everyMs));

@@ -4,7 +4,7 @@ import type { TenantSql } from '../../tenant-sql/client.ts';
 import { databaseUnavailable } from '../../tenant-sql/failures.ts';
 import { dropKept } from '../../tenant-sql/kept.ts';
 import { databaseOf } from '../managed-database/service.ts';
-import { purgeTrash } from '../managed-tables/service.ts';
+import { purgeTrash, sweepIndexes } from '../managed-tables/service.ts';
 import { failJobAtStep, stagingTable } from './fail-job.ts';
 import { type KeptTable, readKept } from './load-store.ts';
 import { expired, Superseded } from './problems.ts';
@@ -27,7 +27,7 @@ const TABLES_PER_RUN = 100;
 /**
  * Sweeps a company's uploads: queues silent jobs again, expires those that waited too long for their confirm, deletes the
  * files of ended jobs and those without a job, the records of jobs that ended long ago, staging tables that no job uses,
- * rows that loads replaced and no undo can bring back any more, and tables in the trash.
+ * rows that loads replaced and no undo can bring back any more, tables in the trash, and indexes whose building broke off.
  * @returns when the next sweep is due, in milliseconds; null when there is nothing to wait for
  */
 export async function sweepCompany(ctx: CompanyContext): Promise<number | null> {
@@ -38,6 +38,7 @@ export async function sweepCompany(ctx: CompanyContext): Promise<number | null> 
     files: () => sweepFiles(ctx, database),
     ended: () => deleteEndedJobs(ctx, database),
     trash: () => purgeTrash(ctx),
+    indexes: () => sweepIndexes(ctx),
     orphans: () => dropOrphanedTables(ctx, database),
     kept: () => dropKeptTables(ctx, database),
   };
