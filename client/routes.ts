@@ -277,6 +277,8 @@ export interface Routes {
   "PUT /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; body: Record<string, unknown>; answer: ManagedTableRow };
   /** Delete a row of a managed table */
   "DELETE /v1/managed-tables/{id}/data/{rowId}": { params: { "id": string; "rowId": string }; answer: undefined };
+  /** Export the rows of a managed table */
+  "GET /v1/managed-tables/{id}/export": { params: { "id": string }; query?: { "filter"?: Record<string, { "eq"?: string | number | boolean | Array<string | number | boolean>; "ne"?: string | number | boolean | Array<string | number | boolean>; "gt"?: string | number | boolean | Array<string | number | boolean>; "gte"?: string | number | boolean | Array<string | number | boolean>; "lt"?: string | number | boolean | Array<string | number | boolean>; "lte"?: string | number | boolean | Array<string | number | boolean>; "in"?: string | number | boolean; "nin"?: string | number | boolean; "contains"?: string | number | boolean | Array<string | number | boolean>; "starts_with"?: string | number | boolean | Array<string | number | boolean>; "is_null"?: boolean }>; "search"?: string | number; "fields"?: string | number; "sort_by"?: string | number; "format"?: "csv" | "ndjson"; "safe"?: "true" | "false" }; answer: string };
   /** List the indexes of a managed table */
   "GET /v1/managed-tables/{id}/indexes": { params: { "id": string }; answer: { "total": number; "quantity": number; "records": Array<ManagedTableIndex> } };
   /** Create an index on a managed table */
@@ -482,6 +484,8 @@ export interface Routes {
   /** Show the page of the portal */
   "GET /portal/{company_slug}": { params: { "company_slug": string }; answer: string };
 }
+
+export type idempotencyKey = string;
 
 export type OidcConfigurationInput = { "type": "oidc"; "issuer": string; "client_id": string; "client_secret"?: string; "redirect_uris": Array<string>; "jit_provisioning"?: boolean };
 

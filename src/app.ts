@@ -39,6 +39,7 @@ import { ontologyRelationEndpoints } from './modules/knowledge/ontology/routes.r
 import { semanticEndpoints } from './modules/knowledge/semantic/routes.console.ts';
 import { suggestionEndpoints } from './modules/knowledge/suggestions/routes.console.ts';
 import { permissionEndpoints } from './modules/legacy-permissions/routes.console.ts';
+import { managedTableExportEndpoints } from './modules/managed-tables/routes.export.managed-tables.ts';
 import { managedTableIndexesEndpoints } from './modules/managed-tables/routes.indexes.managed-tables.ts';
 import { managedTablesEndpoints } from './modules/managed-tables/routes.managed-tables.ts';
 import { managedTableRowsEndpoints } from './modules/managed-tables/routes.rows.managed-tables.ts';
@@ -118,6 +119,7 @@ export const SURFACES: SurfaceEndpoints[] = [
     endpoints: [
       ...managedTablesEndpoints,
       ...managedTableRowsEndpoints,
+      ...managedTableExportEndpoints,
       ...managedTableIndexesEndpoints,
       ...uploadEndpoints,
     ],

@@ -45,14 +45,7 @@ class Batch implements Submittable {
   }
 
   submit(connection: Connection): void {
-    const out = connection as unknown as ExtendedProtocol;
-    for (const { text, values } of this.#statements) {
-      out.parse({ text });
-      out.bind({ values: values.map(textOf) });
-      out.describe({ type: 'P', name: '' });
-      out.execute({});
-    }
-    out.sync();
+    sendAll(connection, this.#statements);
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
@@ -85,6 +78,18 @@ class Batch implements Submittable {
   }
 
   handleEmptyQuery(): void {}
+}
+
+/** Sends statements in one message. */
+export function sendAll(connection: Connection, statements: readonly Statement[]): void {
+  const out = connection as unknown as ExtendedProtocol;
+  for (const { text, values } of statements) {
+    out.parse({ text });
+    out.bind({ values: values.map(textOf) });
+    out.describe({ type: 'P', name: '' });
+    out.execute({});
+  }
+  out.sync();
 }
 
 /** A value as PostgreSQL reads it for whatever type the statement gives it. */

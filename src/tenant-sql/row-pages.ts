@@ -92,7 +92,8 @@ export function countRows(table: string, rows: RowSelection): Statement {
   return { text: `SELECT count(*) AS total FROM ${sourceOf(table)} ${where(conditionsOf(rows, bind))}`, values };
 }
 
-const sourceOf = (table: string): string => `${qualified('public', table)} AS source`;
+/** The table to select from, under its alias. */
+export const sourceOf = (table: string): string => `${qualified('public', table)} AS source`;
 
 /**
  * The ids are selected first, with the columns of the order only: along the index, or in a sort that holds no whole rows.
@@ -158,7 +159,7 @@ function walk({ table, rows, order }: PageOf, limit: number, after: Position | n
 const typeOf = ({ type }: RowOrder): string => (type === 'uuid' ? 'uuid' : POSTGRES_TYPES[type]);
 
 /** Nulls come last in both directions; ties are ordered by id, which is insertion order. */
-function orderBy(order: RowOrder | null, reversed: boolean): string {
+export function orderBy(order: RowOrder | null, reversed: boolean): string {
   const direction = (descending: boolean) => (descending === reversed ? 'ASC' : 'DESC');
   const id = ofSource('id');
   if (!order || order.column === 'id') return `${id} ${direction(order?.descending ?? false)}`;
@@ -166,11 +167,11 @@ function orderBy(order: RowOrder | null, reversed: boolean): string {
   return `${ofSource(order.column)} ${direction(order.descending)} NULLS ${nulls}, ${id} ${direction(false)}`;
 }
 
-/** The length of a row as text, read from the header of long texts without fetching them. */
-function rowBytes(columns: Column[]): string {
+/** The length of a row of `selectedColumns` as text, read from the header of long texts without fetching them. */
+export function rowBytes(columns: Column[]): string {
   const sizes = columns.flatMap(({ type }, index) => {
     if (type === 'text') return [`coalesce(octet_length(c${index}), 0)`];
     return type === 'decimal' ? [`coalesce(octet_length(c${index}::text), 0)`] : [];
   });
-  return [`${36 + 32 * columns.length}`, ...sizes].join(' + ');
+  return [`${36 + 32 * columns.length}::bigint`, ...sizes].join(' + ');
 }

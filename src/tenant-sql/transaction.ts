@@ -49,6 +49,8 @@ export interface TransactionOptions {
   statementTimeoutMs?: number;
   /** 5,000 by default. */
   lockTimeoutMs?: number;
+  /** The longest pause between its statements; 60,000 by default. */
+  idleTimeoutMs?: number;
   readOnly?: boolean;
   /** PostgreSQL's default is read committed. */
   isolation?: 'repeatable read' | 'serializable';
@@ -68,7 +70,7 @@ export function beginningOf(options: TransactionOptions): Beginning {
   const settings = Object.entries({
     statement_timeout: options.statementTimeoutMs ?? LIMITS.statementMs,
     lock_timeout: options.lockTimeoutMs ?? LIMITS.lockMs,
-    idle_in_transaction_session_timeout: LIMITS.idleMs,
+    idle_in_transaction_session_timeout: options.idleTimeoutMs ?? LIMITS.idleMs,
   }).map(([name, milliseconds]) => `SET LOCAL ${name} = ${Math.trunc(milliseconds)}`);
   return {
     text: [begin, ...settings].join('; '),

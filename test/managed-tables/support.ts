@@ -33,6 +33,7 @@ export function tableRoutes(as: Caller, id: string) {
     restore: () => as.post(`${PREFIX}/${id}/restore`),
     truncate: () => as.post(`${PREFIX}/${id}/truncate`),
     rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),
+    export: (query = '') => as.get(`${PREFIX}/${id}/export${query}`),
     row: (rowId: string) => as.get(`${PREFIX}/${id}/data/${rowId}`),
     indexes: () => as.get(`${PREFIX}/${id}/indexes`),
     index: (columns: unknown, unique?: boolean) => as.post(`${PREFIX}/${id}/indexes`, { json: { columns, unique } }),

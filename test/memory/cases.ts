@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ordersWorkbook } from '../../bench/orders.ts';
 import { jobWhen, type System } from '../../bench/system.ts';
 import { csvOf } from '../../bench/upload-memory/csv.ts';
@@ -65,6 +66,17 @@ function execution(name: string, sql: string, widgets: number): Case[] {
 
 let wideTable = '';
 
+/** Takes an answer at 1 MB a second. */
+async function takeSlowly({ baseUrl, logIn }: System, path: string): Promise<void> {
+  const { body } = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${await logIn()}` } });
+  let bytes = 0;
+  for await (const chunk of body as ReadableStream<Uint8Array>) {
+    bytes += chunk.length;
+    await sleep(chunk.length / 1000);
+  }
+  if (bytes < 20_000_000) throw new Error(`${path} answered ${bytes} bytes`);
+}
+
 /** All of them. Each must stay below the limit. */
 export const CASES: Case[] = [
   { name: 'signing in', run: (system) => system.logIn() },
@@ -95,4 +107,8 @@ export const CASES: Case[] = [
     name: 'a page of 1,000 rows',
     run: (system) => system.call('GET', `/v1/managed-tables/${wideTable}/data?per_page=1000&page=2`),
   },
+  ...(['csv', 'ndjson'] as const).map((format) => ({
+    name: `exporting 20 MiB as ${format}, taken at 1 MB a second`,
+    run: (system: System) => takeSlowly(system, `/v1/managed-tables/${wideTable}/export?format=${format}`),
+  })),
 ];

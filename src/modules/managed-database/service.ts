@@ -83,6 +83,15 @@ export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {
 }
 
 /**
+ * Opens a connection under the service's own login that outlives the request: whoever opens it closes it. Undefined before
+ * provisioning.
+ */
+export async function openLastingDatabase(ctx: CompanyContext): Promise<TenantSql | undefined> {
+  const connection = await connectionOf(ctx);
+  return connection ? openTenantSql(connection.owner, sqlOptions(ctx)) : undefined;
+}
+
+/**
  * Opens the company's Postgres under the login for user SQL, which may read tables of schema `public` only. Each call
  * opens a new connection, for statements that run in parallel; it waits where the isolate has many of the company's.
  */

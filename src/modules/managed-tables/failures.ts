@@ -100,6 +100,21 @@ export const selectionTooSlow = defineFailure('managed_table.selection_too_slow'
   },
 });
 
+/** As many exports of the company run as may run at once. */
+export const tooManyExports = defineFailure('managed_table.too_many_exports', {
+  kind: 'too_many',
+  detail: {
+    message: 'Other exports of your company are running. Try again when one of them has ended.',
+    retryAfter: 30,
+  },
+  says: {
+    'managed-tables': {
+      code: 'MANAGED_TABLE_TOO_MANY_EXPORTS',
+      message: 'Outras exportações da sua empresa estão em andamento. Tente novamente quando uma delas terminar.',
+    },
+  },
+});
+
 /** Other transactions lock the table for longer than a request waits, or the work takes too long. */
 export const tableBusy = defineFailure('managed_table.busy', {
   kind: 'unavailable',

@@ -1,9 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
-import { toJsonValue } from '../../tenant-sql/values.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { duplicateValue, rowNotFound, rowTooBig, tableNotFound, tooLongForIndex } from './failures.ts';
@@ -11,11 +9,9 @@ import { isRowId } from './filter-values.ts';
 import { readIndexes } from './index-store.ts';
 import { type PageRequest, type RawRow, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
+import { type Row, rowOf } from './row-view.ts';
 import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
 import * as store from './store.ts';
-
-/** A row in the API: `id` and the table's columns. It has no prototype, so that a column may have any name. */
-export type Row = Record<string, string | number | boolean | null>;
 
 /** Which rows are listed. */
 export interface RowsRequest extends Omit<PageRequest, 'at'> {
@@ -130,13 +126,6 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
     if ((await tx.execute(text, values)) === 0) throw rowNotFound();
     await setRowCount(tx, ctx, tableId, table.rowCount - 1);
   });
-}
-
-function rowOf(columns: Column[], raw: RawRow): Row {
-  const row: Row = Object.create(null);
-  row.id = raw.id;
-  for (const [index, { name, type }] of columns.entries()) row[name] = toJsonValue(type, raw[`c${index}`] ?? null);
-  return row;
 }
 
 /** Runs work that writes values of these columns, and explains why Postgres refuses them. */

@@ -48,6 +48,17 @@ const STEPS: Step[] = [
     query: () => ({ sort_by: '-city', per_page: '10', 'filter[city][in]': 'Lisboa,Porto', cursor: '', count: 'exact' }),
     keep: ({ records }) => ({ row: records[0].id }),
   },
+  {
+    route: 'GET /v1/managed-tables/{id}/export',
+    params: table,
+    query: () => ({
+      format: 'csv',
+      safe: 'true',
+      sort_by: '-city',
+      fields: 'city',
+      'filter[city][in]': 'Lisboa,Porto',
+    }),
+  },
   { route: 'GET /v1/managed-tables/{id}/data/{rowId}', params: { ...table, rowId: 'row' } },
   {
     route: 'PUT /v1/managed-tables/{id}/data/{rowId}',

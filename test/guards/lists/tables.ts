@@ -9,6 +9,7 @@ const TABLES = [
 ];
 const TABLE_RACES = ['test/managed-tables/races.test.ts'];
 const TABLE_INDEXES = ['test/managed-tables/indexes.test.ts'];
+const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
 const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
@@ -123,6 +124,28 @@ export const MANAGED_TABLES = [
       text: 'after.type !== typeOf(page.order)',
       without: 'false',
       title: 'means nothing when its column was converted',
+    },
+  ]),
+  ...guardsOf('src/modules/managed-tables/export.ts', EXPORTS, [
+    {
+      text: 'entered.schemaVersion !== table.schemaVersion',
+      without: 'false',
+      title: 'is of the types that the columns have when it begins',
+    },
+    { text: "isolation: 'repeatable read',", without: '', title: 'shows one moment' },
+  ]),
+  ...guardsOf('src/modules/managed-tables/export-store.ts', EXPORTS, [
+    {
+      in: 'enterExport',
+      text: 'lockShape(table)',
+      without: "{ text: 'SELECT 1', values: [] }",
+      title: 'comes whole before',
+    },
+    {
+      in: 'TAKE_PLACE',
+      text: ' WHERE pg_try_advisory_xact_lock(${LOCK}, place)',
+      without: '',
+      title: 'of the company at once',
     },
   ]),
   ...guardsOf('src/tenant-sql/migrations/0001_managed_tables.ts', TABLES, [

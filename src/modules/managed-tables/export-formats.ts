@@ -1,0 +1,118 @@
+import { csvLine } from '../../formats/csv/write.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { copyOut, settings } from '../../tenant-sql/copy-out.ts';
+import {
+  asCsv,
+  asRows,
+  declareIds,
+  FETCH_IDS,
+  type Next,
+  selectBatch,
+  type Walk,
+} from '../../tenant-sql/row-batches.ts';
+import { bindings } from '../../tenant-sql/row-filters.ts';
+import type { RowOrder } from '../../tenant-sql/row-pages.ts';
+import type { RawRow } from './page.ts';
+import { rowOf } from './row-view.ts';
+
+/** What a table can be exported as, with its media type. */
+export const EXPORT_FORMATS = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
+
+export type ExportFormat = keyof typeof EXPORT_FORMATS;
+
+/** Which rows are written, in which order, and how. */
+export interface Selected extends Walk {
+  order: RowOrder | null;
+  safe: boolean;
+}
+
+/** Writes rows as they are read. */
+export interface Writer {
+  header: Uint8Array;
+  /** The next rows, as they are written; null when there are no more. */
+  next(tx: TenantTx, milliseconds: number): Promise<Uint8Array | null>;
+}
+
+/** The writer of each format, for rows of one transaction. */
+export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = { csv: writeCsv, ndjson: writeNdjson };
+
+const encoder = new TextEncoder();
+
+/** Postgres writes the lines itself; the Worker passes them on. */
+function writeCsv(selected: Selected): Writer {
+  const { shown, safe } = selected;
+  const steps = stepsOf(selected);
+  const list = asCsv(shown, safe);
+  return {
+    header: encoder.encode(csvLine(['id', ...shown.map(({ name }) => name)])),
+    async next(tx, milliseconds) {
+      const next = await steps.next(tx);
+      if (next === null) return null;
+      const values = settings();
+      const select = selectBatch(selected, next, list, values.bind);
+      const { rows, lines, lastLine } = await copyOut(tx, values.statement(), select, milliseconds);
+      // Each line begins with the id, which needs no quotes.
+      steps.took(rows, () => new TextDecoder().decode(lines.subarray(lastLine, lastLine + ID_LENGTH)));
+      return rows === 0 ? null : lines;
+    },
+  };
+}
+
+const ID_LENGTH = 36;
+
+/** Rows as the list shows them, one a line. */
+function writeNdjson(selected: Selected): Writer {
+  const steps = stepsOf(selected);
+  const list = asRows(selected.shown);
+  return {
+    header: new Uint8Array(),
+    async next(tx) {
+      const next = await steps.next(tx);
+      if (next === null) return null;
+      const { values, bind } = bindings();
+      const rows = await tx.query<RawRow>(selectBatch(selected, next, list, bind), values);
+      steps.took(rows.length, () => rows.at(-1)?.id as string);
+      if (rows.length === 0) return null;
+      return encoder.encode(rows.map((row) => `${JSON.stringify(rowOf(selected.shown, row))}\n`).join(''));
+    },
+  };
+}
+
+/** The way from one batch to the next. */
+interface Steps {
+  /** Where the next batch begins; null at the end. */
+  next(tx: TenantTx): Promise<Next | null>;
+  /** So many rows of it were read; `lastId` tells the last one of them. */
+  took(rows: number, lastId: () => string): void;
+}
+
+const stepsOf = (selected: Selected): Steps => (selected.order ? alongCursor(selected, selected.order) : alongIds());
+
+/** In insertion order each batch follows the last id of the one before. */
+function alongIds(): Steps {
+  let after: string | null = null;
+  return {
+    next: async () => ({ after }),
+    took(rows, lastId) {
+      if (rows > 0) after = lastId();
+    },
+  };
+}
+
+/** In any other order a cursor knows the ids: it sorts once. */
+function alongCursor(selected: Selected, order: RowOrder): Steps {
+  let ids: string[] | undefined;
+  return {
+    async next(tx) {
+      if (ids === undefined) {
+        const { text, values } = declareIds(selected, order);
+        await tx.query(text, values);
+      }
+      if (!ids?.length) ids = (await tx.query<{ id: string }>(FETCH_IDS)).map(({ id }) => id);
+      return ids.length === 0 ? null : { ids };
+    },
+    took(rows) {
+      ids = ids?.slice(rows);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { lockShape } from '../../tenant-sql/row-batches.ts';
+import { type CatalogueRow, selectTable, type TableKey } from './store.ts';
+
+/** The most exports of a company at once: each takes a connection, and keeps its table as it is. */
+export const MAX_EXPORTS = 4;
+/** The first key of the locks of exports; the second is the place. Any number that no other use has. */
+const LOCK = 728_346_192;
+
+/** A place among the company's exports, if one is free. It lasts as long as the transaction. */
+const TAKE_PLACE = `
+  SELECT place FROM generate_series(1, ${MAX_EXPORTS}) AS place WHERE pg_try_advisory_xact_lock(${LOCK}, place) LIMIT 1`;
+
+/** How values are written as text, and that a cursor is read to its end. */
+const SETTINGS = `
+  SELECT set_config('timezone', 'UTC', true), set_config('datestyle', 'ISO', true),
+    set_config('cursor_tuple_fraction', '1', true)`;
+
+/** What an export finds. */
+export interface Entered {
+  hasPlace: boolean;
+  /** Of the table now; undefined where it is gone. */
+  schemaVersion: number | undefined;
+}
+
+/**
+ * Begins a transaction that exports a table. The lock comes before the snapshot, which the first SELECT takes: a
+ * transaction that saw a table before it was emptied or rewritten would see no rows in it.
+ */
+export async function enterExport(tx: TenantTx, key: TableKey, table: string): Promise<Entered> {
+  const [, , [row], places] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown]>([
+    lockShape(table),
+    { text: SETTINGS, values: [] },
+    selectTable(key),
+    { text: TAKE_PLACE, values: [] },
+  ]);
+  return { hasPlace: places.length > 0, schemaVersion: row?.schema_version };
+}

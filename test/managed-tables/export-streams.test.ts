@@ -1,0 +1,173 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import worker from '../../src/index.ts';
+import { MAX_EXPORTS } from '../../src/modules/managed-tables/export-store.ts';
+import { BASE_URL } from '../support/api.ts';
+import { disturb, rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+
+/** More than two batches. */
+const ROWS = 45_000;
+/** What locks the table and reads the catalogue; the first batch; those after it. */
+const ENTERING = /LOCK TABLE/;
+const FIRST_BATCH = /COPY/;
+const LATER_BATCH = /console_value/;
+
+let company: Company;
+let name: string;
+let tableId: string;
+let table: ReturnType<typeof tableRoutes>;
+let made = 0;
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+beforeEach(async () => {
+  made += 1;
+  name = `streamed_${made}`;
+  tableId = await aTable(company.as, name, [column('n', 'integer')]);
+  table = tableRoutes(company.as, tableId);
+  await inDatabase(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${ROWS})`);
+});
+
+const inDatabase = (text: string) => behindTheApi(company.id, (database) => database.execute(text));
+
+const rowsIn = (body: string) => body.split('\r\n').length - 2;
+
+/** An export whose answer is not read yet. */
+async function begin(query = '') {
+  const execution = createExecutionContext();
+  const headers = { authorization: `Bearer ${company.token}` };
+  const request = new Request(`${BASE_URL}/v1/managed-tables/${tableId}/export${query}`, { headers });
+  const response = await worker.fetch(request, env, execution);
+  return { response, ended: () => waitOnExecutionContext(execution) };
+}
+
+/** How many bytes an export that breaks off has sent. */
+async function readUntilItBreaks(body: ReadableStream<Uint8Array>): Promise<number> {
+  const reader = body.getReader();
+  let bytes = 0;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) throw new Error(`ended well after ${bytes} bytes`);
+      bytes += value.length;
+    }
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('ended well')) throw error;
+    return bytes;
+  }
+}
+
+/** The transactions that are open in the company's database, besides the one that asks. */
+const openTransactions = () =>
+  behindTheApi(company.id, (database) =>
+    database.query<{ query: string; waited: number }>(`
+      SELECT query, extract(epoch FROM clock_timestamp() - state_change)::float8 AS waited FROM pg_stat_activity
+      WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()`),
+  );
+
+describe('an export', () => {
+  it.each(['', '?sort_by=-n'])('shows one moment, whatever rows go meanwhile (%s)', async (query) => {
+    const rival = await rivalBeforeStatement(company.id, LATER_BATCH, () => inDatabase(`DELETE FROM public.${name}`));
+    expect(rowsIn((await table.export(query)).body)).toBe(ROWS);
+    expect(await rival.outcome).toBe(ROWS);
+  });
+
+  it.each(['delete', 'truncate'] as const)('comes whole before somebody can %s the table', async (change) => {
+    const rival = await rivalBeforeStatement(company.id, FIRST_BATCH, () => table[change]());
+    const { status, body } = await table.export();
+    expect([status, rowsIn(body)]).toEqual([200, ROWS]);
+    expect([200, 204]).toContain((await rival.outcome).status);
+  });
+
+  it('is of the table as it is called when it begins', async () => {
+    const rival = await rivalBeforeStatement(company.id, ENTERING, () => table.put({ display_name: `${name}_new` }));
+    const { status, headers, body } = await table.export();
+    expect([status, rowsIn(body)]).toEqual([200, ROWS]);
+    expect(headers.get('content-disposition')).toContain(`"${name}_new.csv"`);
+    expect((await rival.outcome).status).toBe(200);
+  });
+
+  it('is of the types that the columns have when it begins', async () => {
+    const change = () => table.put({ columns: [column('n', 'decimal')] });
+    const rival = await rivalBeforeStatement(company.id, ENTERING, change);
+    const { body } = await table.export('?filter[n][eq]=7');
+    expect(body).toMatch(/^id,n\r\n[0-9a-f-]{36},7\.0\r\n$/);
+    expect((await rival.outcome).status).toBe(200);
+  });
+
+  it('of a table that is deleted before it begins is not found', async () => {
+    const rival = await rivalBeforeStatement(company.id, ENTERING, () => table.delete());
+    expect((await table.export()).status).toBe(404);
+    expect((await rival.outcome).status).toBe(204);
+  });
+
+  it('waits no longer for a change than others', async () => {
+    const locked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const holding = behindTheApi(company.id, (database) =>
+      database.transaction(async (tx) => {
+        await tx.query(`LOCK TABLE public.${name}`);
+        locked.resolve();
+        await answered.promise;
+      }),
+    );
+    await locked.promise;
+    expect((await table.export()).status).toBe(503);
+    answered.resolve();
+    await holding;
+  });
+
+  it('that loses its database ends as a broken stream', async () => {
+    await disturb(company.id, { statement: LATER_BATCH.source, effect: 'lose_answer' });
+    const { response, ended } = await begin();
+    expect(response.status).toBe(200);
+    expect(await readUntilItBreaks(response.body as ReadableStream)).toBeGreaterThan(0);
+    await ended();
+    expect(rowsIn((await table.export()).body)).toBe(ROWS);
+  });
+
+  it('that loses its database before it begins is refused', async () => {
+    await disturb(company.id, { statement: FIRST_BATCH.source, effect: 'lose_answer' });
+    expect((await table.export()).status).toBe(503);
+  });
+
+  it('reads no further than it is taken', async () => {
+    await inDatabase(`INSERT INTO public.${name} (n) SELECT generate_series(1, ${5 * ROWS})`);
+    const { response, ended } = await begin();
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await expect.poll(async () => (await openTransactions())[0]?.waited ?? 0).toBeGreaterThan(0.5);
+    let bytes = 0;
+    for (let part = await reader.read(); !part.done; part = await reader.read()) bytes += part.value.length;
+    expect(bytes).toBeGreaterThan(6 * ROWS * 36);
+    await ended();
+    expect(await openTransactions()).toEqual([]);
+  });
+
+  it('that nobody takes any more lets the table go', async () => {
+    const { response, ended } = await begin();
+    await (response.body as ReadableStream).cancel();
+    await ended();
+    expect(await openTransactions()).toEqual([]);
+    expect((await table.delete()).status).toBe(204);
+  });
+
+  it(`is one of ${MAX_EXPORTS} of the company at once`, async () => {
+    const running = [];
+    for (let count = 0; count < MAX_EXPORTS; count += 1) running.push(await begin());
+    const refused = await table.export();
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30']);
+    const [first, ...others] = running as [(typeof running)[0], ...typeof running];
+    expect(rowsIn(await first.response.text())).toBe(ROWS);
+    await first.ended();
+    expect((await table.export()).status).toBe(200);
+    for (const { response, ended } of others) {
+      await response.body?.cancel();
+      await ended();
+    }
+  });
+});

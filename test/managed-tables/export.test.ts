@@ -1,0 +1,189 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, load, rowsOf } from '../uploads/support.ts';
+import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+
+let company: Company;
+let tableId: string;
+let table: ReturnType<typeof tableRoutes>;
+let ids: string[];
+
+const ROWS = [
+  { t: 'São Paulo', i: 10, d: 10, b: true, day: '2024-01-31', at: '2024-01-31T10:00:00Z' },
+  { t: 'a,b "c"\r\nd', i: -3, d: '0.10', b: false, day: '0001-01-01', at: '2024-02-29T00:00:00.000001Z' },
+  { t: '=1+1', i: '9223372036854775807', d: '1.500', b: null, day: null, at: null },
+  { t: '', i: null, d: '-123456789012345678.25', b: true, day: '9999-12-31', at: '2024-01-31T00:00:00-03:00' },
+  { t: null, i: 0, d: null, b: false, day: '2024-02-29', at: '9999-12-31T23:59:59Z' },
+];
+
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  tableId = await aTable(company.as, 'exported', [
+    column('t'),
+    column('i', 'integer'),
+    column('d', 'decimal'),
+    column('b', 'boolean'),
+    column('day', 'date'),
+    column('at', 'datetime'),
+    column('__proto__'),
+  ]);
+  table = tableRoutes(company.as, tableId);
+  expect((await table.insert(ROWS)).status).toBe(201);
+  ids = (await table.rows()).body.records.map(({ id }: { id: string }) => id);
+});
+
+const lines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
+const query = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+
+describe('an export', () => {
+  it('is CSV of RFC 4180 under a header', async () => {
+    const { status, headers, body } = await table.export();
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+    expect(headers.get('content-disposition')).toBe(
+      `attachment; filename="exported.csv"; filename*=UTF-8''exported.csv`,
+    );
+    expect(body).toBe(
+      lines(
+        'id,t,i,d,b,day,at,__proto__',
+        `${ids[0]},São Paulo,10,10.0,true,2024-01-31,2024-01-31T10:00:00Z,`,
+        `${ids[1]},"a,b ""c""\r\nd",-3,0.10,false,0001-01-01,2024-02-29T00:00:00.000001Z,`,
+        `${ids[2]},=1+1,9223372036854775807,1.5000,,,,`,
+        `${ids[3]},"",,-123456789012345678.25,true,9999-12-31,2024-01-31T03:00:00Z,`,
+        `${ids[4]},,0,,false,2024-02-29,9999-12-31T23:59:59Z,`,
+      ),
+    );
+  });
+
+  it('has the rows of the list as NDJSON', async () => {
+    const { headers, body } = await table.export('?format=ndjson');
+    expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
+    expect(headers.get('content-disposition')).toContain('filename="exported.ndjson"');
+    expect(body.split('\n').map((line: string) => line && JSON.parse(line))).toEqual([
+      ...(await table.rows()).body.records,
+      '',
+    ]);
+  });
+
+  it.each(['csv', 'ndjson'])('has the filters, search, order and fields of the list (%s)', async (format) => {
+    const selected = { 'filter[b][ne]': 'false', search: 'a', sort_by: '-i', fields: 'd,t' };
+    const found = (await table.rows(query(selected))).body.records;
+    expect(found).toHaveLength(1);
+    const { body } = await table.export(query({ ...selected, format }));
+    const [{ id, d, t }] = found;
+    expect(body).toBe(format === 'csv' ? lines('id,d,t', `${id},${d}.0,${t}`) : `${JSON.stringify({ id, d, t })}\n`);
+  });
+
+  it.each(['sort_by=i', 'sort_by=-i', 'sort_by=-id', 'sort_by=t DESC', 'sort_by=b'])(
+    'comes in the order of %s',
+    async (order) => {
+      const { body } = await table.export(`?format=ndjson&${order}`);
+      const found = body
+        .trimEnd()
+        .split('\n')
+        .map((line: string) => JSON.parse(line));
+      expect(found).toEqual((await table.rows(`?${order}`)).body.records);
+    },
+  );
+
+  it('of no rows has a header only', async () => {
+    expect((await table.export('?fields=id&search=nowhere')).body).toBe('id\r\n');
+    expect((await table.export('?format=ndjson&search=nowhere')).body).toBe('');
+  });
+
+  it('hides formulas from spreadsheets when asked, and no numbers', async () => {
+    const made = await aTable(company.as, 'formulas', [column('t'), column('i', 'integer')]);
+    const formulas = tableRoutes(company.as, made);
+    await formulas.insert(['=1', '+1', '-1', '@a', '\ta', '\ra', 'a=1', "'=1", '', null].map((t) => ({ t, i: -1 })));
+    const { body } = await formulas.export('?safe=true');
+    const texts = ["'=1", "'+1", "'-1", "'@a", "'\ta", `"'\ra"`, 'a=1', "'=1", '""', ''];
+    expect(body.replace(/^[0-9a-f-]{36},/gm, '')).toBe(lines('id,t,i', ...texts.map((t) => `${t},-1`)));
+  });
+
+  it('is read back by an upload as the same rows and types', async () => {
+    const columns = ['texto', 'inteiro', 'decimal', 'sim', 'dia', 'quando'] as const;
+    const types = ['text', 'integer', 'decimal', 'boolean', 'date', 'datetime'];
+    const made = await aTable(
+      company.as,
+      'there',
+      columns.map((name, at) => column(name, types[at])),
+    );
+    const rows = [
+      { texto: 'a;b,"c"\r\nd', inteiro: 1, decimal: 1, sim: true, dia: '2024-01-02', quando: '2024-01-02' },
+      {
+        texto: "'x",
+        inteiro: '9223372036854775807',
+        decimal: '1.500',
+        sim: false,
+        dia: '2024-03-04',
+        quando: '2024-03-04',
+      },
+      { texto: 'ação', inteiro: null, decimal: '1234.567', sim: null, dia: null, quando: null },
+      { texto: null, inteiro: -5, decimal: -20, sim: true, dia: '2024-12-11', quando: '1999-12-31T23:59:59.5Z' },
+    ];
+    const there = tableRoutes(company.as, made);
+    await there.insert(rows);
+    const { body } = await there.export();
+    const job = await load(company, [aFile('there.csv', body)], { display_name: 'back' });
+    const back = await tableRoutes(company.as, job.user_table_id).get();
+    const byName = new Map(back.body.columns.map((each: { name: string; type: string }) => [each.name, each.type]));
+    expect(columns.map((name) => byName.get(name))).toEqual(types);
+    const values = (records: Record<string, unknown>[]) => records.map((each) => columns.map((name) => each[name]));
+    expect(values(await rowsOf(company, job.user_table_id))).toEqual(values((await there.rows()).body.records));
+  });
+
+  it.each([
+    ['format=pdf', 'format', 'must be one of csv, ndjson'],
+    ['safe=yes', 'safe', 'must be true or false'],
+    ['page=2', 'page', 'is no parameter of this route'],
+    ['fields=nope', 'fields', '"nope" is no column of the table'],
+    ['sort_by=nope', 'sort_by', 'must name a column of the table or "id"'],
+    ['filter[nope][eq]=1', 'filter[nope][eq]', 'names no column of the table'],
+  ])('is refused with %s', async (asked, field, message) => {
+    const { status, body } = await table.export(`?${asked}`);
+    expect([status, body.details]).toEqual([422, [{ field, message }]]);
+  });
+
+  it('of an unknown table is not found', async () => {
+    expect((await tableRoutes(company.as, 'x'.repeat(24)).export()).status).toBe(404);
+    expect((await tableRoutes(company.as, '0'.repeat(24)).export()).status).toBe(404);
+  });
+});
+
+describe('an export of many rows', () => {
+  const LARGE = 45_000;
+  let large: ReturnType<typeof tableRoutes>;
+
+  beforeAll(async () => {
+    large = tableRoutes(company.as, await aTable(company.as, 'large', [column('n', 'integer')]));
+    await behindTheApi(company.id, (database) =>
+      database.execute(`INSERT INTO public.large (n) SELECT generate_series(1, ${LARGE})`),
+    );
+  });
+
+  const numbers = (body: string) =>
+    body
+      .trimEnd()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => Number(line.split(',')[1]));
+
+  it('comes whole and in order', async () => {
+    const up = Array.from({ length: LARGE }, (_, at) => at + 1);
+    expect(numbers((await large.export()).body)).toEqual(up);
+    expect(numbers((await large.export('?sort_by=-n')).body)).toEqual(up.toReversed());
+    expect((await large.export('?format=ndjson&sort_by=n')).body.split('\n')).toHaveLength(LARGE + 1);
+    expect(numbers((await large.export('?filter[n][gt]=10')).body)).toHaveLength(LARGE - 10);
+  });
+
+  it('of large ones, too', async () => {
+    const made = await aTable(company.as, 'wide', [column('n', 'integer'), column('t')]);
+    const wide = tableRoutes(company.as, made);
+    await behindTheApi(company.id, (database) =>
+      database.execute(`INSERT INTO public.wide (n, t) SELECT n, repeat('"', 1500000) FROM generate_series(1, 7) AS n`),
+    );
+    for (const order of ['', '&sort_by=n']) {
+      const { body } = await wide.export(`?${order}`);
+      expect([numbers(body), body.length]).toEqual([[1, 2, 3, 4, 5, 6, 7], 8 + 7 * (36 + 1 + 1 + 1 + 3_000_002 + 2)]);
+    }
+  });
+});
