@@ -41,6 +41,12 @@ export interface Routes {
   "POST /tokens": { body: { "expires_in"?: number }; answer: ServiceToken };
   /** Execute an endpoint of the Data API */
   "GET /data/{slug}": { params: { "slug": string }; query?: { "format"?: "json" | "ndjson" | "csv" }; answer: DataResult };
+  /** Create a job of the Data API */
+  "POST /data/{slug}/jobs": { params: { "slug": string }; body: { "parameters"?: Record<string, unknown>; "format"?: "json" | "ndjson" | "csv" }; answer: { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed" } };
+  /** Get a job of the Data API */
+  "GET /data/jobs/{job_id}": { params: { "job_id": string }; answer: DataJob };
+  /** Download the result of a job of the Data API */
+  "GET /data/results/{token}": { params: { "token": string }; answer: unknown };
   /** List groups */
   "GET /groups": { query?: { "page"?: string | number; "quantity"?: string | number; "order_by"?: "created_at" | "updated_at" | "name" | "-created_at" | "-updated_at" | "-name"; "include_deleted"?: "true" | "false" }; answer: { "total": number; "page": number; "results": Array<OrganizationGroup> } };
   /** Create a group */
@@ -564,6 +570,8 @@ export type ApiKey = { "id": string; "access_key": string; "description": string
 export type ServiceToken = { "token": string; "token_type": "Bearer"; "expires_in": number };
 
 export type DataResult = { "columns": Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows": Array<Array<string | number | boolean | null>>; "row_count": number; "truncated": boolean; "cached": boolean };
+
+export type DataJob = { "job_id": string; "status": "queued" | "running" | "succeeded" | "failed"; "row_count": number | null; "bytes": number | null; "url": string | null; "error": string | null; "expires_at": string | null };
 
 export type OrganizationGroup = { "id": string; "name": string; "description": string; "organization_id": string; "attached_policies": Array<string>; "member_count": number; "created_at": string; "updated_at": string; "deleted_at": string | null };
 

@@ -20,7 +20,9 @@ import { accountEndpoints } from './modules/accounts/routes.organization.ts';
 import { auditEndpoints } from './modules/audit/routes.organization.ts';
 import { companySettingsEndpoints } from './modules/companies/routes.console.ts';
 import { dashboardEndpoints } from './modules/dashboards/routes.console.ts';
+import { openResultToken } from './modules/data-api/link.ts';
 import { vizApiEndpoints } from './modules/data-api/routes.console.ts';
+import { dataJobEndpoints } from './modules/data-api/routes.jobs.organization.ts';
 import { dataEndpoints } from './modules/data-api/routes.organization.ts';
 import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
@@ -86,6 +88,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...apiKeyEndpoints,
       ...serviceTokenEndpoints,
       ...dataEndpoints,
+      ...dataJobEndpoints,
       ...organizationGroupEndpoints,
       ...groupMemberEndpoints,
       ...organizationUserEndpoints,
@@ -168,6 +171,7 @@ const AUTHENTICATION: Authentication = {
     share: openShareToken,
     'embed-dashboard': openEmbedToken('dashboard'),
     'embed-visualization': openEmbedToken('visualization'),
+    'data-result': openResultToken,
   },
 };
 

@@ -15,6 +15,7 @@ export interface Bindings {
   JOBS: Queue;
   MODEL_JOBS: Queue;
   RECHECKS: Queue;
+  DATA_JOBS: Queue;
   AUDIT: Queue;
   SHARE_EVENTS: Queue;
   ORGANIZATION_GATE: DurableObjectNamespace<OrganizationGate>;

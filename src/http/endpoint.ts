@@ -15,7 +15,7 @@ import type { Credential } from './surface.ts';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** What a token that stands in a path, `{token}`, was made for. */
-export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization';
+export type TokenKind = 'share' | 'embed-dashboard' | 'embed-visualization' | 'data-result';
 
 /**
  * Who may call:

@@ -2,6 +2,7 @@ import type { SystemActor } from '../access/actors.ts';
 import type { Bindings } from '../config.ts';
 import { openContext } from '../context.ts';
 import { clock } from '../kernel/clock.ts';
+import { writeResult } from '../modules/data-api/jobs.ts';
 import { runBatch } from '../modules/knowledge/generation/jobs.ts';
 import { recheckItems } from '../modules/knowledge/semantic/jobs.ts';
 import { analyseUpload, loadUpload } from '../modules/uploads/jobs.ts';
@@ -61,6 +62,8 @@ async function run(
         return await loadUpload(context, message.jobId);
       case 'knowledge.generate':
         return await runBatch(context, message.jobId);
+      case 'data.write':
+        return await writeResult(context, message.jobId);
       case 'knowledge.recheck':
         return await recheckItems(context, message);
     }

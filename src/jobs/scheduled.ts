@@ -1,6 +1,7 @@
 import type { Bindings } from '../config.ts';
 import { type Context, type Origin, openContext } from '../context.ts';
 import { keepUndelivered } from '../modules/company-log/service.ts';
+import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
@@ -52,6 +53,8 @@ async function runParts(origin: Origin): Promise<void> {
       uploads: () => sweepUploads(context, (companyId) => openContext(origin, { kind: 'system', companyId })),
       knowledge_jobs: () => resumeJobs(context),
       knowledge_sources: () => deleteLeftoverSources(context),
+      data_jobs: () => resumeDataJobs(context),
+      data_results: () => purgeDataJobs(context),
       sign_ins: () => purgeSignIns(context),
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),

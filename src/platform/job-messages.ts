@@ -24,6 +24,8 @@ export const jobMessage = z.discriminatedUnion('type', [
   }),
   /** Continue a job that generates domain knowledge. */
   z.object({ type: z.literal('knowledge.generate'), companyId: z.string(), jobId: z.string() }),
+  /** Write the result of a job of the Data API. */
+  z.object({ type: z.literal('data.write'), companyId: z.string(), jobId: z.string() }),
 ]);
 
 export type JobMessage = z.output<typeof jobMessage>;
@@ -37,7 +39,7 @@ export interface JobQueue {
 }
 
 /**
- * Messages that wait for a model, and checks of which a company's changes make many, have queues of their own: they delay no
+ * Messages that wait for a model, results that are written for minutes, and checks of which a company's changes make many, have queues of their own: they delay no
  * others.
  */
 const QUEUE_OF = {
@@ -45,9 +47,13 @@ const QUEUE_OF = {
   'upload.load': 'JOBS',
   'knowledge.recheck': 'RECHECKS',
   'knowledge.generate': 'MODEL_JOBS',
+  'data.write': 'DATA_JOBS',
 } as const satisfies Record<JobMessage['type'], string>;
 
-export function jobQueue(bindings: Record<'JOBS' | 'MODEL_JOBS' | 'RECHECKS', Queue>, correlationId: string): JobQueue {
+export function jobQueue(
+  bindings: Record<'JOBS' | 'MODEL_JOBS' | 'RECHECKS' | 'DATA_JOBS', Queue>,
+  correlationId: string,
+): JobQueue {
   return {
     async send(message, delaySeconds) {
       await bindings[QUEUE_OF[message.type]].send(

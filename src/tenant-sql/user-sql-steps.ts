@@ -23,11 +23,21 @@ const FIRST_OWN_RELATION = 16384;
 const CHECK_TABLES = `SELECT 1 / (count(*) = 0)::int FROM pg_catalog.pg_lock_status() AS held
   WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid() AND held.relation::int8 < ${FIRST_OWN_RELATION}`;
 
-export function stepsOf(
+export const stepsOf = (
   statement: CompiledSql,
   names: NamesToCheck,
   { rows, milliseconds }: { rows: number; milliseconds: number },
-): Steps {
+): Steps => [
+  ...openingOf(statement, names, milliseconds),
+  fetchOf(rows === 0 ? 0 : rows + 1),
+  ['roll_back', 'ROLLBACK', []],
+];
+
+/** Fetches rows of the cursor that `openingOf` declares. */
+export const fetchOf = (rows: number): Steps[number] => ['fetch', `FETCH FORWARD ${rows} FROM ${CURSOR}`, []];
+
+/** Declares a cursor for the statement, in a transaction that is left open. */
+export function openingOf(statement: CompiledSql, names: NamesToCheck, milliseconds: number): Steps {
   return [
     // An earlier statement of this connection may have failed inside its transaction.
     ['roll_back', 'ROLLBACK', []],
@@ -39,7 +49,5 @@ export function stepsOf(
     ['set_limits', SETTINGS, [`${milliseconds}ms`, `${milliseconds + GRACE_MS}ms`]],
     ['declare', `DECLARE ${CURSOR} NO SCROLL CURSOR WITHOUT HOLD FOR\n${statement.text}`, statement.values],
     ['check_tables', CHECK_TABLES, []],
-    ['fetch', `FETCH FORWARD ${rows === 0 ? 0 : rows + 1} FROM ${CURSOR}`, []],
-    ['roll_back', 'ROLLBACK', []],
   ];
 }

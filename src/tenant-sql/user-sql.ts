@@ -1,12 +1,12 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import type { CompiledSql } from '../kernel/compiled-sql.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { Failure } from '../kernel/failure.ts';
 import type { TenantSql } from './client.ts';
 import type { ColumnType } from './columns.ts';
 import { type ExtendedProtocol, type Socket, socketOf } from './driver.ts';
 import { databaseUnavailable, queryFailed, queryRefused, queryTimedOut, resultTooLarge } from './failures.ts';
 import { isConnectionProblem, isPostgresError } from './postgres-error.ts';
-import { namesOf, refusedBy } from './user-sql-guard.ts';
+import { type NamesToCheck, namesOf, refusedBy } from './user-sql-guard.ts';
 import { GRACE_MS, type StepName, type Steps, stepsOf } from './user-sql-steps.ts';
 import { toJsonValue } from './values.ts';
 
@@ -76,8 +76,8 @@ export async function runUserSql(
  */
 export function runAllUserSql(sql: TenantSql, statements: readonly LimitedStatement[]): Promise<UserSqlResult>[] {
   const prepared = statements.map(({ statement, limits }) => {
-    const names = namesOf(statement.text);
-    if ('refused' in names) return queryRefused().because(notAvailable(names.refused));
+    const names = namesIn(statement);
+    if (names instanceof Failure) return names;
     return new UserSqlRun(stepsOf(statement, names, limits), limits, () => sql.drop());
   });
   const runs = prepared.filter((each) => each instanceof UserSqlRun);
@@ -95,10 +95,16 @@ function send(client: Client, runs: UserSqlRun[]): void {
   for (const run of runs) client.query(run);
 }
 
+/** The names in a statement that are left to be checked by the database, or why it is refused. */
+export function namesIn(statement: CompiledSql): NamesToCheck | Failure {
+  const names = namesOf(statement.text);
+  return 'refused' in names ? queryRefused().because(notAvailable(names.refused)) : names;
+}
+
 const notAvailable = (name: string): Error => new Error(`${name} is not available here`);
 
-/** Runs one statement; the driver calls it while it is the connection's active query. */
-class UserSqlRun implements Submittable {
+/** Runs the steps of one statement; the driver calls it while it is the connection's active query. */
+export class UserSqlRun implements Submittable {
   readonly result: Promise<UserSqlResult>;
   readonly #steps: Steps;
   readonly #limits: UserSqlLimits;
@@ -180,6 +186,11 @@ class UserSqlRun implements Submittable {
   }
 
   handleEmptyQuery(): void {}
+
+  /** How many bytes were received. */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   get #currentStep(): StepName | undefined {
     return this.#steps[this.#step]?.[0];

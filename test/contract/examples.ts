@@ -17,6 +17,7 @@ const SHOWN_AS: readonly [RegExp, (index: number, text: string) => string][] = [
   [/(?<=sa_[a-z0-9-]+_[0-9a-f]{24}_)[a-z2-7]{20}/g, () => 'k3q7mpa2xw5dz4jt6rbn'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, () => '2026-01-31T12:00:00.000Z'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+\d\d:\d\d/g, () => '2026-01-31T12:00:00+00:00'],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, () => '…'],
   [/http:\/\/127\.0\.0\.1:\d+/g, () => 'https://id.example.com'],
   [/https:\/\/api\.test/g, () => 'https://api.example.com'],
 ];

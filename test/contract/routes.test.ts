@@ -70,8 +70,12 @@ describe('the examples', () => {
     const without = described.filter(
       (found) => contentOf(found.operation)?.['application/json'] && !json.includes(found),
     );
-    // Where a person's way through an identity provider begins, and the description itself.
-    expect(without.map(keyOf)).toEqual(['GET /openapi.json', 'GET /v1/auth/sso/{company_slug}/start']);
+    // A file, where a person's way through an identity provider begins, and the description itself.
+    expect(without.map(keyOf)).toEqual([
+      'GET /data/results/{token}',
+      'GET /openapi.json',
+      'GET /v1/auth/sso/{company_slug}/start',
+    ]);
   });
 
   it.each(json.map((found) => [keyOf(found), found] as const))('have the declared shape: %s', (_key, found) => {

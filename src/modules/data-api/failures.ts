@@ -25,3 +25,15 @@ export const formatTaken = () =>
   invalid([
     { field: 'visualization_id', message: 'has a parameter named "format", which chooses the form of the answer' },
   ]);
+
+export const jobNotFound = defineFailure('data_job.not_found', {
+  kind: 'missing',
+  detail: { message: 'There is no such job. Jobs and their results are deleted after a day.' },
+  says: { organization: 'NotFound' },
+});
+
+export const tooManyJobs = defineFailure('data_job.too_many', {
+  kind: 'conflict',
+  detail: { message: 'At most 20 jobs of a company can be unfinished at once. Try again later.' },
+  says: { organization: 'TooManyJobs' },
+});

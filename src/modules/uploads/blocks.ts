@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts';
+import { readSegments } from '../../platform/segments.ts';
 import type { Source } from './job.ts';
 import { fileMissing, JobProblem } from './problems.ts';
-import { readSegments } from './segments.ts';
 
 /** So much of a text is read, processed and saved at a time. COPY of so much is as fast as of the whole. */
 const BLOCK_BYTES = 4 * 1024 * 1024;

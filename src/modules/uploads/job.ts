@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import type { Segment } from '../../platform/segments.ts';
 import { column, columnList } from '../managed-tables/service.ts';
 import type { FileReading, FoundColumn, InferredSchema } from './inference/index.ts';
 import type { StoredFile } from './receive.ts';
-import type { Segment } from './segments.ts';
 
 /** The status of a job; the first four are those of an active one. */
 export type JobStatus = 'queued' | 'analisando' | 'waiting_confirm' | 'inserting' | 'done' | 'failed';

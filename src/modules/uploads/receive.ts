@@ -1,5 +1,6 @@
 import { boundaryOf, MultipartMalformed, type PartHeaders } from '../../formats/multipart/headers.ts';
 import { MultipartReader } from '../../formats/multipart/reader.ts';
+import type { Segment } from '../../platform/segments.ts';
 import {
   MAX_FILES,
   MAX_UPLOAD_BYTES,
@@ -10,7 +11,6 @@ import {
   tooManyFiles,
   wrongFileType,
 } from './failures.ts';
-import type { Segment } from './segments.ts';
 
 /** A file in R2, as an upload job shows it. */
 export interface StoredFile {

@@ -3,6 +3,7 @@ import { contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
+import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platform/segments.ts';
 import { chooseEntries } from './archive.ts';
 import { blockBytes } from './blocks.ts';
 import type { Source } from './job.ts';
@@ -16,7 +17,6 @@ import {
   workbookUnreadable,
 } from './problems.ts';
 import { fileName, filesOf, type StoredFile, segmentsOf } from './receive.ts';
-import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
 import { beginConversion, type ConversionState, continueConversion, convertBiffWorkbook } from './workbook.ts';
 
 /** Bytes in R2, and the name that people know them by. */

@@ -10,8 +10,8 @@ import type { Namespaces } from '../../formats/xml/namespaces.ts';
 import { XmlUnreadable } from '../../formats/xml/text.ts';
 import { ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
+import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platform/segments.ts';
 import * as problems from './problems.ts';
-import { bytesIn, readSegments, type Segment, SegmentWriter } from './segments.ts';
 
 /** How far the conversion of an Excel workbook has come. Plain data. */
 export interface ConversionState {

@@ -238,6 +238,10 @@ function prepared({ visualization, values, enforced }: Run, shared: Shared): Lim
   };
 }
 
+/** The statement of a run, for whoever runs it otherwise. */
+export const statementOf = ({ visualization, values }: Run): CompiledSql =>
+  compiled(visualization, ownValues(visualization.parameters, values));
+
 /** A value for each of a visualization's parameters. */
 function ownValues(parameters: readonly Parameter[], values: BoundValues): BoundValues {
   return new Map(

@@ -41,7 +41,7 @@ export {
 } from './definition.ts';
 export { visualizationNotFound } from './failures.ts';
 export { executionSchema, viewExecution } from './results.ts';
-export { type Execution, execute, type Run } from './run.ts';
+export { type Execution, execute, type Run, statementOf } from './run.ts';
 export type { Visualization };
 export { selectVisualization, selectVisualizations };
 

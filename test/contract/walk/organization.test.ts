@@ -108,6 +108,26 @@ const STEPS: Step[] = [
       await must(as.post('/v1/viz-api-endpoints', { json: { name: 'Sales', slug: kept.data, visualization_id: _id } }));
     },
   },
+  {
+    route: 'POST /data/{slug}/jobs',
+    params: { slug: 'data' },
+    json: () => ({ parameters: { region: 'north' }, format: 'csv' }),
+    keep: ({ job_id }) => ({ job: job_id }),
+  },
+  {
+    route: 'GET /data/jobs/{job_id}',
+    params: { job_id: 'job' },
+    before: ({ company, kept }) =>
+      vi.waitFor(
+        async () => {
+          const { body } = await signed(company.apiKey).get(`/data/jobs/${kept.job}`);
+          expect(body.status).toBe('succeeded');
+        },
+        { timeout: 20_000, interval: 200 },
+      ),
+    keep: ({ url }) => ({ token: url.split('/').at(-1) }),
+  },
+  { route: 'GET /data/results/{token}', unshown: true },
   { route: 'GET /health' },
   { route: 'GET /openapi.json', unshown: true },
   { route: 'GET /docs', unshown: true },

@@ -1,5 +1,6 @@
 import { guardsOf } from '../guard.ts';
 
+const JOBS = ['test/data-api/jobs.test.ts'];
 const RACES = ['test/data-api/races.test.ts'];
 
 export const DATA_API = [
@@ -8,6 +9,22 @@ export const DATA_API = [
     { in: 'updateEndpoint', text: ', isPublishable(next)', without: '' },
     { in: 'updateEndpoint', text: ', eq(vizApiEndpoints.version, version)', without: '' },
     { in: 'isPublishable', text: ', not(namesFormat)', without: '' },
+  ]),
+  ...guardsOf('src/modules/data-api/job-store.ts', JOBS, [
+    {
+      in: 'insertJob',
+      text: ' < ${most}`',
+      without: ' < ${most + 1_000}`',
+      title: 'twenty jobs',
+    },
+    { in: 'claimJob', text: ', isFree(now)', without: '', title: 'delivered' },
+    { in: 'giveUpJob', text: ', isFree(now)', without: '', title: 'five tries' },
+    { in: 'giveUpJob', text: ', gte(dataJobs.attempt, most)', without: '', title: 'each form' },
+    { in: 'updateTry', text: 'isPresent(present)', without: 'undefined', title: 'leaves the end' },
+    { in: 'claimDueJobs', text: 'inArray(dataJobs.status, [...UNFINISHED]), ', without: '', title: 'five tries' },
+    { in: 'claimDueJobs', text: ', lte(dataJobs.dueAt, now)', without: '', title: 'five tries' },
+    { in: 'isFree', text: ', lte(dataJobs.dueAt, now)', without: '', title: 'cut off' },
+    { in: 'isPresent', text: ', eq(dataJobs.attempt, attempt)', without: '', title: 'leaves the end' },
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
     {

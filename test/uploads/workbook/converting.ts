@@ -1,7 +1,7 @@
 import { zipOf } from '../../../src/formats/zip/unpack.ts';
 import { beginInference, feed, finish, type Inference } from '../../../src/modules/uploads/inference/index.ts';
-import { readSegments } from '../../../src/modules/uploads/segments.ts';
 import { beginConversion, continueConversion, convertBiffWorkbook } from '../../../src/modules/uploads/workbook.ts';
+import { readSegments } from '../../../src/platform/segments.ts';
 
 /** Objects of R2, kept in memory, and the bytes that were put there. */
 function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {

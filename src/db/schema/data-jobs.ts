@@ -1,0 +1,36 @@
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import type { BoundValue } from '../../kernel/parameters.ts';
+import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
+
+export const DATA_JOB_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
+
+/** Results of the Data API that are written to R2 in the background. */
+export const dataJobs = sqliteTable(
+  'data_jobs',
+  {
+    id: id(),
+    companyId: companyId(),
+    endpointId: text('endpoint_id').notNull(),
+    /** The endpoint's slug at the time: the name of the file. */
+    slug: text('slug').notNull(),
+    visualizationId: text('visualization_id').notNull(),
+    format: text('format', { enum: ['json', 'ndjson', 'csv'] }).notNull(),
+    values: json<[slug: string, value: BoundValue][]>('bound_values').notNull(),
+    status: text('status', { enum: DATA_JOB_STATUSES }).notNull(),
+    /** Counts the tries: each writes under a prefix of its own, and only the last one may say how it ended. */
+    attempt: integer('attempt').notNull(),
+    /** When the scheduled run looks after it, unless it has ended. */
+    dueAt: timestamp('due_at').notNull(),
+    rowCount: integer('row_count'),
+    bytes: integer('bytes'),
+    /** The objects that the result consists of. */
+    pieces: integer('pieces'),
+    error: text('error'),
+    ...timestamps(),
+  },
+  (table) => [
+    index('data_jobs_of_company').on(table.companyId, table.status),
+    index('data_jobs_by_due').on(table.status, table.dueAt),
+    index('data_jobs_by_age').on(table.createdAt),
+  ],
+);

@@ -1,0 +1,58 @@
+import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { resourceArn } from '../../kernel/arn.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { readPublished, valuesFor } from './execute.ts';
+import { jobNotFound, tooManyJobs } from './failures.ts';
+import { type DataJob, insertJob, selectJob } from './job-store.ts';
+import type { ResultFormat } from './results.ts';
+
+/** Jobs of a company that have not ended. */
+export const MAX_UNFINISHED = 20;
+
+/** When the scheduled run sends the message of a job again that nobody has begun. Milliseconds. */
+export const UNBEGUN_MS = 120_000;
+
+/** Has the result of an endpoint written in the background. */
+export async function createJob(
+  ctx: PrincipalContext,
+  slug: string,
+  { parameters, format }: { parameters: Record<string, unknown>; format: ResultFormat },
+): Promise<DataJob> {
+  const { endpoint, visualization } = await readPublished(ctx, slug);
+  const now = ctx.now();
+  const record: DataJob = {
+    id: ctx.newId(),
+    companyId: ctx.actor.companyId,
+    endpointId: endpoint.id,
+    slug: endpoint.slug,
+    visualizationId: visualization.id,
+    format,
+    values: [...valuesFor(visualization, parameters)],
+    status: 'queued',
+    attempt: 0,
+    dueAt: now + UNBEGUN_MS,
+    rowCount: null,
+    bytes: null,
+    pieces: null,
+    error: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const { inserted } = await commit(ctx.db, { inserted: insertJob(ctx.db, record, MAX_UNFINISHED) });
+  if (inserted.length === 0) throw tooManyJobs();
+  await ctx.jobs.send({ type: 'data.write', companyId: record.companyId, jobId: record.id });
+  return record;
+}
+
+/** The ARN of the endpoint that a job is of; of all where there is no such job. */
+export async function jobArn({ db, actor }: PrincipalContext, id: string): Promise<string> {
+  const [job] = await selectJob(db, actor.companyId, id);
+  return resourceArn('data_api:get_job', actor.companyId, job?.endpointId);
+}
+
+export async function getJob({ db, actor }: PrincipalContext, id: string): Promise<DataJob> {
+  const [job] = ID_PATTERN.test(id) ? await selectJob(db, actor.companyId, id) : [];
+  if (!job) throw jobNotFound();
+  return job;
+}

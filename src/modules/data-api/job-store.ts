@@ -1,0 +1,87 @@
+import { and, eq, gte, inArray, lt, lte, or, type SQL, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { dataJobs } from '../../db/schema/data-jobs.ts';
+import { byId, insertWhen } from '../../db/statements.ts';
+
+export type DataJob = typeof dataJobs.$inferSelect;
+
+const UNFINISHED = ['queued', 'running'] as const;
+
+/** Stores a job while the company has fewer than `most` that have not ended. */
+export const insertJob = (db: ControlDb, record: DataJob, most: number) =>
+  insertWhen(
+    db,
+    dataJobs,
+    record,
+    sql`(select count(*) from ${dataJobs} where ${and(eq(dataJobs.companyId, record.companyId), inArray(dataJobs.status, [...UNFINISHED]))}) < ${most}`,
+  ).returning({ id: dataJobs.id });
+
+export const selectJob = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(dataJobs)
+    .where(byId(dataJobs, companyId, id));
+
+/** Begins a try of a job that nobody is at. */
+export const claimJob = (
+  db: ControlDb,
+  { companyId, id }: { companyId: string; id: string },
+  { now, until }: { now: number; until: number },
+) =>
+  db
+    .update(dataJobs)
+    .set({ status: 'running', attempt: sql`${dataJobs.attempt} + 1`, dueAt: until, updatedAt: now })
+    .where(and(byId(dataJobs, companyId, id), isFree(now)))
+    .returning();
+
+/** Gives up a job that nobody is at after `most` tries. */
+export const giveUpJob = (
+  db: ControlDb,
+  { companyId, id }: { companyId: string; id: string },
+  { now, most, error }: { now: number; most: number; error: string },
+) =>
+  db
+    .update(dataJobs)
+    .set({ status: 'failed', error, updatedAt: now })
+    .where(and(byId(dataJobs, companyId, id), isFree(now), gte(dataJobs.attempt, most)));
+
+const isFree = (now: number) =>
+  or(eq(dataJobs.status, 'queued'), and(eq(dataJobs.status, 'running'), lte(dataJobs.dueAt, now))) as SQL;
+
+/** A try of a job, which ends when another one begins. */
+export type Try = Pick<DataJob, 'companyId' | 'id' | 'attempt'>;
+
+const isPresent = ({ companyId, id, attempt }: Try) =>
+  and(byId(dataJobs, companyId, id), eq(dataJobs.status, 'running'), eq(dataJobs.attempt, attempt));
+
+/** Changes a job while this try is the present one. */
+export const updateTry = (db: ControlDb, present: Try, changes: Partial<DataJob>) =>
+  db.update(dataJobs).set(changes).where(isPresent(present)).returning({ id: dataJobs.id });
+
+/** Jobs that nobody looks after any more; each is told to one run only. */
+export const claimDueJobs = (db: ControlDb, { now, next, limit }: { now: number; next: number; limit: number }) =>
+  db
+    .update(dataJobs)
+    .set({ dueAt: sql`iif(${dataJobs.status} = 'queued', ${next}, ${dataJobs.dueAt})` })
+    .where(
+      inArray(
+        dataJobs.id,
+        db
+          .select({ id: dataJobs.id })
+          .from(dataJobs)
+          .where(and(inArray(dataJobs.status, [...UNFINISHED]), lte(dataJobs.dueAt, now)))
+          .limit(limit),
+      ),
+    )
+    .returning({ companyId: dataJobs.companyId, id: dataJobs.id });
+
+/** Jobs made before a time. */
+export const selectOldJobs = (db: ControlDb, before: number, limit: number) =>
+  db
+    .select({ companyId: dataJobs.companyId, id: dataJobs.id })
+    .from(dataJobs)
+    .where(lt(dataJobs.createdAt, before))
+    .limit(limit);
+
+export const deleteJob = (db: ControlDb, companyId: string, id: string) =>
+  db.delete(dataJobs).where(byId(dataJobs, companyId, id));

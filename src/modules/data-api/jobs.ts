@@ -1,0 +1,115 @@
+import type { CompanyContext, Context } from '../../context.ts';
+import { commit, readTogether } from '../../db/client.ts';
+import { Failure } from '../../kernel/failure.ts';
+import { logError } from '../../platform/log.ts';
+import { bytesIn, SegmentWriter } from '../../platform/segments.ts';
+import { streamUserSql } from '../../tenant-sql/user-sql-stream.ts';
+import { openReadonlyDatabase } from '../managed-database/service.ts';
+import { getVisualization, statementOf } from '../visualizations/service.ts';
+import { forPrograms } from './execute.ts';
+import { dataQueryFailed } from './failures.ts';
+import { UNBEGUN_MS } from './job-service.ts';
+import { claimDueJobs, claimJob, type DataJob, deleteJob, giveUpJob, selectOldJobs, updateTry } from './job-store.ts';
+import { deleteResult, deleteTry, pieceOf } from './pieces.ts';
+import { resultWriter } from './results.ts';
+
+const MAX_TRIES = 5;
+/** How long a try is believed to be at work after it last said so, and how often it does. Milliseconds. */
+const LEASE_MS = 120_000;
+const BEAT_MS = 30_000;
+
+/** What a result may be and take. */
+export const JOB_LIMITS = { rows: 10_000_000, bytes: 5 * 1024 ** 3, milliseconds: 600_000 };
+
+/** Results are deleted after a day. */
+const DAY_MS = 24 * 60 * 60 * 1000;
+const AT_ONCE = 50;
+
+const INTERRUPTED = 'The job was interrupted too often.';
+
+/**
+ * Writes the result of a job to R2 as it comes. A message that comes twice does nothing while the first try is at work; a try
+ * that was cut off is begun anew, and what it left is deleted. Only the present try says how the job ended.
+ */
+export async function writeResult(ctx: CompanyContext, jobId: string, limits = JOB_LIMITS): Promise<void> {
+  const now = ctx.now();
+  const key = { companyId: ctx.actor.companyId, id: jobId };
+  const {
+    claimed: [job],
+  } = await commit(ctx.db, {
+    givenUp: giveUpJob(ctx.db, key, { now, most: MAX_TRIES, error: INTERRUPTED }),
+    claimed: claimJob(ctx.db, key, { now, until: now + LEASE_MS }),
+  });
+  if (!job) return;
+  const beat = setInterval(() => {
+    const renewed = commit(ctx.db, { job: updateTry(ctx.db, job, { dueAt: ctx.now() + LEASE_MS }) });
+    renewed.catch((error) => logError('data_job_not_renewed', error, { job_id: jobId }));
+  }, BEAT_MS);
+  try {
+    if (job.attempt > 1) await deleteResult(ctx.files, job);
+    await end(ctx, job, { status: 'succeeded', ...(await write(ctx, job, limits)) });
+  } catch (error) {
+    await deleteTry(ctx.files, job);
+    const told = error instanceof Failure ? forPrograms(error) : undefined;
+    if (told === undefined || told.kind === 'unavailable') {
+      await end(ctx, job, { status: 'queued', dueAt: ctx.now() + UNBEGUN_MS });
+      throw error;
+    }
+    await end(ctx, job, { status: 'failed', error: told.message });
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+/** Says how a try ended, unless another one has begun: then what it wrote is of no use. */
+async function end(ctx: CompanyContext, job: DataJob, changes: Partial<DataJob>): Promise<void> {
+  const { ended } = await commit(ctx.db, { ended: updateTry(ctx.db, job, { ...changes, updatedAt: ctx.now() }) });
+  if (ended.length === 0) await deleteTry(ctx.files, job);
+}
+
+async function write(ctx: CompanyContext, job: DataJob, limits: typeof JOB_LIMITS) {
+  const visualization = await getVisualization(ctx, job.visualizationId);
+  const statement = statementOf({ visualization, values: new Map(job.values) });
+  const sql = await openReadonlyDatabase(ctx);
+  try {
+    const writer = resultWriter(job.format);
+    const encoder = new TextEncoder();
+    let pieces = 0;
+    const file = new SegmentWriter(ctx.files, () => pieceOf(job, pieces++));
+    let rowCount: number | undefined;
+    let bytes = 0;
+    const add = async (text: string) => {
+      const encoded = encoder.encode(text);
+      bytes += encoded.length;
+      if (bytes > limits.bytes) throw dataQueryFailed(`The result has more than ${limits.bytes} bytes.`);
+      await file.write(encoded);
+    };
+    for await (const { columns, rows } of streamUserSql(sql, statement, limits)) {
+      if (rowCount === undefined) await add(writer.begin(columns));
+      rowCount = (rowCount ?? 0) + rows.length;
+      if (rowCount > limits.rows) throw dataQueryFailed(`The result has more than ${limits.rows} rows.`);
+      await add(writer.rows(rows));
+    }
+    await add(writer.end({ row_count: rowCount ?? 0, truncated: false }));
+    await file.flush();
+    return { rowCount: rowCount ?? 0, bytes: bytesIn(file.segments), pieces };
+  } finally {
+    await sql.close();
+  }
+}
+
+/** Sends the messages of jobs again that nobody looks after. For the scheduled run. */
+export async function resumeDataJobs(ctx: Context): Promise<void> {
+  const now = ctx.now();
+  const { due } = await commit(ctx.db, { due: claimDueJobs(ctx.db, { now, next: now + UNBEGUN_MS, limit: AT_ONCE }) });
+  for (const { companyId, id } of due) await ctx.jobs.send({ type: 'data.write', companyId, jobId: id });
+}
+
+/** Deletes jobs with their results, a day after they were made. For the scheduled run. */
+export async function purgeDataJobs(ctx: Context): Promise<void> {
+  const { old } = await readTogether(ctx.db, { old: selectOldJobs(ctx.db, ctx.now() - DAY_MS, AT_ONCE) });
+  for (const job of old) {
+    await deleteResult(ctx.files, job);
+    await commit(ctx.db, { deleted: deleteJob(ctx.db, job.companyId, job.id) });
+  }
+}

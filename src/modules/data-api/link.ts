@@ -1,0 +1,75 @@
+import type { ViewerActor } from '../../access/actors.ts';
+import type { Context, OpenToken } from '../../context.ts';
+import { signToken, validFor, verifyToken } from '../sign-in/service.ts';
+import type { DataJob } from './job-store.ts';
+import { piecesOf } from './pieces.ts';
+import { RESULT_FORMATS, type ResultFormat } from './results.ts';
+
+/** How long a link to a result works. */
+const LINK_SECONDS = 3600;
+
+/** Where a result is, as the token of its link says: whoever downloads it asks no database. */
+interface Claims {
+  /** The job. */
+  sub: string;
+  company_id: string;
+  /** The try that wrote the result. */
+  sid: string;
+  slug: string;
+  format: ResultFormat;
+  bytes: number;
+  pieces: number;
+}
+
+/** The holder of a link. */
+export type ResultViewer = ViewerActor<Claims>;
+
+/** A link to the result of a job that has succeeded. @returns when it ends, in ms */
+export async function linkTo(ctx: Context, job: DataJob): Promise<{ url: string; expiresAt: number }> {
+  const claims: Claims = {
+    sub: job.id,
+    company_id: job.companyId,
+    sid: String(job.attempt),
+    slug: job.slug,
+    format: job.format,
+    bytes: job.bytes ?? 0,
+    pieces: job.pieces ?? 0,
+  };
+  const validity = validFor(ctx, LINK_SECONDS);
+  const token = await signToken(ctx, 'data-result', { ...claims, jti: ctx.newId(), token_type: 'access' }, validity);
+  return { url: `${ctx.baseUrl}/data/results/${token}`, expiresAt: Math.floor(validity.expiresAt / 1000) * 1000 };
+}
+
+/** Opens the token of a link. */
+export const openResultToken: OpenToken = async (ctx, token, count) => {
+  const claims = await verifyToken<Claims>(ctx, 'data-result', token, 'access');
+  await count?.(claims.sub);
+  return { kind: 'viewer', companyId: claims.company_id, tokenId: claims.sub, allowedOrigins: [], opened: claims };
+};
+
+/** The result behind a link, read from R2 as fast as it is taken; undefined when it is gone. */
+export async function download({ files, actor }: Context<ResultViewer>): Promise<Response | undefined> {
+  const { sub: id, company_id: companyId, sid, slug, format, bytes, pieces } = actor.opened;
+  const keys = piecesOf({ companyId, id, attempt: Number(sid) }, pieces);
+  const headers = {
+    'Content-Type': `${RESULT_FORMATS[format]}; charset=utf-8`,
+    'Content-Disposition': `attachment; filename="${slug}.${format}"`,
+  };
+  const [first, ...rest] = keys;
+  if (first === undefined) return new Response('', { headers });
+  const head = await files.get(first);
+  if (!head) return undefined;
+  const { readable, writable } = new FixedLengthStream(bytes);
+  const send = async () => {
+    await head.body.pipeTo(writable, { preventClose: true });
+    for (const key of rest) {
+      const piece = await files.get(key);
+      if (!piece) throw new Error('a piece of the result is gone');
+      await piece.body.pipeTo(writable, { preventClose: true });
+    }
+    await writable.close();
+  };
+  // A download that its reader leaves, or whose result is deleted meanwhile, ends short of its length.
+  send().catch((error) => writable.abort(error).catch(() => undefined));
+  return new Response(readable, { headers });
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { ServiceAccountActor } from '../../access/actors.ts';
+import { invalidToken } from '../../access/failures.ts';
+import { DATA_JOB_STATUSES } from '../../db/schema/data-jobs.ts';
+import { accepted, endpointFor, ok, raw } from '../../http/endpoint.ts';
+import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { endpointArn } from './execute.ts';
+import { endpointNotFound, jobNotFound, tooManyJobs } from './failures.ts';
+import { createJob, getJob, jobArn } from './job-service.ts';
+import { download, linkTo, type ResultViewer } from './link.ts';
+import { FORMAT_NAMES, RESULT_FORMATS } from './results.ts';
+
+const endpoint = endpointFor<'organization', ServiceAccountActor, ResultViewer>();
+
+const status = z.enum(DATA_JOB_STATUSES);
+
+const jobView = z
+  .object({
+    job_id: z.string(),
+    status,
+    row_count: z.int().nullable(),
+    bytes: z.int().nullable(),
+    url: z
+      .string()
+      .nullable()
+      .meta({ description: 'Downloads the result, without a credential; made anew by each request.' }),
+    error: z.string().nullable().meta({ description: 'Why the job failed.' }),
+    expires_at: timestamp.nullable().meta({ description: 'When `url` stops working.' }),
+  })
+  .meta({ id: 'DataJob' });
+
+export const dataJobEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/data/{slug}/jobs',
+      access: { action: 'data_api:execute', on: endpointArn },
+      credential: 'machine',
+      operationId: 'createDataJob',
+      summary: 'Create a job of the Data API',
+      description:
+        'Writes the result of an endpoint to a file in the background: up to 10,000,000 rows, 5 GiB and 10 minutes; a larger one fails. Jobs and results are deleted after a day.',
+      body: executeBody.extend({ format: z.enum(FORMAT_NAMES).default('json') }),
+      exactNumbers: true,
+      returns: accepted(z.object({ job_id: z.string(), status })),
+      fails: [endpointNotFound, tooManyJobs],
+    },
+    async ({ ctx, params, body }) => {
+      const job = await createJob(ctx, params.slug, body);
+      return { job_id: job.id, status: job.status };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/data/jobs/{job_id}',
+      access: { action: 'data_api:get_job', on: jobArn },
+      credential: 'machine',
+      operationId: 'getDataJob',
+      summary: 'Get a job of the Data API',
+      returns: ok(jobView),
+      fails: [jobNotFound],
+    },
+    async ({ ctx, params }) => {
+      const job = await getJob(ctx, params.job_id);
+      const link = job.status === 'succeeded' ? await linkTo(ctx, job) : null;
+      return {
+        job_id: job.id,
+        status: job.status,
+        row_count: job.rowCount,
+        bytes: job.bytes,
+        url: link?.url ?? null,
+        error: job.error,
+        expires_at: link && isoTimestamp(link.expiresAt),
+      };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/data/results/{token}',
+      access: { token: 'data-result' },
+      operationId: 'downloadDataResult',
+      summary: 'Download the result of a job of the Data API',
+      returns: raw(200, 'The result, as the job was asked to write it.', ...Object.values(RESULT_FORMATS)),
+      fails: [jobNotFound, invalidToken],
+    },
+    async ({ ctx }) => {
+      const result = await download(ctx);
+      if (!result) throw jobNotFound();
+      return result;
+    },
+  ),
+];

@@ -1,0 +1,312 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { JOB_LIMITS, writeResult } from '../../src/modules/data-api/jobs.ts';
+import type { JobMessage } from '../../src/platform/job-messages.ts';
+import { call } from '../support/api.ts';
+import { later, resetClock, runScheduled } from '../support/clock.ts';
+import { inContext } from '../support/context.ts';
+import { overtaken, rowOf } from '../support/rival.ts';
+import { allow, aRobotThat, must, type Robot, withServiceToken } from '../support/signed.ts';
+import { aCompany, aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aHeldQueue, deliver } from '../uploads/support.ts';
+import { parameter, someSales } from '../visualizations/support.ts';
+import { aPublished, aReader, ENDPOINTS } from './support.ts';
+
+let company: Company;
+let reader: Robot;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  reader = await aReader(company, 'data_api:get_job');
+});
+afterEach(resetClock);
+
+/** A queue that keeps the messages of jobs until the test delivers them. */
+function aQueue() {
+  const { messages, env: held } = aHeldQueue();
+  return { messages, env: { DATA_JOBS: held.JOBS } as unknown as Record<string, string> };
+}
+
+/** A job that waits for its message to be delivered. */
+async function aJob(sql: string, json: Record<string, unknown> = {}, parameters: object[] = []) {
+  const { slug } = await aPublished(company, sql, { parameters });
+  const queue = aQueue();
+  const { job_id } = await must(reader.as.post(`/data/${slug}/jobs`, { json, env: queue.env }));
+  return { id: job_id as string, message: queue.messages[0] as JobMessage, slug };
+}
+
+const jobOf = async (id: string) => must(reader.as.get(`/data/jobs/${id}`));
+const download = async (url: string) => call('GET', url.replace('https://api.test', ''));
+const objectsOf = async (id: string): Promise<string[]> =>
+  (await env.FILES.list({ prefix: `data-results/${company.id}/${id}/` })).objects.map(({ key }) => key);
+
+const LINES = 30_000;
+const MANY = `SELECT n, repeat('x', 300) AS text FROM generate_series(1, ${LINES}) AS n`;
+/** A number in each row, which a repetition or an omission would change. */
+const numbersIn = (csv: string): number[] =>
+  csv
+    .trim()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => Number.parseInt(line, 10));
+const inOrder = Array.from({ length: LINES }, (_, index) => index + 1);
+
+describe('a job of the Data API', () => {
+  it('writes what is beyond the limits of an answer, through the queue', async () => {
+    const { slug } = await aPublished(company, MANY);
+    const { status, body } = await reader.as.post(`/data/${slug}/jobs`, { json: { format: 'csv' } });
+    expect([status, body]).toEqual([202, { job_id: expect.any(String), status: 'queued' }]);
+    let job = await jobOf(body.job_id);
+    for (let tries = 0; tries < 200 && !['succeeded', 'failed'].includes(job.status); tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      job = await jobOf(body.job_id);
+    }
+    expect(job).toMatchObject({ job_id: body.job_id, status: 'succeeded', row_count: LINES, error: null });
+    const { body: csv, headers } = await download(job.url);
+    expect(headers.get('content-disposition')).toBe(`attachment; filename="${slug}.csv"`);
+    expect([csv.length, numbersIn(csv)]).toEqual([job.bytes, inOrder]);
+    // Of more than one object.
+    expect((await objectsOf(body.job_id)).length).toBeGreaterThan(1);
+  });
+
+  it('writes each form, with the parameters of its body', async () => {
+    const sql =
+      'SELECT region, amount FROM sales WHERE region = ANY({{regions}}) AND amount > {{least}} ORDER BY amount';
+    const parameters = [parameter('regions', 'multi_select'), parameter('least', 'number')];
+    const results: unknown[] = [];
+    for (const format of ['json', 'ndjson', 'csv']) {
+      const sent = { regions: ['north', 'east'], least: 10.5 };
+      const { id, message } = await aJob(sql, { format, parameters: sent }, parameters);
+      expect(await deliver(message)).toBe('done');
+      results.push((await download((await jobOf(id)).url)).body);
+    }
+    expect(results).toEqual([
+      {
+        columns: [
+          { name: 'region', type: 'text' },
+          { name: 'amount', type: 'decimal' },
+        ],
+        rows: [
+          ['north', 20],
+          ['east', 60],
+        ],
+        row_count: 2,
+        truncated: false,
+      },
+      '{"region":"north","amount":20}\n{"region":"east","amount":60}\n',
+      'region,amount\r\nnorth,20\r\neast,60\r\n',
+    ]);
+    const { id, message } = await aJob('SELECT 1 AS one WHERE false', { format: 'ndjson' });
+    await deliver(message);
+    const job = await jobOf(id);
+    expect([job.row_count, job.bytes, (await download(job.url)).body]).toEqual([0, 0, '']);
+  });
+
+  it('refuses a body that does not fit before it is queued', async () => {
+    const { slug } = await aPublished(company, 'SELECT {{n}}::numeric', { parameters: [parameter('n', 'number')] });
+    for (const [json, field] of [
+      [{ format: 'xlsx' }, 'format'],
+      [{ parameters: { n: 'many' } }, 'parameters.n'],
+      [{ parameters: { nope: 1 } }, 'parameters.nope'],
+      [{ parameters: [] }, 'parameters'],
+    ] as const) {
+      const { status, body } = await reader.as.post(`/data/${slug}/jobs`, { json });
+      expect([status, body.details?.[0]?.field]).toEqual([422, field]);
+    }
+  });
+
+  it('tells why it failed, without what the database said', async () => {
+    for (const sql of [
+      'SELECT secret_column FROM sales',
+      'SELECT 1 / (n - 20000) FROM generate_series(1, 30000) AS n',
+    ]) {
+      const { id, message } = await aJob(sql);
+      expect(await deliver(message)).toBe('done');
+      const job = await jobOf(id);
+      expect(job).toMatchObject({ status: 'failed', error: 'The query failed.', url: null, expires_at: null });
+      expect(await objectsOf(id)).toEqual([]);
+    }
+  });
+
+  it.each([
+    [{ rows: LINES - 1 }, `The result has more than ${LINES - 1} rows.`],
+    [{ bytes: 1_000_000 }, 'The result has more than 1000000 bytes.'],
+    [{ milliseconds: 1 }, 'The query took too long.'],
+  ])('fails beyond %o, and leaves nothing', async (limit, error) => {
+    const { id } = await aJob(
+      `SELECT * FROM (${MANY}) AS many, (SELECT count(*) FROM generate_series(1, 300000)) AS work`,
+    );
+    await inContext({ kind: 'system', companyId: company.id }, (ctx) =>
+      writeResult(ctx, id, { ...JOB_LIMITS, ...limit }),
+    );
+    expect(await jobOf(id)).toMatchObject({ status: 'failed', error });
+    expect(await objectsOf(id)).toEqual([]);
+  });
+
+  it('is its company’s, and of an endpoint that the caller is allowed', async () => {
+    const { id, slug } = await aJob('SELECT 1 AS one');
+    const stranger = await aReader(await aCompany(), 'data_api:get_job');
+    expect((await stranger.as.get(`/data/jobs/${id}`)).status).toBe(404);
+    expect((await stranger.as.post(`/data/${slug}/jobs`)).status).toBe(404);
+    expect((await reader.as.get('/data/jobs/no-such')).status).toBe(404);
+    const { body } = await company.as.get(`${ENDPOINTS}?per_page=100`);
+    const { _id } = body.records.find((record: { slug: string }) => record.slug === slug);
+    const narrow = (endpointId: string) => {
+      const resources = [`arn:svc:data_api::${company.id}:endpoint/${endpointId}`];
+      return aRobotThat(company, { ...allow('data_api:get_job'), resources });
+    };
+    expect((await (await narrow(_id)).as.get(`/data/jobs/${id}`)).status).toBe(200);
+    expect((await (await narrow('f'.repeat(24))).as.get(`/data/jobs/${id}`)).status).toBe(403);
+    expect((await (await withServiceToken(reader)).get(`/data/jobs/${id}`)).status).toBe(200);
+    expect((await company.as.get(`/data/jobs/${id}`)).status).toBe(401);
+  });
+});
+
+describe('the link to a result', () => {
+  it('is made anew by each request, and works for an hour', async () => {
+    const { id, message } = await aJob('SELECT 1 AS one');
+    await deliver(message);
+    const [one, other] = [await jobOf(id), await jobOf(id)];
+    expect(one.url).not.toBe(other.url);
+    const left = Date.parse(one.expires_at) - Date.now();
+    expect(left).toBeGreaterThan(3_590_000);
+    expect(left).toBeLessThanOrEqual(3_600_000);
+    later(left - 2_000);
+    expect((await download(one.url)).body.rows).toEqual([[1]]);
+    later(left + 1_000);
+    expect((await download(one.url)).status).toBe(401);
+  });
+
+  it('opens nothing when it is changed, or another token is in its place', async () => {
+    const { id, message } = await aJob('SELECT 1 AS one');
+    await deliver(message);
+    const { url } = await jobOf(id);
+    expect((await download(`${url.slice(0, -4)}AAAA`)).status).toBe(401);
+    const { token } = await must(reader.as.post('/tokens'));
+    expect((await download(`/data/results/${token}`)).status).toBe(401);
+    const result = url.split('/').at(-1);
+    expect((await call('GET', '/v1/auth/me', { headers: { authorization: `Bearer ${result}` } })).status).toBe(401);
+  });
+
+  it('finds nothing a day later: result and job are deleted', async () => {
+    const { id, message } = await aJob('SELECT 1 AS one');
+    await deliver(message);
+    const { url } = await jobOf(id);
+    later(23 * 3600_000);
+    await runScheduled();
+    resetClock();
+    expect((await download(url)).status).toBe(200);
+    later(24 * 3600_000 + 60_000);
+    await runScheduled();
+    expect(await objectsOf(id)).toEqual([]);
+    resetClock();
+    expect((await reader.as.get(`/data/jobs/${id}`)).status).toBe(404);
+    expect((await download(url)).status).toBe(404);
+  });
+});
+
+describe('a job whose message', () => {
+  const SUCCEEDED = /^update "data_jobs" set .*"row_count" = \?/;
+
+  it('is delivered twice at once is written once', async () => {
+    const { id, message } = await aJob(MANY, { format: 'csv' });
+    await overtaken(
+      SUCCEEDED,
+      async () => expect(await deliver(message)).toBe('done'),
+      (watched) => deliver(message, watched),
+    );
+    expect(await jobOf(id)).toMatchObject({ status: 'succeeded', row_count: LINES });
+    expect(await rowOf('select attempt from data_jobs where id = ?', id)).toEqual({ attempt: 1 });
+    expect(await deliver(message)).toBe('done');
+    expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
+  });
+
+  it('was cut off in the middle is begun anew, and what it left is deleted', async () => {
+    const { id, message } = await aJob(MANY, { format: 'csv' });
+    await env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 1, due_at = ?2 where id = ?1")
+      .bind(id, Date.now() + 60_000)
+      .run();
+    await env.FILES.put(`data-results/${company.id}/${id}/1/0`, 'half a result');
+    // As long as it may still be at work, it is left alone.
+    expect(await deliver(message)).toBe('done');
+    expect(await jobOf(id)).toMatchObject({ status: 'running' });
+    later(61_000);
+    expect(await deliver(message)).toBe('done');
+    expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
+    expect((await objectsOf(id)).every((key) => key.includes('/2/'))).toBe(true);
+  });
+
+  it('was believed to be cut off too early does not undo what came after it', async () => {
+    const { id, message } = await aJob(MANY, { format: 'csv' });
+    await overtaken(
+      SUCCEEDED,
+      async () => {
+        later(200_000);
+        expect(await deliver(message)).toBe('done');
+      },
+      (watched) => deliver(message, watched),
+    );
+    expect(await rowOf('select attempt, status from data_jobs where id = ?', id)).toEqual({
+      attempt: 2,
+      status: 'succeeded',
+    });
+    expect((await objectsOf(id)).every((key) => key.includes('/2/'))).toBe(true);
+    expect(numbersIn((await download((await jobOf(id)).url)).body)).toEqual(inOrder);
+  });
+
+  it('was believed to be cut off too early leaves the end to the try after it', async () => {
+    const { id, message } = await aJob(MANY, { format: 'csv' });
+    const another = env.CONTROL_DB.prepare('update data_jobs set attempt = 2 where id = ?1').bind(id);
+    await overtaken(
+      SUCCEEDED,
+      () => another.run(),
+      (watched) => deliver(message, watched),
+    );
+    expect(await jobOf(id)).toMatchObject({ status: 'running', row_count: null });
+    expect(await objectsOf(id)).toEqual([]);
+  });
+
+  it('is lost is sent again, and given up after five tries', async () => {
+    const { id } = await aJob('SELECT 1 AS one');
+    const queue = aQueue();
+    const sentFor = () => queue.messages.filter((message) => 'jobId' in message && message.jobId === id).length;
+    await runScheduled(queue.env);
+    expect(sentFor()).toBe(0);
+    later(121_000);
+    await runScheduled(queue.env);
+    await runScheduled(queue.env);
+    expect(sentFor()).toBe(1);
+    const fifth = (dueAt: number) =>
+      env.CONTROL_DB.prepare("update data_jobs set status = 'running', attempt = 5, due_at = ?2 where id = ?1")
+        .bind(id, dueAt)
+        .run();
+    await fifth(Date.now() + 600_000);
+    expect(await deliver({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
+    expect(await jobOf(id)).toMatchObject({ status: 'running' });
+    await fifth(0);
+    expect(await deliver({ type: 'data.write', companyId: company.id, jobId: id })).toBe('done');
+    expect(await jobOf(id)).toMatchObject({ status: 'failed', error: 'The job was interrupted too often.' });
+    await runScheduled(queue.env);
+    expect(sentFor()).toBe(1);
+  });
+
+  it('comes while the database is away is delivered again', async () => {
+    const { id, message } = await aJob('SELECT 1 AS one');
+    expect(await deliver(message, { NEON_WS_PROXY: 'ws://127.0.0.1:1/v2' })).toBe('again');
+    expect(await jobOf(id)).toMatchObject({ status: 'queued' });
+    expect(await deliver(message)).toBe('done');
+    expect(await jobOf(id)).toMatchObject({ status: 'succeeded' });
+  });
+});
+
+it('a company has no more than twenty jobs that have not ended', async () => {
+  const other = await aProvisionedCompany();
+  const robot = await aReader(other, 'data_api:get_job');
+  const { slug } = await aPublished(other, 'SELECT 1 AS one');
+  const { env: held } = aQueue();
+  const post = (changed: Record<string, string> = {}) =>
+    robot.as.post(`/data/${slug}/jobs`, { env: { ...held, RATE_LIMIT_IP_PER_SECOND: '1000', ...changed } });
+  for (let count = 0; count < 19; count += 1) expect((await post()).status).toBe(202);
+  const answer = await overtaken(/^insert into "data_jobs"/, () => must(post()), post);
+  expect([answer.status, answer.body.error]).toEqual([409, 'TooManyJobs']);
+});
