@@ -1,4 +1,8 @@
+import { createExecutionContext, env } from 'cloudflare:test';
+import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
+import worker from '../../src/index.ts';
+import { BASE_URL } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, load, rowsOf } from '../uploads/support.ts';
 import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
@@ -34,6 +38,16 @@ beforeAll(async () => {
 
 const lines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
 const query = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
+
+/** An answer whose bytes are not read yet. */
+const readRaw = ({ token }: Company, path: string): Promise<Response> =>
+  Promise.resolve(
+    worker.fetch(
+      new Request(`${BASE_URL}${path}`, { headers: { authorization: `Bearer ${token}` } }),
+      env,
+      createExecutionContext(),
+    ),
+  );
 
 describe('an export', () => {
   it('is CSV of RFC 4180 under a header', async () => {
@@ -132,7 +146,7 @@ describe('an export', () => {
   });
 
   it.each([
-    ['format=pdf', 'format', 'must be one of csv, ndjson'],
+    ['format=pdf', 'format', 'must be one of csv, ndjson, xlsx'],
     ['safe=yes', 'safe', 'must be true or false'],
     ['page=2', 'page', 'is no parameter of this route'],
     ['fields=nope', 'fields', '"nope" is no column of the table'],
@@ -146,6 +160,74 @@ describe('an export', () => {
   it('of an unknown table is not found', async () => {
     expect((await tableRoutes(company.as, 'x'.repeat(24)).export()).status).toBe(404);
     expect((await tableRoutes(company.as, '0'.repeat(24)).export()).status).toBe(404);
+  });
+});
+
+describe('an export as a workbook', () => {
+  /** The rows that another reader finds in it. */
+  async function sheetOf(of: ReturnType<typeof tableRoutes>, asked = ''): Promise<unknown[][]> {
+    const response = await readRaw(company, of.exportPath(`?format=xlsx${asked}`));
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    ]);
+    const book = read(new Uint8Array(await response.arrayBuffer()), { cellDates: true, UTC: true, dense: true });
+    expect(book.SheetNames).toHaveLength(1);
+    return utils.sheet_to_json(book.Sheets[book.SheetNames[0] as string] as WorkSheet, {
+      header: 1,
+      defval: null,
+      UTC: true,
+      blankrows: true,
+    });
+  }
+
+  it('has each value with its type', async () => {
+    // This reader takes CR LF for LF.
+    expect(await sheetOf(table)).toEqual([
+      ['id', 't', 'i', 'd', 'b', 'day', 'at', '__proto__'],
+      [ids[0], 'São Paulo', 10, 10, true, new Date('2024-01-31'), new Date('2024-01-31T10:00:00Z'), null],
+      [ids[1], 'a,b "c"\nd', -3, 0.1, false, '0001-01-01', '2024-02-29T00:00:00.000001Z', null],
+      [ids[2], '=1+1', '9223372036854775807', 1.5, null, null, null, null],
+      [
+        ids[3],
+        '',
+        null,
+        '-123456789012345678.25',
+        true,
+        new Date('9999-12-31'),
+        new Date('2024-01-31T03:00:00Z'),
+        null,
+      ],
+      [ids[4], null, 0, null, false, new Date('2024-02-29'), new Date('9999-12-31T23:59:59Z'), null],
+    ]);
+  });
+
+  it('keeps texts as they are, or hides formulas when asked', async () => {
+    const made = await aTable(company.as, `sheet_of_${'x'.repeat(40)}`, [column('t')]);
+    const texts = ['<&>"\'', ' a ', '\u0001_x000D_\ufffe', '=1', '-1', '\ta', '😀', 'a\rb\n'];
+    const routes = tableRoutes(company.as, made);
+    await routes.insert(texts.map((t) => ({ t })));
+    const second = (rows: unknown[][]) => rows.slice(1).map(([, t]) => t);
+    expect(second(await sheetOf(routes))).toEqual(texts);
+    expect(second(await sheetOf(routes, '&safe=true')).slice(3, 6)).toEqual(["'=1", "'-1", "'\ta"]);
+    await routes.insert([{ t: 'x'.repeat(32_768) }]);
+    const { status, body } = await routes.export('?format=xlsx');
+    expect([status, body.details[0].field]).toEqual([422, 'fields']);
+  });
+
+  it('has no more rows than a sheet', async () => {
+    const made = await aTable(company.as, 'too_long', [column('n', 'integer')]);
+    const long = tableRoutes(company.as, made);
+    await behindTheApi(company.id, (database) =>
+      database.execute(`INSERT INTO public.too_long (n) SELECT generate_series(1, 1048576)`),
+    );
+    await behindTheApi(company.id, (database) =>
+      database.execute(`UPDATE console.managed_tables SET row_count = 1048576 WHERE id = $1`, [made]),
+    );
+    for (const asked of ['', '&filter[n][gte]=1']) {
+      const { status, body } = await long.export(`?format=xlsx${asked}`);
+      expect([status, body.details]).toEqual([413, { rows: 1_048_576, limit: 1_048_575 }]);
+    }
   });
 });
 

@@ -33,6 +33,7 @@ export function tableRoutes(as: Caller, id: string) {
     restore: () => as.post(`${PREFIX}/${id}/restore`),
     truncate: () => as.post(`${PREFIX}/${id}/truncate`),
     rows: (query = ''): Promise<Answer> => as.get(`${PREFIX}/${id}/data${query}`),
+    exportPath: (query = '') => `${PREFIX}/${id}/export${query}`,
     export: (query = '') => as.get(`${PREFIX}/${id}/export${query}`),
     row: (rowId: string) => as.get(`${PREFIX}/${id}/data/${rowId}`),
     indexes: () => as.get(`${PREFIX}/${id}/indexes`),

@@ -1,4 +1,5 @@
 import { csvLine } from '../../formats/csv/write.ts';
+import { MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/workbook/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { copyOut, settings } from '../../tenant-sql/copy-out.ts';
 import {
@@ -14,9 +15,14 @@ import { bindings } from '../../tenant-sql/row-filters.ts';
 import type { RowOrder } from '../../tenant-sql/row-pages.ts';
 import type { RawRow } from './page.ts';
 import { rowOf } from './row-view.ts';
+import { cellsOf } from './workbook-cells.ts';
 
 /** What a table can be exported as, with its media type. */
-export const EXPORT_FORMATS = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
+export const EXPORT_FORMATS = {
+  csv: 'text/csv; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+} as const;
 
 export type ExportFormat = keyof typeof EXPORT_FORMATS;
 
@@ -29,12 +35,18 @@ export interface Selected extends Walk {
 /** Writes rows as they are read. */
 export interface Writer {
   header: Uint8Array;
+  /** The most rows that the format can hold, if there is a limit. */
+  maxRows?: number;
   /** The next rows, as they are written; null when there are no more. */
   next(tx: TenantTx, milliseconds: number): Promise<Uint8Array | null>;
 }
 
 /** The writer of each format, for rows of one transaction. */
-export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = { csv: writeCsv, ndjson: writeNdjson };
+export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = {
+  csv: writeCsv,
+  ndjson: writeNdjson,
+  xlsx: writeXlsx,
+};
 
 const encoder = new TextEncoder();
 
@@ -62,19 +74,46 @@ const ID_LENGTH = 36;
 
 /** Rows as the list shows them, one a line. */
 function writeNdjson(selected: Selected): Writer {
-  const steps = stepsOf(selected);
-  const list = asRows(selected.shown);
+  const nextRows = rowReader(selected);
   return {
     header: new Uint8Array(),
     async next(tx) {
-      const next = await steps.next(tx);
-      if (next === null) return null;
-      const { values, bind } = bindings();
-      const rows = await tx.query<RawRow>(selectBatch(selected, next, list, bind), values);
-      steps.took(rows.length, () => rows.at(-1)?.id as string);
+      const rows = await nextRows(tx);
       if (rows.length === 0) return null;
       return encoder.encode(rows.map((row) => `${JSON.stringify(rowOf(selected.shown, row))}\n`).join(''));
     },
+  };
+}
+
+/** A workbook with one sheet, which has the name of the table. */
+function writeXlsx(selected: Selected): Writer {
+  const { table, shown, safe } = selected;
+  const nextRows = rowReader(selected);
+  const book = new WorkbookWriter(table, ['id', ...shown.map(({ name }) => name)]);
+  let isEnded = false;
+  return {
+    header: book.write(),
+    maxRows: MAX_SHEET_ROWS,
+    async next(tx) {
+      if (isEnded) return null;
+      const rows = await nextRows(tx);
+      isEnded = rows.length === 0;
+      return isEnded ? book.end() : book.write(rows.map((row) => cellsOf(shown, row, safe)));
+    },
+  };
+}
+
+/** Reads the next rows; none at the end. */
+function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
+  const steps = stepsOf(selected);
+  const list = asRows(selected.shown);
+  return async (tx) => {
+    const next = await steps.next(tx);
+    if (next === null) return [];
+    const { values, bind } = bindings();
+    const rows = await tx.query<RawRow>(selectBatch(selected, next, list, bind), values);
+    steps.took(rows.length, () => rows.at(-1)?.id as string);
+    return rows;
   };
 }
 

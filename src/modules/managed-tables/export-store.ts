@@ -21,6 +21,7 @@ export interface Entered {
   hasPlace: boolean;
   /** Of the table now; undefined where it is gone. */
   schemaVersion: number | undefined;
+  rowCount: number;
 }
 
 /**
@@ -34,5 +35,5 @@ export async function enterExport(tx: TenantTx, key: TableKey, table: string): P
     selectTable(key),
     { text: TAKE_PLACE, values: [] },
   ]);
-  return { hasPlace: places.length > 0, schemaVersion: row?.schema_version };
+  return { hasPlace: places.length > 0, schemaVersion: row?.schema_version, rowCount: Number(row?.row_count) };
 }

@@ -2,11 +2,12 @@ import type { CompanyContext } from '../../context.ts';
 import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { isSelective } from '../../tenant-sql/row-filters.ts';
+import { countRows } from '../../tenant-sql/row-pages.ts';
 import { openLastingDatabase } from '../managed-database/service.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
 import { type ExportFormat, WRITERS } from './export-formats.ts';
 import { enterExport } from './export-store.ts';
-import { selectionTooSlow, tableNotFound, tooManyExports } from './failures.ts';
+import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { type AskedRows, readSelection } from './selection.ts';
 import { inTransaction, keyOf } from './service.ts';
 import { parseSort } from './sort.ts';
@@ -97,12 +98,20 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
     const { rows, shown } = readSelection(request.rows, table.columns);
     const order = parseSort(request.sortBy, table.columns);
     const writer = WRITERS[request.format]({ table: table.displayName, rows, shown, order, safe: request.safe });
+    const countOf = async (tx: TenantTx, all: number): Promise<number> => {
+      if (!isSelective(rows)) return all;
+      const { text, values } = countRows(table.displayName, rows);
+      const [counted] = await tx.query<{ total: string }>(text, values);
+      return Number(counted?.total);
+    };
     const read = async (tx: TenantTx) => {
       let hasBegun = false;
       try {
         const entered = await enterExport(tx, key, table.displayName);
         if (entered.schemaVersion !== table.schemaVersion) throw new StaleTable();
         if (!entered.hasPlace) throw tooManyExports();
+        const count = writer.maxRows === undefined ? 0 : await countOf(tx, entered.rowCount);
+        if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
         let next = await writer.next(tx, STATEMENT_MS);
         hasBegun = true;
         output.begin(table);

@@ -115,6 +115,18 @@ export const tooManyExports = defineFailure('managed_table.too_many_exports', {
   },
 });
 
+/** The format of an export cannot hold so many rows. */
+export const tooManyRows = defineFailure('managed_table.too_many_rows', {
+  kind: 'too_large',
+  describes: 'The format cannot hold so many rows. Ask for fewer, or for another format.',
+  detail: (rows: number, limit: number) => ({ rows, limit }),
+  says: {
+    'managed-tables': {
+      message: 'O formato não comporta tantas linhas. Use filtros ou peça outro formato.',
+    },
+  },
+});
+
 /** Other transactions lock the table for longer than a request waits, or the work takes too long. */
 export const tableBusy = defineFailure('managed_table.busy', {
   kind: 'unavailable',

@@ -5,7 +5,7 @@ import { endpoint } from '../../http/surfaces/managed-tables.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { exportRows } from './export.ts';
 import { EXPORT_FORMATS, type ExportFormat } from './export-formats.ts';
-import { selectionTooSlow, tableBusy, tableNotFound, tooManyExports } from './failures.ts';
+import { selectionTooSlow, tableBusy, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { selectionQuery, sortBy } from './selection-query.ts';
 
 const formats = Object.keys(EXPORT_FORMATS) as [ExportFormat, ...ExportFormat[]];
@@ -17,7 +17,7 @@ const exportQuery = z
     format: z.enum(formats, { error: `must be one of ${formats.join(', ')}` }).default('csv'),
     safe: z.enum(['true', 'false'], { error: 'must be true or false' }).default('false').meta({
       description:
-        "For spreadsheets, in CSV: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are given a `'` before.",
+        "For spreadsheets, in CSV and XLSX: texts that begin with `=`, `+`, `-`, `@`, a tab or a carriage return are given a `'` before.",
     }),
   })
   .strict();
@@ -31,16 +31,24 @@ export const managedTableExportEndpoints = [
       operationId: 'exportManagedTable',
       summary: 'Export the rows of a managed table',
       description:
-        'All selected rows as they are at one moment, as a stream; in insertion order unless `sort_by` says otherwise. CSV is RFC 4180 in UTF-8 with a header: decimals with a point, datetimes in UTC with a time, nulls empty and empty texts `""`. NDJSON has the rows of the list, one a line. An export that breaks off fails as a transfer. Until it ends, or for 15 minutes, the table cannot be changed, emptied or deleted, while its rows can; a company can have four at once.',
+        'All selected rows as they are at one moment, as a stream; in insertion order unless `sort_by` says otherwise. CSV is RFC 4180 in UTF-8 with a header: decimals with a point, datetimes in UTC with a time, nulls empty and empty texts `""`. NDJSON has the rows of the list, one a line. XLSX has one sheet of at most 1,048,575 rows under a header, and no text of more than 32,767 characters; what a double cannot hold is text. An export that breaks off fails as a transfer. Until it ends, or for 15 minutes, the table cannot be changed, emptied or deleted, while its rows can; a company can have four at once.',
       query: exportQuery,
-      returns: raw(200, 'The rows.', ...formats.map((format) => EXPORT_FORMATS[format])),
-      fails: [tableNotFound, selectionTooSlow, tooManyExports, tableBusy, concurrentChange, ...tenantSqlFailures],
+      returns: raw(200, 'The rows.', ...formats.map((format) => EXPORT_FORMATS[format].replace(/;.*/, ''))),
+      fails: [
+        tableNotFound,
+        selectionTooSlow,
+        tooManyExports,
+        tooManyRows,
+        tableBusy,
+        concurrentChange,
+        ...tenantSqlFailures,
+      ],
     },
     async ({ ctx, params, query: { format, safe, sort_by: sortBy, ...rows } }) => {
       const { name, body } = await exportRows(ctx, params.id, { rows, sortBy, format, safe: safe === 'true' });
       // The names of tables are identifiers: they need no quoting.
       const headers = {
-        'Content-Type': `${EXPORT_FORMATS[format]}; charset=utf-8`,
+        'Content-Type': EXPORT_FORMATS[format],
         'Content-Disposition': `attachment; filename="${name}.${format}"; filename*=UTF-8''${name}.${format}`,
       };
       return new Response(body, { headers });
