@@ -83,19 +83,33 @@ interface Input {
 
 /** A client of every surface. Runs in browsers, Node and Workers. Its calls throw `ApiError` when they are refused. */
 export function createClient({ baseUrl, credential, retries = 2, fetch: send = fetch }: ClientOptions): Client {
+  const ask = async (method: string, url: string, headers: Record<string, string>) =>
+    read(`${method} ${url.slice(baseUrl.length)}`, await send(url, { method, headers }));
+
   async function call(method: Method, path: string, { params = {}, query = {}, body, form, signal }: Input = {}) {
     const url = baseUrl + fill(path, params) + search(query);
     const text = body === undefined ? '' : JSON.stringify(body);
     const key = method === 'POST' && credential && !form ? crypto.randomUUID() : undefined;
     const isRepeatable = key !== undefined || ['GET', 'PUT', 'DELETE'].includes(method);
+    let refused: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
-      const headers = new Headers(await credential?.({ method, url, body: text }));
+      const headers = new Headers(
+        await credential?.({ method, url, body: text, baseUrl, ask, ...(refused && { refused }) }),
+      );
       if (body !== undefined) headers.set('content-type', 'application/json');
       if (key !== undefined) headers.set('idempotency-key', key);
       try {
         const response = await send(url, { method, headers, body: form ?? (text || undefined), signal });
         return await read(`${method} ${path}`, response);
       } catch (error) {
+        const authorization = headers.get('authorization') ?? '';
+        if (refused === undefined && isRefused(error) && authorization.startsWith('Bearer ')) {
+          refused = authorization;
+          const next = await credential?.({ method, url, body: text, baseUrl, ask, refused });
+          if (next?.authorization === authorization) throw error;
+          attempt -= 1;
+          continue;
+        }
         if (attempt >= retries || signal?.aborted || !mayHelpToRepeat(error, isRepeatable)) throw error;
         const pause = error instanceof ApiError ? error.retryAfter : null;
         await wait((pause ?? 2 ** attempt) * 1000, signal);
@@ -108,6 +122,8 @@ export function createClient({ baseUrl, credential, retries = 2, fetch: send = f
 
 const MAY_PASS = [502, 503, 504];
 const FIRST_IS_AT_WORK = ['IDEMPOTENCY_KEY_IN_USE', 'IdempotencyKeyInUse'];
+
+const isRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
 
 /** Whether the same request may be answered differently later: it came too often, or it may be done twice and its answer is missing. */
 function mayHelpToRepeat(error: unknown, isRepeatable: boolean): boolean {

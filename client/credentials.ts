@@ -8,6 +8,12 @@ export interface Unsigned {
   url: string;
   /** The JSON text, or empty. */
   body: string;
+  /** Where the API is. */
+  baseUrl: string;
+  /** The `authorization` with which this request was answered 401: another one may do better. */
+  refused?: string;
+  /** Sends a request without a body, and answers what the API does. @throws ApiError */
+  ask(method: string, url: string, headers: Record<string, string>): Promise<unknown>;
 }
 
 /** Makes the headers that prove who sends a request. Asked anew for each attempt. */
@@ -18,7 +24,46 @@ export function withToken(token: string | (() => string | Promise<string>)): Cre
   return async () => ({ authorization: `Bearer ${typeof token === 'string' ? token : await token()}` });
 }
 
-/** Signs each request with a service account's key, as the organization API wants it. */
+/** Paths that take a token; all others take signatures. */
+const TAKES_TOKEN = /^\/(v1|api|mcp)(\/|$)/;
+
+/** How long before its end a service token is exchanged for another one. Milliseconds. */
+const EARLY_MS = 60_000;
+
+/** A service token with which requests are sent until a time (ms). */
+interface ServiceToken {
+  authorization: string;
+  until: number;
+}
+
+/**
+ * A service account's key. It signs requests to the organization API, and the Data API; for the other surfaces it is exchanged
+ * for a service token, which is renewed a minute before it ends, and when it was refused.
+ */
 export function withKey(key: Key): Credential {
-  return async ({ method, url, body }) => ({ ...(await sign(key, method, url, body)) });
+  /** Each request looks at what the one before it found, so that several at once make one exchange. */
+  let known: Promise<ServiceToken | undefined> = Promise.resolve(undefined);
+
+  async function exchange({ baseUrl, ask }: Unsigned): Promise<ServiceToken> {
+    const url = `${baseUrl}/tokens`;
+    const askedAt = Date.now();
+    const { token, expires_in } = (await ask('POST', url, { ...(await sign(key, 'POST', url, '')) })) as {
+      token: string;
+      expires_in: number;
+    };
+    return { authorization: `Bearer ${token}`, until: askedAt + expires_in * 1000 - EARLY_MS };
+  }
+
+  async function present(before: ServiceToken | undefined, request: Unsigned): Promise<ServiceToken> {
+    const isGood = before && before.until > Date.now() && before.authorization !== request.refused;
+    return isGood ? before : exchange(request);
+  }
+
+  return async (request) => {
+    const { method, url, body, baseUrl } = request;
+    if (!TAKES_TOKEN.test(url.slice(baseUrl.length))) return { ...(await sign(key, method, url, body)) };
+    const token = known.then((before) => present(before, request));
+    known = token.catch(() => undefined);
+    return { authorization: (await token).authorization };
+  };
 }

@@ -1,5 +1,5 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ApiError, type ClientOptions, createClient, oneOf, withKey, withToken } from '../../client/client.ts';
 import worker from '../../src/index.ts';
 import { BASE_URL } from '../support/api.ts';
@@ -61,6 +61,48 @@ describe('the client', () => {
     };
     expect(await found({ in: oneOf(names) })).toEqual(names.toSorted());
     expect(await found({ contains: ['a', '"'], is_null: false })).toEqual(['say "a"']);
+  });
+
+  it('calls every surface with a key, by one exchange for a token until that ends', async () => {
+    const paths: string[] = [];
+    const worker = toWorker();
+    let refuses = 0;
+    const watching = (async (input: RequestInfo, init?: RequestInit) => {
+      const path = String(input).slice(BASE_URL.length);
+      paths.push(path);
+      if (path === '/v1/visualizations' && refuses-- > 0)
+        return Response.json({ error: 'UNAUTHORIZED' }, { status: 401 });
+      return worker(input, init);
+    }) as typeof fetch;
+    const exchanges = () => paths.filter((path) => path === '/tokens').length;
+    const robot = client({ credential: withKey(company.apiKey), fetch: watching });
+    const [me, contexts, tables, accounts] = await Promise.all([
+      robot.get('/v1/auth/me'),
+      robot.get('/api/v1/share-contexts'),
+      robot.get('/api/v1/domain-knowledge/concepts'),
+      robot.get('/accounts'),
+    ]);
+    expect([me.user, contexts.total, tables.total, exchanges()]).toEqual([null, 0, 0, 1]);
+    expect(accounts.total).toBeGreaterThan(0);
+
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 530_000 });
+    try {
+      await robot.get('/v1/auth/me');
+      expect(exchanges()).toBe(1);
+      vi.setSystemTime(Date.now() + 15_000);
+      await robot.get('/v1/auth/me');
+      expect(exchanges()).toBe(2);
+      refuses = 1;
+      await robot.get('/v1/visualizations');
+      expect(exchanges()).toBe(3);
+      refuses = 2;
+      await expect(robot.get('/v1/visualizations')).rejects.toMatchObject({ status: 401 });
+      expect(exchanges()).toBe(4);
+    } finally {
+      vi.useRealTimers();
+    }
+    const wrong = client({ credential: withKey({ ...company.apiKey, secret_key: 'wrong' }), fetch: watching });
+    await expect(wrong.get('/v1/auth/me')).rejects.toMatchObject({ status: 401, code: 'Unauthorized' });
   });
 
   it('sends forms', async () => {
