@@ -28,6 +28,7 @@ const ALL = [
   'rows',
   'load',
   'large-load',
+  'upsert',
   'upload-memory',
   'embed',
   'scale',

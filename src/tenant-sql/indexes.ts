@@ -18,6 +18,11 @@ export function createIndex(table: string, id: string, columns: string[], unique
   return `CREATE ${kind} CONCURRENTLY ${quoted(nameOf(id))} ON ${qualified('public', table)} (${keys})`;
 }
 
+/** Builds a unique index within a transaction. Until that ends, nobody else changes rows of the table. */
+export function createUniqueIndexAtOnce(table: string, id: string, columns: string[]): string {
+  return `CREATE UNIQUE INDEX ${quoted(nameOf(id))} ON ${qualified('public', table)} (${columns.map(quoted).join(', ')})`;
+}
+
 /** Drops an index of schema `public`, if it is there, without stopping writers. Must not be in a transaction. */
 export function dropIndex(id: string): string {
   return `DROP INDEX CONCURRENTLY IF EXISTS ${qualified('public', nameOf(id))}`;

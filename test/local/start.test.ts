@@ -204,9 +204,10 @@ describe('npm start', () => {
   async function doesWhatTheReadmeSays(facts: Demo & DemoDashboard) {
     const written = await runCommands(await commandsOf('Try it'), stateDir);
     const { records } = await (await signIn(facts)).get('/v1/managed-tables', { query: { search: 'my_sales' } });
-    expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 2 }]);
+    expect(records).toMatchObject([{ display_name: 'my_sales', row_count: 3 }]);
     expect(written).toContain('{"status":"inserting"}');
-    expect(written).toContain('{"status":"undone","removed":1,"restored":2}');
+    expect(written).toContain('{"status":"undone","removed":1,"restored":3}');
+    expect(written).toContain('{"inserted":1,"updated":1,"unchanged":0}');
     expect(written).toMatch(/"display_name":"my_sales".*"deleted_at"/);
     expect(written).toMatch(/"records":\[\{"id":"[^"]+","region":"south","amount":20\}\]/);
     expect(written).toMatch(/"region":"north"[^\n]*"next_cursor":null/);

@@ -6,9 +6,9 @@ import { aFile, aHeldQueue, confirm, deliver, deliverAll, jobOf, upload } from '
 export const aFileOf = (values: number[]): File => aFile('n.csv', `n\n${values.join('\n')}\n`);
 
 /** A confirmed job whose rows are staged: its next delivery brings them into the table. */
-export async function aStagedJob(company: Company, id: string, values: number[], mode: string) {
+export async function aStagedJob(company: Company, id: string, values: number[], mode: string, key: string[] = []) {
   const queue = aHeldQueue();
-  const jobId = await upload(company, [aFileOf(values)], { ...queue, into: id, mode });
+  const jobId = await upload(company, [aFileOf(values)], { ...queue, into: id, mode, key });
   await deliverAll(queue);
   const { columns } = (await jobOf(company, jobId)).inferred_schema;
   await confirm(company, jobId, { columns }, queue);

@@ -87,6 +87,15 @@ export async function tryLock(tx: TenantTx, tableId: string): Promise<boolean> {
   return row?.taken === true;
 }
 
+/** The same until the transaction ends. */
+export async function tryLockForTransaction(tx: TenantTx, tableId: string): Promise<boolean> {
+  const [row] = await tx.query<{ taken: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS taken', [
+    LOCK,
+    tableId,
+  ]);
+  return row?.taken === true;
+}
+
 export async function unlock(tx: TenantTx, tableId: string): Promise<void> {
   await tx.query('SELECT pg_advisory_unlock($1, hashtext($2))', [LOCK, tableId]);
 }

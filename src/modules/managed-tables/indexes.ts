@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { ID_PATTERN, momentOf } from '../../kernel/ids.ts';
 import { logError } from '../../platform/log.ts';
-import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
+import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
 import { databaseUnavailable, resultUnknown } from '../../tenant-sql/failures.ts';
 import * as sql from '../../tenant-sql/indexes.ts';
 import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
@@ -73,6 +73,27 @@ export async function createIndex(
       return build(database, key, table, { id: ctx.newId(), ...wanted });
     }),
   );
+}
+
+/**
+ * Builds a unique index on these columns of a table that the transaction has locked against writes, unless there is one,
+ * in whatever order.
+ * @throws tooManyIndexes; `tableBusy` while others change the table's indexes; what Postgres says of values it refuses
+ */
+export async function requireUniqueIndex(
+  tx: TenantTx,
+  ctx: CompanyContext,
+  tableId: string,
+  columns: string[],
+): Promise<void> {
+  const found = await store.readIndexes(tx, keyOf(ctx, tableId));
+  if (!found) throw tableNotFound();
+  const wanted = columns.toSorted().join();
+  const isOnThem = (index: store.StoredIndex) => index.columns.toSorted().join() === wanted;
+  if (found.indexes.some((index) => index.unique && index.valid && isOnThem(index))) return;
+  if (!(await store.tryLockForTransaction(tx, tableId))) throw tableBusy();
+  if (found.indexes.length >= MAX_INDEXES) throw tooManyIndexes(MAX_INDEXES);
+  await tx.execute(sql.createUniqueIndexAtOnce(found.table.displayName, ctx.newId(), columns));
 }
 
 /** Drops an index without stopping writers. */

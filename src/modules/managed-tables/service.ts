@@ -13,7 +13,7 @@ import { markDeleted } from './trash-store.ts';
 import { endUndo, readUndoLimit as selectUndoLimit, type UndoLimit } from './undo-store.ts';
 
 export { tableNameTaken } from './failures.ts';
-export { createIndex, listIndexes, sweepIndexes } from './indexes.ts';
+export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
 export { column, columnList, type ManagedTable, type TableSource, tableName } from './table.ts';
 export { KEPT_IN_TRASH_MS, purgeTrash } from './trash.ts';
 export type { UndoEnd, UndoLimit } from './undo-store.ts';

@@ -83,7 +83,7 @@ async function readNextBlock(ctx: CompanyContext, before: AnalysisState): Promis
 
 async function saveSchema(work: Work<AnalysisState>, state: AnalysisState): Promise<void> {
   const { ctx, database, job } = work;
-  const { schema, files, found } = finish(state.finished, await columnsOfTable(work));
+  const { schema, files, found } = finish(state.finished, await columnsOfTable(work), job.mode === 'upsert');
   const texts = textsOf(state.items);
   const [file] = job.files;
   // Several texts of one file come from an archive, whose name says what they are together.

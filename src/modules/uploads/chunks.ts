@@ -16,6 +16,8 @@ export interface LoadState {
   position: Position | null;
   /** Rows loaded so far, of all files. */
   rows: number;
+  /** Of an upsert: where each chunk so far starts, and how many rows come before it. */
+  starts?: { file: number; position: Position | null; rows: number }[];
 }
 
 /** Whole rows of a file, in the form in which COPY takes them. */
@@ -57,7 +59,8 @@ export function planFiles(job: WorkedJob<LoadState>, zone: ZoneEdges | null): Lo
   const columns = loadedColumns(job).map(({ name, type, nullable, source_index: source }) => {
     const inferred = found[source];
     if (!inferred) throw new Error('a confirmed column is not in the files');
-    return { name, type, nullable, source, inferredType: inferred.type, hasNulls: inferred.nullable };
+    const mayBeNull = nullable && !job.key?.includes(name);
+    return { name, type, nullable: mayBeNull, source, inferredType: inferred.type, hasNulls: inferred.nullable };
   });
   return files.map((file) => planLoad(file, columns, zone));
 }
@@ -84,7 +87,9 @@ export async function readChunk(
     const chunk = nextChunk(plan, from, block, last);
     if (chunk.position.offset > from.offset) {
       const { data, rows } = chunk;
-      const after = { table_id: state.table_id, file, position: chunk.position, rows: state.rows + rows };
+      const starts = state.starts && [...state.starts, { file, position: from, rows: state.rows }];
+      const after: LoadState = { table_id: state.table_id, file, position: chunk.position, rows: state.rows + rows };
+      if (starts) after.starts = starts;
       const bytes = chunk.position.offset - from.offset;
       return { plan, from, block, last, bytes, data, rows, after };
     }

@@ -59,9 +59,14 @@ function sourceOf(column: Sent, place: number, count: number, inferred: Inferred
 /**
  * Matches each confirmed column of an existing table, known by its name, with one of the files: by `source_index` (null:
  * none), else the one that was inferred for it. Columns that are not confirmed stay null.
+ * With a key its columns must be filled; others that may not be null need not, as rows may all be there already.
  * A column that is not in the table, of another type, not in the files, or null where it must not be is invalid.
  */
-export function matchTableColumns(confirmed: Sent[], schema: InferredSchema): ConfirmedColumn[] {
+export function matchTableColumns(
+  confirmed: Sent[],
+  schema: InferredSchema,
+  key: string[] | null = null,
+): ConfirmedColumn[] {
   const matching = new Matching();
   const inFiles = new Set([...schema.columns, ...(schema.ignored_columns ?? [])].map((column) => column.source_index));
   const matched = confirmed.flatMap((column, place) => {
@@ -76,8 +81,10 @@ export function matchTableColumns(confirmed: Sent[], schema: InferredSchema): Co
   });
   matching.throwProblems();
   const filled = matched.filter(({ source_index }) => source_index !== null).map(({ name }) => name);
-  const empty = schema.columns.filter(({ name, nullable }) => !nullable && !filled.includes(name));
-  const problems = empty.map(({ name }) => ({ field: 'columns', message: `"${name}" must not be null in the table` }));
+  const isNeeded = ({ name, nullable }: InferredColumn) => (key ? key.includes(name) : !nullable);
+  const empty = schema.columns.filter((column) => isNeeded(column) && !filled.includes(column.name));
+  const why = key ? 'is of the key: the files must fill it' : 'must not be null in the table';
+  const problems = empty.map(({ name }) => ({ field: 'columns', message: `"${name}" ${why}` }));
   if (filled.length === 0) problems.push({ field: 'columns', message: 'must include one that the files fill' });
   if (problems.length > 0) throw invalid(problems, 'The columns do not match those of the table.');
   return matched;

@@ -68,7 +68,7 @@ export const malformedForm = defineFailure('upload.malformed_form', {
   says: { 'managed-tables': { message: 'O formulário enviado está incompleto ou malformado.' } },
 });
 
-export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append or replace' }]);
+export const wrongMode = () => invalid([{ field: 'mode', message: 'must be append, replace or upsert' }]);
 
 export const noFiles = defineFailure('upload.no_files', {
   kind: 'invalid',

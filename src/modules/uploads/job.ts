@@ -102,6 +102,13 @@ export interface Reading {
   found: FoundColumn[];
 }
 
+/** How many rows an upsert has inserted, updated, and found as they are in the files. */
+export interface LoadResult {
+  inserted: number;
+  updated: number;
+  unchanged: number;
+}
+
 /** An upload job as people see it. Timestamps are ISO 8601 in UTC. */
 export interface UploadJob {
   id: string;
@@ -116,6 +123,10 @@ export interface UploadJob {
   /** Null while queued. `phase` is the status. */
   progress: (JobProgress & { phase: JobStatus }) | null;
   error: JobError | null;
+  /** The columns of the key of an upsert. */
+  key: string[] | null;
+  /** What an upsert came to. */
+  result: LoadResult | null;
   /** When it was undone, and who by. */
   undoneAt: string | null;
   undoneBy: string | null;

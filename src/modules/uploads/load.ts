@@ -70,6 +70,7 @@ async function zoneOf({ database, job }: Work<LoadState>): Promise<ZoneEdges | n
 async function createStagingTable(work: Work<LoadState>): Promise<LoadState> {
   const { ctx, database, job } = work;
   const state: LoadState = { table_id: ctx.newId(), file: 0, position: null, rows: 0 };
+  if (job.mode === 'upsert') state.starts = [];
   await database.transaction(async (tx) => {
     await saveProgress(work, state, progressOf(job, state), tx);
     const table = { schema: 'console' as const, name: state.table_id, id: state.table_id };

@@ -61,6 +61,39 @@ export const duplicateValue = (column: string, value: string): JobError => ({
   value,
 });
 
+/** A row of the files has the key of an earlier one. */
+export const keyTwice = (file: string, line: number, key: string[], value: string): JobError => ({
+  code: 'UPSERT_KEY_TWICE',
+  message: `A chave "${value}" aparece mais de uma vez nos arquivos, pela segunda vez em "${file}" (linha ${line}).`,
+  file,
+  line,
+  column: key.join(', '),
+  value,
+});
+
+/** Rows of the table have the same key. */
+export const keyNotUnique = (key: string[], value: string): JobError => ({
+  code: 'UPSERT_KEY_NOT_UNIQUE',
+  message: `Mais de uma linha da tabela tem a chave "${value}". Nada foi carregado.`,
+  column: key.join(', '),
+  value,
+});
+
+/** The key needs an index, and the table has as many as it may have. */
+export const noIndexLeft: JobError = {
+  code: 'MANAGED_TABLE_TOO_MANY_INDEXES',
+  message: 'A chave precisa de um índice único, e a tabela já tem o máximo de índices.',
+};
+
+/** A row would be inserted without a value of a column that may not be null. */
+export const columnMissingFor = (file: string, line: number, column: string): JobError => ({
+  code: 'COLUMN_MISSING',
+  message: `A linha ${line} de "${file}" seria incluída sem a coluna "${column}", que não aceita valores vazios.`,
+  file,
+  line,
+  column,
+});
+
 /** A value of the files is too long for an index of the table. */
 export const tooLongForIndex: JobError = {
   code: 'VALUE_TOO_LONG_FOR_INDEX',

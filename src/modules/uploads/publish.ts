@@ -21,7 +21,9 @@ import {
   tableGone,
   tooLongForIndex,
 } from './problems.ts';
+import { RowRefused, wordRefusedRow } from './refused-row.ts';
 import { type JobKey, lockJob } from './store.ts';
+import { upsertRows } from './upsert.ts';
 import { isoNow, type Work } from './work.ts';
 import { finishLoad, type Placed } from './work-store.ts';
 
@@ -47,7 +49,8 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
     },
     { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
   );
-  await bringIntoPlace.catch((error: unknown) => {
+  await bringIntoPlace.catch(async (error: unknown) => {
+    if (error instanceof RowRefused) throw await wordRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;
   });
   if (job.mode === 'append') return;
@@ -99,6 +102,12 @@ async function createTable(tx: TenantTx, { ctx, job }: Work<LoadState>, state: L
 async function moveRows(tx: TenantTx, work: Work<LoadState>, state: LoadState): Promise<Placed> {
   const { ctx, job } = work;
   const table = await lockUnchangedTable(tx, work);
+  if (job.mode === 'upsert') {
+    const result = await upsertRows(tx, work, state, table);
+    await tx.execute(`DROP TABLE ${stagingTable(state.table_id)}`);
+    await setRowCount(tx, ctx, table.id, table.rowCount + result.inserted);
+    return { userTableId: table.id, addedRows: null, result };
+  }
   const names = loadedColumns(job).map(({ name }) => name);
   const replace = job.mode === 'replace';
   const { reader } = tenantNames(job.companyId);

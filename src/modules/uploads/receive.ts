@@ -28,6 +28,8 @@ export interface UploadForm {
   files: StoredFile[];
   /** The field `mode`, wherever it stands; null when absent. */
   mode: string | null;
+  /** The fields `key`, in their order; at most {@link MAX_KEYS}. */
+  keys: string[];
 }
 
 export const ACCEPTED_TYPES = ['.csv', '.xlsx', '.xls', '.zip'] as const;
@@ -40,6 +42,8 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 /** What a form may hold besides its files: boundaries, headers, other fields. */
 const MAX_FORM_BYTES = 1024 * 1024;
 const MAX_FIELD_BYTES = 64;
+/** One more than a key may have columns, so that too many are noticed. */
+const MAX_KEYS = 5;
 /** A refused body is read this far, so that its sender gets the answer. */
 const DRAIN_BYTES = 2 * MAX_UPLOAD_BYTES;
 /** Browsers send it for a file whose type they do not know. */
@@ -54,11 +58,13 @@ export async function receiveForm(request: Request, bucket: R2Bucket, prefix: st
   if (!boundary || !request.body) throw notMultipart();
   const maxBytes = MAX_UPLOAD_BYTES + MAX_FORM_BYTES;
   const reader = new MultipartReader(request.body, boundary, { blockBytes: PIECE_BYTES, maxBytes, tooLarge });
-  const form: UploadForm = { files: [], mode: null };
+  const form: UploadForm = { files: [], mode: null, keys: [] };
   try {
     for (let part = await reader.next(); part; part = await reader.next()) {
       if (isFile(part)) await receiveFile(part, reader, bucket, prefix, form);
       else if (part.name === 'mode' && part.filename === null) form.mode = await fieldText(reader);
+      else if (part.name === 'key' && part.filename === null && form.keys.length < MAX_KEYS)
+        form.keys.push(await fieldText(reader));
     }
     if (form.files.length === 0) throw noFiles();
     return form;

@@ -65,12 +65,18 @@ export const uploadEndpoints = [
       operationId: 'uploadIntoTable',
       summary: 'Upload files into a table',
       description:
-        'The same for an existing table: columns are matched by their headers, and the confirm must not change types. `append` adds the rows; `replace` deletes all others in the same moment. Until the job ends, the table can be neither truncated, deleted, renamed nor changed.',
+        'The same for an existing table: columns are matched by their headers, and the confirm must not change types. `append` adds the rows; `replace` deletes all others in the same moment; `upsert` updates rows of the same key in the columns that the files have, and inserts the others: a unique index on the key is used, or made. Until the job ends, the table can be neither truncated, deleted, renamed nor changed.',
       form: uploadForm.extend({
         mode: z
-          .enum(['append', 'replace'])
+          .enum(['append', 'replace', 'upsert'])
           .optional()
           .meta({ description: 'Anywhere in the form; `append` when not sent.' }),
+        key: z
+          .array(z.string())
+          .min(1)
+          .max(4)
+          .optional()
+          .meta({ description: 'Of `upsert`: repeat the field for each column of the key. Anywhere in the form.' }),
       }),
       madeUnder: '/v1/managed-tables/upload-jobs',
       returns: created(z.object({ job_id: z.string(), status: z.literal('queued') })),

@@ -20,13 +20,16 @@ import { failLockedJob } from './fail-job.ts';
 import { jobEnded, jobNotFound, notWaitingConfirm, wrongMode } from './failures.ts';
 import type { Confirmation, ConfirmedSchema, UploadJob } from './job.ts';
 import { cancelled } from './problems.ts';
-import { bytesOf, deleteFiles, filesOf, receiveForm } from './receive.ts';
+import { bytesOf, deleteFiles, filesOf, receiveForm, type UploadForm } from './receive.ts';
 import * as store from './store.ts';
 import { knowsTimeZone } from './time-zones.ts';
 import { isoNow } from './work.ts';
 
 /** A job that does not change for so long is queued again by the scheduled run. Milliseconds. */
 export const SILENCE_MS = 60_000;
+
+/** As many as an index has at most. */
+const MAX_KEY_COLUMNS = 4;
 
 export { MAX_FILES, MAX_UPLOAD_BYTES } from './failures.ts';
 
@@ -42,7 +45,7 @@ function keyOf(ctx: CompanyContext, id: string): store.JobKey {
 export async function startUpload(ctx: PrincipalContext, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
   return startJob(ctx, request, async (job) =>
-    store.insertJob(database, { ...job, mode: 'create', userTableId: null }),
+    store.insertJob(database, { ...job, mode: 'create', key: null, userTableId: null }),
   );
 }
 
@@ -53,29 +56,46 @@ export async function startUpload(ctx: PrincipalContext, request: Request): Prom
 export async function startTableUpload(ctx: PrincipalContext, tableId: string, request: Request): Promise<string> {
   const database = await requireDatabase(ctx);
   await getTable(ctx, tableId);
-  return startJob(ctx, request, async (job, mode = 'append') => {
-    if (mode !== 'append' && mode !== 'replace') throw wrongMode();
+  return startJob(ctx, request, async (job, { mode: sent, keys }) => {
+    const mode = sent ?? 'append';
+    if (mode !== 'append' && mode !== 'replace' && mode !== 'upsert') throw wrongMode();
     await inTransaction(database, async (tx) => {
-      await lockTable(tx, ctx, tableId);
-      await store.insertJob(tx, { ...job, mode, userTableId: tableId });
+      const { columns } = await lockTable(tx, ctx, tableId);
+      const key = keyFor(mode, keys, columns);
+      await store.insertJob(tx, { ...job, mode, key, userTableId: tableId });
     });
   });
+}
+
+/** The columns by which an upsert knows rows, which an index has to hold; null for other modes, which take none. */
+function keyFor(mode: string, keys: string[], columns: { name: string }[]): string[] | null {
+  const problem = (message: string) => invalid([{ field: 'key', message }]);
+  if (mode !== 'upsert') {
+    if (keys.length > 0) throw problem('is for the mode upsert');
+    return null;
+  }
+  if (keys.length < 1 || keys.length > MAX_KEY_COLUMNS) throw problem(`must name 1 to ${MAX_KEY_COLUMNS} columns`);
+  if (new Set(keys).size < keys.length) throw problem('must name each column once');
+  const unknown = keys.find((key) => !columns.some(({ name }) => name === key));
+  if (unknown !== undefined) throw problem(`"${unknown}" is not a column of the table`);
+  return keys;
 }
 
 /** @param insert inserts the job; when it throws, the files are deleted */
 async function startJob(
   ctx: PrincipalContext,
   request: Request,
-  insert: (job: store.NewJob, mode?: string) => Promise<void>,
+  insert: (job: store.NewJob, form: UploadForm) => Promise<void>,
 ): Promise<string> {
   const { id: createdByUserId, companyId } = ctx.actor;
   const id = ctx.newId();
   // Before anything else, so that a sweep deletes what a crash leaves behind.
   await scheduleSweep(ctx, ctx.now() + SILENCE_MS);
-  const { files, mode } = await receiveForm(request, ctx.files, filesOf(companyId, id));
+  const form = await receiveForm(request, ctx.files, filesOf(companyId, id));
+  const { files } = form;
   const progress = { rows_processed: 0, rows_total: null, bytes_processed: 0, bytes_total: bytesOf(files) };
   try {
-    await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoNow(ctx) }, mode ?? undefined);
+    await insert({ id, companyId, createdByUserId, files, progress, createdAt: isoNow(ctx) }, form);
   } catch (error) {
     // With an unknown result the job may be there and need its files; otherwise a sweep deletes them.
     if (!resultUnknown.matches(error)) await deleteFiles(ctx.files, files);
@@ -146,7 +166,7 @@ async function confirmedTable(
   if (!job.inferredSchema) throw notWaitingConfirm();
   if (job.userTableId !== null) {
     const { displayName } = await getTable(ctx, job.userTableId);
-    return { display_name: displayName, columns: matchTableColumns(columns, job.inferredSchema) };
+    return { display_name: displayName, columns: matchTableColumns(columns, job.inferredSchema, job.key) };
   }
   const name = tableName.safeParse(display_name);
   if (!name.success) {

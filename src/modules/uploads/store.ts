@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { datetimeJson } from '../../tenant-sql/values.ts';
 import type { InferredSchema } from './inference/index.ts';
-import type { ConfirmedSchema, JobError, JobProgress, JobStatus, UploadJob, UploadMode } from './job.ts';
+import type { ConfirmedSchema, JobError, JobProgress, JobStatus, LoadResult, UploadJob, UploadMode } from './job.ts';
 import type { StoredFile } from './receive.ts';
 
 /** A job and its company. Every statement on jobs filters by both. */
@@ -23,6 +23,8 @@ export interface JobRow {
   confirmed_schema: ConfirmedSchema | null;
   progress: JobProgress;
   error: JobError | null;
+  key_columns: string[] | null;
+  result: LoadResult | null;
   undone_at: string | null;
   undone_by: string | null;
   created_at: string;
@@ -30,7 +32,7 @@ export interface JobRow {
 }
 
 export const COLUMNS =
-  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, undone_at, undone_by, created_at, updated_at';
+  'id, company_id, user_table_id, created_by_user_id, files, mode, status, inferred_schema, confirmed_schema, progress, error, key_columns, result, undone_at, undone_by, created_at, updated_at';
 
 /** Condition of the job of a {@link JobKey}, as the first two values. */
 export const KEY = 'id = $1 AND company_id = $2';
@@ -54,6 +56,8 @@ export function toJob(row: JobRow): UploadJob {
     confirmedSchema: row.confirmed_schema,
     progress: row.status === 'queued' ? null : { ...row.progress, phase: row.status },
     error: row.error,
+    key: row.key_columns,
+    result: row.result,
     undoneAt: row.undone_at && datetimeJson(row.undone_at),
     undoneBy: row.undone_by,
     createdAt: datetimeJson(row.created_at),
@@ -67,11 +71,14 @@ export type NewJob = Pick<UploadJob, 'id' | 'companyId' | 'createdByUserId' | 'f
 };
 
 /** Inserts a job that is `queued`. Its progress is shown once work begins. */
-export async function insertJob(tx: TenantTx, job: NewJob & Pick<UploadJob, 'mode' | 'userTableId'>): Promise<void> {
+export async function insertJob(
+  tx: TenantTx,
+  job: NewJob & Pick<UploadJob, 'mode' | 'userTableId' | 'key'>,
+): Promise<void> {
   await tx.execute(
     `INSERT INTO console.upload_jobs
-       (id, company_id, user_table_id, created_by_user_id, files, mode, status, progress, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5::json, $6, 'queued', $7::json, $8, $8)`,
+       (id, company_id, user_table_id, created_by_user_id, files, mode, key_columns, status, progress, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5::json, $6, $9::json, 'queued', $7::json, $8, $8)`,
     [
       job.id,
       job.companyId,
@@ -81,6 +88,7 @@ export async function insertJob(tx: TenantTx, job: NewJob & Pick<UploadJob, 'mod
       job.mode,
       JSON.stringify(job.progress),
       job.createdAt,
+      job.key && JSON.stringify(job.key),
     ],
   );
 }

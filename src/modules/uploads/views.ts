@@ -92,6 +92,11 @@ export const uploadJobView = z
         value: z.string().optional(),
       })
       .nullable(),
+    key: z.array(z.string()).nullable().meta({ description: 'The columns of the key of an upsert.' }),
+    result: z
+      .object({ inserted: z.int(), updated: z.int(), unchanged: z.int() })
+      .nullable()
+      .meta({ description: 'What an upsert came to, once it is done.' }),
     undone_at: timestamp.nullable().meta({ description: 'When the load was undone.' }),
     undone_by: z.string().nullable().meta({ description: 'Who undid it.' }),
     created_at: timestamp,
@@ -110,6 +115,8 @@ export const viewUploadJob = (job: UploadJob): z.input<typeof uploadJobView> => 
   confirmed_schema: job.confirmedSchema,
   progress: job.progress,
   error: job.error,
+  key: job.key,
+  result: job.result,
   undone_at: job.undoneAt,
   undone_by: job.undoneBy,
   created_at: job.createdAt,

@@ -1,7 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { literal } from '../../tenant-sql/identifiers.ts';
 import type { InferredSchema } from './inference/index.ts';
-import type { JobProgress, Reading, WorkedJob } from './job.ts';
+import type { JobProgress, LoadResult, Reading, WorkedJob } from './job.ts';
 import { COLUMNS, type JobKey, type JobRow, KEY, toJob } from './store.ts';
 
 interface WorkedRow<State> extends JobRow {
@@ -135,6 +135,7 @@ export async function finishAnalysis(
 export interface Placed {
   userTableId: string;
   addedRows: string | null;
+  result?: LoadResult;
 }
 
 /** Ends a job whose rows are in the table; the transaction has locked both. */
@@ -147,8 +148,16 @@ export async function finishLoad(
   await tx.execute(
     `UPDATE console.upload_jobs
      SET status = 'done', user_table_id = $3, progress = $4::json, step = step + 1, state = NULL, attempts = 0,
-       load_number = nextval('console.load_numbers'), loaded_at = $5, added_rows = $6, updated_at = $5
+       load_number = nextval('console.load_numbers'), loaded_at = $5, added_rows = $6, result = $7::json, updated_at = $5
      WHERE ${KEY}`,
-    [key.id, key.companyId, done.userTableId, JSON.stringify(done.progress), at, done.addedRows],
+    [
+      key.id,
+      key.companyId,
+      done.userTableId,
+      JSON.stringify(done.progress),
+      at,
+      done.addedRows,
+      done.result ? JSON.stringify(done.result) : null,
+    ],
   );
 }

@@ -13,6 +13,7 @@ const EXPORTS = ['test/managed-tables/export-streams.test.ts'];
 const CURSORS = ['test/managed-tables/cursors.test.ts'];
 const UPLOAD_RACES = ['test/uploads/races.managed-tables.test.ts'];
 const UNDO_RACES = ['test/uploads/undo-races.managed-tables.test.ts'];
+const UPSERTS = ['test/uploads/upsert.managed-tables.test.ts'];
 const UNDOS = ['test/uploads/undo.managed-tables.test.ts'];
 const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
@@ -204,6 +205,17 @@ export const MANAGED_TABLES = [
   ...guardsOf('src/modules/uploads/load-store.ts', UNDO_RACES, [
     { in: 'lockLoad', text: ' FOR UPDATE', without: '', title: 'keeps another waiting' },
     { in: 'readLastLoad', text: ' AND undone_at IS NULL', without: '', tests: UNDOS, title: 'one after the other' },
+  ]),
+  ...guardsOf('src/modules/uploads/upsert.ts', UPSERTS, [
+    { text: 'await tx.execute(lockAgainstWrites(table.displayName));', without: '', title: 'meanwhile' },
+  ]),
+  ...guardsOf('src/modules/managed-tables/indexes.ts', UPSERTS, [
+    {
+      in: 'requireUniqueIndex',
+      text: '!(await store.tryLockForTransaction(tx, tableId))',
+      without: 'false',
+      title: 'makes no more than ten',
+    },
   ]),
   ...guardsOf('src/modules/uploads/undo.ts', UNDO_RACES, [
     { text: 'load.undoneAt !== null', without: 'false', title: 'finds it undone' },

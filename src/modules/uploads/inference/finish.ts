@@ -21,7 +21,7 @@ const MAX_DISPLAY_NAME = 255;
  * @throws InferenceError `NO_ROWS` when no file has a row, `HEADERS_DIFFER` naming a file with other columns, and for
  *   an existing table `NO_COLUMN_MATCHES`, `COLUMN_MISSING`
  */
-export function finish(states: InferenceState[], into?: TableColumn[]): Inference {
+export function finish(states: InferenceState[], into?: TableColumn[], mayLack = false): Inference {
   const files = decideFiles(states, into ? namesOf(into) : []);
   const [first] = files as [DecidedFile];
   const places = files.map((file) => fieldsIn(file, first));
@@ -30,7 +30,7 @@ export function finish(states: InferenceState[], into?: TableColumn[]): Inferenc
   const formats = files.map((_, file) => decided.map((column) => column.formats[file] as ColumnFormats));
 
   const { dialect, encoding, fileName } = first.state;
-  const matched = into && matchTable(into, columns, fileName);
+  const matched = into && matchTable(into, columns, fileName, mayLack);
   const { count, lines } = skippedLines(first);
   return {
     schema: {

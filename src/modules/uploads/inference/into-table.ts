@@ -17,12 +17,14 @@ export function namesOf(table: TableColumn[]): string[] {
 /**
  * Matches the table's columns with the files' columns, and returns the files' columns that match none. A column's name
  * goes before its friendly name.
+ * @param mayLack whether the files may lack columns that may not be null
  * @throws InferenceError `NO_COLUMN_MATCHES`, or `COLUMN_MISSING` for a column that may not be null
  */
 export function matchTable(
   table: TableColumn[],
   inferred: InferredColumn[],
   file: string,
+  mayLack = false,
 ): { columns: InferredColumn[]; ignored: InferredColumn[] } {
   const left = new Map(inferred.map((column) => [column.name, column]));
   const sources = new Map<string, InferredColumn>();
@@ -37,7 +39,7 @@ export function matchTable(
 
   if (sources.size === 0) throw noneMatches(file);
   const missing = table.find(({ name, nullable }) => !nullable && !sources.has(name));
-  if (missing) throw columnMissing(file, missing.name);
+  if (missing && !mayLack) throw columnMissing(file, missing.name);
   const columns = table.map(({ name, display_name, type, nullable }) => {
     const source = sources.get(name);
     const evidence = source?.evidence ?? { format: type, nulls: 0, distinct_sample: [], counter_example: null };

@@ -1,0 +1,92 @@
+/**
+ * Measures an upsert of 300,000 rows in the whole running system, beside `INSERT … ON CONFLICT DO UPDATE` of the same rows
+ * from a staging table in `psql` (or by node-postgres without psql), in the same database and run. Both go into a table of
+ * 300,000 rows with a UUID key and a unique index; half of the rows are there already, with another value.
+ *
+ *   npm run bench -- upsert   (or: npx node bench/upsert.ts [rows])
+ *
+ * From confirm to done, the copy into staging included, must be at least 0.5 times as fast.
+ */
+import { spawnSync } from 'node:child_process';
+import { Client } from 'pg';
+import { hasPsql } from './baseline.ts';
+import { jobWhen, type System, startSystem } from './system.ts';
+import { atLeast, verdict } from './verdict.ts';
+
+const LIMIT = 0.5;
+const ROUNDS = 3;
+const ROWS = Number(process.argv[2] ?? 300_000);
+
+const HEADER = 'codigo,nome,valor';
+const rowsFrom = (from: number, mark: string): string =>
+  Array.from({ length: ROWS }, (_, n) => `${from + n},"Cliente ${from + n} ${mark}",${(from + n) % 9973}.25`).join(
+    '\n',
+  );
+const BEFORE = `${HEADER}\n${rowsFrom(0, 'antes')}\n`;
+const AFTER = `${HEADER}\n${rowsFrom(ROWS / 2, 'depois')}\n`;
+
+/** Loads a file and answers the ended job, and the milliseconds from confirm to done by its timestamps. */
+async function load(system: System, path: string, csv: string, fields: Record<string, string>, confirmed: object) {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append('files', new File([csv], 'carga.csv', { type: 'text/csv' }));
+  const { job_id: jobId } = await system.call('POST', path, form);
+  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
+  const began = Date.now();
+  const body = { columns: schema.columns, ...confirmed };
+  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, body);
+  const job = await jobWhen(system, jobId, 'done');
+  return { job, milliseconds: Date.parse(job.updated_at) - began };
+}
+
+const UPSERT = `INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM baseline_staged
+  ON CONFLICT (codigo) DO UPDATE SET nome = excluded.nome, valor = excluded.valor`;
+
+/** Milliseconds of the upsert in SQL; its tables are made from those of the API, before and after. */
+async function plainly(system: System, before: string, after: string): Promise<number> {
+  const client = new Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  try {
+    await client.query(`DROP TABLE IF EXISTS baseline, baseline_staged;
+      CREATE TABLE baseline (id uuid PRIMARY KEY DEFAULT uuidv7(), codigo bigint, nome text, valor numeric);
+      INSERT INTO baseline (codigo, nome, valor) SELECT codigo, nome, valor FROM public.${before};
+      CREATE UNIQUE INDEX ON baseline (codigo);
+      CREATE TABLE baseline_staged AS SELECT codigo, nome, valor FROM public.${after}`);
+    await client.query('VACUUM ANALYZE baseline, baseline_staged');
+    const began = performance.now();
+    if (hasPsql) {
+      const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', UPSERT]);
+      if (status !== 0) throw new Error(String(stderr));
+    } else await client.query(UPSERT);
+    return performance.now() - began;
+  } finally {
+    await client.query('DROP TABLE IF EXISTS baseline, baseline_staged');
+    await client.end();
+  }
+}
+
+const system = await startSystem();
+try {
+  const best = { plain: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
+  await load(system, '/v1/managed-tables/upload', AFTER, {}, { display_name: 'depois' });
+  for (let round = 0; round <= ROUNDS; round++) {
+    const name = `antes_${round}`;
+    const made = await load(system, '/v1/managed-tables/upload', BEFORE, {}, { display_name: name });
+    const plain = await plainly(system, name, 'depois');
+    const table = `/v1/managed-tables/${made.job.user_table_id}`;
+    await system.call('POST', `${table}/indexes`, { columns: ['codigo'], unique: true });
+    const { job, milliseconds } = await load(system, `${table}/upload`, AFTER, { mode: 'upsert', key: 'codigo' }, {});
+    const half = ROWS / 2;
+    if (job.result.inserted !== half || job.result.updated !== half) throw new Error(JSON.stringify(job.result));
+    console.log(
+      `${round === 0 ? 'warm-up' : `round ${round}`}: baseline ${plain.toFixed(0)} ms, confirm to done ${milliseconds} ms`,
+    );
+    if (round === 0) continue;
+    best.plain = Math.min(best.plain, plain);
+    best.ours = Math.min(best.ours, milliseconds);
+  }
+  const what = 'an upsert of 300,000 rows from confirm to done, against INSERT … ON CONFLICT from a staging table';
+  verdict(what, best.plain / best.ours, atLeast(LIMIT), 'times as fast');
+} finally {
+  await system.stop();
+}

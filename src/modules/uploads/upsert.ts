@@ -1,0 +1,62 @@
+import type { CompanyContext } from '../../context.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import { lockAgainstWrites } from '../../tenant-sql/ddl.ts';
+import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
+import { DRAW_BEGINNING } from '../../tenant-sql/staging.ts';
+import * as sql from '../../tenant-sql/upsert.ts';
+import { tooManyIndexes } from '../managed-tables/failures.ts';
+import { type ManagedTable, requireUniqueIndex } from '../managed-tables/service.ts';
+import { type LoadState, loadedColumns } from './chunks.ts';
+import type { LoadResult } from './job.ts';
+import { columnMissingFor, JobProblem, keyNotUnique, keyTwice, noIndexLeft } from './problems.ts';
+import { RowRefused } from './refused-row.ts';
+import type { Work } from './work.ts';
+
+/**
+ * Updates the rows of a locked table whose key is among the staged ones, and inserts the others. Nobody else changes rows
+ * meanwhile.
+ * @throws JobProblem, or RowRefused for a row of the files: nothing is to be committed then
+ */
+export async function upsertRows(
+  tx: TenantTx,
+  { ctx, job }: Work<LoadState>,
+  state: LoadState,
+  table: ManagedTable,
+): Promise<LoadResult> {
+  const key = job.key ?? [];
+  const names = loadedColumns(job).map(({ name }) => name);
+  const others = names.filter((name) => !key.includes(name));
+  const upsert: sql.Upsert = { table: table.displayName, stagingId: state.table_id, key, others };
+
+  await tx.execute(lockAgainstWrites(table.displayName));
+  if ((await tx.query(sql.selectAnyTwice(upsert))).length > 0) {
+    await refuseFirst(tx, sql.selectFirstTwice(upsert), (file, line, value) => keyTwice(file, line, key, value));
+  }
+  await indexKey(tx, ctx, table.id, key);
+  const missing = table.columns.find(({ name, nullable }) => !nullable && !names.includes(name));
+  if (missing) {
+    await refuseFirst(tx, sql.selectFirstNew(upsert), (file, line) => columnMissingFor(file, line, missing.name));
+  }
+
+  const updated = others.length > 0 ? await tx.execute(sql.updateSame(upsert)) : 0;
+  const [drawn] = await tx.query<{ beginning: string }>(DRAW_BEGINNING);
+  const inserted = await tx.execute(sql.insertNew(upsert, drawn?.beginning as string));
+  return { inserted, updated, unchanged: state.rows - inserted - updated };
+}
+
+/** @throws RowRefused for the row that a statement finds, if it finds one */
+async function refuseFirst(tx: TenantTx, select: string, word: RowRefused['word']): Promise<void> {
+  const [found] = await tx.query<{ row: string; key: string[] }>(select);
+  if (found) throw new RowRefused(Number(found.row), found.key, word);
+}
+
+/** The table's unique index on the key, made if there is none. */
+async function indexKey(tx: TenantTx, ctx: CompanyContext, tableId: string, key: string[]): Promise<void> {
+  try {
+    await requireUniqueIndex(tx, ctx, tableId, key);
+  } catch (error) {
+    if (tooManyIndexes.matches(error)) throw new JobProblem(noIndexLeft);
+    const refusal = indexRefusalOf(error);
+    throw refusal?.why === 'duplicate' ? new JobProblem(keyNotUnique(key, refusal.value)) : error;
+  }
+}

@@ -1,0 +1,264 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aTable, column, tableRoutes } from '../managed-tables/support.ts';
+import { rivalBeforeStatement } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aStagedJob } from './staged.ts';
+import {
+  aFile,
+  aHeldQueue,
+  cancel,
+  confirm,
+  deliverAll,
+  jobOf,
+  load,
+  postFiles,
+  rowsOf,
+  undo,
+  upload,
+  waiting,
+} from './support.ts';
+
+let company: Company;
+let named = 0;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+});
+
+const COLUMNS = [column('code', 'text'), column('store', 'integer'), column('name'), column('price', 'decimal')];
+
+/** A table with three rows, of which the codes are unique. */
+async function aFilledTable(columns = COLUMNS) {
+  const id = await aTable(company.as, `mesclada_${++named}`, columns);
+  const routes = tableRoutes(company.as, id);
+  const inserted = await routes.insert([
+    { code: 'a', store: 1, name: 'Ana', price: 1.5 },
+    { code: 'b', store: 1, name: 'Bia', price: 2 },
+    { code: 'c', store: 2, name: 'Caio', price: null },
+  ]);
+  expect(inserted.status).toBe(201);
+  const upsert = (csv: string, key = ['code'], changes: Record<string, unknown> = {}) =>
+    load(company, [aFile('f.csv', csv)], changes, { into: id, mode: 'upsert', key });
+  const indexes = async () => (await company.as.get(`/v1/managed-tables/${id}/indexes`)).body.records;
+  return { id, routes, upsert, indexes };
+}
+
+const valuesOf = async (id: string) =>
+  (await rowsOf(company, id)).map(({ code, store, name, price }) => [code, store, name, price]);
+
+const SMALL = { UPLOAD_MESSAGE_BYTES: '4096' };
+
+const BEFORE = [
+  ['a', 1, 'Ana', 1.5],
+  ['b', 1, 'Bia', 2],
+  ['c', 2, 'Caio', null],
+];
+
+describe('an upsert', () => {
+  it('updates rows of the same key in the columns that the files have, and inserts the others', async () => {
+    const { id, routes, upsert, indexes } = await aFilledTable();
+    const before = await rowsOf(company, id);
+    const job = await upsert('code,price\nd,4\nb,9\na,1.50\nB,7\n');
+    expect(job).toMatchObject({
+      status: 'done',
+      mode: 'upsert',
+      key: ['code'],
+      result: { inserted: 2, updated: 1, unchanged: 1 },
+    });
+    expect(await valuesOf(id)).toEqual([
+      ['a', 1, 'Ana', 1.5],
+      ['b', 1, 'Bia', 9],
+      ['c', 2, 'Caio', null],
+      ['d', null, null, 4],
+      ['B', null, null, 7],
+    ]);
+    expect((await rowsOf(company, id)).slice(0, 3).map((row) => row.id)).toEqual(before.map((row) => row.id));
+    expect((await routes.get()).body.row_count).toBe(5);
+    expect(await indexes()).toMatchObject([{ columns: ['code'], unique: true }]);
+    expect((await routes.loads()).body.records).toMatchObject([
+      { job_id: job._id, mode: 'upsert', row_count: 4, inserted: 2, updated: 1, undoable: false },
+    ]);
+    expect(await undo(company, job._id)).toMatchObject({ status: 409, body: { details: { reason: 'upsert' } } });
+
+    expect(await upsert('code\na\nz\n')).toMatchObject({ result: { inserted: 1, updated: 0, unchanged: 1 } });
+    expect(await indexes()).toHaveLength(1);
+  });
+
+  it('knows rows by several columns, and uses the unique index that there is on them in any order', async () => {
+    const { id, upsert, indexes } = await aFilledTable();
+    const made = await company.as.post(`/v1/managed-tables/${id}/indexes`, {
+      json: { columns: ['store', 'code'], unique: true },
+    });
+    expect(made.status).toBe(201);
+    const job = await upsert('code,store,name\na,1,Eva\na,2,Fia\n', ['code', 'store']);
+    expect(job).toMatchObject({ result: { inserted: 1, updated: 1, unchanged: 0 } });
+    expect((await valuesOf(id))[0]).toEqual(['a', 1, 'Eva', 1.5]);
+    expect(await indexes()).toHaveLength(1);
+  });
+
+  it('sets a value to null where the file has none', async () => {
+    const { id, upsert } = await aFilledTable();
+    expect(await upsert('code,name,price\na,,3\n')).toMatchObject({ result: { updated: 1 } });
+    expect((await valuesOf(id))[0]).toEqual(['a', 1, null, 3]);
+  });
+
+  it.each([
+    [
+      'a key is empty',
+      'code,price\na,1\n,2\n',
+      { code: 'VALUE_DOES_NOT_FIT', file: 'f.csv', line: 3, column: 'code', value: '' },
+    ],
+    [
+      'a key is twice in the file',
+      'code,name\nx,"two\nlines"\n\ny,1\nx,2\n',
+      { code: 'UPSERT_KEY_TWICE', file: 'f.csv', line: 6, column: 'code', value: 'x' },
+    ],
+  ])('fails, and leaves the table as it was, when %s', async (_what, csv, error) => {
+    const { id, upsert, indexes } = await aFilledTable();
+    expect(await upsert(csv)).toMatchObject({ status: 'failed', error, result: null });
+    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await indexes()).toEqual([]);
+  });
+
+  it('names the file and the line of a key that an earlier file has, far into it', async () => {
+    const { id } = await aFilledTable();
+    const many = Array.from({ length: 3000 }, (_, n) => `k${n},"${n}"`);
+    const files = [
+      aFile('um.csv', `code,name\n${many.slice(0, 1000).join('\n')}\n`),
+      aFile(
+        'dois.csv',
+        `name,code\n${many
+          .slice(1000)
+          .map((row) => row.split(',').reverse().join(','))
+          .join('\n')}\nx,k7\n`,
+      ),
+    ];
+    const queue = aHeldQueue();
+    const jobId = await upload(company, files, { ...queue, into: id, mode: 'upsert', key: ['code'] });
+    await deliverAll(queue, SMALL);
+    const { columns } = (await jobOf(company, jobId)).inferred_schema;
+    await confirm(company, jobId, { columns }, queue);
+    // Every chunk in a message of its own.
+    expect(await deliverAll(queue, SMALL)).toBeGreaterThan(5);
+    const job = await jobOf(company, jobId);
+    expect(job.error).toMatchObject({ code: 'UPSERT_KEY_TWICE', file: 'dois.csv', line: 2002, value: 'k7' });
+    expect(await valuesOf(id)).toEqual(BEFORE);
+  });
+
+  it('fails before anything is written when the key of the table is not unique', async () => {
+    const { id, upsert, indexes } = await aFilledTable();
+    const job = await upsert('store,name\n7,x\n', ['store']);
+    expect(job.error).toMatchObject({ code: 'UPSERT_KEY_NOT_UNIQUE', column: 'store', value: '1' });
+    expect(await valuesOf(id)).toEqual(BEFORE);
+    expect(await indexes()).toEqual([]);
+  });
+
+  it('fails where it would insert a row without a column that may not be null, and only there', async () => {
+    const columns = [
+      column('code', 'text'),
+      column('store', 'integer'),
+      column('name', 'text', false),
+      column('price', 'decimal'),
+    ];
+    const { id, upsert } = await aFilledTable(columns);
+    expect(await upsert('code,price\nb,5\n')).toMatchObject({ status: 'done', result: { updated: 1 } });
+    const job = await upsert('code,price\nb,6\nnovo,7\n');
+    expect(job.error).toMatchObject({ code: 'COLUMN_MISSING', file: 'f.csv', line: 3, column: 'name' });
+    expect((await valuesOf(id))[1]).toEqual(['b', 1, 'Bia', 5]);
+  });
+
+  it('fails where the key needs an eleventh index', async () => {
+    const { id, upsert, indexes } = await aFilledTable();
+    for (let n = 0; n < 10; n += 1) {
+      const json = { columns: n % 2 ? ['store', 'price'] : ['name'] };
+      expect((await company.as.post(`/v1/managed-tables/${id}/indexes`, { json })).status).toBe(201);
+    }
+    expect((await upsert('code\nz\n')).error).toMatchObject({ code: 'MANAGED_TABLE_TOO_MANY_INDEXES' });
+    expect(await indexes()).toHaveLength(10);
+    expect(await valuesOf(id)).toEqual(BEFORE);
+  });
+
+  it('makes no more than ten indexes with somebody who makes one meanwhile', async () => {
+    const { id, upsert, indexes } = await aFilledTable();
+    const make = () => company.as.post(`/v1/managed-tables/${id}/indexes`, { json: { columns: ['name'] } });
+    for (let n = 0; n < 9; n += 1) expect((await make()).status).toBe(201);
+    const { outcome } = await rivalBeforeStatement(company.id, /CREATE UNIQUE INDEX/, make);
+    expect(await upsert('code\nz\n')).toMatchObject({ status: 'done', result: { inserted: 1 } });
+    expect((await outcome).status).toBeGreaterThanOrEqual(400);
+    expect(await indexes()).toHaveLength(10);
+  });
+
+  it.each([
+    ['upsert', [], 'must name 1 to 4 columns'],
+    ['upsert', ['code', 'store', 'name', 'price', 'code'], 'must name 1 to 4 columns'],
+    ['upsert', ['code', 'code'], 'must name each column once'],
+    ['upsert', ['Code'], '"Code" is not a column of the table'],
+    ['upsert', ['id'], '"id" is not a column of the table'],
+    ['append', ['code'], 'is for the mode upsert'],
+  ])('is refused at the door: mode %s with the key %j', async (mode, key, message) => {
+    const { id } = await aFilledTable();
+    const refused = await postFiles(company, [aFile('f.csv', 'code\na\n')], { into: id, mode, key });
+    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'key', message }] } });
+  });
+
+  it('cannot be confirmed without its key', async () => {
+    const { id } = await aFilledTable();
+    const jobId = await upload(company, [aFile('f.csv', 'name\nx\n')], { into: id, mode: 'upsert', key: ['code'] });
+    const { inferred_schema: schema } = await waiting(company, jobId);
+    const refused = await confirm(company, jobId, { columns: schema.columns });
+    expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'columns' }] } });
+    await cancel(company, jobId);
+  });
+});
+
+describe('two upserts', () => {
+  it.each([
+    ['comes first', /SELECT status, step, state/],
+    ['waits for it', /DROP TABLE/],
+  ])('are done as if one came after the other: the second %s', async (_what, statement) => {
+    const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer')]);
+    const one = await aStagedJob(company, id, [1, 2, 3], 'upsert', ['n']);
+    const other = await aStagedJob(company, id, [3, 4], 'upsert', ['n']);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, other.publish);
+    expect([await one.publish(), await outcome]).toEqual(['done', 'done']);
+    const jobs = [await jobOf(company, one.jobId), await jobOf(company, other.jobId)];
+    expect(jobs.map(({ status }) => status)).toEqual(['done', 'done']);
+    expect(jobs.reduce((sum, { result }) => sum + result.inserted, 0)).toBe(4);
+    expect(jobs.reduce((sum, { result }) => sum + result.unchanged, 0)).toBe(1);
+    expect((await rowsOf(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 2, 3, 4]);
+    expect((await tableRoutes(company.as, id).get()).body.row_count).toBe(4);
+  });
+});
+
+describe('an upsert beside a row that is changed by hand to a key of its files', () => {
+  it.each([
+    ['first', /LOCK TABLE/],
+    ['meanwhile', /INSERT INTO "public"/],
+  ])('%s is one after the other', async (when, statement) => {
+    const id = await aTable(company.as, `mesclada_${++named}`, [column('n', 'integer')]);
+    const routes = tableRoutes(company.as, id);
+    await routes.insert([{ n: 1 }]);
+    // Making the index would hold the table, too.
+    const json = { columns: ['n'], unique: true };
+    expect((await company.as.post(`/v1/managed-tables/${id}/indexes`, { json })).status).toBe(201);
+    const [row] = (await routes.rows()).body.records;
+    const job = await aStagedJob(company, id, [1, 7], 'upsert', ['n']);
+    const { outcome } = await rivalBeforeStatement(company.id, statement, () => routes.updateRow(row.id, { n: 7 }));
+    expect(await job.publish()).toBe('done');
+    // Who comes after finds the unique index and the key taken.
+    expect((await outcome).status).toBe(when === 'first' ? 200 : 409);
+    expect(await jobOf(company, job.jobId)).toMatchObject({ status: 'done', result: { inserted: 1, unchanged: 1 } });
+    expect((await rowsOf(company, id)).map(({ n }) => n as number).toSorted()).toEqual([1, 7]);
+  });
+});
+
+it('an upsert that is cancelled leaves no index', async () => {
+  const { id, indexes } = await aFilledTable();
+  const jobId = await upload(company, [aFile('f.csv', 'code\nq\n')], {
+    ...aHeldQueue(),
+    into: id,
+    mode: 'upsert',
+    key: ['code'],
+  });
+  await cancel(company, jobId);
+  expect(await indexes()).toEqual([]);
+});
