@@ -66,8 +66,9 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   const resolveEndpoint: ResolveEndpoint = (name) => {
     const project = projects.atHost(name.replace(POOLED, ''));
     const ready = project?.operations.every((operation) => Date.now() >= operation.endsAt) ?? false;
-    const target = POOLED.test(name) ? pooled : { host, port };
-    return project && ready ? { ...target, projectName: project.name } : undefined;
+    const isPooled = POOLED.test(name);
+    const target = isPooled ? pooled : { host, port };
+    return project && ready ? { ...target, isPooled, projectName: project.name } : undefined;
   };
   const tunnelFaults = new TunnelFaults();
   const trips = new Trips();
@@ -78,7 +79,7 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
     if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await control(request, response, { faults, tunnelFaults, trips });
+      return await control(request, response, { faults, tunnelFaults, trips, tunnel });
     send(response, { status: 404, body: { code: '', message: 'not found' } });
   };
   const server = createServer((request, response) => {
@@ -114,12 +115,13 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
 async function control(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, tunnelFaults, trips }: { faults: Faults; tunnelFaults: TunnelFaults; trips: Trips },
+  { faults, tunnelFaults, trips, tunnel }: { faults: Faults; tunnelFaults: TunnelFaults; trips: Trips; tunnel: Tunnel },
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
   const answer = (body: unknown) => send(response, { status: 200, body });
   if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
+  if (url.pathname === '/_test/connections') return answer(tunnel.opened(projectName));
   if (url.pathname === '/_test/held') return answer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
   if (url.pathname === '/_test/release') return answer(tunnelFaults.release(projectName) ?? {});
   if (url.pathname === '/_test/trips') return answer({ trips: trips.of(projectName) });

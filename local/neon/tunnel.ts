@@ -16,6 +16,8 @@ export interface Endpoint {
   host: string;
   port: number;
   projectName: string;
+  /** Whether the pooler stands before it. */
+  isPooled: boolean;
 }
 
 /** Resolves a host name of Neon's to its server; undefined for any other address. */
@@ -31,6 +33,7 @@ export class Tunnel {
   readonly #faults: TunnelFaults;
   readonly #trips: Trips;
   readonly #unanswered: Duplex[] = [];
+  readonly #opened = new Map<string, { direct: number; pooled: number }>();
 
   constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: Trips) {
     this.#resolve = resolve;
@@ -51,8 +54,19 @@ export class Tunnel {
       this.#unanswered.push(socket);
       return;
     }
+    this.opened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
     const open = (webSocket: WebSocket) => join(webSocket, target, this.#faults, this.#trips.way(target.projectName));
     void this.#trips.open(target.projectName).then(() => this.#server.handleUpgrade(request, socket, head, open));
+  }
+
+  /** How many connections to the project were opened: to the database itself, and to its pooler. */
+  opened(projectName: string): { direct: number; pooled: number } {
+    let opened = this.#opened.get(projectName);
+    if (!opened) {
+      opened = { direct: 0, pooled: 0 };
+      this.#opened.set(projectName, opened);
+    }
+    return opened;
   }
 
   /** Cuts every open tunnel. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { farAway } from '../support/tunnel.ts';
+import { connectionsOf, farAway } from '../support/tunnel.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aTable, column, tableRoutes, valuesOf } from './support.ts';
 
@@ -48,6 +48,21 @@ it('a table, and the list of them, take one round trip more than the connection'
   const table = await aNumberedTable('far_tables', 1);
   expect((await far(() => table.get())).trips).toBe(4);
   expect((await far(() => company.as.get('/v1/managed-tables'))).trips).toBe(4);
+});
+
+it('what only reads goes through the pooler, what writes does not, and neither takes a second connection', async () => {
+  const table = await aNumberedTable('pooled', 1);
+  const opened = (work: () => Promise<{ status: number }>) =>
+    connectionsOf(company.id, async () => expect((await work()).status).toBeLessThan(300));
+  const read = { direct: 0, pooled: 1 };
+  expect(await opened(() => table.rows())).toEqual(read);
+  expect(await opened(() => table.get())).toEqual(read);
+  expect(await opened(() => company.as.get('/v1/managed-tables'))).toEqual(read);
+  expect(await opened(() => company.as.get('/v1/managed-tables/upload-jobs/active'))).toEqual(read);
+  const written = { direct: 1, pooled: 0 };
+  expect(await opened(() => table.insert([{ n: 2 }]))).toEqual(written);
+  expect(await opened(() => table.put({ display_name: 'pooled_too' }))).toEqual(written);
+  expect(await opened(() => table.truncate())).toEqual(written);
 });
 
 it('a page is of the table as it is, whatever the isolate knows of it', async () => {

@@ -40,6 +40,18 @@ export async function farAway<T>(
   return { outcome, trips };
 }
 
+/** Runs work. @returns how many connections to the company's Postgres it opened, and how many of them to its pooler */
+export async function connectionsOf(
+  companyId: string,
+  work: () => Promise<unknown>,
+): Promise<{ direct: number; pooled: number }> {
+  const opened = () => control('connections', companyId) as Promise<{ direct: number; pooled: number }>;
+  const before = await opened();
+  await work();
+  const after = await opened();
+  return { direct: after.direct - before.direct, pooled: after.pooled - before.pooled };
+}
+
 const place = (companyId: string, milliseconds: number): Promise<unknown> =>
   control('distance', companyId, undefined, { milliseconds: String(milliseconds) });
 

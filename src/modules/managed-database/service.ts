@@ -29,6 +29,8 @@ interface Connection {
 interface Opened {
   connection: Promise<Connection | null>;
   owner?: TenantSql;
+  /** Through the pooler, under the same login. */
+  reading?: TenantSql;
 }
 
 const openedBy = new WeakMap<Context, Opened>();
@@ -74,6 +76,19 @@ export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undef
   const opened = openedOf(ctx);
   opened.owner ??= open(ctx, connection.owner);
   return opened.owner;
+}
+
+/**
+ * The same for statements that only read: through the pooler, where a burst of them costs the database no connections, unless
+ * the context works on a connection of its own already.
+ */
+export async function databaseToRead(ctx: CompanyContext): Promise<TenantSql | undefined> {
+  const connection = await connectionOf(ctx);
+  if (!connection) return undefined;
+  const opened = openedOf(ctx);
+  if (opened.owner) return opened.owner;
+  opened.reading ??= open(ctx, throughPooler(connection.owner));
+  return opened.reading;
 }
 
 export async function requireDatabase(ctx: CompanyContext): Promise<TenantSql> {

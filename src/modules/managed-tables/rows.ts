@@ -10,7 +10,7 @@ import { readIndexes } from './index-store.ts';
 import { type PageRequest, type RawRow, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, rowOf } from './row-view.ts';
-import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount } from './service.ts';
+import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount, tablesToRead } from './service.ts';
 import * as store from './store.ts';
 
 /** Which rows are listed. */
@@ -35,7 +35,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
   const key = keyOf(ctx, tableId);
   const place = { tableId, asked, sortBy };
   const at = cursor === undefined ? { page } : { after: cursor === '' ? null : await openCursor(ctx, place, cursor) };
-  const database = await databaseOfTables(ctx);
+  const database = await tablesToRead(ctx);
   return withCurrentTable(database, key, async (_, saw) => {
     const found = await readPage(database, key, { ...request, at }, saw);
     if (!found) throw tableNotFound();

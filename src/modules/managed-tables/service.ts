@@ -4,7 +4,7 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { databaseOf, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
@@ -38,6 +38,13 @@ export async function databaseOfTables(ctx: CompanyContext): Promise<TenantSql> 
   return database;
 }
 
+/** The same for statements that only read. */
+export async function tablesToRead(ctx: CompanyContext): Promise<TenantSql> {
+  const database = await databaseToRead(ctx);
+  if (!database) throw tableNotFound();
+  return database;
+}
+
 /**
  * A page of the company's tables, newest first; empty before provisioning. `search` is a literal part of the name, in
  * any case.
@@ -46,7 +53,7 @@ export async function listTables(
   ctx: CompanyContext,
   { page, perPage, search }: { page: number; perPage: number; search: string },
 ): Promise<TablePage> {
-  const database = await databaseOf(ctx);
+  const database = await databaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   return store.readTables(database, ctx.actor.companyId, {
     search: search.toLowerCase(),
@@ -57,7 +64,7 @@ export async function listTables(
 
 /** The company's living tables with one of these ids or names; none before provisioning. */
 export async function findTables(ctx: CompanyContext, idsOrNames: string[]): Promise<ManagedTable[]> {
-  const database = await databaseOf(ctx);
+  const database = await databaseToRead(ctx);
   return database && idsOrNames.length > 0 ? store.findTables(database, ctx.actor.companyId, idsOrNames) : [];
 }
 
@@ -76,7 +83,7 @@ export async function announceChange(ctx: CompanyContext, tables: string[]): Pro
 }
 
 export async function getTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const table = await store.readTable(await databaseOfTables(ctx), keyOf(ctx, id));
+  const table = await store.readTable(await tablesToRead(ctx), keyOf(ctx, id));
   if (!table) throw tableNotFound();
   return table;
 }
@@ -123,7 +130,7 @@ export async function registerTable(
 
 /** Whether a living table has this name, for an early answer. Only `registerTable` takes a name. */
 export async function isNameInUse(ctx: CompanyContext, displayName: string): Promise<boolean> {
-  const database = await databaseOf(ctx);
+  const database = await databaseToRead(ctx);
   return database !== undefined && (await store.nameInUse(database, ctx.actor.companyId, displayName));
 }
 

@@ -6,7 +6,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { isPostgresError, type TenantSql } from '../../tenant-sql/client.ts';
 import { resultUnknown } from '../../tenant-sql/failures.ts';
-import { databaseOf, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import {
   getTable,
   inTransaction,
@@ -111,7 +111,7 @@ export async function getJob(ctx: PrincipalContext, id: string): Promise<UploadJ
 
 /** The active jobs, newest first, up to 500, without those of tables that are denied. Empty before provisioning. */
 export async function activeJobs(ctx: PrincipalContext): Promise<UploadJob[]> {
-  const database = await databaseOf(ctx);
+  const database = await databaseToRead(ctx);
   if (!database) return [];
   const jobs = await store.readActiveJobs(database, ctx.actor.companyId);
   return jobs.filter(({ userTableId }) => userTableId === null || isAllowedOn(ctx, 'managed-tables:list', userTableId));
