@@ -254,9 +254,9 @@ export interface Routes {
   /** Get the caller's permissions */
   "GET /v1/auth/permissions": { answer: { "user_id": string; "company_id": string; "is_owner": boolean; "policies": Array<{ "_id": string; "arn": string; "name": string; "type": "managed" | "inline"; "group_ids": Array<string> }>; "actions": Array<string> } };
   /** Provision the managed database */
-  "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null } };
+  "POST /v1/managed-tables/provision": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** Get the status of the managed database */
-  "GET /v1/managed-tables/status": { answer: { "provisioned": boolean; "connection_id": string | null } };
+  "GET /v1/managed-tables/status": { answer: { "provisioned": boolean; "connection_id": string | null; "waking"?: true } };
   /** List managed tables */
   "GET /v1/managed-tables": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number }; answer: { "total": number; "quantity": number; "records": Array<ManagedTable> } };
   /** Create a managed table */
@@ -430,7 +430,7 @@ export interface Routes {
   /** List the options of a filter of a shared dashboard */
   "GET /api/v1/public/shares/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute a shared dashboard */
-  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  "POST /api/v1/public/shares/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Request a code by mail to sign in to the portal */
   "POST /api/v1/share-auth/request": { body: { "company_slug": string; "email": string }; answer: { "success": true; "message": string } };
   /** Sign in to the portal with a mailed code */
@@ -456,9 +456,9 @@ export interface Routes {
   /** List the options of a filter by slug */
   "GET /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/filters/{filter_slug}/options": { params: { "company_slug": string; "dashboard_slug": string; "filter_slug": string }; query?: { "search"?: string | number; "context_id"?: string | number }; answer: FilterOptions };
   /** Execute a dashboard of a context */
-  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult> } };
+  "POST /api/v1/share-portal/dashboards/{id}/execute": { params: { "id": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Execute a dashboard of a context by slug */
-  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult> } };
+  "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Create an embed token for a dashboard */
   "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
   /** Create an embed token for a visualization */
@@ -470,11 +470,11 @@ export interface Routes {
   /** List the options of a filter of an embedded dashboard */
   "GET /api/embed/d/{token}/filters/{filter_slug}/options": { params: { "token": string; "filter_slug": string }; query?: { "search"?: string | number }; answer: FilterOptions };
   /** Execute an embedded dashboard */
-  "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult> } };
+  "POST /api/embed/d/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Get an embedded visualization */
   "GET /api/embed/v/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "visualization": SharedItem } };
   /** Execute an embedded visualization */
-  "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult } };
+  "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true } };
   /** List share events */
   "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
   /** Get a share event */

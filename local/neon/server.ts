@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { NeonAccount } from './account.ts';
+import { Computes } from './computes.ts';
 import { Faults, type NeonFault } from './faults.ts';
 import { ManagementApi, send } from './management-api.ts';
 import { Pooler } from './pooler/index.ts';
@@ -29,7 +30,8 @@ export interface LocalNeonOptions {
   /**
    * Enables `POST /_test/faults` (a `NeonFault` or a `TunnelFault`), and with `?project_name=`: `GET /_test/calls`,
    * `GET /_test/held` (answers when a message is held), `POST /_test/release`, `POST /_test/distance` with
-   * `&milliseconds=`, and `GET /_test/trips` (see `Trips`). For tests only.
+   * `&milliseconds=`, `GET /_test/trips` (see `Trips`), `GET /_test/connections`, `GET /_test/compute` (its state) and
+   * `POST /_test/suspend` with `&milliseconds=` (see `Computes`). For tests only.
    */
   testInterface?: boolean;
 }
@@ -72,14 +74,15 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   };
   const tunnelFaults = new TunnelFaults();
   const trips = new Trips();
-  const tunnel = new Tunnel(resolveEndpoint, tunnelFaults, trips);
+  const computes = new Computes();
+  const tunnel = new Tunnel(resolveEndpoint, tunnelFaults, trips, computes);
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     if (path.startsWith('/api/v2/')) return await api.handle(request, response);
-    if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint);
+    if (path === '/sql' && request.method === 'POST') return await runSql(request, response, resolveEndpoint, computes);
     if (options.testInterface === true && path.startsWith('/_test/'))
-      return await control(request, response, { faults, tunnelFaults, trips, tunnel });
+      return await control(request, response, { faults, tunnelFaults, trips, tunnel, computes });
     send(response, { status: 404, body: { code: '', message: 'not found' } });
   };
   const server = createServer((request, response) => {
@@ -112,16 +115,29 @@ export async function startLocalNeon(options: LocalNeonOptions): Promise<LocalNe
   };
 }
 
+/** What tests may set and ask. */
+interface Controlled {
+  faults: Faults;
+  tunnelFaults: TunnelFaults;
+  trips: Trips;
+  tunnel: Tunnel;
+  computes: Computes;
+}
+
 async function control(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, tunnelFaults, trips, tunnel }: { faults: Faults; tunnelFaults: TunnelFaults; trips: Trips; tunnel: Tunnel },
+  { faults, tunnelFaults, trips, tunnel, computes }: Controlled,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://neon');
   const projectName = url.searchParams.get('project_name') ?? '';
   const answer = (body: unknown) => send(response, { status: 200, body });
   if (url.pathname === '/_test/calls') return answer(faults.counts(projectName));
   if (url.pathname === '/_test/connections') return answer(tunnel.opened(projectName));
+  if (url.pathname === '/_test/compute') return answer({ state: computes.stateOf(projectName) });
+  if (url.pathname === '/_test/suspend') {
+    return answer(computes.suspend(projectName, Number(url.searchParams.get('milliseconds'))) ?? {});
+  }
   if (url.pathname === '/_test/held') return answer(await tunnelFaults.untilHeld(projectName).then(() => ({})));
   if (url.pathname === '/_test/release') return answer(tunnelFaults.release(projectName) ?? {});
   if (url.pathname === '/_test/trips') return answer({ trips: trips.of(projectName) });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Client, DatabaseError, type QueryArrayResult } from 'pg';
+import type { Computes } from './computes.ts';
 import { send } from './management-api.ts';
 import type { ResolveEndpoint } from './tunnel.ts';
 
@@ -18,11 +19,17 @@ const AS_TEXT = { getTypeParser: () => (value: string) => value };
  * The HTTP interface of a Neon endpoint, for the driver's `neon()`: `POST /sql` with the connection string in a header
  * runs one statement, or several as one transaction.
  */
-export async function runSql(request: IncomingMessage, response: ServerResponse, resolve: ResolveEndpoint) {
+export async function runSql(
+  request: IncomingMessage,
+  response: ServerResponse,
+  resolve: ResolveEndpoint,
+  computes: Computes,
+) {
   const connectionString = request.headers['neon-connection-string'];
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null;
   const target = url && resolve(url.hostname);
   if (!url || !target) return send(response, { status: 400, body: { message: 'no such endpoint' } });
+  const { awake, end } = computes.connect(target.projectName);
   const client = new Client({
     host: target.host,
     port: target.port,
@@ -32,6 +39,7 @@ export async function runSql(request: IncomingMessage, response: ServerResponse,
   });
   try {
     const sent = JSON.parse(await read(request)) as Statement | { queries: Statement[] };
+    await awake;
     await client.connect();
     const body =
       'queries' in sent ? { results: await transaction(client, sent.queries, request) } : await run(client, sent);
@@ -42,6 +50,7 @@ export async function runSql(request: IncomingMessage, response: ServerResponse,
     send(response, { status, body: { message, code, severity, detail, hint, position, constraint, column, table } });
   } finally {
     await client.end().catch(() => undefined);
+    end();
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { Computes } from './computes.ts';
 import type { Trips, Way } from './trips.ts';
 import type { TunnelFaults } from './tunnel-faults.ts';
 
@@ -32,13 +33,15 @@ export class Tunnel {
   readonly #resolve: ResolveEndpoint;
   readonly #faults: TunnelFaults;
   readonly #trips: Trips;
+  readonly #computes: Computes;
   readonly #unanswered: Duplex[] = [];
   readonly #opened = new Map<string, { direct: number; pooled: number }>();
 
-  constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: Trips) {
+  constructor(resolve: ResolveEndpoint, faults: TunnelFaults, trips: Trips, computes: Computes) {
     this.#resolve = resolve;
     this.#faults = faults;
     this.#trips = trips;
+    this.#computes = computes;
   }
 
   /** Handles an HTTP upgrade request; refuses addresses that are not endpoints. */
@@ -55,7 +58,11 @@ export class Tunnel {
       return;
     }
     this.opened(target.projectName)[target.isPooled ? 'pooled' : 'direct'] += 1;
-    const open = (webSocket: WebSocket) => join(webSocket, target, this.#faults, this.#trips.way(target.projectName));
+    const open = (webSocket: WebSocket) => {
+      const { awake, end } = this.#computes.connect(target.projectName);
+      webSocket.on('close', end);
+      join(webSocket, target, this.#faults, this.#trips.way(target.projectName), awake);
+    };
     void this.#trips.open(target.projectName).then(() => this.#server.handleUpgrade(request, socket, head, open));
   }
 
@@ -77,7 +84,14 @@ export class Tunnel {
   }
 }
 
-function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, faults: TunnelFaults, way: Way): void {
+/** @param awake what the first messages wait for, where the compute sleeps */
+function join(
+  webSocket: WebSocket,
+  { host, port, projectName }: Endpoint,
+  faults: TunnelFaults,
+  way: Way,
+  awake: Promise<void> | undefined,
+): void {
   const postgres = connect({ host, port, noDelay: true });
   let isSilent = false;
   let losesAnswer = false;
@@ -94,7 +108,7 @@ function join(webSocket: WebSocket, { host, port, projectName }: Endpoint, fault
     }
     if (!postgres.write(data)) webSocket.pause();
   };
-  webSocket.on('message', (data: Buffer) => way.there(() => pass(data)));
+  webSocket.on('message', (data: Buffer) => way.there(() => (awake ? awake.then(() => pass(data)) : pass(data))));
   postgres.on('drain', () => webSocket.resume());
   postgres.on('data', (chunk) => {
     if (isSilent) return;

@@ -82,6 +82,14 @@ export interface ViewResult {
   error?: { error_code: string; message: string };
 }
 
+/** The answer to an execution: of a dashboard, or of a single visualization. */
+export type ViewAnswer = ({ results: ViewResult[] } | { result: ViewResult }) & {
+  /** When the results were computed, where that was before the request. */
+  as_of?: string;
+  /** These are the last results, as the database is waking; there are new ones in a moment. */
+  waking?: true;
+};
+
 /** Options of a select or multi_select. */
 export interface ViewOptions {
   filter_slug: string;

@@ -14,6 +14,9 @@ const MAX_WAITING = { company: 500, viewer: 250 };
 /** A slot that is not released ends after this time, which is longer than any execution. */
 const MAX_SLOT_MS = 45_000;
 
+/** A database that does not answer for so long is not waking. */
+const MAX_WAKING_MS = 15_000;
+
 interface Slot {
   id: string;
   viewer: string;
@@ -30,6 +33,8 @@ interface Waiting extends Slot {
 export class ViewerGate extends DurableObject {
   readonly #running = new Map<string, Slot & { endsAt: number }>();
   readonly #waiting: Waiting[] = [];
+  /** Until when the company's database is believed to be waking. */
+  #wakingUntil = 0;
 
   /**
    * Waits for a slot. @returns whether it came in time; `leave` releases it. A call that is repeated with the same id,
@@ -56,6 +61,15 @@ export class ViewerGate extends DurableObject {
     this.#forget(id);
     this.#running.delete(id);
     this.#admit();
+  }
+
+  /** Takes note that the company's database is waking, or awake. */
+  noteWaking(isWaking: boolean): void {
+    this.#wakingUntil = isWaking ? Date.now() + MAX_WAKING_MS : 0;
+  }
+
+  isWaking(): boolean {
+    return Date.now() < this.#wakingUntil;
   }
 
   #admit(): void {

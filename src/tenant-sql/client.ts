@@ -1,6 +1,6 @@
 import type { Client } from '@neondatabase/serverless';
 import { runBatch, type StatementResult } from './batch.ts';
-import { newClient, socketOf } from './driver.ts';
+import { newClient, socketOf, watchWaking } from './driver.ts';
 import { databaseUnavailable, resultUnknown } from './failures.ts';
 import { isConnectionProblem, isPostgresError, wasNeverSent } from './postgres-error.ts';
 import type { Statement } from './rows.ts';
@@ -19,6 +19,8 @@ export interface TenantSqlOptions {
   connectTimeoutMs?: number;
   /** Milliseconds beyond a statement's own limit before a silent connection is dropped; 5,000 by default. */
   graceMs?: number;
+  /** Called with true when the database lets the connection wait, as it is waking, and with false when it is awake. */
+  onWaking?: (isWaking: boolean) => void;
   /** Called when the connection is closed or dropped, also if it was never opened; perhaps more than once. */
   onClosed?: () => void;
 }
@@ -49,6 +51,8 @@ const CONNECT_TIMEOUT_MS = 15_000;
 /** The time that the network may take beyond PostgreSQL's limit for a statement. */
 const GRACE_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
+/** A database that is awake answers sooner: a round trip of half the world takes less. */
+const WAKING_MS = 300;
 
 /**
  * Opens the database at `connectionString` for one request; the first statement connects. Statements fail with
@@ -240,6 +244,9 @@ class NeonTenantSql implements TenantSql {
       this.#client = newClient(this.#connectionString, this.#options.wsProxy);
       const connected = this.#client.connect().catch((error: unknown) => {
         throw isPostgresError(error) && !isConnectionProblem(error) ? error : databaseUnavailable().because(error);
+      });
+      watchWaking(this.#client, WAKING_MS, (isWaking) => {
+        if (!this.#closed) this.#options.onWaking?.(isWaking);
       });
       this.#connected = this.#withTimeout(connected, this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     }

@@ -16,6 +16,29 @@ export function newClient(connectionString: string, wsProxy: string | undefined)
   return client;
 }
 
+/**
+ * Says when the database lets a connection wait for `milliseconds`, although the way to it is open: Neon's proxy answers the
+ * WebSocket itself, and holds what follows while it wakes the compute. How far away the database is makes no difference.
+ * To be called once `connect` was.
+ * @param waiting called with true then, and with false when the database answers after that
+ */
+export function watchWaking(client: Client, milliseconds: number, waiting: (isWaiting: boolean) => void): void {
+  const { connection } = client as unknown as { connection: { once(event: string, listener: () => void): void } };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isWaiting = false;
+  connection.once('connect', () => {
+    timer = setTimeout(() => {
+      isWaiting = true;
+      waiting(true);
+    }, milliseconds);
+  });
+  connection.once('readyForQuery', () => {
+    clearTimeout(timer);
+    if (isWaiting) waiting(false);
+  });
+  connection.once('end', () => clearTimeout(timer));
+}
+
 type DataListener = (chunk: { length: number }) => void;
 
 /** The socket of a connection, which the driver's types omit. */

@@ -1,4 +1,11 @@
-import type { EmbedOptions, SharedItemView, TokenView, ViewOptions, ViewResult } from '../kernel/viewing.ts';
+import type {
+  EmbedOptions,
+  SharedItemView,
+  TokenView,
+  ViewAnswer,
+  ViewOptions,
+  ViewResult,
+} from '../kernel/viewing.ts';
 import { ApiProblem, call } from './api.ts';
 import { TEXTS } from './texts.ts';
 import type { ParameterValues } from './values.ts';
@@ -8,11 +15,17 @@ export type Opened =
   | { kind: 'subject'; subject: SharedItemView; options: EmbedOptions }
   | { kind: 'sign_in'; companySlug: string };
 
+/** Results, and when they were computed if there are new ones in a moment. */
+export interface Executed {
+  results: ViewResult[];
+  outdatedSince: Date | null;
+}
+
 /** Where a page gets its data from. All methods may throw `ApiProblem`. */
 export interface Source {
   open(): Promise<Opened>;
   options(slug: string, search: string, signal: AbortSignal): Promise<ViewOptions>;
-  execute(parameters: ParameterValues, signal: AbortSignal): Promise<ViewResult[]>;
+  execute(parameters: ParameterValues, signal: AbortSignal): Promise<Executed>;
 }
 
 /** The API below a token's address; `info` is the name of the route that describes the shared item. */
@@ -26,7 +39,7 @@ function tokenSource(base: string, info: 'info' | 'resolve'): Source {
       return { kind: 'subject', subject, options: view.embed_options ?? {} };
     },
     options: (slug, search, signal) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal }),
-    execute: async (parameters, signal) => resultsOf(await call(`${base}/execute`, { body: { parameters }, signal })),
+    execute: async (parameters, signal) => executedOf(await call(`${base}/execute`, { body: { parameters }, signal })),
   };
 }
 
@@ -51,6 +64,10 @@ export const optionsPath = (slug: string, search: string): string =>
   `${encodeURIComponent(slug)}/options${search === '' ? '' : `?${new URLSearchParams({ search })}`}`;
 
 /** A dashboard answers `results`, a single visualization `result`. */
-export function resultsOf(answer: { results: ViewResult[] } | { result: ViewResult }): ViewResult[] {
-  return 'results' in answer ? answer.results : [answer.result];
+export function executedOf(answer: ViewAnswer): Executed {
+  const { as_of: asOf, waking } = answer;
+  return {
+    results: 'results' in answer ? answer.results : [answer.result],
+    outdatedSince: waking && asOf ? new Date(asOf) : null,
+  };
 }

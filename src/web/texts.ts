@@ -1,6 +1,7 @@
 /** The texts of the pages. */
 export const TEXTS = {
   loading: 'Loading …',
+  waking: 'The database is waking. As of',
   retry: 'Try again',
   more: 'Show more',
   noRows: 'No data for these filters.',

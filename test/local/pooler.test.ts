@@ -1,23 +1,48 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Pooler } from '../../local/neon/pooler/index.ts';
+import { int32, message } from '../../local/neon/pooler/messages.ts';
 import { type LocalPostgres, startPostgres } from '../../local/postgres.ts';
+import { hasPgBouncer, startPgBouncer } from './pgbouncer.ts';
 
-describe("the local Neon's pooler", () => {
+interface Running {
+  port: number;
+  close(): void;
+}
+
+const ownPooler = async (postgres: LocalPostgres): Promise<Running> => {
+  const pooler = new Pooler(postgres);
+  return { port: await pooler.listen(), close: () => pooler.close() };
+};
+
+/** What is expected of the local Neon's pooler is expected of a real one too, where there is one. */
+const POOLERS = [
+  { name: "the local Neon's pooler", isReal: false, start: ownPooler, isHere: true },
+  { name: 'PgBouncer, at PGBOUNCER_PATH or on the PATH', isReal: true, start: startPgBouncer, isHere: hasPgBouncer },
+];
+
+for (const { name, isReal, start, isHere } of POOLERS) {
+  describe.skipIf(!isHere)(name, () => tests(isReal, start));
+}
+
+function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string) => Promise<Running>): void {
+  let own: string;
   let folder: string;
   let postgres: LocalPostgres;
-  let pooler: Pooler;
+  let pooler: Running;
   let port: number;
   const opened: Client[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
     postgres = await startPostgres({ stateDir: join(folder, 'postgres'), password: 'secret', throwaway: true });
-    pooler = new Pooler(postgres);
-    port = await pooler.listen();
+    own = await mkdtemp(join(tmpdir(), 'data-console-pooler-'));
+    pooler = await start(postgres, own);
+    port = pooler.port;
   });
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((client) => client.end().catch(() => undefined)));
@@ -25,10 +50,12 @@ describe("the local Neon's pooler", () => {
   afterAll(async () => {
     pooler?.close();
     await postgres?.stop();
-    for (const path of [folder, ...(postgres?.folders ?? [])]) await rm(path, { recursive: true, force: true });
+    for (const path of [folder, own, ...(postgres?.folders ?? [])]) await rm(path, { recursive: true, force: true });
   });
 
-  async function connected(more: { password?: string; options?: string } = {}): Promise<Client> {
+  async function connected(
+    more: { password?: string; options?: string; statement_timeout?: number } = {},
+  ): Promise<Client> {
     const client = new Client({
       host: '127.0.0.1',
       port,
@@ -74,21 +101,49 @@ describe("the local Neon's pooler", () => {
     await other.query("BEGIN; SET LOCAL lock_timeout = '3s'; LOCK TABLE left_open; ROLLBACK");
   });
 
-  it.each([
-    "SET statement_timeout = '1s'",
-    'SELECT 1; RESET ALL',
-    'LISTEN news',
-    'PREPARE p AS SELECT 1',
-    'SELECT pg_advisory_lock(1)',
-    'CREATE TEMPORARY TABLE t (n int)',
-    'BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT 1',
-  ])('refuses what would outlive its transaction: %s', async (text) => {
+  it
+    .runIf(!isReal)
+    .each([
+      "SET statement_timeout = '1s'",
+      'SELECT 1; RESET ALL',
+      'LISTEN news',
+      'PREPARE p AS SELECT 1',
+      'SELECT pg_advisory_lock(1)',
+      'CREATE TEMPORARY TABLE t (n int)',
+      'BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT 1',
+    ])('refuses what would outlive its transaction: %s', async (text) => {
     await expect((await connected()).query(text)).rejects.toMatchObject({ code: '0A000' });
   });
 
-  it('refuses named statements, and parameters of a connection', async () => {
+  it.runIf(!isReal)('refuses named statements', async () => {
     await expect((await connected()).query({ name: 'n', text: 'SELECT 1' })).rejects.toMatchObject({ code: '0A000' });
-    await expect(connected({ options: '-c search_path=x' })).rejects.toThrow('unsupported startup parameter');
+  });
+
+  it.runIf(isReal)('lets the next caller find what outlives a transaction: why the other refuses it', async () => {
+    const [one, two] = [await connected(), await connected()];
+    await one.query("SET lock_timeout = '7s'");
+    expect((await two.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '7s' }]);
+    await one.query({ name: 'n', text: 'SELECT 1' });
+    await expect(two.query({ name: 'n', text: 'SELECT 2' })).rejects.toMatchObject({ code: '42P05' });
+  });
+
+  it.each([{ options: '-c search_path=x' }, { statement_timeout: 1_000 }])(
+    'refuses parameters of a connection: %j',
+    async (more) => {
+      await expect(connected(more)).rejects.toThrow('unsupported startup parameter');
+    },
+  );
+
+  it('takes what is sent along with the first message', async () => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const asked = message('', int32(3 << 16), 'user', 'postgres', 'database', 'postgres', Buffer.from([0]));
+    socket.write(Buffer.concat([asked, message('p', 'secret'), message('Q', "SELECT 'there' AS answer")]));
+    let answered = '';
+    for await (const chunk of socket) {
+      answered += chunk.toString('latin1');
+      if (answered.includes('SELECT 1')) break;
+    }
+    expect(answered).toContain('there');
   });
 
   it.each([
@@ -101,8 +156,10 @@ describe("the local Neon's pooler", () => {
   });
 
   it('knows a wrong password, also after a right one', async () => {
-    await expect(connected({ password: 'wrong' })).rejects.toMatchObject({ code: '28P01' });
+    // Neon's proxy, which stands before the pooler, answers as PostgreSQL does.
+    const refusal = { code: isReal ? '08P01' : '28P01' };
+    await expect(connected({ password: 'wrong' })).rejects.toMatchObject(refusal);
     await connected();
-    await expect(connected({ password: 'wrong' })).rejects.toMatchObject({ code: '28P01' });
+    await expect(connected({ password: 'wrong' })).rejects.toMatchObject(refusal);
   });
-});
+}

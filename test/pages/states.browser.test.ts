@@ -32,6 +32,30 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     await page.context().close();
   });
 
+  it('shows the last results with their time while the database wakes, and new ones by itself', async () => {
+    const { path } = await aLink(await aDashboard([COUNT], AIRCRAFT));
+    const { page, problems } = await open(path);
+    await settled(page);
+    let asked = 0;
+    await page.route('**/execute', async (route) => {
+      asked += 1;
+      const response = await route.fetch();
+      if (asked > 1) return route.fulfill({ response });
+      const json = { ...(await response.json()), as_of: '2026-01-31T12:03:00.000Z', waking: true };
+      return route.fulfill({ response, json });
+    });
+    await page.getByLabel('Aircraft').fill('B-737-300');
+    const note = page.getByRole('status').filter({ hasText: 'The database is waking. As of' });
+    await note.filter({ hasText: '2026' }).waitFor();
+    expect(await numberIn(page, 'Strikes')).toBe('954');
+    expect(await axeFindings(page)).toEqual([]);
+    await note.waitFor({ state: 'detached' });
+    expect(asked).toBe(2);
+    expect(await numberIn(page, 'Strikes')).toBe('954');
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
   it('tells a failing chart, an empty one and a truncated one apart, and does not fail the rest', async () => {
     const charts = [
       COUNT,

@@ -40,6 +40,14 @@ export async function farAway<T>(
   return { outcome, trips };
 }
 
+/** Suspends the company's compute: the next connection to it wakes it, which takes so long. */
+export const suspend = (companyId: string, milliseconds: number): Promise<unknown> =>
+  control('suspend', companyId, undefined, { milliseconds: String(milliseconds) });
+
+/** What the company's compute does: sleep, wake, or serve. */
+export const computeState = async (companyId: string): Promise<'idle' | 'init' | 'active'> =>
+  ((await control('compute', companyId)) as { state: 'idle' | 'init' | 'active' }).state;
+
 /** Runs work. @returns how many connections to the company's Postgres it opened, and how many of them to its pooler */
 export async function connectionsOf(
   companyId: string,

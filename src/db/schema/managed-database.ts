@@ -24,6 +24,11 @@ export const managedDatabases = sqliteTable(
     sweepAt: timestamp('sweep_at'),
     /** How often a sweep was scheduled, so that a sweep that ends does not cancel one that was scheduled meanwhile. */
     sweepMarks: integer('sweep_marks').notNull().default(0),
+    /** Counts changes of what the company's tables hold or are called: results from before one are of another version. */
+    dataVersion: integer('data_version').notNull().default(0),
+    /** How many such changes are under way, and until when the last of them is believed to be. */
+    dataChanges: integer('data_changes').notNull().default(0),
+    dataChangesUntil: timestamp('data_changes_until').notNull().default(0),
     ...timestamps(),
   },
   (table) => [index('managed_databases_sweep').on(table.sweepAt)],

@@ -5,17 +5,21 @@ import { migrate, TENANT_SCHEMA_VERSION } from '../../tenant-sql/migrations.ts';
 import { neonApi } from '../../tenant-sql/neon.ts';
 import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts';
 import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
+import { settledVersion } from './data-changes.ts';
 import { notProvisioned } from './failures.ts';
 import { readerPlaces } from './reader-places.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
+import { isWaking, noteWaking } from './waking.ts';
 
+export { changeData } from './data-changes.ts';
 export { renewConnections } from './record.ts';
 
-/** Whether the company has its Postgres, and the connection's id in the API. */
+/** Whether the company has its Postgres, the connection's id in the API, and whether somebody waits for it to wake. */
 export interface DatabaseStatus {
   provisioned: boolean;
   connection_id: string | null;
+  waking?: true;
 }
 
 /** The id and the two connection strings of a provisioned database. Secret. */
@@ -23,6 +27,8 @@ interface Connection {
   id: string;
   owner: string;
   reader: string;
+  /** Of what the tables hold; null while that is being changed. */
+  dataVersion: number | null;
 }
 
 /** The connection strings that a context has read, and the connection it has opened. */
@@ -31,6 +37,8 @@ interface Opened {
   owner?: TenantSql;
   /** Through the pooler, under the same login. */
   reading?: TenantSql;
+  /** Resolves when the database lets a connection wait. */
+  waking: PromiseWithResolvers<void>;
 }
 
 const openedBy = new WeakMap<Context, Opened>();
@@ -42,7 +50,7 @@ const openedBy = new WeakMap<Context, Opened>();
 export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
   const { companyId } = ctx.actor;
   const known = await connectionOf(ctx);
-  if (known) return { provisioned: true, connection_id: known.id };
+  if (known) return statusOf(ctx);
   await store.ensureDatabase(ctx.db, { id: ctx.newId(), companyId, now: ctx.now() });
   const { config } = ctx;
   const neon = neonApi({
@@ -61,13 +69,25 @@ export async function provision(ctx: CompanyContext): Promise<DatabaseStatus> {
 /** Whether provisioning is finished; while it is under way the answer is no. */
 export async function statusOf(ctx: CompanyContext): Promise<DatabaseStatus> {
   const id = await connectionIdOf(ctx);
-  return { provisioned: id !== null, connection_id: id };
+  const waking = id !== null && (await isWaking(ctx));
+  return { provisioned: id !== null, connection_id: id, ...(waking && { waking }) };
 }
 
 /** The id of the company's connection, null before provisioning. */
 export async function connectionIdOf(ctx: CompanyContext): Promise<string | null> {
   return (await connectionOf(ctx))?.id ?? null;
 }
+
+/**
+ * The version of what the company's tables hold, as the context has read it: before anything it reads of them. Null while
+ * that is being changed.
+ */
+export async function dataVersionOf(ctx: CompanyContext): Promise<number | null> {
+  return (await connectionOf(ctx))?.dataVersion ?? null;
+}
+
+/** Resolves when the database lets a connection of the context wait, as it has slept; otherwise never. */
+export const untilWaking = (ctx: CompanyContext): Promise<void> => openedOf(ctx).waking.promise;
 
 /** The company's Postgres under the service's own login, one connection per context; undefined before provisioning. */
 export async function databaseOf(ctx: CompanyContext): Promise<TenantSql | undefined> {
@@ -153,7 +173,7 @@ export async function finishSweep(ctx: Pick<Context, 'db'>, swept: DueDatabase, 
 function openedOf(ctx: CompanyContext): Opened {
   let opened = openedBy.get(ctx);
   if (!opened) {
-    opened = { connection: readConnection(ctx) };
+    opened = { connection: readConnection(ctx), waking: Promise.withResolvers() };
     openedBy.set(ctx, opened);
   }
   return opened;
@@ -170,7 +190,7 @@ async function readConnection(ctx: CompanyContext): Promise<Connection | null> {
     cipher.decrypt(row.readonlyConnection),
   ]);
   if (row.migrationsVersion < TENANT_SCHEMA_VERSION) await migrateToRelease(ctx, owner);
-  return { id: row.id, owner, reader };
+  return { id: row.id, owner, reader, dataVersion: settledVersion(row, ctx.now()) };
 }
 
 /** Migrates a database that was last used before this release. */
@@ -186,7 +206,11 @@ async function migrateToRelease(ctx: CompanyContext, owner: string): Promise<voi
 }
 
 function open(ctx: CompanyContext, connectionString: string, onClosed = () => {}): TenantSql {
-  const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed });
+  const onWaking = (isWaking: boolean) => {
+    if (isWaking) openedOf(ctx).waking.resolve();
+    noteWaking(ctx, isWaking);
+  };
+  const sql = openTenantSql(connectionString, { ...sqlOptions(ctx), onClosed, onWaking });
   ctx.cleanup(() => sql.close());
   return sql;
 }

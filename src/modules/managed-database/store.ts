@@ -85,6 +85,26 @@ export async function scheduleSweep(db: ControlDb, companyId: string, dueAt: num
     .where(ofCompany(companyId));
 }
 
+/** Counts a change of the data, which is under way until `endDataChange`, or `until` if that never comes. */
+export async function beginDataChange(db: ControlDb, companyId: string, now: number, until: number): Promise<void> {
+  const { dataVersion, dataChanges, dataChangesUntil } = managedDatabases;
+  await db
+    .update(managedDatabases)
+    .set({
+      dataVersion: sql`${dataVersion} + 1`,
+      dataChanges: sql`iif(${dataChangesUntil} > ${now}, ${dataChanges}, 0) + 1`,
+      dataChangesUntil: until,
+    })
+    .where(ofCompany(companyId));
+}
+
+export async function endDataChange(db: ControlDb, companyId: string): Promise<void> {
+  await db
+    .update(managedDatabases)
+    .set({ dataChanges: sql`max(${managedDatabases.dataChanges} - 1, 0)` })
+    .where(ofCompany(companyId));
+}
+
 /** Claims due databases, the longest waiting first, and postpones their next sweep to `next` meanwhile. */
 export async function claimDue(
   db: ControlDb,

@@ -3,7 +3,7 @@ import { isPostgresError } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
 import { databaseOf } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
-import { announceChange, databaseOfTables, inTransaction, keyOf } from './service.ts';
+import { announceChange, databaseOfTables, inChange, keyOf } from './service.ts';
 import { isNameTaken } from './store.ts';
 import type { DeletedTable, ManagedTable } from './table.ts';
 import { keptSince } from './trash.ts';
@@ -22,7 +22,7 @@ export async function listDeletedTables(
 
 /** Brings a deleted table back as it was, under its name, unless another table has taken that. */
 export async function restoreTable(ctx: CompanyContext, id: string): Promise<ManagedTable> {
-  const restored = await inTransaction(await databaseOfTables(ctx), async (tx) => {
+  const restored = await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
     try {
       const table = await store.restoreDeleted(tx, keyOf(ctx, id), keptSince(ctx), new Date(ctx.now()).toISOString());
       if (!table) throw tableNotFound();

@@ -54,7 +54,14 @@ const viewWith =
     updated_at: table.updatedAt,
   });
 
-const connection = z.object({ provisioned: z.boolean(), connection_id: z.string().nullable() });
+const connection = z.object({
+  provisioned: z.boolean(),
+  connection_id: z.string().nullable(),
+  waking: z.literal(true).optional().meta({
+    description:
+      'The database has slept, as nobody used it for some minutes, and is waking: requests that use it wait, for about half a second.',
+  }),
+});
 
 export const managedTablesEndpoints = [
   endpoint(

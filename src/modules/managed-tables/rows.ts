@@ -10,7 +10,7 @@ import { readIndexes } from './index-store.ts';
 import { type PageRequest, type RawRow, readPage } from './page.ts';
 import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, rowOf } from './row-view.ts';
-import { databaseOfTables, inTransaction, keyOf, lockTable, setRowCount, tablesToRead } from './service.ts';
+import { databaseOfTables, inChange, inTransaction, keyOf, lockTable, setRowCount, tablesToRead } from './service.ts';
 import * as store from './store.ts';
 
 /** Which rows are listed. */
@@ -52,7 +52,7 @@ export async function listRows(ctx: CompanyContext, tableId: string, request: Ro
 /** One row with all columns. */
 export async function getRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<Row> {
   const key = keyOf(ctx, tableId);
-  const database = await databaseOfTables(ctx);
+  const database = await tablesToRead(ctx);
   return withCurrentTable(database, key, (readTable) =>
     inTransaction(
       database,
@@ -89,7 +89,7 @@ export async function insertRows(ctx: CompanyContext, tableId: string, rows: unk
       const { text, values } = sql.insertRows(table.displayName, encoded.columns, encoded.rows);
       return tx.execute(text, values);
     };
-    return explainRefusal(database, key, encoded, () => inTransaction(database, insert));
+    return explainRefusal(database, key, encoded, () => inChange(ctx, database, insert));
   });
 }
 
@@ -103,7 +103,7 @@ export async function updateRow(
   const database = await databaseOfTables(ctx);
   const written: EncodedRows = { columns: [], rows: [{}] };
   return explainRefusal(database, keyOf(ctx, tableId), written, () =>
-    inTransaction(database, async (tx) => {
+    inChange(ctx, database, async (tx) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
@@ -119,7 +119,7 @@ export async function updateRow(
 }
 
 export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: string): Promise<void> {
-  await inTransaction(await databaseOfTables(ctx), async (tx) => {
+  await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, tableId);
     if (!isRowId(rowId)) throw rowNotFound();
     const { text, values } = sql.deleteRow(table.displayName, rowId);

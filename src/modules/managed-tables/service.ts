@@ -4,7 +4,7 @@ import { logError } from '../../platform/log.ts';
 import { isPostgresError, type TenantSql, type TenantTx, type TransactionOptions } from '../../tenant-sql/client.ts';
 import type { Column } from '../../tenant-sql/columns.ts';
 import { createTable as createTableSql, moveToTrash, truncateTable as truncateSql } from '../../tenant-sql/ddl.ts';
-import { databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
+import { changeData, databaseOf, databaseToRead, requireDatabase, scheduleSweep } from '../managed-database/service.ts';
 import { tableBusy, tableLocked, tableNameTaken, tableNotFound, truncateLocked } from './failures.ts';
 import * as store from './store.ts';
 import type { ManagedTable, NewTable, TableSource } from './table.ts';
@@ -91,7 +91,7 @@ export async function getTable(ctx: CompanyContext, id: string): Promise<Managed
 export async function createTable(ctx: PrincipalContext, { display_name, columns }: NewTable): Promise<ManagedTable> {
   const database = await requireDatabase(ctx);
   const id = ctx.newId();
-  const table = await inTransaction(database, async (tx) => {
+  const table = await inChange(ctx, database, async (tx) => {
     const registered = await registerTable(tx, ctx, {
       id,
       displayName: display_name,
@@ -154,7 +154,7 @@ export async function setRowCount(tx: TenantTx, ctx: CompanyContext, id: string,
 /** Deletes a table; its rows are kept in schema `trash` for 30 days. */
 export async function deleteTable(ctx: CompanyContext, id: string): Promise<void> {
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
-  const name = await inTransaction(await databaseOfTables(ctx), async (tx) => {
+  const name = await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id, 'shape');
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
@@ -175,7 +175,7 @@ export async function deleteLockedTable(tx: TenantTx, ctx: CompanyContext, table
  * @returns the number of rows left
  */
 export async function truncateTable(ctx: CompanyContext, id: string): Promise<0> {
-  return inTransaction(await databaseOfTables(ctx), async (tx) => {
+  return inChange(ctx, await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id);
     if (await store.hasActiveUpload(tx, id)) throw truncateLocked();
     await tx.execute(truncateSql(table.displayName));
@@ -202,6 +202,25 @@ export async function inTransaction<T>(
     throw isPostgresError(error) && BUSY.has(error.code) ? tableBusy() : error;
   }
 }
+
+/** Runs a transaction that changes what the tables hold or are called: see `changeData`. */
+export const inChange = <T>(
+  ctx: CompanyContext,
+  database: TenantSql,
+  work: (tx: TenantTx) => Promise<T>,
+  options?: TransactionOptions,
+): Promise<T> =>
+  changeData(ctx, (announced) =>
+    inTransaction(
+      database,
+      async (tx) => {
+        const result = await work(tx);
+        await announced;
+        return result;
+      },
+      options,
+    ),
+  );
 
 /** Lock not available, deadlock detected, serialization failure, statement timeout. */
 export const BUSY: ReadonlySet<string> = new Set(['55P03', '40P01', '40001', '57014']);

@@ -7,7 +7,14 @@ import { keepRows } from '../../tenant-sql/kept.ts';
 import { tenantNames } from '../../tenant-sql/roles.ts';
 import { appendRows, DRAW_BEGINNING, vacuum } from '../../tenant-sql/staging.ts';
 import { tableNameTaken, tableNotFound } from '../managed-tables/failures.ts';
-import { announceChange, lockTable, type ManagedTable, registerTable, setRowCount } from '../managed-tables/service.ts';
+import {
+  announceChange,
+  inChange,
+  lockTable,
+  type ManagedTable,
+  registerTable,
+  setRowCount,
+} from '../managed-tables/service.ts';
 import { type LoadState, loadedColumns, requireConfirmed } from './chunks.ts';
 import { stagingTable } from './fail-job.ts';
 import type { JobProgress } from './job.ts';
@@ -40,16 +47,13 @@ export async function publish(work: Work<LoadState>, state: LoadState, progress:
   const { ctx, database, job } = work;
   const expected = job.inferredSchema?.total_row_count_estimate ?? 0;
   if (state.rows !== expected) throw new JobProblem(rowsDiffer(state.rows, expected));
-  const bringIntoPlace = database.transaction(
-    async (tx) => {
-      const locked = await lockJob(tx, keyOf(work));
-      if (locked?.step !== job.step) throw new Superseded();
-      const placed = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
-      await finishLoad(tx, keyOf(work), { ...placed, progress }, isoNow(ctx));
-    },
-    { statementTimeoutMs: PUBLISH_TIMEOUT_MS },
-  );
-  await bringIntoPlace.catch(async (error: unknown) => {
+  const move = async (tx: TenantTx) => {
+    const locked = await lockJob(tx, keyOf(work));
+    if (locked?.step !== job.step) throw new Superseded();
+    const placed = job.mode === 'create' ? await createTable(tx, work, state) : await moveRows(tx, work, state);
+    await finishLoad(tx, keyOf(work), { ...placed, progress }, isoNow(ctx));
+  };
+  await inChange(ctx, database, move, { statementTimeoutMs: PUBLISH_TIMEOUT_MS }).catch(async (error: unknown) => {
     if (error instanceof RowRefused) throw await wordRefusedRow(ctx, job, state, error);
     throw refusedByIndex(error) ?? error;
   });

@@ -8,7 +8,7 @@ import {
   announceChange,
   deleteLockedTable,
   getTable,
-  inTransaction,
+  inChange,
   KEPT_IN_TRASH_MS,
   lockTable,
   type ManagedTable,
@@ -81,7 +81,8 @@ export async function undoUpload(ctx: PrincipalContext, id: string): Promise<Und
   if (job.status !== 'done' || tableId === null) throw notUndoable('not_done');
   if (mode === 'create') await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const key = { id, companyId: ctx.actor.companyId };
-  const { name, ...undone } = await inTransaction(
+  const { name, ...undone } = await inChange(
+    ctx,
     database,
     async (tx) => {
       const load = await lockLoad(tx, key);

@@ -1,4 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
+import { isoTimestamp } from '../../kernel/fields.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { policyViolation } from '../../kernel/sharing-failures.ts';
 import { optionsRule } from '../../kernel/sharing-filters.ts';
@@ -7,7 +8,10 @@ import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { filterOptions, runDashboard, usedInOptions } from '../dashboards/service.ts';
+import { untilWaking } from '../managed-database/service.ts';
 import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
+import { answerEarly } from './answer-early.ts';
+import { LastResults } from './last-results.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 import { executeTogether } from './together.ts';
@@ -40,8 +44,10 @@ export async function optionsFor(
 }
 
 /**
- * Executes for a viewer, or answers a cached result for the same values.
- * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization
+ * Executes for a viewer, or answers a cached result for the same values. While the database wakes, which takes half a second,
+ * the last result of the present data is answered if there is one, and renewed after the answer.
+ * @returns JSON: `{ results }` of a dashboard, `{ result }` of a visualization; with `as_of` and `waking` where the database
+ *   is waking
  */
 export async function executeFor(
   ctx: CompanyContext,
@@ -52,38 +58,47 @@ export async function executeFor(
   const values = boundValues(rules, parameters);
   const limits = { refusals: refusalsFor(ctx, item, rules), enforced: new Set(rules.enforced.keys()) };
   const seconds = item.type === 'dashboard' ? item.dashboard.cacheSeconds : DEFAULT_CACHE_SECONDS;
-  const key = await cacheKey(ctx, item, values, limits);
-  const answer = (compute: () => Promise<string>) =>
-    executeTogether(ctx, key, (begin) =>
-      withSlot(ctx, () => {
-        begin();
-        return compute();
-      }),
-    ).then(json);
-  if (seconds === 0) return answer(async () => jsonOf(item, await run(ctx, item, values, limits)));
-
+  const digest = await digestOf(ctx, item, values, limits);
+  // Under our own host, as Cloudflare caches nothing under others.
+  const key = `${ctx.baseUrl}/.results/${ctx.actor.companyId}/${digest}`;
   const cache = await caches.open('results');
   const lookUp = async () => {
-    const known = await cache.match(key);
+    const known = seconds === 0 ? undefined : await cache.match(key);
     return known && new Response(known.body, { headers: { 'Content-Type': 'application/json' } });
   };
-  const compute = async () => {
-    const executions = await run(ctx, item, values, limits);
+  const keep = async (text: string) => {
+    const response = new Response(text, { headers: { 'Cache-Control': `max-age=${seconds}` } });
+    await cache.put(key, response).catch((error) => logError('result_not_kept', error));
+  };
+  const compute = async (own: CompanyContext, tell: (last: string) => void) => {
+    const last = new LastResults(own, digest);
+    void untilWaking(own).then(async () => {
+      const known = await last.find();
+      if (known !== undefined) tell(known);
+    });
+    const asOf = isoTimestamp(ctx.now());
+    const executions = await run(own, item, values, limits);
     const text = jsonOf(item, executions);
     // Failures are not cached, as they may be gone by the next request; and a large result is not held twice in memory.
     const isLasting = executions.every((each) => 'result' in each || each.failure.kind === 'forbidden');
     if (text.length <= MAX_CACHED && isLasting) {
-      const kept = jsonOf(
-        item,
-        executions.map((execution) => ({ ...execution, cached: true })),
-      );
-      const response = new Response(kept, { headers: { 'Cache-Control': `max-age=${seconds}` } });
-      await cache.put(key, response).catch((error) => logError('result_not_kept', error));
+      const known = executions.map((execution) => ({ ...execution, cached: true }));
+      if (seconds > 0) await keep(jsonOf(item, known));
+      last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), text.length);
     }
     return text;
   };
-  // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
-  return (await lookUp()) ?? answer(async () => (await lookUp())?.text() ?? compute());
+  const answer = () =>
+    executeTogether(ctx, key, (begin) =>
+      answerEarly<string>(ctx, (own, tell) =>
+        withSlot(own, async () => {
+          begin();
+          // A viewer who waited for a slot looks the result up again: others may have computed it meanwhile.
+          return (await lookUp())?.text() ?? compute(own, tell);
+        }),
+      ),
+    );
+  return (await lookUp()) ?? json(await answer());
 }
 
 /** What a viewer may not see, and the slugs with enforced values. */
@@ -113,19 +128,18 @@ async function run(ctx: CompanyContext, item: SharedItem, values: BoundValues, l
   return execute(ctx, [{ visualization, values, enforced: limits.enforced }]);
 }
 
-function jsonOf(item: SharedItem, executions: readonly Execution[]): string {
+function jsonOf(item: SharedItem, executions: readonly Execution[], more = {}): string {
   const results = executions.map((execution) => viewExecution(execution));
-  return JSON.stringify(item.type === 'dashboard' ? { results } : { result: results[0] });
+  return JSON.stringify({ ...(item.type === 'dashboard' ? { results } : { result: results[0] }), ...more });
 }
 
 const json = (text: string): Response => new Response(text, { headers: { 'Content-Type': 'application/json' } });
 
 /**
- * The cache's address of a result, under our own host, as Cloudflare caches nothing under others. It is made of
- * everything that the result depends on: the company, the version of what is executed, all bound values, the enforced
+ * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the company, the version of what is executed, all bound values, the enforced
  * slugs, and the refused visualizations.
  */
-async function cacheKey(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
+async function digestOf(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
   const { companyId } = ctx.actor;
   const record = recordOf(item);
   const charts = visualizationsOf(item).map(({ id, version }) => `${id}.${version}`);
@@ -140,5 +154,5 @@ async function cacheKey(ctx: CompanyContext, item: SharedItem, values: BoundValu
     refused.sort(),
     [...limits.enforced].sort(),
   ];
-  return `${ctx.baseUrl}/.results/${companyId}/${await sha256Hex(JSON.stringify(parts))}`;
+  return sha256Hex(JSON.stringify(parts));
 }

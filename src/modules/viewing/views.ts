@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timestamp } from '../../kernel/fields.ts';
 import { MAX_LIST_LENGTH, MAX_SLUG_LENGTH, MAX_TEXT_LENGTH, PARAMETER_KINDS } from '../../kernel/parameters.ts';
 import { POLICY_MODES } from '../../kernel/sharing-terms.ts';
 import { executionSchema } from '../visualizations/service.ts';
@@ -47,11 +48,22 @@ export const optionsQuery = z.object({
   search: z.string().max(200).default('').meta({ description: 'A literal part of label or value, in any case.' }),
 });
 
+/** What an answer says of itself while the database wakes. */
+const age = {
+  as_of: timestamp
+    .optional()
+    .meta({ description: 'When the results were computed, where that was before the request.' }),
+  waking: z.literal(true).optional().meta({
+    description:
+      'The database has slept and is waking, for about half a second: these are the last results, as of `as_of`, of the same data. Ask again for new ones.',
+  }),
+};
+
 /** The answer to executing a dashboard. */
-export const resultsView = z.object({ results: z.array(executionSchema) });
+export const resultsView = z.object({ results: z.array(executionSchema), ...age });
 
 /** The answer to executing a visualization. */
-export const resultView = z.object({ result: executionSchema });
+export const resultView = z.object({ result: executionSchema, ...age });
 
 const MAX_POLICIES = 50;
 

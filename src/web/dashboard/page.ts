@@ -3,10 +3,13 @@ import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { type FilterBar, filterBar } from '../filters/bar.ts';
 import { problemPanel } from '../panel.ts';
-import type { Source } from '../source.ts';
+import type { Executed, Source } from '../source.ts';
 import { TEXTS } from '../texts.ts';
 import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
 import { gridOf } from './grid.ts';
+
+/** Pauses before what is outdated is asked for again, in milliseconds: a database wakes within a second or two. */
+const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
 /** The page of a dashboard, or of a single visualization, with its filters. */
 export interface SubjectPage {
@@ -38,6 +41,7 @@ export function subjectPage(
   const alone = charts.length === 1 && charts[0]?.name === name;
   const grid = gridOf(layout, charts, alone);
   const status = h('p', { class: 'unseen', role: 'status' });
+  const age = h('p', { class: 'age', role: 'status' });
   const trouble = h('div', { class: 'trouble' });
   const bar: FilterBar | undefined =
     filters.length > 0 && !hide_controls ? filterBar(filters, source, choose, reset) : undefined;
@@ -52,6 +56,7 @@ export function subjectPage(
     ),
     bar?.element,
     trouble,
+    age,
     charts.length === 0 ? h('p', { class: 'empty' }, TEXTS.emptyDashboard) : grid.element,
     status,
   );
@@ -78,26 +83,45 @@ export function subjectPage(
     const { signal } = running;
     bar?.demand(values);
     trouble.replaceChildren();
+    age.textContent = '';
     grid.element.hidden = false;
     const [missing] = unmet(filters, values);
     if (missing) return failAll(`${missing.label}: ${TEXTS.required}`);
     for (const { widget } of grid.cards) widget.wait();
     status.textContent = TEXTS.loading;
     try {
-      const results = await source.execute(toParameters(filters, values), signal);
+      const executed = await source.execute(toParameters(filters, values), signal);
       if (signal.aborted) return;
-      const byId = new Map(results.map((result) => [result.visualization_id, result]));
-      for (const { visualizationId, widget } of grid.cards) {
-        const result = byId.get(visualizationId);
-        if (result) widget.show(result);
-        else widget.fail(TEXTS.broken);
-      }
+      show(executed);
       status.textContent = '';
+      if (executed.outdatedSince) void renew(signal);
     } catch (error) {
       if (signal.aborted) return;
       failAll('');
       grid.element.hidden = true;
       trouble.replaceChildren(problemPanel(error instanceof ApiProblem ? error : undefined, () => void run()));
+    }
+  }
+
+  function show({ results, outdatedSince }: Executed): void {
+    const byId = new Map(results.map((result) => [result.visualization_id, result]));
+    for (const { visualizationId, widget } of grid.cards) {
+      const result = byId.get(visualizationId);
+      if (result) widget.show(result);
+      else widget.fail(TEXTS.broken);
+    }
+    age.textContent = outdatedSince ? `${TEXTS.waking} ${outdatedSince.toLocaleString()}` : '';
+  }
+
+  /** Asks again until there are new results. What is shown stays until then, and if there are none. */
+  async function renew(signal: AbortSignal): Promise<void> {
+    for (const pause of PAUSES) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (signal.aborted) return;
+      const executed = await source.execute(toParameters(filters, values), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      if (executed) show(executed);
+      if (executed?.outdatedSince === null) return;
     }
   }
 

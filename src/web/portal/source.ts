@@ -1,5 +1,5 @@
 import type { SharedItemView, ViewOptions } from '../../kernel/viewing.ts';
-import { optionsPath, resultsOf, type Source } from '../source.ts';
+import { executedOf, optionsPath, type Source } from '../source.ts';
 import type { Session } from './session.ts';
 
 /** A dashboard in the portal's list, with the context that grants it. */
@@ -45,7 +45,7 @@ export function portalDashboard(session: Session, id: string, contextId: string)
       });
     },
     async execute(parameters, signal) {
-      return resultsOf(await session.call(`${base}/execute`, { body: { context_id: contextId, parameters }, signal }));
+      return executedOf(await session.call(`${base}/execute`, { body: { context_id: contextId, parameters }, signal }));
     },
   };
 }

@@ -157,6 +157,12 @@ export const OBJECTS = [
     { text: 'if (!use || ', without: 'if (' },
   ]),
   ...guardsOf('src/objects/viewer-gate.ts', VIEWERS, [
+    {
+      text: 'Date.now() < this.#wakingUntil',
+      without: 'true',
+      tests: ['test/viewing/waking.sharing.test.ts'],
+      title: 'the console says so',
+    },
     { text: 'if (this.#running.has(slot.id)) return true;', without: '' },
     { text: 'this.#forget(slot.id);\n    const', without: 'const' },
     { text: '(({ viewer }) => viewer === slot.viewer)', without: '(() => true)' },

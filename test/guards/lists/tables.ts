@@ -19,6 +19,7 @@ const UPLOAD_SWEEPS = ['test/uploads/housekeeping.managed-tables.test.ts'];
 const TURNS = ['test/uploads/turns.managed-tables.test.ts'];
 const DELIVERIES = ['test/uploads/delivery.managed-tables.test.ts'];
 const ABOUT_TO_GO = 'stays when it is restored';
+const WAKING = ['test/viewing/waking.sharing.test.ts'];
 const UPLOADS = [
   'test/uploads/races.managed-tables.test.ts',
   'test/uploads/confirm.managed-tables.test.ts',
@@ -63,6 +64,13 @@ export const MANAGED_TABLES = [
       without: '',
       tests: RENEWALS,
     },
+  ]),
+  ...guardsOf('src/modules/managed-database/data-changes.ts', WAKING, [
+    { in: 'settledVersion', text: 'row.dataChanges > 0 &&', without: 'false &&', title: 'while it was made' },
+    { in: 'changeData', text: 'isEnded = !resultUnknown.matches(error);', without: '', title: 'nobody knows' },
+  ]),
+  ...guardsOf('src/modules/managed-tables/service.ts', WAKING, [
+    { in: 'inChange', text: '        await announced;\n', without: '', title: 'before it is announced' },
   ]),
   ...guardsOf('drizzle/0000_identity.sql', PROVISIONING, [
     {

@@ -1,0 +1,28 @@
+import type { CompanyContext } from '../../context.ts';
+import { logError } from '../../platform/log.ts';
+
+/**
+ * Answers what `work` tells before its end, or else what it comes to. Once something was told the rest of the work goes on
+ * after the answer.
+ * @param work has a context of its own, whose connections are closed when the work is done
+ */
+export function answerEarly<T>(
+  ctx: CompanyContext,
+  work: (own: CompanyContext, tell: (answer: T) => void) => Promise<T>,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const closers: (() => Promise<void>)[] = [];
+  const own = { ...ctx, cleanup: (close: () => Promise<void>) => void closers.push(close) };
+  let isTold = false;
+  const tell = (answer: T) => {
+    isTold = true;
+    resolve(answer);
+  };
+  const fail = (error: unknown) => {
+    if (isTold) logError('result_not_renewed', error, { company_id: ctx.actor.companyId });
+    else reject(error);
+  };
+  const whole = work(own, tell).then(resolve, fail);
+  ctx.defer(whole.then(() => Promise.all(closers.map((close) => close()))));
+  return promise;
+}

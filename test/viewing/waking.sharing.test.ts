@@ -1,0 +1,254 @@
+import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import worker from '../../src/index.ts';
+import { anEmbed, embedOf } from '../embeds/support.ts';
+import { tableRoutes } from '../managed-tables/support.ts';
+import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { aShare, linkOf, policy, regionsIn, someSales } from '../shares/support.ts';
+import { type Answer, BASE_URL } from '../support/api.ts';
+import { rivalBefore } from '../support/rival.ts';
+import { computeState, disturb, farAway, suspend } from '../support/tunnel.ts';
+import { aProvisionedCompany, type Company } from '../support/worlds.ts';
+import { aFile, load } from '../uploads/support.ts';
+import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
+
+/** Long enough for a request to be answered meanwhile, on a busy machine too. */
+const WAKING_MS = 2_000;
+
+const ROWS = 'SELECT region, amount, clock_timestamp()::text AS read_at FROM sales [[WHERE region = ANY({{regions}})]]';
+
+interface World {
+  company: Company;
+  table: ReturnType<typeof tableRoutes>;
+  tableId: string;
+  dashboardId: string;
+  token: string;
+  viewer: ReturnType<typeof linkOf>;
+}
+
+/** A company whose table `sales` a shared dashboard shows, which keeps no results beyond the last. */
+async function aWorld(): Promise<World> {
+  const company = await aProvisionedCompany();
+  const tableId = await someSales(company);
+  const chart = await aVisualization(company.as, ROWS, { parameters: [parameter('regions', 'multi_select')] });
+  const { _id: dashboardId } = await aDashboard(company.as, [chart], {
+    cache_seconds: 0,
+    filters: [{ slug: 'regions', label: 'Regions', kind: 'multi_select' }],
+  });
+  const { token } = await aShare(company, dashboardId);
+  return { company, table: tableRoutes(company.as, tableId), tableId, dashboardId, token, viewer: linkOf(token) };
+}
+
+const NEW = { cached: false };
+const OLD = { cached: true };
+const resultOf = ({ status, body }: Answer) => {
+  expect(status).toBe(200);
+  return body.results[0];
+};
+const isOld = (answer: Answer) => {
+  expect(resultOf(answer)).toMatchObject(OLD);
+  expect(answer.body).toMatchObject({ waking: true, as_of: expect.stringMatching(/^\d{4}-.*Z$/) });
+};
+const isNew = (answer: Answer) => {
+  expect(resultOf(answer)).toMatchObject(NEW);
+  expect(answer.body).not.toHaveProperty('waking');
+  expect(answer.body).not.toHaveProperty('as_of');
+};
+
+let world: World;
+beforeAll(async () => {
+  world = await aWorld();
+});
+
+describe('while the database wakes', () => {
+  it('viewers of every door are shown the last result with its time, and then a new one', async () => {
+    const { company, dashboardId, viewer } = world;
+    const email = 'sleeper@outside.test';
+    const context = await aContext(company, [dashboardGrant(dashboardId)], [email]);
+    const doors = [
+      viewer,
+      embedOf('d', await anEmbed(company, 'dashboards', dashboardId)),
+      inPortal((await anOutsider(company, email)).as, context.id, dashboardId),
+    ];
+    for (const door of doors) {
+      const before = Date.now();
+      const first = await door.execute();
+      isNew(first);
+      await suspend(company.id, WAKING_MS);
+      const shown = await door.execute();
+      isOld(shown);
+      expect(resultOf(shown).rows).toEqual(resultOf(first).rows);
+      expect(Date.parse(shown.body.as_of)).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(shown.body.as_of)).toBeLessThanOrEqual(Date.now());
+      isNew(await door.execute());
+    }
+  });
+
+  it('they are answered before it is awake, and the result is renewed after the answer', async () => {
+    const { company, token, viewer } = world;
+    const first = await viewer.execute({ regions: ['north'] });
+    await suspend(company.id, WAKING_MS);
+    const execution = createExecutionContext();
+    const request = new Request(`${BASE_URL}/api/v1/public/shares/${token}/execute`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ parameters: { regions: ['north'] } }),
+    });
+    const response = await worker.fetch(request, env, execution);
+    const body = (await response.json()) as Answer['body'];
+    expect(await computeState(company.id)).toBe('init');
+    expect(body).toMatchObject({ waking: true, results: [{ rows: resultOf(first).rows }] });
+    await waitOnExecutionContext(execution);
+    expect(await computeState(company.id)).toBe('active');
+    // What was renewed is the last result now.
+    await suspend(company.id, WAKING_MS);
+    const shown = await viewer.execute({ regions: ['north'] });
+    isOld(shown);
+    expect(resultOf(shown).rows).not.toEqual(resultOf(first).rows);
+    expect(shown.body.as_of > body.as_of).toBe(true);
+  });
+
+  it('they wait where there is no last result, or one too large to be kept', async () => {
+    const { company, viewer } = world;
+    await suspend(company.id, WAKING_MS);
+    isNew(await viewer.execute({ regions: ['south'] }));
+    const large = await aVisualization(company.as, "SELECT repeat('x', 3000000)");
+    const { _id } = await aDashboard(company.as, [large], { cache_seconds: 0 });
+    const { execute } = linkOf((await aShare(company, _id)).token);
+    isNew(await execute());
+    await suspend(company.id, WAKING_MS);
+    isNew(await execute());
+  });
+
+  it('nobody is shown the last result of other values, rules or a share that has changed', async () => {
+    const { company, dashboardId } = world;
+    const north = await aShare(company, dashboardId, {
+      share_filter_policies: [policy('regions', 'locked', ['north'])],
+    });
+    const east = await aShare(company, dashboardId, { share_filter_policies: [policy('regions', 'locked', ['east'])] });
+    const [ofNorth, ofEast] = [linkOf(north.token), linkOf(east.token)];
+    expect(regionsIn((await ofNorth.execute()).body)).toEqual(['north', 'north']);
+    await suspend(company.id, WAKING_MS);
+    const other = await ofEast.execute();
+    isNew(other);
+    expect(regionsIn(other.body)).toEqual(['east']);
+
+    const policies = [policy('regions', 'locked', ['south'])];
+    const path = `/api/v1/dashboard-shares/${north.id}`;
+    expect((await company.as.put(path, { json: { share_filter_policies: policies } })).status).toBe(200);
+    await suspend(company.id, WAKING_MS);
+    const changed = await ofNorth.execute();
+    isNew(changed);
+    expect(regionsIn(changed.body)).toEqual(['south', 'south', 'south']);
+
+    expect((await company.as.delete(path)).status).toBe(204);
+    await suspend(company.id, 0);
+    expect((await ofNorth.execute()).status).toBe(401);
+  });
+
+  it('the console says so, and its requests wait', async () => {
+    const { company, table } = world;
+    const isWaking = async () => (await company.as.get('/v1/managed-tables/status')).body.waking;
+    expect(await isWaking()).toBeUndefined();
+    await suspend(company.id, WAKING_MS);
+    const rows = table.rows();
+    await vi.waitUntil(isWaking, { timeout: WAKING_MS });
+    expect(await computeState(company.id)).toBe('init');
+    expect((await rows).status).toBe(200);
+    expect(await isWaking()).toBeUndefined();
+  });
+});
+
+it('a database far away is not taken for one that wakes', async () => {
+  const { company, viewer } = world;
+  await viewer.execute({ regions: ['east'] });
+  const { outcome } = await farAway(company.id, 120, () => viewer.execute({ regions: ['east'] }));
+  isNew(outcome);
+});
+
+it('last results are kept encrypted, and for a day at the most', async () => {
+  const { viewer } = world;
+  const cache = await caches.open('last-results');
+  const put = vi.spyOn(Object.getPrototypeOf(cache), 'put');
+  const kept: Response[] = [];
+  put.mockImplementation(async (_, response) => void kept.push(response as Response));
+  await viewer.execute({ regions: ['north', 'east'] });
+  put.mockRestore();
+  expect(kept).toHaveLength(1);
+  expect(kept[0]?.headers.get('cache-control')).toBe('max-age=86400');
+  expect(await kept[0]?.clone().text()).toMatch(/^v\d+:[\w-]+:[\w-]+$/);
+});
+
+describe('after a change of the data', () => {
+  const change: [string, (world: World) => Promise<unknown>][] = [
+    ['rows are inserted', ({ table }) => table.insert([{ region: 'west' }])],
+    ['a row is changed', async ({ table }) => table.updateRow(await aRowOf(table), { region: 'west' })],
+    ['a row is deleted', async ({ table }) => table.deleteRow(await aRowOf(table))],
+    ['it is truncated', ({ table }) => table.truncate()],
+    ['it is renamed', ({ table }) => table.put({ display_name: 'sales_before' })],
+    ['it is deleted', ({ table }) => table.delete()],
+    [
+      'a file is loaded into it',
+      ({ company, tableId }) =>
+        load(
+          company,
+          [aFile('more.csv', 'region,amount,day\nwest,1,2024-02-01\n')],
+          {},
+          { into: tableId, mode: 'append' },
+        ),
+    ],
+  ];
+  const aRowOf = async (table: World['table']): Promise<string> => (await table.rows()).body.records[0].id;
+
+  it.each(change)('the last result is shown to nobody: %s', async (_, change) => {
+    const own = await aWorld();
+    const { rows } = resultOf(await own.viewer.execute());
+    await change(own);
+    await suspend(own.company.id, WAKING_MS);
+    const shown = await own.viewer.execute();
+    isNew(shown);
+    expect(resultOf(shown).rows?.map(([region, amount]: unknown[]) => [region, amount])).not.toEqual(
+      rows.map(([region, amount]: unknown[]) => [region, amount]),
+    );
+  });
+
+  it('what was read while it was made is not kept', async () => {
+    const own = await aWorld();
+    // The change has begun when its transaction does, and the viewer reads before that is committed.
+    const path = `/v1/managed-tables/${own.tableId}/truncate`;
+    const rival = rivalBefore(/update "managed_databases" set "data_changes" = max/, async () => {
+      expect(resultOf(await own.viewer.execute()).rows).toEqual([]);
+    });
+    expect((await own.company.as.post(path, { env: rival.env })).status).toBe(200);
+    expect(rival.hasRun()).toBe(true);
+    await suspend(own.company.id, WAKING_MS);
+    isNew(await own.viewer.execute());
+  });
+
+  it('nothing is committed before it is announced', async () => {
+    const own = await aWorld();
+    const path = `/v1/managed-tables/${own.tableId}/data`;
+    const rival = rivalBefore(/update "managed_databases" set "data_version"/, async () => {
+      for (let tries = 0; tries < 3; tries += 1) {
+        expect(resultOf(await own.viewer.execute()).rows).toHaveLength(6);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    });
+    const json = { rows: [{ region: 'west' }] };
+    expect((await own.company.as.post(path, { json, env: rival.env })).status).toBe(201);
+    expect(rival.hasRun()).toBe(true);
+    await suspend(own.company.id, WAKING_MS);
+    const shown = await own.viewer.execute();
+    isNew(shown);
+    expect(resultOf(shown).rows).toHaveLength(7);
+  });
+
+  it('of which nobody knows whether it was made, nothing is kept or shown', async () => {
+    const own = await aWorld();
+    await disturb(own.company.id, { statement: 'COMMIT', effect: 'lose_answer' });
+    expect((await own.table.truncate()).status).toBe(503);
+    isNew(await own.viewer.execute());
+    await suspend(own.company.id, WAKING_MS);
+    isNew(await own.viewer.execute());
+  });
+});
