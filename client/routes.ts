@@ -77,6 +77,8 @@ export interface Routes {
   "PATCH /users/{id}": { params: { "id": string }; body: { "is_active"?: boolean; "metadata"?: Record<string, unknown> }; answer: OrganizationUser };
   /** Delete a user */
   "DELETE /users/{id}": { params: { "id": string }; answer: undefined };
+  /** Get what this is, and where to read on */
+  "GET /": { answer: { "name": string; "version": string; "docs": string; "openapi": string; "health": string } };
   /** Get the health of the API */
   "GET /health": { answer: { "status": "ok"; "version": string } };
   /** Get this description */
@@ -327,6 +329,8 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/semantic": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "kind"?: "entity" | "metric" | "dimension" | "mapping" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<SemanticItem> } };
   /** Create a semantic item */
   "POST /api/v1/domain-knowledge/semantic": { body: NewSemanticItem; answer: SemanticItem };
+  /** Get a semantic item */
+  "GET /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; answer: SemanticItem };
   /** Update a semantic item */
   "PATCH /api/v1/domain-knowledge/semantic/{id}": { params: { "id": string }; body: SemanticItemChanges; answer: SemanticItem };
   /** Archive a semantic item */
@@ -337,6 +341,8 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/ontology/nodes": { query?: { "page"?: string | number; "per_page"?: string | number; "search"?: string | number; "status"?: "draft" | "active" | "archived"; "node_type"?: "class" | "role" | "event" | "object" | "state" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyNode> } };
   /** Create an ontology node */
   "POST /api/v1/domain-knowledge/ontology/nodes": { body: NewOntologyNode; answer: OntologyNode };
+  /** Get an ontology node */
+  "GET /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; answer: OntologyNode };
   /** Update an ontology node */
   "PATCH /api/v1/domain-knowledge/ontology/nodes/{id}": { params: { "id": string }; body: OntologyNodeChanges; answer: OntologyNode };
   /** Archive an ontology node */
@@ -347,6 +353,8 @@ export interface Routes {
   "GET /api/v1/domain-knowledge/ontology/relations": { query?: { "page"?: string | number; "per_page"?: string | number; "status"?: "draft" | "active" | "archived"; "predicate"?: string | number; "subject_node_id"?: string | number; "object_node_id"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<OntologyRelation> } };
   /** Create an ontology relation */
   "POST /api/v1/domain-knowledge/ontology/relations": { body: NewOntologyRelation; answer: OntologyRelation };
+  /** Get an ontology relation */
+  "GET /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; answer: OntologyRelation };
   /** Update an ontology relation */
   "PATCH /api/v1/domain-knowledge/ontology/relations/{id}": { params: { "id": string }; body: OntologyRelationChanges; answer: OntologyRelation };
   /** Archive an ontology relation */
@@ -417,6 +425,8 @@ export interface Routes {
   "POST /api/v1/dashboards/{id}/shares": { params: { "id": string }; body: { "name"?: string; "share_type": "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** List the shares of the company */
   "GET /api/v1/dashboard-shares": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<DashboardShare> } };
+  /** Get a share */
+  "GET /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; answer: DashboardShare };
   /** Update a share */
   "PUT /api/v1/dashboard-shares/{shareId}": { params: { "shareId": string }; body: { "name"?: string; "share_type"?: "link" | "embed"; "share_context_id"?: string | null; "expires_at"?: string | null; "embed_options"?: { "allowed_origins"?: Array<string>; "hide_header"?: boolean; "hide_controls"?: boolean }; "share_filter_policies"?: Array<FilterPolicy> }; answer: DashboardShare };
   /** Revoke a share */

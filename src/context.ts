@@ -72,6 +72,11 @@ export interface Context<A extends Actor = Actor> {
    * `work` is one `commit`: see `commitAccess`. Outside of this a commit that changes access fails.
    */
   changeAccess<T>(affected: Affected, work: () => Promise<T>): Promise<T>;
+  /**
+   * Where the request is made for one version of a record of the company's Postgres: to be asked, under the lock of the write,
+   * with what the surface shows of the record. @throws where that is another version
+   */
+  readonly requireVersion?: (shown: object) => Promise<void>;
   /** Milliseconds since the epoch. */
   now(): number;
   newId(): string;

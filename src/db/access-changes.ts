@@ -57,6 +57,9 @@ const byName = new Map(TOUCHING.map((touching) => [getTableName(touching.table),
 /** Each write in a statement, and the table that it writes. */
 const WRITES = /\b(insert(?: or \w+)? into|replace into|update(?! set\b)(?: or \w+)?|delete from)\s+["`]?(\w+)["`]?/gi;
 
+/** Whether a statement writes. When in doubt, it does. */
+export const writes = (sql: string): boolean => sql.search(WRITES) !== -1;
+
 /** The columns that a statement sets, of whatever table. */
 const SETS = /(?:\bset\s+|,\s*)["`]?(\w+)["`]?\s*=/gi;
 

@@ -1,5 +1,6 @@
 import type { BatchItem } from 'drizzle-orm/batch';
 import { drizzle } from 'drizzle-orm/d1';
+import { type Dependency, type DependentSession, dependentSession } from './dependent-session.ts';
 import { POLICY_LIMIT_FAILURES } from './failures.ts';
 import { type GuardedSession, guardedSession } from './guarded-session.ts';
 import { openNearestSession } from './nearest.ts';
@@ -9,7 +10,8 @@ import { openNearestSession } from './nearest.ts';
  * next request. D1 has no interactive transactions: a unit of work is one `commit`.
  */
 export function openControlDb(database: D1Database) {
-  return drizzle(guardedSession(database.withSession('first-primary')) as unknown as D1Database);
+  const session = dependentSession(guardedSession(database.withSession('first-primary')));
+  return drizzle(session as unknown as D1Database);
 }
 
 /** The same, answered by the nearest replica: what anonymous viewers read may be five seconds old. */
@@ -20,6 +22,14 @@ export function openNearestControlDb(database: D1Database, now: () => number): C
 /** Lets commits change access while `work` runs; none is applied after `deadline` (ms). Only for `ctx.changeAccess`. */
 export const changingAccess = <T>(db: ControlDb, deadline: number, work: () => Promise<T>): Promise<T> =>
   (db.$client as unknown as GuardedSession).changingAccess(deadline, work);
+
+/** Runs `work`, which only reads. @returns its result, and what it read of the control database */
+export const remembering = <T>(db: ControlDb, work: () => Promise<T>) =>
+  (db.$client as unknown as DependentSession).remembering(work);
+
+/** Runs `work`, whose first change of what was read is applied only while all of it is still so. It writes by `commit`. */
+export const depending = <T>(db: ControlDb, on: Dependency, work: () => Promise<T>): Promise<T> =>
+  (db.$client as unknown as DependentSession).depending(on, work);
 
 export type ControlDb = ReturnType<typeof openControlDb>;
 

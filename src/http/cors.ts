@@ -11,13 +11,22 @@ export type Header = readonly [name: string, value: string];
 /** Headers of ours that pages of other origins may read. */
 export const EXPOSED: Header = [
   'Access-Control-Expose-Headers',
-  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,Idempotency-Replayed',
+  'x-correlation-id,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Retry-After,Location,ETag,Idempotency-Replayed',
 ];
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /** Headers that callers of any route may send. */
-const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key', 'x-date', 'x-nonce', 'x-content-sha256'];
+const REQUEST_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'x-date',
+  'x-nonce',
+  'x-content-sha256',
+  'If-Match',
+  'If-None-Match',
+];
 
 /** What a preflight of these routes is told, whoever asks; a browser may remember it for ten minutes. */
 export function preflightOf(contracts: readonly Contract[], headers: readonly string[] = REQUEST_HEADERS): Header[] {

@@ -100,6 +100,17 @@ type Answer<R extends Returns> = R extends { body: infer S extends ZodType }
     : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer may return nothing at all.
       void;
 
+/** How the answer of a GET gets its version, the `ETag`. */
+export interface Versioned {
+  /** Members that do not count: times of last use, and counters. */
+  without: readonly string[];
+  /** Who decides in a write whether it is still that version: for `service` see `Context.requireVersion`. */
+  decidedBy: 'database' | 'service';
+}
+
+/** The version of a record of the control database, which is of all that it shows but these members. */
+export const versioned = (...without: string[]): Versioned => ({ without, decidedBy: 'database' });
+
 /** The contract of a route, at a glance: it feeds the route, validation, authorization and /openapi.json. */
 export interface Contract<Surface extends SurfaceName = never> {
   method: Method;
@@ -126,6 +137,8 @@ export interface Contract<Surface extends SurfaceName = never> {
   summary: string;
   description?: string;
   query?: ZodType;
+  /** Lets parameters of the query be that it does not know: of pages, and of what others make the addresses for. */
+  openQuery?: true;
   /** The JSON body. */
   body?: ZodType;
   /**
@@ -139,6 +152,10 @@ export interface Contract<Surface extends SurfaceName = never> {
   attaches?: string;
   /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */
   madeUnder?: string;
+  /** Of a GET: its answer has a version, and the writes of the same path can be made for that version. */
+  versioned?: Versioned;
+  /** Of a write: the path of the GET whose version it is made for, when that is not its own. */
+  versionOf?: string;
   /** Largest JSON body in bytes; 1 MiB when not said. */
   bodyLimit?: number;
   returns: Returns;

@@ -50,6 +50,25 @@ export const bodyTooLarge = defineFailure('request.too_large', {
   },
 });
 
+export const preconditionFailed = defineFailure('request.other_version', {
+  kind: 'conflict',
+  detail: {
+    message: 'It has changed since it was read: `If-Match` names another version. Nothing was changed. Read it again.',
+    field: 'If-Match',
+  },
+  says: {
+    organization: { status: 412, code: 'PreconditionFailed' },
+    console: { status: 412, code: 'PRECONDITION_FAILED' },
+    sharing: { status: 412, code: 'PRECONDITION_FAILED' },
+    'managed-tables': {
+      status: 412,
+      code: 'PRECONDITION_FAILED',
+      message:
+        'O recurso mudou desde que foi lido: `If-Match` indica outra versão. Nada foi alterado. Leia-o novamente.',
+    },
+  },
+});
+
 export const wrongMethod = defineFailure('request.wrong_method', {
   kind: 'missing',
   describes: 'This method is not available on this route.',
@@ -158,7 +177,7 @@ export const repetitionUnknown = defineFailure('idempotency.unknown', {
 
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */
 export function impliedFailures(contract: Contract, surfaces: Credential): FailureType<SurfaceName>[] {
-  const { access, body, query, only } = contract;
+  const { access, body, query, openQuery, only } = contract;
   const credential = contract.credential ?? surfaces;
   const isSigned = needsCredential(access) && (credential === 'signature' || credential === 'machine');
   return [
@@ -169,7 +188,7 @@ export function impliedFailures(contract: Contract, surfaces: Credential): Failu
     ...(takesIdempotencyKey(contract)
       ? [idempotencyKeyReused, idempotencyKeyInUse, idempotencyAnswerTooLarge, repetitionUnknown]
       : []),
-    ...(body || query || takesIdempotencyKey(contract) ? [invalid] : []),
+    ...(body || query || !openQuery || takesIdempotencyKey(contract) ? [invalid] : []),
     ...(needsCredential(access) ? [invalidToken] : []),
     ...(only === 'people' ? [peopleOnly] : []),
     ...(asksForAction(access) ? [accessDenied] : []),

@@ -16,6 +16,7 @@ import { doOnce, keyedRequest, type RequestKey } from './idempotency.ts';
 import { isForm, readJson } from './json-body.ts';
 import { bySpecificity, honoPath } from './paths.ts';
 import type { Surface } from './surface.ts';
+import { forVersion, isKnown, versionedBy, versionOf } from './versions.ts';
 
 /** What the Worker's Hono apps carry from one middleware to the next. */
 export interface HttpEnv {
@@ -41,11 +42,12 @@ export function mount(
   for (const endpoint of endpoints.toSorted((a, b) => bySpecificity(a.contract.path, b.contract.path))) {
     const { contract } = endpoint;
     const isRead = isReadBeneath(contract, endpoints);
+    const reading = versionedBy(contract, endpoints);
     app.on(
       contract.method.toUpperCase(),
       [honoPath(contract.path)],
       ...middlewares(contract, surface, authentication),
-      (c) => answer(c, endpoint, isRead),
+      (c) => answer(c, endpoint, isRead, reading),
     );
   }
 }
@@ -75,13 +77,18 @@ function middlewares(
         ? [...entered, ofJson(bounded)]
         : entered;
   const chain: MiddlewareHandler<HttpEnv>[] = [recordRoute(contract), ...credentialAndBody];
-  if (contract.query) {
-    const query = z.preprocess(gatherDeepObjects(contract.query), contract.query);
-    chain.push(zValidator('query', query, refuseProblems) as MiddlewareHandler);
+  if (contract.query || !contract.openQuery) {
+    const known = contract.query ?? z.object({});
+    const query = contract.openQuery ? known : closed(known);
+    chain.push(zValidator('query', z.preprocess(gatherDeepObjects(known), query), refuseProblems) as MiddlewareHandler);
   }
   if (contract.body) chain.push(ofJson(readJson(contract)));
   return chain;
 }
+
+/** A query that refuses parameters which it does not know, unless it says itself what becomes of those. */
+const closed = (query: z.ZodType): z.ZodType =>
+  query instanceof z.ZodObject && query.def.catchall === undefined ? query.strict() : query;
 
 /** Records which route was taken, before anything can refuse the request. */
 function recordRoute(contract: Contract): MiddlewareHandler<HttpEnv> {
@@ -111,20 +118,31 @@ function entrance(contract: Contract, surface: Surface, authentication: Authenti
   };
 }
 
-async function answer(c: HonoContext<HttpEnv>, { contract, handle }: Endpoint, isRead: boolean): Promise<Response> {
+async function answer(
+  c: HonoContext<HttpEnv>,
+  { contract, handle }: Endpoint,
+  isRead: boolean,
+  reading: Endpoint | undefined,
+): Promise<Response> {
   const facts = c.get('facts');
   const named = facts.resourceIds;
   const attached = contract.attaches ? idsOf(Object(c.get('body'))[contract.attaches]) : [];
   facts.resourceIds = [...named, ...attached];
   const valid = c.req as unknown as { valid(target: 'query'): unknown };
-  const result = await handle({
+  const call = {
     ctx: c.get('context'),
     params: c.req.param(),
     query: contract.query ? valid.valid('query') : undefined,
     body: c.get('body'),
     request: c.req.raw,
-  });
+  };
+  const result = await (reading ? forVersion(c.req.header('if-match'), reading, call, handle) : handle(call));
   if (result instanceof Response) return result;
+  if (contract.versioned) {
+    const tag = await versionOf(result as object, contract.versioned);
+    c.header('ETag', tag);
+    if (isKnown(c.req.header('if-none-match'), tag)) return c.body(null, 304);
+  }
   if (contract.returns.status === 204) return c.body(null, 204);
   const made = madeId(result);
   if (named.length === 0) facts.resourceIds = [...made, ...attached];

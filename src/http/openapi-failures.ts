@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { FailureType } from '../kernel/failure.ts';
+import type { FailureType, SurfaceName } from '../kernel/failure.ts';
 import type { Contract } from './endpoint.ts';
 import { impliedFailures } from './failures.ts';
 import { type Surface, wordingOf } from './surface.ts';
@@ -20,10 +20,17 @@ const TOO_MANY_REQUESTS: ZodOpenApiResponseObject = {
   },
 };
 
-/** A response for each status that a route can fail with, with the codes it can carry. */
-export function failureResponses(surface: Surface, contract: Contract): ZodOpenApiResponsesObject {
+/**
+ * A response for each status that a route can fail with, with the codes it can carry.
+ * @param more failures that neither the contract lists nor its declarations imply
+ */
+export function failureResponses(
+  surface: Surface,
+  contract: Contract,
+  more: readonly FailureType<SurfaceName>[],
+): ZodOpenApiResponsesObject {
   const byStatus = Map.groupBy(
-    [...impliedFailures(contract, surface.credential), ...(contract.fails ?? [])].filter(
+    [...impliedFailures(contract, surface.credential), ...(contract.fails ?? []), ...more].filter(
       ({ kind }) => kind !== 'too_many',
     ),
     (type) => wordingOf(surface, type).status,

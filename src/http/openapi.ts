@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { actionEntry } from '../kernel/actions.ts';
+import { invalid } from '../kernel/failure.ts';
 import { type Access, actionOf, type Contract, type Endpoint } from './endpoint.ts';
 import { EXAMPLES, type Example } from './examples.ts';
-import { takesIdempotencyKey } from './failures.ts';
+import { preconditionFailed, takesIdempotencyKey } from './failures.ts';
 import { isTokenAccess } from './guard.ts';
 import { failureResponses } from './openapi-failures.ts';
 import { parametersOf } from './paths.ts';
 import type { Credential, Surface } from './surface.ts';
+import { versionedBy } from './versions.ts';
 
 /** A surface with the endpoints that are mounted on it. */
 export interface SurfaceEndpoints {
@@ -42,12 +44,30 @@ const ABOUT =
   'Every answer carries `x-correlation-id`, and `X-RateLimit-Limit`, `-Remaining` and `-Reset` (Unix time in seconds) of the ' +
   'limit with the fewest requests left. The examples are requests that were really made; secrets in them are shown as `…`, and long lists are cut.';
 
+const E_TAG = z.string().meta({ description: 'The version of what is shown. A change of it is a change of the tag.' });
+const IF_NONE_MATCH = z
+  .string()
+  .optional()
+  .meta({ description: 'Versions that are known already: 304 if it is one of them.' });
+const IF_MATCH = z.string().optional().meta({
+  description:
+    'Versions that the request is made for, as the GET told them in `ETag`: 412 if it is none of them any more.',
+});
+const NOT_MODIFIED = {
+  id: 'not-modified',
+  description: 'It is a version that `If-None-Match` names; there is no body.',
+  headers: z.object({ ETag: E_TAG }),
+};
+
 /** The OpenAPI 3.1 description of every endpoint, from the same declarations that route, validate and authorize. */
 export function describe(surfaces: SurfaceEndpoints[], version: string) {
   const paths: ZodOpenApiPathsObject = {};
   for (const { surface, endpoints } of surfaces) {
     for (const { contract } of endpoints) {
-      paths[contract.path] = { ...paths[contract.path], [contract.method]: operation(surface, contract) };
+      paths[contract.path] = {
+        ...paths[contract.path],
+        [contract.method]: operation(surface, contract, versionedBy(contract, endpoints) !== undefined),
+      };
     }
   }
   const document = createDocument({
@@ -74,7 +94,8 @@ function exampleOf(contract: Contract, place: string, name: string): { example?:
 
 const recorded = ({ method, path }: Contract): Example | undefined => EXAMPLES[`${method.toUpperCase()} ${path}`];
 
-function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObject {
+/** @param forVersion whether a write takes `If-Match` */
+function operation(surface: Surface, contract: Contract, forVersion: boolean): ZodOpenApiOperationObject {
   const { body: sent, answer } = recorded(contract) ?? {};
   const parameters = parametersOf(contract.path).map((name) => [name, z.string()] as const);
   return {
@@ -89,6 +110,8 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
       ...(parameters.length > 0 && { path: z.object(Object.fromEntries(parameters)) }),
       ...(contract.query && { query: contract.query as z.ZodObject }),
       ...(takesIdempotencyKey(contract) && { header: IDEMPOTENCY_KEY }),
+      ...(contract.versioned && { header: z.object({ 'If-None-Match': IF_NONE_MATCH }) }),
+      ...(forVersion && { header: z.object({ 'If-Match': IF_MATCH }) }),
     },
     ...((contract.body ?? contract.form) && {
       requestBody: {
@@ -103,8 +126,12 @@ function operation(surface: Surface, contract: Contract): ZodOpenApiOperationObj
       },
     }),
     responses: {
-      [String(contract.returns.status)]: success(contract, answer),
-      ...failureResponses(surface, contract),
+      [String(contract.returns.status)]: {
+        ...success(contract, answer),
+        ...(contract.versioned && { headers: z.object({ ETag: E_TAG }) }),
+      },
+      ...(contract.versioned && { '304': NOT_MODIFIED }),
+      ...failureResponses(surface, contract, forVersion ? [preconditionFailed, invalid] : []),
     },
   };
 }

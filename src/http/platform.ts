@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { aboutResponse, aboutView } from './about.ts';
 import { prepared, raw } from './endpoint.ts';
 import { brokenParts } from './health.ts';
 import { describe, type SurfaceEndpoints } from './openapi.ts';
@@ -13,7 +14,22 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
   endpoint(
     {
       method: 'get',
+      path: '/',
+      openQuery: true,
+      access: 'public',
+      operationId: 'getAbout',
+      summary: 'Get what this is, and where to read on',
+      description: 'The same as a page for a browser.',
+      returns: prepared(aboutView, 'text/html'),
+      fails: [],
+    },
+    ({ ctx, request }) => aboutResponse(ctx.config.VERSION, request.headers.get('Accept')),
+  ),
+  endpoint(
+    {
+      method: 'get',
       path: '/health',
+      openQuery: true,
       access: 'public',
       operationId: 'getHealth',
       summary: 'Get the health of the API',
@@ -35,6 +51,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
     {
       method: 'get',
       path: '/openapi.json',
+      openQuery: true,
       access: 'public',
       operationId: 'getDescription',
       summary: 'Get this description',
@@ -53,6 +70,7 @@ export const platformEndpoints = (surfaces: () => SurfaceEndpoints[]) => [
     {
       method: 'get',
       path: '/docs',
+      openQuery: true,
       access: 'public',
       operationId: 'showDescription',
       summary: 'Show this description in a browser, to read and try',

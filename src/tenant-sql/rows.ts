@@ -58,6 +58,12 @@ export function selectRow(table: string, columns: Column[], rowId: string): Stat
   };
 }
 
+/** The same, and nobody else changes the row until the transaction ends. */
+export function lockRow(table: string, columns: Column[], rowId: string): Statement {
+  const { text, values } = selectRow(table, columns, rowId);
+  return { text: `${text} FOR UPDATE`, values };
+}
+
 /**
  * The select list of rows: `id`, then `c0`, `c1`, … by position, because a column may have a name that JavaScript's objects
  * treat specially (`__proto__`). The table is called `source`, because a user's column may be called `c0`, too.

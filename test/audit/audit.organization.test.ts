@@ -57,7 +57,7 @@ describe('the record of a request', () => {
       route: '/v1/auth/me',
       action: 'auth:me',
       resource_id: null,
-      status: 200,
+      status: 422,
       ip: '203.0.113.7',
       duration_ms: expect.any(Number),
     });

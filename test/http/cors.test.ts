@@ -15,6 +15,7 @@ const EXPOSED = [
   'X-RateLimit-Reset',
   'Retry-After',
   'Location',
+  'ETag',
   'Idempotency-Replayed',
 ];
 
@@ -57,6 +58,8 @@ describe('a preflight', () => {
         'x-date',
         'x-nonce',
         'x-content-sha256',
+        'if-match',
+        'if-none-match',
       ]);
       expect(headers.get('access-control-max-age')).toBe('600');
       expect(headers.get('vary')).toMatch(/origin/i);

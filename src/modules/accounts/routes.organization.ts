@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { displayName, metadata } from '../../kernel/fields.ts';
@@ -62,6 +62,7 @@ export const accountEndpoints = [
       operationId: 'getAccount',
       summary: 'Get an account',
       returns: ok(accountView),
+      versioned: versioned(),
       fails: [accountNotFound],
     },
     async ({ ctx, params }) => viewAccount(await getAccount(ctx, params.id)),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -84,6 +84,7 @@ export const dashboardEndpoints = [
       operationId: 'getDashboard',
       summary: 'Get a dashboard',
       returns: ok(dashboardRecord),
+      versioned: versioned(),
       fails: [dashboardNotFound],
     },
     async ({ ctx, params }) => view(await getDashboard(ctx, params.id)),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { displayName, idsInput, slug } from '../../kernel/fields.ts';
@@ -83,6 +83,7 @@ export const consoleGroupEndpoints = [
       operationId: 'getGroup',
       summary: 'Get a group',
       returns: ok(consoleGroupView),
+      versioned: versioned(),
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewConsoleGroup(await getGroup(ctx, params.id)),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { administratorsOnly, grantExceeds } from '../../access/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName } from '../../kernel/fields.ts';
@@ -46,6 +46,7 @@ export const organizationGroupEndpoints = [
       operationId: 'getOrganizationGroup',
       summary: 'Get a group',
       returns: ok(organizationGroupView),
+      versioned: versioned('member_count'),
       fails: [groupNotFound],
     },
     async ({ ctx, params }) => viewOrganizationGroup(await getGroup(ctx, params.id)),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { ALL_SERVICES, type Service } from '../../kernel/actions.ts';
@@ -97,6 +97,7 @@ export const permissionEndpoints = [
       operationId: 'getPermission',
       summary: 'Get a permission',
       returns: ok(permissionView),
+      versioned: versioned(),
       fails: [permissionNotFound],
     },
     async ({ ctx, params }) => viewPermission(await getPermission(ctx, params.id)),

@@ -13,6 +13,7 @@ import { announceChange, databaseOfTables, inChange, keyOf, lockTable } from './
 import * as store from './store.ts';
 import { column, columnList, type ManagedTable, tableName } from './table.ts';
 import { endUndo } from './undo-store.ts';
+import { requireTableVersion } from './views.ts';
 
 const wantedColumn = column
   .extend({
@@ -44,6 +45,7 @@ export async function changeTable(ctx: CompanyContext, id: string, changes: Tabl
   let oldName: string | undefined;
   const work = async (tx: TenantTx): Promise<ManagedTable> => {
     const table = await lockTable(tx, ctx, id, 'shape');
+    await requireTableVersion(ctx, table);
     const plan = planColumns(table.columns, changes.columns ?? table.columns);
     const displayName = changes.display_name ?? table.displayName;
     if (!plan.changes && displayName === table.displayName) return table;

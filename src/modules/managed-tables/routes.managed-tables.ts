@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/managed-tables.ts';
-import { timestamp } from '../../kernel/fields.ts';
 import { provisioningFailed, provisioningPending, tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
 import { connectionIdOf, provision, statusOf } from '../managed-database/service.ts';
@@ -17,42 +16,8 @@ import {
 } from './failures.ts';
 import { listDeletedTables, restoreTable } from './restore.ts';
 import { createTable, deleteTable, getTable, listTables, truncateTable } from './service.ts';
-import { column, type ManagedTable, newTable } from './table.ts';
-
-const tableRecord = z
-  .object({
-    _id: z.string(),
-    company_id: z.string(),
-    connection_id: z.string().meta({ description: "The company's managed database." }),
-    display_name: z.string(),
-    columns: z.array(column),
-    source: z.enum(['manual', 'upload']),
-    status: z.literal('active'),
-    row_count: z.int().meta({ description: 'Exact.' }),
-    created_by_user_id: z.string(),
-    created_at: timestamp,
-    updated_at: timestamp.meta({ description: 'Last change of the record: its name, columns or number of rows.' }),
-  })
-  .meta({ id: 'ManagedTable' });
-
-const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta({ id: 'DeletedManagedTable' });
-
-/** A company with a table always has a connection. */
-const viewWith =
-  (connectionId: string | null) =>
-  (table: ManagedTable): z.input<typeof tableRecord> => ({
-    _id: table.id,
-    company_id: table.companyId,
-    connection_id: connectionId as string,
-    display_name: table.displayName,
-    columns: table.columns,
-    source: table.source,
-    status: table.status,
-    row_count: table.rowCount,
-    created_by_user_id: table.createdByUserId,
-    created_at: table.createdAt,
-    updated_at: table.updatedAt,
-  });
+import { newTable } from './table.ts';
+import { deletedRecord, TABLE_VERSION, tableRecord, viewWith } from './views.ts';
 
 const connection = z.object({
   provisioned: z.boolean(),
@@ -153,6 +118,7 @@ export const managedTablesEndpoints = [
       operationId: 'getManagedTable',
       summary: 'Get a managed table',
       returns: ok(tableRecord),
+      versioned: TABLE_VERSION,
       fails: [tableNotFound, ...tenantSqlFailures],
     },
     async ({ ctx, params }) => viewWith(await connectionIdOf(ctx))(await getTable(ctx, params.id)),

@@ -102,6 +102,7 @@ export const managedTableRowsEndpoints = [
       operationId: 'getManagedTableRow',
       summary: 'Get a row of a managed table',
       returns: ok(row),
+      versioned: { without: [], decidedBy: 'service' },
       fails: [tableNotFound, rowNotFound, tableBusy, concurrentChange, ...tenantSqlFailures],
     },
     ({ ctx, params }) => getRow(ctx, params.id, params.rowId),

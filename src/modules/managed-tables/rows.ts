@@ -12,6 +12,7 @@ import { type EncodedRows, encodeChanges, encodeRows } from './row-input.ts';
 import { type Row, rowOf } from './row-view.ts';
 import { databaseOfTables, inChange, inTransaction, keyOf, lockTable, setRowCount, tablesToRead } from './service.ts';
 import * as store from './store.ts';
+import type { ManagedTable } from './table.ts';
 
 /** Which rows are listed. */
 export interface RowsRequest extends Omit<PageRequest, 'at'> {
@@ -110,6 +111,7 @@ export async function updateRow(
       written.columns = encoded.map(({ column }) => column);
       written.rows = [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
       if (!isRowId(rowId)) throw rowNotFound();
+      await requireRowVersion(tx, ctx, table, rowId);
       const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
       const [row] = await tx.query<RawRow>(text, values);
       if (!row) throw rowNotFound();
@@ -122,10 +124,20 @@ export async function deleteRow(ctx: CompanyContext, tableId: string, rowId: str
   await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, tableId);
     if (!isRowId(rowId)) throw rowNotFound();
+    await requireRowVersion(tx, ctx, table, rowId);
     const { text, values } = sql.deleteRow(table.displayName, rowId);
     if ((await tx.execute(text, values)) === 0) throw rowNotFound();
     await setRowCount(tx, ctx, tableId, table.rowCount - 1);
   });
+}
+
+/** Locks the row of a write that is made for a version of it, and refuses the write where that is another one. */
+async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: ManagedTable, rowId: string): Promise<void> {
+  if (!ctx.requireVersion) return;
+  const { text, values } = sql.lockRow(table.displayName, table.columns, rowId);
+  const [row] = await tx.query<RawRow>(text, values);
+  if (!row) throw rowNotFound();
+  await ctx.requireVersion(rowOf(table.columns, row));
 }
 
 /** Runs work that writes values of these columns, and explains why Postgres refuses them. */

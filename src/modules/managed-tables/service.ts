@@ -11,6 +11,7 @@ import type { ManagedTable, NewTable, TableSource } from './table.ts';
 import { KEPT_IN_TRASH_MS } from './trash.ts';
 import { markDeleted } from './trash-store.ts';
 import { endUndo, readUndoLimit as selectUndoLimit, type UndoLimit } from './undo-store.ts';
+import { requireTableVersion } from './views.ts';
 
 export { tableNameTaken } from './failures.ts';
 export { createIndex, listIndexes, requireUniqueIndex, sweepIndexes } from './indexes.ts';
@@ -156,6 +157,7 @@ export async function deleteTable(ctx: CompanyContext, id: string): Promise<void
   await scheduleSweep(ctx, ctx.now() + KEPT_IN_TRASH_MS);
   const name = await inChange(ctx, await databaseOfTables(ctx), async (tx) => {
     const table = await lockTable(tx, ctx, id, 'shape');
+    await requireTableVersion(ctx, table);
     await deleteLockedTable(tx, ctx, table);
     return table.displayName;
   });

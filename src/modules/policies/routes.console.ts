@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { grantExceeds } from '../../access/failures.ts';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { type Action, ALL_ACTIONS, catalogue } from '../../kernel/actions.ts';
@@ -102,6 +102,7 @@ export const policyEndpoints = [
       operationId: 'getPolicy',
       summary: 'Get a policy',
       returns: ok(policyView),
+      versioned: versioned(),
       fails: [policyNotFound],
     },
     async ({ ctx, params }) => viewPolicy(await getPolicy(ctx, params.id)),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { description, displayName, metadata } from '../../kernel/fields.ts';
@@ -75,6 +75,7 @@ export const serviceAccountEndpoints = [
       operationId: 'getServiceAccount',
       summary: 'Get a service account',
       returns: ok(serviceAccountView),
+      versioned: versioned('last_used_at'),
       fails: [serviceAccountNotFound],
     },
     async ({ ctx, params }) => viewServiceAccount(await getServiceAccount(ctx, params.id)),

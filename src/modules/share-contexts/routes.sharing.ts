@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { description, displayName, email, isoTimestamp, slug, timestamp } from '../../kernel/fields.ts';
@@ -136,6 +136,7 @@ export const shareContextEndpoints = [
       operationId: 'getShareContext',
       summary: 'Get a share context',
       returns: ok(contextView),
+      versioned: versioned('member_count'),
       fails: [shareContextNotFound],
     },
     async ({ ctx, params }) => viewContext(await getContext(ctx, params.id)),
@@ -163,6 +164,7 @@ export const shareContextEndpoints = [
       summary: 'Replace the grants of a share context',
       body: z.object({ grants }),
       returns: ok(contextView),
+      versionOf: `${path}/{id}`,
       fails: [shareContextNotFound, dashboardNotFound, visualizationNotFound, concurrentChange],
     },
     async ({ ctx, params, body }) => viewContext(await replaceContextGrants(ctx, params.id, body.grants)),

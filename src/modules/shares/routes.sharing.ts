@@ -1,5 +1,5 @@
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
@@ -11,6 +11,7 @@ import {
   createShare,
   embedCandidates,
   filterCandidates,
+  getShare,
   listDashboardShares,
   listShares,
   revokeShare,
@@ -66,6 +67,20 @@ export const shareEndpoints = [
       fails: [],
     },
     async ({ ctx, query }) => list(await listShares(ctx, pageRequest(query)), (share) => viewShare(ctx, share)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/api/v1/dashboard-shares/{shareId}',
+      access: decided,
+      operationId: 'getShare',
+      summary: 'Get a share',
+      description: 'Also when it is revoked or expired.',
+      returns: ok(shareView),
+      versioned: versioned('last_accessed_at', 'view_count'),
+      fails: [shareNotFound],
+    },
+    async ({ ctx, params }) => viewShare(ctx, await getShare(ctx, params.shareId)),
   ),
   endpoint(
     {

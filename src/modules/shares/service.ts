@@ -1,5 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import type { EmbedOptions } from '../../db/schema/shares.ts';
@@ -137,7 +138,8 @@ export async function changeShare(
       ...(embedOptions && { embedOptions: { ...share.embedOptions, ...embedOptions } }),
       updatedAt: ctx.now(),
     };
-    const [changed] = await updateShare(ctx.db, share, set);
+    const { updated } = await commit(ctx.db, { updated: updateShare(ctx.db, share, set) });
+    const [changed] = updated;
     if (changed) return { ...changed, dashboardExists: true };
     const contextId = changes.shareContextId ?? null;
     if (contextId !== null && !(await readContext(ctx.db, share.companyId, contextId))) throw shareContextNotFound();
@@ -148,11 +150,17 @@ export async function changeShare(
   return result as ShareWithViews;
 }
 
+/** A share, whatever its state. */
+export async function getShare(ctx: PrincipalContext, id: string): Promise<ShareWithViews> {
+  const [share] = await withViews(ctx, [await shareFor(ctx, id)]);
+  return share as ShareWithViews;
+}
+
 /** Revokes a share: its token opens nothing from now on. It stays in the lists. */
 export async function revokeShare(ctx: PrincipalContext, id: string): Promise<void> {
   const share = await shareFor(ctx, id);
-  const [revoked] = await updateToRevoked(ctx.db, share.companyId, id, ctx.now());
-  if (revoked) recordEvent(ctx, 'share.revoked', share);
+  const { revoked } = await commit(ctx.db, { revoked: updateToRevoked(ctx.db, share.companyId, id, ctx.now()) });
+  if (revoked.length > 0) recordEvent(ctx, 'share.revoked', share);
 }
 
 /** A share of a dashboard that the caller may share. */

@@ -114,6 +114,7 @@ export const signInEndpoints = [
     {
       method: 'get',
       path: '/.well-known/jwks.json',
+      openQuery: true,
       access: 'public',
       operationId: 'getPublicKeys',
       summary: 'Get the public keys that verify session tokens',

@@ -85,6 +85,7 @@ export const singleSignOnEndpoints = [
         error_description: parameter,
       }),
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
+      openQuery: true,
       fails: [companyNotFound, ssoNotConfigured, unknownState, concurrentChange],
     },
     async ({ ctx, params, request }) =>
@@ -100,6 +101,7 @@ export const singleSignOnEndpoints = [
       summary: "Complete a sign-in with the identity provider's form",
       description: `${CALLBACK} The body is a form (application/x-www-form-urlencoded) with \`SAMLResponse\` and \`RelayState\`, or with \`code\` and \`state\`.`,
       returns: raw(302, 'To the redirect_uri, with `code` or `error`.'),
+      openQuery: true,
       fails: [companyNotFound, ssoNotConfigured, unknownState, answerNotForm, answerTooLarge, concurrentChange],
     },
     async ({ ctx, params, request }) =>

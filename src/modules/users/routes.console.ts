@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ok } from '../../http/endpoint.ts';
+import { ok, versioned } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { activateUser, deactivateUser, listUsersWithGroups } from './administration.ts';
@@ -34,6 +34,7 @@ export const consoleUserEndpoints = [
       operationId: 'getUser',
       summary: 'Get a user',
       returns: ok(consoleUserView),
+      versioned: versioned(),
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewConsoleUser(await getUser(ctx, params.id)),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { listQuery, livingOrAll, pageRequest, queryFlag } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/organization.ts';
 import { email, metadata } from '../../kernel/fields.ts';
@@ -64,6 +64,7 @@ export const organizationUserEndpoints = [
       operationId: 'getOrganizationUser',
       summary: 'Get a user',
       returns: ok(organizationUserView),
+      versioned: versioned('last_login_at'),
       fails: [userNotFound],
     },
     async ({ ctx, params }) => viewOrganizationUser(await findUser(ctx, params.id)),

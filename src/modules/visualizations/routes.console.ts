@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
-import { created, noContent, ok } from '../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../http/endpoint.ts';
 import { searchableList } from '../../http/list-query.ts';
 import { endpoint, list, listOf } from '../../http/surfaces/console.ts';
 import { executeBody, isoTimestamp, timestamp } from '../../kernel/fields.ts';
@@ -87,6 +87,7 @@ export const visualizationEndpoints = [
       operationId: 'getVisualization',
       summary: 'Get a visualization',
       returns: ok(visualizationRecord),
+      versioned: versioned(),
       fails: [visualizationNotFound],
     },
     async ({ ctx, params }) => view(await getVisualization(ctx, params.id)),

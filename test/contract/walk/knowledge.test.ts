@@ -21,6 +21,7 @@ const says = (answered: Answered) => async () => {
 const resource = (plural: string, kept: string, body: (kept: World['kept']) => object, changes: object): Step[] => [
   { route: `POST ${PREFIX}${plural}`, json: body, keep: id(kept), stranger: 'never' },
   { route: `GET ${PREFIX}${plural}` },
+  { route: `GET ${PREFIX}${plural}/{id}`, params: { id: kept } },
   { route: `PATCH ${PREFIX}${plural}/{id}`, params: { id: kept }, json: () => changes },
   { route: `GET ${PREFIX}${plural}/{id}/versions`, params: { id: kept } },
 ];
@@ -53,7 +54,6 @@ const RESOURCES: Step[] = [
     }),
     { tags: ['finance'] },
   ),
-  { route: `GET ${PREFIX}/concepts/{id}`, params: concept },
   ...resource(
     '/semantic',
     'item',

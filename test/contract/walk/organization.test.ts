@@ -128,6 +128,7 @@ const STEPS: Step[] = [
     keep: ({ url }) => ({ token: url.split('/').at(-1) }),
   },
   { route: 'GET /data/results/{token}', unshown: true },
+  { route: 'GET /' },
   { route: 'GET /health' },
   { route: 'GET /openapi.json', unshown: true },
   { route: 'GET /docs', unshown: true },

@@ -58,6 +58,7 @@ const SHARES: Step[] = [
   },
   { route: 'GET /api/v1/dashboards/{id}/shares', params: dashboard },
   { route: 'GET /api/v1/dashboard-shares' },
+  { route: 'GET /api/v1/dashboard-shares/{shareId}', params: { shareId: 'share' } },
   { route: 'PUT /api/v1/dashboard-shares/{shareId}', params: { shareId: 'share' }, json: () => ({ name: 'Board' }) },
   { route: 'GET /api/v1/public/shares/{token}/resolve' },
   { route: 'GET /api/v1/public/shares/{token}/filters/{filter_slug}/options', params: region },

@@ -3,6 +3,7 @@ import { guardsOf } from '../guard.ts';
 const HOP = ['test/http/one-hop.test.ts'];
 const MODEL = ['test/http/access-model.test.ts'];
 const SESSION = ['test/http/guarded-session.test.ts'];
+const DEPENDING = ['test/versions/dependent-session.test.ts'];
 const VERSIONS = ['test/http/access-versions.test.ts'];
 
 /** What keeps an isolate from letting somebody in by what it remembers of them. */
@@ -34,6 +35,22 @@ export const ACCESS = [
     { text: 'announced.filter((each) => each !== change)', without: 'announced' },
     { text: 'each !== change', without: 'each.deadline !== deadline' },
   ]),
+  ...guardsOf('src/db/dependent-session.ts', DEPENDING, [
+    { text: 'unchanged(read)', without: "{ sql: 'select 1', values: [] }" },
+    { text: 'reads: await dependency.renew()', without: 'reads: dependency.reads' },
+    { text: 'sameRows(reads, next) ? { reads: next, renew } : null', without: 'null' },
+    { text: '{ [name]: refuseAlone }', without: '{}' },
+  ]),
+  ...guardsOf('src/db/read-sets.ts', DEPENDING, [
+    { text: 'exists (select * from now_counted except select * from was_counted)', without: 'false' },
+    { text: 'or exists (select * from was_counted except select * from now_counted)', without: '' },
+    { text: 'exists (${sql})', without: 'false' },
+  ]),
+  ...guardsOf(
+    'src/http/versions.ts',
+    ['test/versions/identity.test.ts'],
+    [{ text: 'throw preconditionFailed();', without: '{}' }],
+  ),
   ...guardsOf('src/objects/access-versions.ts', VERSIONS, [
     { text: "affected === 'everybody' || affected.includes", without: 'affected.includes' },
     { text: ' || affected.includes(principal)', without: '' },

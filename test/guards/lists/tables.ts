@@ -28,6 +28,29 @@ const UPLOADS = [
 ];
 
 export const MANAGED_TABLES = [
+  ...guardsOf(
+    'src/tenant-sql/rows.ts',
+    ['test/versions/tables.test.ts'],
+    [{ in: 'lockRow', text: ' FOR UPDATE', without: '' }],
+  ),
+  ...guardsOf(
+    'src/modules/managed-tables/rows.ts',
+    ['test/versions/tables.test.ts'],
+    [
+      { in: 'updateRow', text: 'await requireRowVersion(tx, ctx, table, rowId);', without: '' },
+      { in: 'deleteRow', text: 'await requireRowVersion(tx, ctx, table, rowId);', without: '' },
+    ],
+  ),
+  ...guardsOf(
+    'src/modules/managed-tables/change.ts',
+    ['test/versions/tables.test.ts'],
+    [{ in: 'changeTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
+  ),
+  ...guardsOf(
+    'src/modules/managed-tables/service.ts',
+    ['test/versions/tables.test.ts'],
+    [{ in: 'deleteTable', text: 'await requireTableVersion(ctx, table);', without: '' }],
+  ),
   ...guardsOf('src/modules/managed-database/store.ts', PROVISIONING, [
     { in: 'ensureDatabase', text: '.onConflictDoNothing()', without: '' },
     {

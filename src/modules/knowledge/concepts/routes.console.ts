@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
-import { created, noContent, ok } from '../../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
 import {
@@ -56,6 +56,7 @@ export const conceptEndpoints = [
       summary: 'Get a concept',
       description: 'Also when it is archived.',
       returns: ok(record),
+      versioned: versioned(),
       fails: [concept.failures.notFound],
     },
     async ({ ctx, params }) => viewResource(await getResource(ctx, concept, params.id)),

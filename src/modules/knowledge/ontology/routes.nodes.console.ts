@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
-import { created, noContent, ok } from '../../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
-import { archiveResource, changeResource, createResource, listResources, listVersions } from '../resources/service.ts';
+import {
+  archiveResource,
+  changeResource,
+  createResource,
+  getResource,
+  listResources,
+  listVersions,
+} from '../resources/service.ts';
 import { recordOf, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
 import { NODE_TYPES, nodeFields, ontologyNode } from './node.ts';
 
@@ -41,6 +48,21 @@ export const ontologyNodeEndpoints = [
       fails: [ontologyNode.failures.duplicate],
     },
     async ({ ctx, body }) => viewResource(await createResource(ctx, ontologyNode, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/{id}`,
+      access: 'ontology:list',
+      resource: 'node',
+      operationId: 'getOntologyNode',
+      summary: 'Get an ontology node',
+      description: 'Also when it is archived.',
+      returns: ok(record),
+      versioned: versioned(),
+      fails: [ontologyNode.failures.notFound],
+    },
+    async ({ ctx, params }) => viewResource(await getResource(ctx, ontologyNode, params.id)),
   ),
   endpoint(
     {

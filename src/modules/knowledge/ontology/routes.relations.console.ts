@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
-import { created, noContent, ok } from '../../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { statusQuery, textUpTo } from '../resources/fields.ts';
 import {
   archiveResource,
   changeResource,
   createResource,
+  getResource,
   listResources,
   listVersions,
   normalized,
@@ -66,6 +67,21 @@ export const ontologyRelationEndpoints = [
       fails: [ontologyRelation.failures.duplicate],
     },
     async ({ ctx, body }) => viewResource(await createResource(ctx, ontologyRelation, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/{id}`,
+      access: 'ontology:list',
+      resource: 'relation',
+      operationId: 'getOntologyRelation',
+      summary: 'Get an ontology relation',
+      description: 'Also when it is archived.',
+      returns: ok(record),
+      versioned: versioned(),
+      fails: [ontologyRelation.failures.notFound],
+    },
+    async ({ ctx, params }) => viewResource(await getResource(ctx, ontologyRelation, params.id)),
   ),
   endpoint(
     {

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { concurrentChange } from '../../../db/failures.ts';
-import { created, noContent, ok } from '../../../http/endpoint.ts';
+import { created, noContent, ok, versioned } from '../../../http/endpoint.ts';
 import { endpoint, list, listOf, pages } from '../../../http/surfaces/knowledge.ts';
 import { searchQuery, statusQuery } from '../resources/fields.ts';
-import type { Resource } from '../resources/service.ts';
-import { archiveResource, changeResource, createResource, listResources, listVersions } from '../resources/service.ts';
+import {
+  archiveResource,
+  changeResource,
+  createResource,
+  getResource,
+  listResources,
+  listVersions,
+  type Resource,
+} from '../resources/service.ts';
 import { recordOf, validationErrors, versionRecord, viewResource, viewVersion } from '../resources/views.ts';
 import { SEMANTIC_KINDS, type SemanticItem, semanticFields, semanticItem } from './item.ts';
 
@@ -45,6 +52,20 @@ export const semanticEndpoints = [
       fails: [semanticItem.failures.duplicate],
     },
     async ({ ctx, body }) => viewItem(await createResource(ctx, semanticItem, body)),
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/{id}`,
+      access: 'semantic:list',
+      operationId: 'getSemanticItem',
+      summary: 'Get a semantic item',
+      description: 'Also when it is archived.',
+      returns: ok(record),
+      versioned: versioned(),
+      fails: [semanticItem.failures.notFound],
+    },
+    async ({ ctx, params }) => viewItem(await getResource(ctx, semanticItem, params.id)),
   ),
   endpoint(
     {

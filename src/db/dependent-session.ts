@@ -1,0 +1,139 @@
+import { writes } from './access-changes.ts';
+import { concurrentChange } from './failures.ts';
+import type { GuardedSession } from './guarded-session.ts';
+import { isChanged, type Read, sameRows, unchanged } from './read-sets.ts';
+
+/** What writes depend on. */
+export interface Dependency {
+  /** What was read of the control database. */
+  reads: readonly Read[];
+  /** Reads again what others changed. @throws where that is not what the writes are for */
+  renew(): Promise<readonly Read[]>;
+}
+
+/** A D1 session whose writes can depend on what was read before: optimistic, without a lock. */
+export interface DependentSession extends GuardedSession {
+  /** Runs `work`, which only reads. @returns its result, and what it read */
+  remembering<T>(work: () => Promise<T>): Promise<{ result: T; reads: readonly Read[] }>;
+  /**
+   * Runs `work`, whose next change of what was read is applied only while all of it is still so. What it writes after that
+   * change depends on nothing.
+   */
+  depending<T>(on: Dependency, work: () => Promise<T>): Promise<T>;
+}
+
+/** Whoever writes in between is done then, and only so many of them in a row are in the way. */
+const ATTEMPTS = 5;
+
+const RUNS = ['all', 'raw', 'run', 'first'] as const;
+
+interface Query {
+  sql: string;
+  values: readonly unknown[];
+}
+
+const rowsOf = ({ results }: D1Result): unknown[][] => results.map((row) => Object.values(row as object));
+
+/** Adds to a session what a `DependentSession` can do. Without a dependency it is the same as before. */
+export function dependentSession(session: GuardedSession): DependentSession {
+  const queries = new WeakMap<D1PreparedStatement, Query>();
+  let remembered: Read[] | null = null;
+  let dependency: Dependency | null = null;
+
+  const watch = (statement: D1PreparedStatement, query: Query): D1PreparedStatement => {
+    queries.set(statement, query);
+    const bind = statement.bind.bind(statement);
+    statement.bind = (...values) => watch(bind(...values), { ...query, values });
+    if (remembered) rememberAlone(statement, query, remembered);
+    else if (writes(query.sql)) for (const name of RUNS) Object.assign(statement, { [name]: refuseAlone });
+    return statement;
+  };
+
+  const write = async (statements: D1PreparedStatement[], { reads, renew }: Dependency): Promise<D1Result[]> => {
+    const prepare = ({ sql, values }: Query) => session.prepare(sql).bind(...values);
+    const guards = reads.map((read) => prepare(unchanged(read)));
+    const results = await session.batch([...guards, ...statements, ...reads.map(prepare)]);
+    const own = results.slice(guards.length, guards.length + statements.length);
+    const after = results.slice(guards.length + statements.length);
+    const next = reads.map((read, index) => ({ ...read, rows: rowsOf(after[index] as D1Result) }));
+    dependency = sameRows(reads, next) ? { reads: next, renew } : null;
+    return own;
+  };
+
+  return {
+    ...session,
+    prepare(sql) {
+      const statement = session.prepare(sql);
+      return remembered || dependency ? watch(statement, { sql, values: [] }) : statement;
+    },
+    async batch(statements) {
+      if (remembered) {
+        const into = remembered;
+        const results = await session.batch(statements);
+        for (const [index, statement] of statements.entries()) {
+          const query = queries.get(statement);
+          if (query) into.push({ ...query, rows: rowsOf(results[index] as D1Result) });
+        }
+        return results;
+      }
+      const isWrite = (statement: D1PreparedStatement) => writes(queries.get(statement)?.sql ?? '');
+      if (!dependency || !statements.some(isWrite)) return session.batch(statements);
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        try {
+          return await write(statements, dependency);
+        } catch (error) {
+          if (!isChanged(error)) throw error;
+          dependency = { ...dependency, reads: await dependency.renew() };
+        }
+      }
+      throw concurrentChange();
+    },
+    async remembering(work) {
+      const reads: Read[] = [];
+      remembered = reads;
+      try {
+        return { result: await work(), reads };
+      } finally {
+        remembered = null;
+      }
+    },
+    async depending(on, work) {
+      dependency = on;
+      try {
+        return await work();
+      } finally {
+        dependency = null;
+      }
+    },
+  };
+}
+
+/** Remembers a read that is no part of a batch. */
+function rememberAlone(statement: D1PreparedStatement, query: Query, into: Read[]): void {
+  const raw = statement.raw.bind(statement) as () => Promise<unknown[][]>;
+  const all = statement.all.bind(statement);
+  const note = <R>(result: R, rows: unknown[][]): R => {
+    into.push({ ...query, rows });
+    return result;
+  };
+  Object.assign(statement, {
+    raw: async () => {
+      const rows = await raw();
+      return note(rows, rows);
+    },
+    all: async () => {
+      const result = await all();
+      return note(result, rowsOf(result));
+    },
+    run: refuseUnknown,
+    first: refuseUnknown,
+  });
+}
+
+function refuseAlone(): never {
+  throw new Error('This depends on what was read: use `commit`.');
+}
+
+function refuseUnknown(): never {
+  throw new Error('What is remembered is read by a select.');
+}

@@ -1,0 +1,36 @@
+/** A read of the control database, as it was answered. */
+export interface Read {
+  sql: string;
+  values: readonly unknown[];
+  rows: readonly (readonly unknown[])[];
+}
+
+/** Says how a statement ends that was found to stand on something else than was read. Nothing else counts that far. */
+const FAIL = 'abs(-9223372036854775808)';
+
+/** Whether a batch was refused by a statement of `unchanged`. */
+export const isChanged = (error: unknown): boolean => /integer overflow/.test(String(error));
+
+/**
+ * A statement that fails, and its batch with it, unless the read would be answered now as it was then. Rows count, not their
+ * order: a read need not have one.
+ */
+export function unchanged({ sql, values, rows }: Read): { sql: string; values: unknown[] } {
+  const [first] = rows;
+  if (!first) return { sql: `select case when exists (${sql}) then ${FAIL} end`, values: [...values] };
+  const columns = first.map((_, index) => `c${index}`).join(', ');
+  const before = first.map((_, index) => `value ->> ${index}`).join(', ');
+  return {
+    sql: `with now_read(${columns}) as (${sql}),
+        was_read(${columns}) as (select ${before} from json_each(?)),
+        now_counted as (select *, count(*) from now_read group by ${columns}),
+        was_counted as (select *, count(*) from was_read group by ${columns})
+      select case when exists (select * from now_counted except select * from was_counted)
+        or exists (select * from was_counted except select * from now_counted) then ${FAIL} end`,
+    values: [...values, JSON.stringify(rows)],
+  };
+}
+
+/** Whether reads were answered alike. */
+export const sameRows = (some: readonly Read[], others: readonly Read[]): boolean =>
+  JSON.stringify(some.map(({ rows }) => rows)) === JSON.stringify(others.map(({ rows }) => rows));

@@ -1,0 +1,93 @@
+import type { Context } from '../context.ts';
+import { depending, remembering } from '../db/client.ts';
+import { invalid } from '../kernel/failure.ts';
+import { sha256Hex } from '../platform/secrets.ts';
+import type { Contract, Endpoint, Versioned } from './endpoint.ts';
+import { preconditionFailed } from './failures.ts';
+
+/** What a handler is given. */
+interface Call {
+  ctx: Context;
+  params: object;
+  query: unknown;
+  body: unknown;
+  request: Request;
+}
+
+/** Versions that a header names: these, or whichever there is. */
+type Tags = '*' | readonly string[];
+
+/** An entity tag; weak ones count as strong ones, because edges weaken them when they compress. */
+const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+/** Stands for a tag where the rest of a header is looked at. No header holds it. */
+const MARK = '\0';
+
+/** The versions that `If-Match` or `If-None-Match` names; null where it is not in form. */
+export function parseTags(header: string): Tags | null {
+  if (header.trim() === '*') return '*';
+  const tags = [...header.matchAll(TAG)].map(([, tag]) => tag as string);
+  const parts = header.replace(TAG, MARK).split(',');
+  const isList = tags.length > 0 && parts.every((part) => ['', MARK].includes(part.trim()));
+  return isList ? tags : null;
+}
+
+const names = (tags: Tags, tag: string): boolean => tags === '*' || tags.includes(tag);
+
+/** The version of what a GET answers, as an entity tag. */
+export async function versionOf(shown: object, { without }: Versioned): Promise<string> {
+  // A row may have any columns, `__proto__` too: it is only copied where something is left out.
+  const counted =
+    without.length === 0
+      ? shown
+      : Object.fromEntries(Object.entries(shown).filter(([name]) => !without.includes(name)));
+  return `"${(await sha256Hex(JSON.stringify(counted))).slice(0, VERSION_LENGTH)}"`;
+}
+
+/** 128 bits. */
+const VERSION_LENGTH = 32;
+
+/** Whether the caller has this version already. A header that is not in form names none. */
+export const isKnown = (ifNoneMatch: string | undefined, tag: string): boolean =>
+  ifNoneMatch !== undefined && names(parseTags(ifNoneMatch) ?? [], tag);
+
+/** The GET that tells the version that a write can be made for. */
+export function versionedBy({ method, path, versionOf: other = path }: Contract, endpoints: readonly Endpoint[]) {
+  if (method === 'get' || method === 'post') return undefined;
+  return endpoints.find(({ contract }) => contract.method === 'get' && contract.path === other && contract.versioned);
+}
+
+/**
+ * Runs the handler of a write for the version that `If-Match` names. What the GET reads of the control database is read first;
+ * the write is applied only while all of that is the same. Where it is not, the version decides: what was changed meanwhile
+ * may be something that does not count.
+ * @throws preconditionFailed where there is another version
+ */
+export async function forVersion(
+  ifMatch: string | undefined,
+  reading: Endpoint,
+  call: Call,
+  write: (call: Call) => Promise<unknown>,
+): Promise<unknown> {
+  if (ifMatch === undefined) return write(call);
+  const tags = parseTags(ifMatch);
+  if (tags === null) {
+    throw invalid([{ field: 'If-Match', message: 'must be `*`, or a list of entity tags in double quotes' }]);
+  }
+  // Whether there is any is what the write finds out anyway.
+  if (tags === '*') return write(call);
+  const versioned = reading.contract.versioned as Versioned;
+  const requireVersion = async (shown: object): Promise<void> => {
+    if (!names(tags, await versionOf(shown, versioned))) throw preconditionFailed();
+  };
+  if (versioned.decidedBy === 'service') return write({ ...call, ctx: { ...call.ctx, requireVersion } });
+  const { db } = call.ctx;
+  const renew = async () => {
+    const { result, reads } = await remembering(db, () =>
+      reading.handle({ ...call, query: undefined, body: undefined }),
+    );
+    await requireVersion(result as object);
+    return reads;
+  };
+  return depending(db, { reads: await renew(), renew }, () => write(call));
+}

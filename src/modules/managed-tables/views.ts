@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { CompanyContext } from '../../context.ts';
+import { timestamp } from '../../kernel/fields.ts';
+import { column, type ManagedTable } from './table.ts';
+
+/** A table as the API shows it. */
+export const tableRecord = z
+  .object({
+    _id: z.string(),
+    company_id: z.string(),
+    connection_id: z.string().meta({ description: "The company's managed database." }),
+    display_name: z.string(),
+    columns: z.array(column),
+    source: z.enum(['manual', 'upload']),
+    status: z.literal('active'),
+    row_count: z.int().meta({ description: 'Exact.' }),
+    created_by_user_id: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp.meta({ description: 'Last change of the record: its name, columns or number of rows.' }),
+  })
+  .meta({ id: 'ManagedTable' });
+
+export const deletedRecord = tableRecord.extend({ deleted_at: timestamp }).meta({ id: 'DeletedManagedTable' });
+
+/** Shows tables of a connection. A company with a table always has one. */
+export const viewWith =
+  (connectionId: string | null) =>
+  (table: ManagedTable): z.input<typeof tableRecord> => ({
+    _id: table.id,
+    company_id: table.companyId,
+    connection_id: connectionId as string,
+    display_name: table.displayName,
+    columns: table.columns,
+    source: table.source,
+    status: table.status,
+    row_count: table.rowCount,
+    created_by_user_id: table.createdByUserId,
+    created_at: table.createdAt,
+    updated_at: table.updatedAt,
+  });
+
+/** The version of a table is of its name and columns; a change of its number of rows alone is none. */
+export const TABLE_VERSION = {
+  without: ['connection_id', 'row_count', 'updated_at'],
+  decidedBy: 'service',
+} as const;
+
+/** Refuses a write that is made for another version of the table. Asked under the lock of the write. */
+export async function requireTableVersion(ctx: CompanyContext, table: ManagedTable): Promise<void> {
+  await ctx.requireVersion?.(viewWith(null)(table));
+}

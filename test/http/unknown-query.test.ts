@@ -1,0 +1,60 @@
+import { env } from 'cloudflare:test';
+import { beforeAll, expect, it } from 'vitest';
+import { SURFACES } from '../../src/app.ts';
+import { isTokenAccess } from '../../src/http/guard.ts';
+import { type Caller, call } from '../support/api.ts';
+import { signed } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+
+let company: Company;
+beforeAll(async () => {
+  company = await aCompany();
+});
+
+const routes = SURFACES.flatMap(({ surface, endpoints }) =>
+  endpoints.map(({ contract }) => ({
+    contract,
+    credential: contract.credential ?? surface.credential,
+    route: `${contract.method.toUpperCase()} ${contract.path}`,
+  })),
+);
+
+const OPEN = [
+  'GET /',
+  'GET /.well-known/jwks.json',
+  'GET /docs',
+  'GET /embed/d/{token}',
+  'GET /embed/v/{token}',
+  'GET /health',
+  'GET /openapi.json',
+  'GET /p/{token}',
+  'GET /portal/{company_slug}',
+  'GET /v1/auth/sso/{company_slug}/callback',
+  'POST /v1/auth/sso/{company_slug}/callback',
+];
+
+it('is refused on every route but these', () => {
+  const open = routes.filter(({ contract }) => contract.openQuery).map(({ route }) => route);
+  expect(open.sort()).toEqual(OPEN);
+});
+
+/**
+ * Without these: a token must open something before anything else is looked at, and so must an endpoint of the Data API,
+ * whose visualization says which parameters there are.
+ */
+const asked = routes.filter(
+  ({ contract, route }) => !contract.openQuery && !isTokenAccess(contract.access) && route !== 'GET /data/{slug}',
+);
+
+it.each(asked)('is named by $route', async ({ contract: { method, path, access }, credential }) => {
+  const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
+  const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
+  const by: Caller = ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+  const surprising = `${filled}?surprise=1`;
+  const { status, body } =
+    access === 'operator' ? await call(method.toUpperCase(), surprising, operator) : await by[method](surprising);
+  expect([status, body.details?.map(({ field }: { field: string }) => field)]).toEqual([
+    422,
+    expect.arrayContaining(['surprise']),
+  ]);
+});

@@ -1,0 +1,107 @@
+import { env } from 'cloudflare:test';
+import { eq, like } from 'drizzle-orm';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { commit, depending, openControlDb, remembering } from '../../src/db/client.ts';
+import { visualizations } from '../../src/db/schema/visualizations.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import { aVisualization, VISUALIZATIONS } from '../visualizations/support.ts';
+
+let company: Company;
+let ids: string[];
+beforeEach(async () => {
+  company = await aCompany();
+  ids = [];
+  for (const name of ['One', 'Two', 'Two']) ids.push((await aVisualization(company.as, 'SELECT 1', { name }))._id);
+});
+
+const rename = (id: string | undefined, name: string) =>
+  must(company.as.put(`${VISUALIZATIONS}/${id}`, { json: { name } }));
+const isOther = new Error('It is another version.');
+
+/** Reads names of visualizations; what `work` writes after that depends on them. */
+async function dependingOnNames<T>(
+  condition: 'all' | 'Three',
+  work: (db: ReturnType<typeof openControlDb>) => Promise<T>,
+) {
+  const db = openControlDb(env.CONTROL_DB);
+  const { name } = visualizations;
+  const found = condition === 'all' ? eq(visualizations.companyId, company.id) : like(name, condition);
+  const { reads } = await remembering(db, async () => db.select({ name }).from(visualizations).where(found));
+  const renew = () => Promise.reject(isOther);
+  return depending(db, { reads, renew }, () => work(db));
+}
+
+const write = (db: ReturnType<typeof openControlDb>, id = ids[2] as string, description = 'Written') =>
+  commit(db, {
+    written: db
+      .update(visualizations)
+      .set({ description })
+      .where(eq(visualizations.id, id))
+      .returning({ id: visualizations.id }),
+  });
+const writtenTo = async (id = ids[2]) =>
+  (await company.as.get(`${VISUALIZATIONS}/${id}`)).body.description === 'Written';
+
+describe('a write that depends on what was read', () => {
+  it('is applied while all of that is the same', async () => {
+    expect(await dependingOnNames('all', (db) => write(db))).toEqual({ written: [{ id: ids[2] }] });
+    expect(await dependingOnNames('Three', (db) => write(db))).toEqual({ written: [{ id: ids[2] }] });
+  });
+
+  it.each([
+    ['changed', () => rename(ids[0], 'Other')],
+    ['made like another', () => rename(ids[0], 'Two')],
+    ['made unlike another', () => rename(ids[1], 'Three')],
+    ['joined by another', () => aVisualization(company.as, 'SELECT 1', { name: 'Four' })],
+    ['deleted', () => company.as.delete(`${VISUALIZATIONS}/${ids[0]}`)],
+  ])('is not where one of them was %s', async (_, rival) => {
+    const writing = dependingOnNames('all', async (db) => {
+      await rival();
+      return write(db);
+    });
+    await expect(writing).rejects.toThrow(isOther);
+    expect(await writtenTo()).toBe(false);
+  });
+
+  it('is not where something came to nothing', async () => {
+    const writing = dependingOnNames('Three', async (db) => {
+      await rename(ids[0], 'Three');
+      return write(db);
+    });
+    await expect(writing).rejects.toThrow(isOther);
+    expect(await writtenTo()).toBe(false);
+  });
+
+  it('depends on it still after one that changed nothing of it, and no longer after one that did', async () => {
+    const second = dependingOnNames('all', async (db) => {
+      await write(db, 'nobody');
+      await rename(ids[0], 'Other');
+      return write(db);
+    });
+    await expect(second).rejects.toThrow(isOther);
+    const { name } = visualizations;
+    await dependingOnNames('all', async (db) => {
+      await commit(db, {
+        renamed: db
+          .update(visualizations)
+          .set({ [name.name]: 'Mine' })
+          .where(eq(visualizations.id, ids[0] as string)),
+      });
+      await rename(ids[0], 'Theirs');
+      await write(db);
+    });
+    expect(await writtenTo()).toBe(true);
+  });
+
+  it('is part of a unit of work', async () => {
+    const alone = dependingOnNames('all', async (db) => {
+      await db
+        .update(visualizations)
+        .set({ description: 'Written' })
+        .where(eq(visualizations.id, ids[2] as string));
+    });
+    await expect(alone).rejects.toThrow();
+    expect(await writtenTo()).toBe(false);
+  });
+});

@@ -1,0 +1,79 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { overtaken } from '../support/rival.ts';
+import { must } from '../support/signed.ts';
+import { aCompany, type Company } from '../support/worlds.ts';
+import type { Kind } from './kinds.ts';
+
+const isPrecondition = ({ status, body }: { status: number; body: { error?: string; error_code?: string } }) =>
+  status === 412 &&
+  [body.error, body.error_code].some((code) => /^PRECONDITION_FAILED$|^PreconditionFailed$/.test(code ?? ''));
+
+/** What holds for every record that has versions. */
+export function describeVersions(kinds: readonly Kind[]): void {
+  describe.each(kinds)('the version of $name', ({ make, change, changes, shows = ({ name }) => name, table }) => {
+    let company: Company;
+    beforeAll(async () => {
+      company = await aCompany();
+    });
+    const writing = new RegExp(`^(update|delete from) "${table}"`);
+    const aRecord = async () => {
+      const { by, path } = await make(company);
+      const { headers } = await by.get(path);
+      const write = (text: string, tag?: string, env?: Record<string, string>) =>
+        by[change](path, {
+          json: changes(text, company),
+          ...(tag && { headers: { 'If-Match': tag } }),
+          ...(env && { env }),
+        });
+      return { by, path, tag: headers.get('etag') as string, write };
+    };
+    const tagOf = async ({ by, path }: Pick<Awaited<ReturnType<typeof aRecord>>, 'by' | 'path'>) =>
+      (await by.get(path)).headers.get('etag');
+
+    it('is a strong tag that stays until the record changes, and lets a caller who knows it have nothing', async () => {
+      const { by, path, tag, write } = await aRecord();
+      expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
+      expect(await tagOf({ by, path })).toBe(tag);
+      for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const { status, body, headers } = await by.get(path, { headers: { 'If-None-Match': known } });
+        expect([known, status, body, headers.get('etag')]).toEqual([known, 304, '', tag]);
+      }
+      await must(write('Changed once'));
+      const changed = await by.get(path, { headers: { 'If-None-Match': tag } });
+      expect([changed.status, shows(changed.body)]).toEqual([200, 'Changed once']);
+      expect(changed.headers.get('etag')).not.toBe(tag);
+    });
+
+    it('must be the one that a write is made for', async () => {
+      const { by, path, tag, write } = await aRecord();
+      expect(isPrecondition(await write('Of nobody', '"00000000000000000000000000000000"'))).toBe(true);
+      expect(isPrecondition(await by.delete(path, { headers: { 'If-Match': '"other"' } }))).toBe(true);
+      expect(await tagOf({ by, path })).toBe(tag);
+      await must(write('First', `"other", W/${tag}`));
+      expect(isPrecondition(await write('Second', tag))).toBe(true);
+      expect(shows((await by.get(path)).body)).toBe('First');
+      await must(write('Whichever', '*'));
+      expect(shows((await by.get(path)).body)).toBe('Whichever');
+      await must(by.delete(path, { headers: { 'If-Match': (await tagOf({ by, path })) as string } }));
+    });
+
+    it('lets one of two writers succeed who have the same', async () => {
+      const { by, path, tag, write } = await aRecord();
+      const second = await overtaken(
+        writing,
+        () => must(write('The rival', tag)),
+        (env) => write('The slower', tag, env),
+      );
+      expect(isPrecondition(second)).toBe(true);
+      expect(shows((await by.get(path)).body)).toBe('The rival');
+      const next = (await tagOf({ by, path })) as string;
+      const deletion = await overtaken(
+        writing,
+        () => must(write('The rival again')),
+        (env) => by.delete(path, { headers: { 'If-Match': next }, env }),
+      );
+      expect(isPrecondition(deletion)).toBe(true);
+      expect(shows((await by.get(path)).body)).toBe('The rival again');
+    });
+  });
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { Caller } from '../support/api.ts';
+import { aConsoleGroup, aPermission, enter } from '../support/console.ts';
+import { overtaken } from '../support/rival.ts';
+import { aGroup, allow, aPolicy, aRobot, aUser, bind, signed } from '../support/signed.ts';
+import { aCompany } from '../support/worlds.ts';
+import { describeVersions } from './held.ts';
+import { IDENTITY } from './kinds.ts';
+
+describeVersions(IDENTITY);
+
+const tagOf = async (by: Caller, path: string) => (await by.get(path)).headers.get('etag') as string;
+
+describe('a version', () => {
+  it('changes with all that is shown, wherever it is changed', async () => {
+    const company = await aCompany();
+    const { as } = company;
+    const admin = signed(company.apiKey);
+    const policyId = await aPolicy(company, [allow('users:ListUsers')]);
+    const groupId = (await aConsoleGroup(company))._id;
+    const { id: userId } = await aUser(company);
+    const changing: [Caller, string, () => Promise<unknown>][] = [
+      [admin, `/groups/${groupId}`, () => as.post(`/v1/groups/${groupId}/policies/${policyId}`)],
+      [as, `/v1/groups/${groupId}`, () => admin.delete(`/groups/${groupId}/policies/${policyId}`)],
+      [
+        as,
+        `/v1/groups/${groupId}`,
+        async () =>
+          as.post(`/v1/groups/${groupId}/permissions`, { json: { permissionIds: [await aPermission(company)] } }),
+      ],
+      [as, `/v1/users/${userId}`, () => enter(company, userId, groupId)],
+      [as, `/v1/users/${userId}`, () => admin.delete(`/groups/${groupId}`)],
+      [admin, `/users/${userId}`, () => admin.patch(`/users/${userId}`, { json: { is_active: false } })],
+    ];
+    for (const [by, path, change] of changing) {
+      const before = await tagOf(by, path);
+      expect(await tagOf(by, path)).toBe(before);
+      await change();
+      expect([path, await tagOf(by, path)]).not.toEqual([path, before]);
+    }
+  });
+
+  it('does not change with times of last use and counters, also in the middle of a write', async () => {
+    const company = await aCompany();
+    const admin = signed(company.apiKey);
+    const robot = await aRobot(company);
+    const path = `/service-accounts/${robot.id}`;
+    const tag = await tagOf(admin, path);
+    await signed(robot.key).get('/users');
+    expect((await admin.get(path)).body.last_used_at).not.toBeNull();
+    expect(await tagOf(admin, path)).toBe(tag);
+    const groupId = await aGroup(company);
+    const groupTag = await tagOf(admin, `/groups/${groupId}`);
+    const renamed = await overtaken(
+      /^update "groups"/,
+      async () => bind(company, groupId, (await aUser(company)).id),
+      (env) =>
+        admin.patch(`/groups/${groupId}`, { json: { name: 'Of one now' }, headers: { 'If-Match': groupTag }, env }),
+    );
+    expect([renamed.status, renamed.body.name, renamed.body.member_count]).toEqual([200, 'Of one now', 1]);
+  });
+
+  it('is refused where it is not in form', async () => {
+    const company = await aCompany();
+    const groupId = (await aConsoleGroup(company))._id;
+    for (const tag of ['abc', '"abc', '"a" "b"', 'W/', '"a", b', '*, "a"', ',']) {
+      const { status, body } = await company.as.put(`/v1/groups/${groupId}`, {
+        json: { name: 'Renamed' },
+        headers: { 'If-Match': tag },
+      });
+      expect([tag, status, body.details?.[0]?.field]).toEqual([tag, 422, 'If-Match']);
+    }
+    const known = await company.as.get(`/v1/groups/${groupId}`, { headers: { 'If-None-Match': 'abc' } });
+    expect(known.status).toBe(200);
+  });
+
+  it('is asked for after the right to write, and of what is there', async () => {
+    const company = await aCompany();
+    const other = await aCompany();
+    const groupId = (await aConsoleGroup(company))._id;
+    const headers = { 'If-Match': '"00000000000000000000000000000000"' };
+    const put = (as: Caller, id: string) => as.put(`/v1/groups/${id}`, { json: { name: 'Theirs' }, headers });
+    expect((await put(other.as, groupId)).status).toBe(404);
+    expect((await put(company.as, 'f'.repeat(24))).status).toBe(404);
+    const nobody = await company.as.put(`/v1/groups/${groupId}`, {
+      json: { name: 'Theirs' },
+      headers: { ...headers, authorization: 'Bearer nobody' },
+    });
+    expect(nobody.status).toBe(401);
+  });
+});

@@ -1,0 +1,165 @@
+import { aConcept, aNode, anItem, aRelation, PREFIX } from '../knowledge/support.ts';
+import { aShare } from '../shares/support.ts';
+import type { Caller } from '../support/api.ts';
+import { aConsoleGroup, aPermission, permissionInput, policyInput } from '../support/console.ts';
+import { aGroup, allow, aRobot, aUser, must, signed } from '../support/signed.ts';
+import type { Company } from '../support/worlds.ts';
+import { aDashboard, aVisualization, DASHBOARDS, VISUALIZATIONS } from '../visualizations/support.ts';
+
+/** A record that has versions, and how it is changed. */
+export interface Kind {
+  name: string;
+  /** Makes one. @returns where it is read, and by whom */
+  make(company: Company): Promise<{ by: Caller; path: string }>;
+  change: 'put' | 'patch';
+  /** A change that is a different one for each text. */
+  changes(text: string, company: Company): object;
+  /** Where what is read shows the text, when that is not its `name`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each kind has a body of its own.
+  shows?(body: any): unknown;
+  /** The table that it is written to. */
+  table: string;
+}
+
+let made = 0;
+const aName = (): string => {
+  made += 1;
+  return `Versioned ${made}`;
+};
+
+const organization = (company: Company) => signed(company.apiKey);
+const STATEMENTS = [allow('users:ListUsers')];
+
+export const IDENTITY: Kind[] = [
+  {
+    name: 'an account',
+    async make(company) {
+      const by = organization(company);
+      return { by, path: `/accounts/${(await must(by.post('/accounts', { json: { name: aName() } }))).id}` };
+    },
+    change: 'patch',
+    changes: (name) => ({ name }),
+    table: 'accounts',
+  },
+  {
+    name: 'a service account',
+    make: async (company) => ({ by: organization(company), path: `/service-accounts/${(await aRobot(company)).id}` }),
+    change: 'patch',
+    changes: (name) => ({ name }),
+    table: 'service_accounts',
+  },
+  {
+    name: 'a group of the organization API',
+    make: async (company) => ({ by: organization(company), path: `/groups/${await aGroup(company)}` }),
+    change: 'patch',
+    changes: (name) => ({ name }),
+    table: 'groups',
+  },
+  {
+    name: 'a group of the console',
+    make: async (company) => ({ by: company.as, path: `/v1/groups/${(await aConsoleGroup(company))._id}` }),
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'groups',
+  },
+  {
+    name: 'a user',
+    make: async (company) => ({ by: organization(company), path: `/users/${(await aUser(company)).id}` }),
+    change: 'patch',
+    changes: (text) => ({ metadata: { text } }),
+    shows: ({ metadata }) => metadata.text,
+    table: 'users',
+  },
+  {
+    name: 'a policy',
+    async make({ as }) {
+      return {
+        by: as,
+        path: `/v1/policies/${(await must(as.post('/v1/policies', { json: policyInput(STATEMENTS) })))._id}`,
+      };
+    },
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'policies',
+  },
+  {
+    name: 'a legacy permission',
+    make: async (company) => ({ by: company.as, path: `/v1/permissions/${await aPermission(company)}` }),
+    change: 'put',
+    changes: (name, company) => permissionInput(company, { name }),
+    table: 'permissions',
+  },
+];
+
+const SHARES = '/api/v1/dashboard-shares';
+const CONTEXTS = '/api/v1/share-contexts';
+
+const aContext = async ({ as }: Company): Promise<string> =>
+  `${CONTEXTS}/${(await must(as.post(CONTEXTS, { json: { name: aName() } }))).id}`;
+
+export const SHARING: Kind[] = [
+  {
+    name: 'a visualization',
+    make: async ({ as }) => ({ by: as, path: `${VISUALIZATIONS}/${(await aVisualization(as, 'SELECT 1'))._id}` }),
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'visualizations',
+  },
+  {
+    name: 'a dashboard',
+    make: async ({ as }) => ({ by: as, path: `${DASHBOARDS}/${(await aDashboard(as, []))._id}` }),
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'dashboards',
+  },
+  {
+    name: 'a share context',
+    make: async (company) => ({ by: company.as, path: await aContext(company) }),
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'share_contexts',
+  },
+  {
+    name: 'a share',
+    async make(company) {
+      const { id } = await aShare(company, (await aDashboard(company.as, []))._id);
+      return { by: company.as, path: `${SHARES}/${id}` };
+    },
+    change: 'put',
+    changes: (name) => ({ name }),
+    table: 'dashboard_shares',
+  },
+];
+
+const description = {
+  change: 'patch',
+  changes: (text: string) => ({ description: text }),
+  shows: (body: { description: string }) => body.description,
+  table: 'knowledge_resources',
+} as const;
+
+export const KNOWLEDGE: Kind[] = [
+  {
+    name: 'a concept',
+    make: async ({ as }) => ({ by: as, path: `${PREFIX}/concepts/${await aConcept(as)}` }),
+    ...description,
+  },
+  {
+    name: 'a semantic item',
+    make: async ({ as }) => ({ by: as, path: `${PREFIX}/semantic/${await anItem(as)}` }),
+    ...description,
+  },
+  {
+    name: 'an ontology node',
+    make: async ({ as }) => ({ by: as, path: `${PREFIX}/ontology/nodes/${await aNode(as)}` }),
+    ...description,
+  },
+  {
+    name: 'an ontology relation',
+    async make({ as }) {
+      const id = await aRelation(as, await aNode(as), 'belongs to', await aNode(as));
+      return { by: as, path: `${PREFIX}/ontology/relations/${id}` };
+    },
+    ...description,
+  },
+];

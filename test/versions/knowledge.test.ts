@@ -1,0 +1,4 @@
+import { describeVersions } from './held.ts';
+import { KNOWLEDGE } from './kinds.ts';
+
+describeVersions(KNOWLEDGE);
