@@ -29,6 +29,7 @@ const ALL = [
   'load',
   'large-load',
   'upsert',
+  'export',
   'upload-memory',
   'embed',
   'scale',

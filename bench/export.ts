@@ -1,0 +1,131 @@
+/**
+ * Exports a table of 1M rows and nine columns as CSV from the whole running system.
+ *
+ *   npm run bench -- export   (or: npx node bench/export.ts [rows])
+ *
+ * It must be at least 0.5 times as fast as `psql \copy TO` of the same columns, and 0.8 times as fast as one Node process
+ * that only passes the same COPY on. The peak of workerd's memory may be 1.25 times that of an export of a tenth of the
+ * rows. Memory needs Linux.
+ */
+import { spawnSync } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { hasPsql } from './baseline.ts';
+import { type System, startSystem } from './system.ts';
+import { resetPeak, residentMemory } from './usage.ts';
+import { atLeast, atMost, verdict } from './verdict.ts';
+
+const ROUNDS = 3;
+const ROWS = Number(process.argv[2] ?? 1_000_000);
+
+const COLUMNS = {
+  pedido: ['integer', 'n'],
+  cliente: ['text', `'Cliente ' || n % 50000`],
+  cidade: ['text', `'São ' || n % 900`],
+  quantidade: ['integer', 'n % 100'],
+  valor: ['decimal', '(n % 10000000) / 100.0'],
+  pago: ['boolean', 'n % 2 = 0'],
+  vencimento: ['date', `date '2010-01-01' + n % 5000`],
+  criado_em: ['datetime', `timestamptz '2024-01-01 00:00:00Z' + n * interval '7 seconds'`],
+  nota: ['text', `CASE n % 3 WHEN 0 THEN 'entregar, se possível' ELSE 'sem observação' END`],
+} as const;
+const NAMES = Object.keys(COLUMNS).join(', ');
+
+async function aTable(system: System, name: string, rows: number): Promise<string> {
+  const columns = Object.entries(COLUMNS).map(([column, [type]]) => {
+    return { name: column, display_name: column, type, nullable: true };
+  });
+  const { _id } = await system.call('POST', '/v1/managed-tables', { display_name: name, columns });
+  const client = new Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  const values = Object.values(COLUMNS).map(([, sql]) => sql);
+  await client.query(
+    `INSERT INTO public.${name} (${NAMES}) SELECT ${values.join(', ')} FROM generate_series(1, ${rows}) AS n`,
+  );
+  await client.query(`VACUUM ANALYZE public.${name}`);
+  await client.end();
+  return _id;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'data-console-export-'));
+const file = join(folder, 'rows.csv');
+const system = await startSystem();
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+const COPY = `(SELECT id, ${NAMES} FROM public.pedidos ORDER BY id)`;
+
+async function psql(): Promise<void> {
+  const command = `\\copy ${COPY} TO '${file}' (FORMAT csv, HEADER)`;
+  const { status, stderr } = spawnSync('psql', [system.postgresUrl, '-qc', command]);
+  if (status !== 0) throw new Error(String(stderr));
+}
+
+async function node(): Promise<void> {
+  const client = new Client({ connectionString: system.postgresUrl });
+  await client.connect();
+  await pipeline(client.query(copyTo(`COPY ${COPY} TO STDOUT (FORMAT csv, HEADER)`)), createWriteStream(file));
+  await client.end();
+}
+
+const token = await system.logIn();
+
+async function ours(id: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` };
+  const { status, body } = await fetch(`${system.baseUrl}/v1/managed-tables/${id}/export`, { headers });
+  if (status !== 200 || !body) throw new Error(`the export answered ${status}`);
+  await pipeline(Readable.fromWeb(body as never), createWriteStream(file));
+}
+
+/** The peak of workerd's memory while it exports. MB. */
+async function peakOf(id: string): Promise<number> {
+  const worker = await system.workerd();
+  await resetPeak(worker);
+  await ours(id);
+  return (await residentMemory(worker)).peak;
+}
+
+try {
+  const few = await aTable(system, 'poucos', ROWS / 10);
+  const all = await aTable(system, 'pedidos', ROWS);
+  const best = { psql: Number.POSITIVE_INFINITY, node: Number.POSITIVE_INFINITY, ours: Number.POSITIVE_INFINITY };
+  await peakOf(few);
+  const peaks = { few: await peakOf(few), all: await peakOf(all) };
+  for (let round = 1; round <= ROUNDS; round++) {
+    const times = {
+      psql: await timed(hasPsql ? psql : node),
+      node: await timed(node),
+      ours: await timed(() => ours(all)),
+    };
+    console.log(
+      `round ${round}: ${Object.entries(times)
+        .map(([name, ms]) => `${name} ${ms.toFixed(0)} ms`)
+        .join(', ')}`,
+    );
+    for (const name of Object.keys(best) as (keyof typeof best)[]) best[name] = Math.min(best[name], times[name]);
+  }
+  console.log(
+    `peak of workerd: ${peaks.few.toFixed(0)} MB for a tenth of the rows, ${peaks.all.toFixed(0)} MB for all`,
+  );
+  verdict('1M rows as CSV, against psql \\copy TO', best.psql / best.ours, atLeast(0.5), 'times as fast');
+  verdict(
+    '1M rows as CSV, against a Node process that passes COPY on',
+    best.node / best.ours,
+    atLeast(0.8),
+    'times as fast',
+  );
+  verdict('peak memory of an export of 1M rows, against 100,000', peaks.all / peaks.few, atMost(1.25));
+} finally {
+  await system.stop();
+  await rm(folder, { recursive: true, force: true });
+}
