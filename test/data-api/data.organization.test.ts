@@ -38,6 +38,49 @@ describe('GET /data/{slug}', () => {
     expect(headers.get('x-truncated')).toBeNull();
   });
 
+  describe('with a result that is kept', () => {
+    let visits: string;
+    beforeAll(async () => {
+      visits = await aTable(company.as, 'visits', [column('region')]);
+    });
+    const published = (more = {}) =>
+      aPublished(company, 'SELECT count(*) AS n FROM visits WHERE {{region}} IS NULL OR region = {{region}}', {
+        parameters: [parameter('region', 'text', { required: false })],
+        ...more,
+      });
+    const read = async (slug: string, query = '') => {
+      const { rows, cached } = await must(data(slug, query));
+      return [Number(rows[0][0]), cached];
+    };
+
+    it('says so, to an equal query in any format', async () => {
+      const { slug } = await published();
+      const [count] = await read(slug);
+      expect(await read(slug)).toEqual([count, true]);
+      expect((await data(slug, '?format=csv')).body).toBe(`n\r\n${count}\r\n`);
+      expect((await read(slug, '?region=south'))[1]).toBe(false);
+    });
+
+    it('answers anew after a change of the rows, of the visualization and of the endpoint', async () => {
+      const { _id, slug, name, visualization_id: visualizationId } = await published();
+      const [before] = (await read(slug)) as [number];
+      await must(tableRoutes(company.as, visits).insert([{ region: 'west' }]));
+      expect(await read(slug)).toEqual([before + 1, false]);
+      expect(await read(slug)).toEqual([before + 1, true]);
+      await must(company.as.put(`${VISUALIZATIONS}/${visualizationId}`, { json: { sql: 'SELECT 7 AS n' } }));
+      expect(await read(slug)).toEqual([7, false]);
+      const json = { name, slug, visualization_id: visualizationId, cache_seconds: 30 };
+      await must(company.as.put(`${ENDPOINTS}/${_id}`, { json }));
+      expect((await read(slug))[1]).toBe(false);
+    });
+
+    it('keeps none where the endpoint says so', async () => {
+      const { slug } = await published({ cache_seconds: 0 });
+      await read(slug);
+      expect((await read(slug))[1]).toBe(false);
+    });
+  });
+
   it('answers lines of JSON and CSV', async () => {
     const sql = `SELECT 'a "b", c' AS "na,me", NULL AS nothing, 12345678901234567890 AS big, true AS yes, 1 AS yes
       UNION ALL SELECT E'two\nlines', 'x', 1.5, false, 2`;

@@ -49,7 +49,8 @@ const asked = routes.filter(
 it.each(asked)('is named by $route', async ({ contract: { method, path, access }, credential }) => {
   const filled = path.replaceAll(/\{\w+\}/g, 'f'.repeat(24));
   const operator = { headers: { authorization: `Bearer ${env.PLATFORM_ADMIN_TOKEN}` } };
-  const by: Caller = ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
+  const by: Caller =
+    ['signature', 'machine'].includes(credential) && access !== 'public' ? signed(company.apiKey) : company.as;
   const surprising = `${filled}?surprise=1`;
   const { status, body } =
     access === 'operator' ? await call(method.toUpperCase(), surprising, operator) : await by[method](surprising);

@@ -4,9 +4,11 @@ import { resourceArn } from '../../kernel/arn.ts';
 import { Failure, invalid } from '../../kernel/failure.ts';
 import type { BoundValues } from '../../kernel/parameters.ts';
 import { viewerRules } from '../../kernel/sharing-rules.ts';
-import { boundValues } from '../../kernel/sharing-values.ts';
+import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
 import { userSqlFailures } from '../../tenant-sql/failures.ts';
 import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
+import { keptResults } from '../managed-database/service.ts';
 import { denials, execute, type Visualization, visualizationInputs } from '../visualizations/service.ts';
 import { dataQueryFailed, endpointNotFound } from './failures.ts';
 import { parametersOf } from './parameters.ts';
@@ -40,18 +42,35 @@ export async function readPublished(ctx: PrincipalContext, slug: string): Promis
 export const valuesFor = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
   boundValues(viewerRules(visualizationInputs(visualization)), sent);
 
-/** Runs what a slug publishes with the values of a query. */
+/** A result, and whether it was kept of an execution before. */
+export type EndpointResult = UserSqlResult & { cached: boolean };
+
+/** Runs what a slug publishes with the values of a query, or finds what an equal query was answered a little while ago. */
 export async function executeEndpoint(
   ctx: PrincipalContext,
   slug: string,
   query: URLSearchParams,
-): Promise<UserSqlResult> {
-  const { visualization } = await readPublished(ctx, slug);
+): Promise<EndpointResult> {
+  const { endpoint, visualization } = await readPublished(ctx, slug);
   return inQuery(async () => {
     const values = valuesFor(visualization, parametersOf(query, visualization.parameters));
-    return run(ctx, visualization, values);
+    const seconds = endpoint.cacheSeconds;
+    if (seconds === 0) return { ...(await run(ctx, visualization, values)), cached: false };
+    const kept = keptResults(ctx, 'data-results', await keyOf(endpoint, visualization, values));
+    const known = await kept.find();
+    if (known !== undefined) return { ...JSON.parse(known), cached: true };
+    const result = await run(ctx, visualization, values);
+    const text = JSON.stringify(result);
+    kept.keep(() => text, text.length, seconds);
+    return { ...result, cached: false };
   });
 }
+
+/** All that a result depends on besides the data. */
+const keyOf = (endpoint: VizApiEndpoint, visualization: Visualization, values: BoundValues): Promise<string> =>
+  sha256Hex(
+    JSON.stringify([endpoint.id, endpoint.version, visualization.id, visualization.version, canonicalValues(values)]),
+  );
 
 async function run(ctx: CompanyContext, visualization: Visualization, values: BoundValues): Promise<UserSqlResult> {
   const [execution] = await execute(ctx, [{ visualization, values }]);

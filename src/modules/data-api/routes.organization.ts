@@ -3,9 +3,8 @@ import { prepared } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/organization.ts';
 import { COLUMN_TYPES } from '../../tenant-sql/columns.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
-import type { UserSqlResult } from '../../tenant-sql/user-sql.ts';
 import { notProvisioned } from '../managed-database/failures.ts';
-import { endpointArn, executeEndpoint } from './execute.ts';
+import { type EndpointResult, endpointArn, executeEndpoint } from './execute.ts';
 import { dataQueryFailed, endpointNotFound } from './failures.ts';
 import { FORMAT_NAMES, RESULT_FORMATS, type ResultFormat, resultWriter } from './results.ts';
 
@@ -25,9 +24,9 @@ const dataView = z
   })
   .meta({ id: 'DataResult' });
 
-function answer({ columns, rows, truncated }: UserSqlResult, wanted: ResultFormat): Response {
+function answer({ columns, rows, truncated, cached }: EndpointResult, wanted: ResultFormat): Response {
   const writer = resultWriter(wanted);
-  const facts = { row_count: rows.length, truncated, cached: false };
+  const facts = { row_count: rows.length, truncated, cached };
   const text = writer.begin(columns) + writer.rows(rows) + writer.end(facts);
   const headers = { 'Content-Type': `${RESULT_FORMATS[wanted]}; charset=utf-8` };
   return new Response(text, { headers: { ...headers, ...(truncated && { 'X-Truncated': 'true' }) } });

@@ -7,6 +7,7 @@ import { provision as provisionDatabase } from '../../tenant-sql/provisioning.ts
 import { tenantNames, throughPooler } from '../../tenant-sql/roles.ts';
 import { settledVersion } from './data-changes.ts';
 import { notProvisioned } from './failures.ts';
+import { KeptResults } from './kept-results.ts';
 import { readerPlaces } from './reader-places.ts';
 import { connectionCipher, provisioningRecord } from './record.ts';
 import * as store from './store.ts';
@@ -85,6 +86,10 @@ export async function connectionIdOf(ctx: CompanyContext): Promise<string | null
 export async function dataVersionOf(ctx: CompanyContext): Promise<number | null> {
   return (await connectionOf(ctx))?.dataVersion ?? null;
 }
+
+/** Results of the present data, which are kept for `kind`. @param key everything else that they depend on, digested */
+export const keptResults = (ctx: CompanyContext, kind: 'last-results' | 'data-results', key: string): KeptResults =>
+  new KeptResults(ctx, dataVersionOf, kind, key);
 
 /** Resolves when the database lets a connection of the context wait, as it has slept; otherwise never. */
 export const untilWaking = (ctx: CompanyContext): Promise<void> => openedOf(ctx).waking.promise;

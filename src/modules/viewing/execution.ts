@@ -8,16 +8,17 @@ import { boundValues, canonicalValues } from '../../kernel/sharing-values.ts';
 import { logError } from '../../platform/log.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
 import { filterOptions, runDashboard, usedInOptions } from '../dashboards/service.ts';
-import { untilWaking } from '../managed-database/service.ts';
+import { keptResults, untilWaking } from '../managed-database/service.ts';
 import { denials, type Execution, execute, type Refusals, viewExecution } from '../visualizations/service.ts';
 import { answerEarly } from './answer-early.ts';
-import { LastResults } from './last-results.ts';
 import { recordOf, type SharedItem, visualizationsOf } from './shared-item.ts';
 import { withSlot } from './slot.ts';
 import { executeTogether } from './together.ts';
 
 /** How long the result of a single visualization is cached, in seconds. Dashboards have a setting for it. */
 const DEFAULT_CACHE_SECONDS = 60;
+/** How long a last result is kept: from one working day to the next. */
+const LAST_SECONDS = 24 * 60 * 60;
 /** How many connections one execution uses at once: see `ViewerGate`. */
 const VIEWER_CONNECTIONS = 2;
 /** The most characters of an answer that is cached. */
@@ -71,7 +72,7 @@ export async function executeFor(
     await cache.put(key, response).catch((error) => logError('result_not_kept', error));
   };
   const compute = async (own: CompanyContext, tell: (last: string) => void) => {
-    const last = new LastResults(own, digest);
+    const last = keptResults(own, 'last-results', digest);
     void untilWaking(own).then(async () => {
       const known = await last.find();
       if (known !== undefined) tell(known);
@@ -84,7 +85,7 @@ export async function executeFor(
     if (text.length <= MAX_CACHED && isLasting) {
       const known = executions.map((execution) => ({ ...execution, cached: true }));
       if (seconds > 0) await keep(jsonOf(item, known));
-      last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), text.length);
+      last.keep(() => jsonOf(item, known, { as_of: asOf, waking: true }), text.length, LAST_SECONDS);
     }
     return text;
   };
