@@ -170,6 +170,7 @@ const WHOLE = new Set([
   'PUT /v1/groups/{id}/permissions',
   'PUT /api/v1/share-contexts/{id}/grants',
   'PUT /v1/auth/social/config',
+  'PUT /v1/viz-api-endpoints/{id}',
   'PUT /v1/auth/sso/config',
   `PUT ${KNOWLEDGE}/business-domains`,
 ]);

@@ -29,7 +29,7 @@ it('every package of the Worker and of the operators’ commands stays with --om
   });
   const imported = Object.values(metafile.inputs)
     .flatMap(({ imports }) => imports)
-    .filter(({ external, path }) => external && !path.includes(':') && !builtinModules.includes(path))
+    .filter(({ external, path }) => external && !/^\.|:/.test(path) && !builtinModules.includes(path))
     .map(({ path }) => packageOf(path));
   const { dependencies } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
   expect(imported).toEqual(expect.arrayContaining(['hono', 'wrangler', 'esbuild']));
