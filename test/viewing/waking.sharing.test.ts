@@ -13,7 +13,7 @@ import { aFile, load } from '../uploads/support.ts';
 import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
 /** Long enough for a request to be answered meanwhile, on a busy machine too. */
-const WAKING_MS = 2_000;
+const WAKING_MS = 1_000;
 
 const ROWS = 'SELECT region, amount, clock_timestamp()::text AS read_at FROM sales [[WHERE region = ANY({{regions}})]]';
 
