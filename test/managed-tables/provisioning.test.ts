@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { describe, expect, inject, it } from 'vitest';
 import type { NeonFault } from '../../local/neon/faults.ts';
 import { openControlDb } from '../../src/db/client.ts';
-import { takeLease } from '../../src/modules/managed-database/store.ts';
+import { ensureDatabase, takeLease } from '../../src/modules/managed-database/store.ts';
 import { countOf, overtaken, rowOf } from '../support/rival.ts';
 import { aCompany } from '../support/worlds.ts';
 import { aTable, column } from './support.ts';
@@ -69,6 +69,14 @@ describe('provisioning', () => {
     const status = await company.as.get('/v1/managed-tables/status');
     expect(status.body).toStrictEqual({ provisioned: true, connection_id: [...ids][0] });
     expect((await company.as.post(PROVISION)).body).toStrictEqual(status.body);
+  });
+
+  it('has one record for a company, however many calls add it', async () => {
+    const { id: companyId } = await aCompany();
+    const add = (id: string) => ensureDatabase(openControlDb(env.CONTROL_DB), { id, companyId, now: 1 });
+    await add('a'.repeat(24));
+    await add('b'.repeat(24));
+    expect(await countOf('managed_databases where company_id = ?', companyId)).toBe(1);
   });
 
   it('creates nothing when another call creates the database first', async () => {

@@ -99,6 +99,7 @@ export const MANAGED_TABLES = [
     {
       text: 'UNIQUE INDEX `managed_databases_company_id_unique`',
       without: 'INDEX `managed_databases_company_id_unique`',
+      title: 'has one record for a company',
     },
   ]),
   ...guardsOf('src/modules/managed-tables/store.ts', TABLES, [
