@@ -1,4 +1,5 @@
 import type { Bindings } from '../../src/config.ts';
+import { OBJECT_NAMES } from '../../src/objects/jurisdiction.ts';
 import { goFar, phase, use } from './meter.ts';
 
 const known = new WeakMap<Bindings, Bindings>();
@@ -10,21 +11,13 @@ export function metered(env: Bindings): Bindings {
     CONTROL_DB: meteredDatabase(env.CONTROL_DB),
     FILES: meteredFiles(env.FILES),
     ...Object.fromEntries(QUEUES.map((name) => [name, meteredQueue(env[name])])),
-    ...Object.fromEntries(OBJECTS.map((name) => [name, meteredObjects(name, env[name] as never)])),
+    ...Object.fromEntries(OBJECT_NAMES.map((name) => [name, meteredObjects(name, env[name] as never)])),
   };
   known.set(env, made as Bindings);
   return made as Bindings;
 }
 
 const QUEUES = ['JOBS', 'MODEL_JOBS', 'RECHECKS', 'AUDIT', 'SHARE_EVENTS'] as const;
-const OBJECTS = [
-  'ORGANIZATION_GATE',
-  'IP_LIMITER',
-  'TOKEN_LIMITER',
-  'ATTEMPT_LIMITER',
-  'VIEWER_GATE',
-  'COMPANY_LOG',
-] as const;
 
 function count({ meta }: D1Result): void {
   use('d1.rowsRead', meta.rows_read ?? 0);

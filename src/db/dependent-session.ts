@@ -1,6 +1,6 @@
 import { writes } from './access-changes.ts';
 import { concurrentChange } from './failures.ts';
-import type { GuardedSession } from './guarded-session.ts';
+import { type GuardedSession, RUNS } from './guarded-session.ts';
 import { isChanged, type Read, sameRows, unchanged } from './read-sets.ts';
 
 /** What writes depend on. */
@@ -24,8 +24,6 @@ export interface DependentSession extends GuardedSession {
 
 /** Whoever writes in between is done then, and only so many of them in a row are in the way. */
 const ATTEMPTS = 5;
-
-const RUNS = ['all', 'raw', 'run', 'first'] as const;
 
 interface Query {
   sql: string;

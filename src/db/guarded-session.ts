@@ -13,7 +13,8 @@ export interface GuardedSession {
   changingAccess<T>(deadline: number, work: () => Promise<T>): Promise<T>;
 }
 
-const RUNS = ['all', 'raw', 'run', 'first'] as const;
+/** How a statement is run alone. */
+export const RUNS = ['all', 'raw', 'run', 'first'] as const;
 
 /** Fails, and the batch with it, once the deadline is past by the database's own clock. */
 const FENCE = `select case when unixepoch('subsec') * 1000 > ? then json('too late') end`;

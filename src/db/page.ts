@@ -1,4 +1,4 @@
-import { asc, desc, getTableColumns, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import type { ControlDb } from './client.ts';
 
@@ -69,6 +69,25 @@ export async function readPage<T extends Listed, Extra extends Extras = Record<n
     perPage,
     records: rows.flatMap(({ record }) => (record === null ? [] : [record])) as never,
   };
+}
+
+/** Which page of records with names. `search` is a lower-case part of the name; empty for all. */
+export interface ListRequest {
+  page: number;
+  perPage: number;
+  search: string;
+}
+
+/** A page of a company's records of a table, newest first. */
+export function readNewest<T extends Listed & Record<'companyId' | 'name' | 'createdAt', SQLiteColumn>>(
+  db: ControlDb,
+  table: T,
+  companyId: string,
+  { page, perPage, search }: ListRequest,
+) {
+  const mine = eq(table.companyId, companyId);
+  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${table.name}), ${search}) > 0`) as SQL);
+  return readPage(db, { table, filter }, { by: table.createdAt, descending: true, page, perPage });
 }
 
 /** A page of records with the exact number of all that match. */

@@ -94,6 +94,9 @@ export const rateLimitExceeded = defineFailure('rate_limit.exceeded', {
   },
 });
 
+/** Every surface says what it says of anything of the kind. */
+const IN_WORDS_OF_FAMILY = { organization: {}, console: {}, sharing: {}, 'managed-tables': {} };
+
 /** The gate that remembers nonces cannot be asked. */
 export const replayUnknown = defineFailure('signature.replay_unknown', {
   kind: 'unavailable',
@@ -101,12 +104,7 @@ export const replayUnknown = defineFailure('signature.replay_unknown', {
     message: 'It cannot be told at the moment whether this request was sent before. Sign it anew and send it again.',
     retryAfter: 5,
   },
-  says: {
-    organization: 'ServiceUnavailable',
-    console: 'SERVICE_UNAVAILABLE',
-    sharing: 'SERVICE_UNAVAILABLE',
-    'managed-tables': { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
-  },
+  says: IN_WORDS_OF_FAMILY,
 });
 
 export const idempotencyKeyReused = defineFailure('idempotency.key_reused', {
@@ -147,7 +145,7 @@ export const idempotencyAnswerTooLarge = defineFailure('idempotency.answer_too_l
   kind: 'conflict',
   detail: {
     field: 'Idempotency-Key',
-    message: 'This request was already done. Its answer was too large to be given again.',
+    message: 'This request was already done. Its answer was not kept, mostly because it was too large.',
   },
   says: {
     organization: 'IdempotencyAnswerTooLarge',
@@ -167,12 +165,7 @@ export const repetitionUnknown = defineFailure('idempotency.unknown', {
     message: 'It cannot be told at the moment whether this request was made before. Send it again with the same key.',
     retryAfter: 5,
   },
-  says: {
-    organization: 'ServiceUnavailable',
-    console: 'SERVICE_UNAVAILABLE',
-    sharing: 'SERVICE_UNAVAILABLE',
-    'managed-tables': { message: 'Serviço temporariamente indisponível. Tente novamente em instantes.' },
-  },
+  says: IN_WORDS_OF_FAMILY,
 });
 
 /** What every route with such a declaration can answer, besides the failures that its contract lists. */

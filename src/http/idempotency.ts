@@ -140,7 +140,11 @@ const sealed = ({ config }: Context, use: KeyUse, answer: KeptAnswer): Promise<s
   encrypt(config.ENCRYPTION_KEYS, JSON.stringify(answer), contextOf(use));
 
 async function unsealed({ config }: Context, use: KeyUse, answer: string): Promise<KeptAnswer> {
-  return JSON.parse(await decrypt(config.ENCRYPTION_KEYS, answer, contextOf(use)));
+  const text = await decrypt(config.ENCRYPTION_KEYS, answer, contextOf(use)).catch((error) => {
+    // Its key is gone; what is sure is that the request was done.
+    throw idempotencyAnswerTooLarge().because(error);
+  });
+  return JSON.parse(text);
 }
 
 /** All of a body that is small enough to be kept; else a stream of it, of which no more was read than is kept. */

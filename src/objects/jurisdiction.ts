@@ -1,6 +1,7 @@
 type Jurisdiction = 'eu' | 'fedramp';
 
-const NAMES = [
+/** The bindings of Durable Objects. */
+export const OBJECT_NAMES = [
   'ORGANIZATION_GATE',
   'IP_LIMITER',
   'TOKEN_LIMITER',
@@ -9,7 +10,7 @@ const NAMES = [
   'COMPANY_LOG',
 ] as const;
 
-type Objects = Record<(typeof NAMES)[number], DurableObjectNamespace>;
+type Objects = Record<(typeof OBJECT_NAMES)[number], DurableObjectNamespace>;
 
 const known = new WeakMap<Objects, Objects>();
 
@@ -26,7 +27,7 @@ export function withinJurisdiction<B extends Objects>(bindings: B, jurisdiction:
 
 function limited(bindings: Objects, jurisdiction: Jurisdiction): Objects {
   const within = { ...bindings };
-  for (const name of NAMES) {
+  for (const name of OBJECT_NAMES) {
     Object.defineProperty(within, name, { enumerable: true, get: () => bindings[name].jurisdiction(jurisdiction) });
   }
   return within;

@@ -11,7 +11,7 @@ const WINDOW_MS = 60_000;
  */
 export class TokenLimiter extends DurableObject {
   readonly #windows = new FixedWindows(WINDOW_MS);
-  readonly #keys = new IdempotencyKeys(this.ctx.storage.sql);
+  #opened: IdempotencyKeys | undefined;
 
   /**
    * Counts one request, and begins to use its key where it has one.
@@ -24,6 +24,12 @@ export class TokenLimiter extends DurableObject {
     const key = this.#keys.begin(use, now);
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(this.#keys.nextEnd as number);
     return { limit, key };
+  }
+
+  /** Opened when they are needed: the token of a share or an embed has none, and asks no disk. */
+  get #keys(): IdempotencyKeys {
+    this.#opened ??= new IdempotencyKeys(this.ctx.storage.sql);
+    return this.#opened;
   }
 
   /** The request is still at work under its key. */

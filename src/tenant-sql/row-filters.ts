@@ -41,9 +41,6 @@ export interface RowSelection {
   texts: string[];
 }
 
-/** Every row. */
-export const ALL_ROWS: RowSelection = { filters: [], search: '', texts: [] };
-
 /** Whether a selection may leave rows out. */
 export const isSelective = ({ filters, search }: RowSelection): boolean => filters.length > 0 || search !== '';
 
@@ -74,7 +71,8 @@ export const where = (conditions: string[]): string =>
 export const ofSource = (name: string): string => `source.${quoted(name)}`;
 
 /** The name of a column's type in Postgres. */
-export const typeName = ({ type }: FilteredColumn): string => (type === 'uuid' ? 'uuid' : POSTGRES_TYPES[type]);
+export const typeName = ({ type }: Pick<FilteredColumn, 'type'>): string =>
+  type === 'uuid' ? 'uuid' : POSTGRES_TYPES[type];
 
 const COMPARISONS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 

@@ -1,6 +1,6 @@
-import { type Column, type ColumnType, POSTGRES_TYPES } from './columns.ts';
+import type { Column, ColumnType } from './columns.ts';
 import { qualified } from './identifiers.ts';
-import { type Bind, bindings, conditionsOf, ofSource, type RowSelection, where } from './row-filters.ts';
+import { type Bind, bindings, conditionsOf, ofSource, type RowSelection, typeName, where } from './row-filters.ts';
 import { type Statement, selectedColumns } from './rows.ts';
 
 /** The order of rows: by a column, or by insertion if there is none. */
@@ -139,7 +139,7 @@ function walk({ table, rows, order }: PageOf, limit: number, after: Position | n
   // Ordered by both, though one is null, because an index of both is.
   const without = (past: string[], count: string) => ids([`${column} IS NULL`, ...past], `${column}, ${id}`, count);
   if (after && after.key === null) return without([`${id} > ${lastId}`], most);
-  const key = after && `${bind(after.key)}::${typeOf(order)}`;
+  const key = after && `${bind(after.key)}::${typeName(order)}`;
   const valued = order.descending
     ? // Nulls first is how an index is read backwards; there are none among these.
       ids(
@@ -155,8 +155,6 @@ function walk({ table, rows, order }: PageOf, limit: number, after: Position | n
   // Where the rows with a value suffice, none of the others is looked for.
   return `(SELECT valued.ids || ${without([], `(${most} - cardinality(valued.ids))`)} FROM (SELECT ${valued} AS ids OFFSET 0) AS valued)`;
 }
-
-const typeOf = ({ type }: RowOrder): string => (type === 'uuid' ? 'uuid' : POSTGRES_TYPES[type]);
 
 /** Nulls come last in both directions; ties are ordered by id, which is insertion order. */
 export function orderBy(order: RowOrder | null, reversed: boolean): string {

@@ -294,6 +294,15 @@ describe('what is kept of an answer', () => {
     expect([held.includes(first.secret_key), held.includes(first.id)]).toEqual([false, false]);
   });
 
+  it('that can no longer be decrypted is not done again', async () => {
+    const [key, name] = [aKey(), aName()];
+    await must(create(key, name));
+    const rotated = { ENCRYPTION_KEYS: JSON.stringify({ 9: 'another secret of at least 32 characters' }) };
+    const again = await admin.post('/groups', { ...under(key, { name }), env: rotated });
+    expect(codeOf(again)).toEqual([409, 'IdempotencyAnswerTooLarge']);
+    expect(await named(name)).toBe(1);
+  });
+
   it('is gone after 24 hours, and deleted from the disk a day later', async () => {
     const { object, begin, use } = aLedger();
     await begin('first');

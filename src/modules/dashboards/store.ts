@@ -1,6 +1,6 @@
 import { and, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { readPage } from '../../db/page.ts';
+import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
 import { dashboardShares } from '../../db/schema/shares.ts';
@@ -111,15 +111,8 @@ export const selectDashboardVisualizations = (db: ControlDb, companyId: Id, id: 
     );
 
 /** A page of the company's dashboards, newest first. `search` is a lower-case part of the name. */
-export const readDashboards = (
-  db: ControlDb,
-  companyId: string,
-  { page, perPage, search }: { page: number; perPage: number; search: string },
-) => {
-  const mine = eq(dashboards.companyId, companyId);
-  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${dashboards.name}), ${search}) > 0`) as SQL);
-  return readPage(db, { table: dashboards, filter }, { by: dashboards.createdAt, descending: true, page, perPage });
-};
+export const readDashboards = (db: ControlDb, companyId: string, wanted: ListRequest) =>
+  readNewest(db, dashboards, companyId, wanted);
 
 export const deleteDashboard = (db: ControlDb, companyId: string, id: string) =>
   db

@@ -1,6 +1,6 @@
 import { and, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { readPage } from '../../db/page.ts';
+import { type ListRequest, readNewest } from '../../db/page.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
 import { byId, exists, insertWhen } from '../../db/statements.ts';
@@ -41,19 +41,8 @@ export const selectEndpoint = (db: ControlDb, companyId: string, id: string) =>
     .where(byId(vizApiEndpoints, companyId, id));
 
 /** A page of the company's endpoints, newest first. `search` is a lower-case part of the name. */
-export function readEndpoints(
-  db: ControlDb,
-  companyId: string,
-  { page, perPage, search }: { page: number; perPage: number; search: string },
-) {
-  const mine = eq(vizApiEndpoints.companyId, companyId);
-  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${vizApiEndpoints.name}), ${search}) > 0`) as SQL);
-  return readPage(
-    db,
-    { table: vizApiEndpoints, filter },
-    { by: vizApiEndpoints.createdAt, descending: true, page, perPage },
-  );
-}
+export const readEndpoints = (db: ControlDb, companyId: string, wanted: ListRequest) =>
+  readNewest(db, vizApiEndpoints, companyId, wanted);
 
 const isActive = (companyId: string, slug: string) =>
   and(eq(vizApiEndpoints.companyId, companyId), eq(vizApiEndpoints.slug, slug), eq(vizApiEndpoints.status, 'active'));

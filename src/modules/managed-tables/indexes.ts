@@ -16,7 +16,7 @@ import {
   unknownColumns,
 } from './failures.ts';
 import * as store from './index-store.ts';
-import { BUSY, databaseOfTables, keyOf } from './service.ts';
+import { BUSY, databaseOfTables, keyOf, tablesToRead } from './service.ts';
 import type { TableKey } from './store.ts';
 import type { ManagedTable } from './table.ts';
 
@@ -45,7 +45,7 @@ const viewOf = ({ id, columns, unique }: store.StoredIndex): TableIndex => ({
 
 /** The indexes of a table, the first made first. */
 export async function listIndexes(ctx: CompanyContext, tableId: string): Promise<TableIndex[]> {
-  const { indexes } = await read(await databaseOfTables(ctx), keyOf(ctx, tableId));
+  const { indexes } = await read(await tablesToRead(ctx), keyOf(ctx, tableId));
   return indexes.filter(({ valid }) => valid).map(viewOf);
 }
 

@@ -1,7 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { isPostgresError } from '../../tenant-sql/client.ts';
 import { moveFromTrash } from '../../tenant-sql/ddl.ts';
-import { databaseOf } from '../managed-database/service.ts';
+import { databaseToRead } from '../managed-database/service.ts';
 import { restoredNameTaken, tableNotFound } from './failures.ts';
 import { announceChange, databaseOfTables, inChange, keyOf } from './service.ts';
 import { isNameTaken } from './store.ts';
@@ -14,7 +14,7 @@ export async function listDeletedTables(
   ctx: CompanyContext,
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: DeletedTable[] }> {
-  const database = await databaseOf(ctx);
+  const database = await databaseToRead(ctx);
   if (!database) return { total: 0, records: [] };
   const window = { limit: perPage, offset: (page - 1) * perPage };
   return store.readDeletedSince(database, ctx.actor.companyId, keptSince(ctx), window);

@@ -2,7 +2,7 @@ import { requireAction } from '../../access/requirements.ts';
 import type { CompanyContext, PrincipalContext } from '../../context.ts';
 import { isPostgresError, type TenantTx } from '../../tenant-sql/client.ts';
 import { bringBack, dropKept, holdKept, removeAdded } from '../../tenant-sql/kept.ts';
-import { databaseOf, scheduleSweep } from '../managed-database/service.ts';
+import { scheduleSweep } from '../managed-database/service.ts';
 import { tableNotFound } from '../managed-tables/failures.ts';
 import {
   announceChange,
@@ -14,6 +14,7 @@ import {
   type ManagedTable,
   readUndoLimit,
   setRowCount,
+  tablesToRead,
   type UndoLimit,
 } from '../managed-tables/service.ts';
 import { jobNotFound, notUndoable, type UndoRefusal } from './failures.ts';
@@ -58,8 +59,7 @@ export async function listLoads(
   { page, perPage }: { page: number; perPage: number },
 ): Promise<{ total: number; records: (Load & { undoable: boolean })[] }> {
   await getTable(ctx, tableId);
-  const database = await databaseOf(ctx);
-  if (!database) throw tableNotFound();
+  const database = await tablesToRead(ctx);
   const { companyId } = ctx.actor;
   const window = { limit: perPage, offset: (page - 1) * perPage };
   const { total, records } = await readLoads(database, companyId, tableId, since(ctx), window);

@@ -137,8 +137,8 @@ function jsonOf(item: SharedItem, executions: readonly Execution[], more = {}): 
 const json = (text: string): Response => new Response(text, { headers: { 'Content-Type': 'application/json' } });
 
 /**
- * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the company, the version of what is executed, all bound values, the enforced
- * slugs, and the refused visualizations.
+ * What distinguishes a result from others of the same data. It is made of everything that the result depends on: the
+ * company, the version of what is executed, all bound values, the enforced slugs, and the refused visualizations.
  */
 async function digestOf(ctx: CompanyContext, item: SharedItem, values: BoundValues, limits: Limits): Promise<string> {
   const { companyId } = ctx.actor;

@@ -1,6 +1,6 @@
 import { and, eq, inArray, not, type SQL, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { readPage } from '../../db/page.ts';
+import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { vizApiEndpoints } from '../../db/schema/viz-api-endpoints.ts';
@@ -47,19 +47,8 @@ export const selectLongestBeside = (db: ControlDb, companyId: string, id: string
       group by own.dashboard_id)`);
 
 /** A page of the company's visualizations, newest first. `search` is a lower-case part of the name. */
-export const readVisualizations = (
-  db: ControlDb,
-  companyId: string,
-  { page, perPage, search }: { page: number; perPage: number; search: string },
-) => {
-  const mine = eq(visualizations.companyId, companyId);
-  const filter = search === '' ? mine : (and(mine, sql`instr(lower(${visualizations.name}), ${search}) > 0`) as SQL);
-  return readPage(
-    db,
-    { table: visualizations, filter },
-    { by: visualizations.createdAt, descending: true, page, perPage },
-  );
-};
+export const readVisualizations = (db: ControlDb, companyId: string, wanted: ListRequest) =>
+  readNewest(db, visualizations, companyId, wanted);
 
 /**
  * Changes the visualization while it is the version that the change was made for.
