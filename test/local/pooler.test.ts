@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -90,6 +90,37 @@ function tests(isReal: boolean, start: (postgres: LocalPostgres, folder: string)
       callers.map(async (client) => (await client.query('SELECT pg_backend_pid() AS pid, pg_sleep(0.05)')).rows[0].pid),
     );
     expect(new Set(seen).size).toBeLessThanOrEqual(30);
+  });
+
+  it.skipIf(isReal)('lends nobody a connection that it is ending', async () => {
+    // A server that takes its time to close: whoever comes meanwhile must get another connection.
+    const slow = createServer({ allowHalfOpen: true }, (caller) => {
+      const server = connect(postgres.port, '127.0.0.1');
+      caller.on('data', (chunk) => chunk.at(0) !== 'X'.charCodeAt(0) && server.write(chunk));
+      server.on('data', (chunk) => caller.write(chunk));
+      for (const socket of [caller, server]) socket.on('error', () => undefined);
+      caller.on('close', () => server.destroy());
+    });
+    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+    const before = new Pooler({ host: '127.0.0.1', port: (slow.address() as AddressInfo).port });
+    const client = new Client({
+      host: '127.0.0.1',
+      port: await before.listen(),
+      user: 'postgres',
+      database: 'postgres',
+      password: 'secret',
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const first = await processOf(client);
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      expect(await processOf(client)).not.toBe(first);
+    } finally {
+      await client.end().catch(() => undefined);
+      before.close();
+      slow.close();
+    }
   });
 
   it('rolls back what a caller leaves open', async () => {

@@ -109,6 +109,8 @@ export class Pooler {
   }
 
   async #take(pool: Pool, login: Login): Promise<ServerConnection> {
+    // One whose end the server has not confirmed yet still stands there.
+    pool.idle = pool.idle.filter(({ isClosed }) => !isClosed);
     const idle = pool.idle.pop();
     if (idle) {
       idle.use({ receive: () => undefined, lost: () => undefined });

@@ -22,6 +22,7 @@ export class Refused extends Error {
 export class ServerConnection {
   /** Its messages that say in what state it begins. */
   readonly greeting: Buffer[] = [];
+  /** Nobody can have it any more: it ended, or is about to. */
   isClosed = false;
   /** Who has it now. */
   user: { receive(message: Message): void; lost(): void } | undefined;
@@ -80,7 +81,10 @@ export class ServerConnection {
 
   /** Ends it unless it is used before. */
   rest(milliseconds: number): void {
-    this.#idle = setTimeout(() => this.#socket.end(message('X')), milliseconds);
+    this.#idle = setTimeout(() => {
+      this.isClosed = true;
+      this.#socket.end(message('X'));
+    }, milliseconds);
   }
 
   use(user: NonNullable<ServerConnection['user']>): void {
