@@ -1,8 +1,6 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { LOCALES } from '../../kernel/locales.ts';
 import { flag, id, timestamps } from '../columns.ts';
-
-/** Languages that a company can be spoken to in. */
-export const LOCALES = ['en', 'pt-BR', 'es'] as const;
 
 /** The tenants. Organization (documents 1) and company (documents 2 and 3) are both this. */
 export const companies = sqliteTable(

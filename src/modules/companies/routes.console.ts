@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { administratorsOnly } from '../../access/failures.ts';
-import { LOCALES } from '../../db/schema/companies.ts';
+
 import { ok } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/console.ts';
+import { LOCALES } from '../../kernel/locales.ts';
 import { companyNotFound } from './failures.ts';
 import { changeSettings, getSettings, type Settings } from './settings.ts';
 

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { contrastProblems, FONTS } from './branding.ts';
+import { colourOf } from './colours.ts';
+import { displayName } from './fields.ts';
+
+const MAX_RADIUS = 32;
+const MAX_COLOURS = 20;
+
+const colour = z
+  .string()
+  .max(7)
+  .transform((text, ctx) => {
+    const known = colourOf(text);
+    if (known !== undefined) return known;
+    ctx.addIssue({ code: 'custom', message: 'must be a colour such as #1d5bd8' });
+    return z.NEVER;
+  })
+  .meta({ type: 'string', examples: ['#1d5bd8'] });
+
+/** The members of a brand, in requests. */
+export const brandingFields = {
+  name: displayName.max(80).meta({ description: 'What the company calls itself before outsiders.' }),
+  primary_color: colour.meta({ description: 'Of links and buttons.' }),
+  background: colour,
+  text_color: colour,
+  font: z.enum(FONTS),
+  radius: z.int().min(0).max(MAX_RADIUS).meta({ description: 'Of corners, in pixels.' }),
+  chart_palette: z
+    .array(colour)
+    .min(1)
+    .max(MAX_COLOURS)
+    .meta({ description: 'The colours of series, in their order.' }),
+};
+
+/** A brand that a token brings along: its members go before the company's. Colours that are given must be readable together. */
+export const theme = z
+  .object(brandingFields)
+  .partial()
+  .superRefine((given, ctx) => {
+    for (const { field, message } of contrastProblems(given)) {
+      ctx.addIssue({ code: 'custom', path: field.split('.'), message });
+    }
+  });
