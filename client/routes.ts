@@ -473,6 +473,8 @@ export interface Routes {
   "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
   /** Create an embed token for a visualization */
   "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
+  /** Revoke embed tokens */
+  "POST /api/v1/embed/revoke": { body: { "token_id"?: string; "dashboard_id"?: string; "visualization_id"?: string; "viewer_id"?: string }; answer: undefined };
   /** Rotate the embed key */
   "POST /api/v1/embed/rotate-key": { answer: undefined };
   /** Get an embedded dashboard */
@@ -486,7 +488,7 @@ export interface Routes {
   /** Execute an embedded visualization */
   "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true } };
   /** List share events */
-  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
+  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
   /** Get a share event */
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
   /** Get share analytics */
@@ -695,9 +697,9 @@ export type PortalEntry = { "id": string; "name": string; "slug": string; "descr
 
 export type PortalDashboard = { "id": string; "name": string; "slug": string; "description": string; "layout": Array<{ "visualization_id": string; "x": number; "y": number; "w": number; "h": number }>; "filters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "charts": Array<{ "visualization_id": string; "name": string; "description": string; "chart": unknown }>; "context_id": string };
 
-export type Embed = { "token": string; "url": string; "expires_at": string };
+export type Embed = { "id": string; "token": string; "url": string; "expires_at": string };
 
-export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.key_rotated"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
+export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
 
 export type ShareAnalytics = { "totals": { "resolved": number; "executed": number; "denied": number }; "unique_viewers": number; "series": Array<{ "start": string; "resolved": number; "executed": number; "denied": number; "unique_viewers": number }>; "top": { "shares": Array<{ "key": string; "label": string; "count": number }>; "dashboards": Array<{ "key": string; "label": string; "count": number }>; "viewers": Array<{ "key": string; "label": string; "count": number }>; "countries": Array<{ "key": string; "label": string; "count": number }> } };
 

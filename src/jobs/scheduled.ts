@@ -3,6 +3,7 @@ import { type Context, type Origin, openContext } from '../context.ts';
 import { keepUndelivered } from '../modules/company-log/service.ts';
 import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
+import { purgeRevocations } from '../modules/embeds/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
@@ -59,6 +60,7 @@ async function runParts(origin: Origin): Promise<void> {
       invitations: () => purgeInvitations(context),
       password_resets: () => purgePasswordResets(context),
       single_sign_on: () => purgeSingleSignOn(context),
+      embed_revocations: () => purgeRevocations(context),
       social_sign_in: () => purgeUsedTokens(context),
       connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
       second_factors_under_old_keys: () => ifKeysRotate(context, reencryptSecondFactors),

@@ -18,6 +18,7 @@ export const SHARE_EVENT_TYPES = [
   'embed.generated',
   'embed.executed',
   'embed.denied',
+  'embed.revoked',
   'embed.key_rotated',
 ] as const;
 

@@ -30,11 +30,16 @@ describe('the creation of an embed', () => {
     const { status, body } = await generate({});
     expect([status, body]).toEqual([
       201,
-      { token: expect.any(String), url: `https://api.test/embed/d/${body.token}`, expires_at: expect.any(String) },
+      {
+        id: expect.stringMatching(new RegExp(`^d-${id}-[a-f0-9]{24}$`)),
+        token: expect.any(String),
+        url: `https://api.test/embed/d/${body.token}`,
+        expires_at: expect.any(String),
+      },
     ]);
     expect((Date.parse(body.expires_at) - Date.now()) / 1000).toBeCloseTo(3600, -1);
     expect(decodeProtectedHeader(body.token)).toEqual({ alg: 'HS256', kid: '1', typ: 'JWT' });
-    expect(decodeJwt(body.token)).toMatchObject({ com: company.id, sub: id });
+    expect(decodeJwt(body.token)).toMatchObject({ com: company.id, sub: id, jti: body.id });
     const other = await company.as.post(`/api/v1/embed/visualizations/${visualization}`, { json: { expires_in: 60 } });
     expect(other.body.url).toBe(`https://api.test/embed/v/${other.body.token}`);
   });

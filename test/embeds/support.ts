@@ -2,17 +2,27 @@ import { expect } from 'vitest';
 import { call, type Sending } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
 
+export const REVOKE = '/api/v1/embed/revoke';
+
 /** Makes an embed token. */
-export async function anEmbed(
-  { as }: Company,
+export async function makeEmbed(
+  { as }: Pick<Company, 'as'>,
   type: 'dashboards' | 'visualizations',
   id: string,
   json: Record<string, unknown> = {},
-): Promise<string> {
+): Promise<{ id: string; token: string }> {
   const { status, body } = await as.post(`/api/v1/embed/${type}/${id}`, { json });
   expect([status, body]).toEqual([201, expect.objectContaining({ token: expect.any(String) })]);
-  return body.token;
+  return body;
 }
+
+/** The same: the token alone. */
+export const anEmbed = async (...made: Parameters<typeof makeEmbed>): Promise<string> =>
+  (await makeEmbed(...made)).token;
+
+/** What the description of what an embed token shows is answered with. */
+export const statusOf = async (kind: 'd' | 'v', token: string): Promise<number> =>
+  (await embedOf(kind, token).info()).status;
 
 /** What the holder of an embed token may ask. */
 export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, string> = {}) {

@@ -1,5 +1,5 @@
 import { createExecutionContext, createMessageBatch, env, waitOnExecutionContext } from 'cloudflare:test';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/ids.ts';
 import type { ShareEvent } from '../../src/kernel/share-event.ts';
 import { anEmbed, embedOf } from '../embeds/support.ts';
@@ -16,23 +16,9 @@ import { aSalesDashboard, aShare, linkOf, someSales } from '../shares/support.ts
 import { resetClock } from '../support/clock.ts';
 import worker from '../support/worker.ts';
 import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import { EVENTS, expectTypes } from './support.ts';
 
-const EVENTS = '/api/v1/share-events';
 const ANALYTICS = '/api/v1/share-analytics';
-
-/** Waits until the events of a query are these types, in any order. */
-async function expectTypes({ as }: Pick<Company, 'as'>, query: string, types: string[]) {
-  let found: Record<string, unknown>[] = [];
-  await vi.waitFor(
-    async () => {
-      const { body } = await as.get(`${EVENTS}?per_page=100&${query}`);
-      found = body.records;
-      expect(found.map(({ type }) => type).sort()).toEqual([...types].sort());
-    },
-    { timeout: 10_000, interval: 250 },
-  );
-  return found;
-}
 
 /** Puts events into the database as their queue does. */
 async function deliver(events: ShareEvent[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
@@ -42,3 +42,21 @@ export const embedKeys = sqliteTable('embed_keys', {
   companyId: companyId().primaryKey(),
   rotations: integer('rotations').notNull(),
 });
+
+/**
+ * Which embed tokens were ended before their time: those about a subject that were made until then. A row is needed for as
+ * long as such a token could live.
+ */
+export const embedRevocations = sqliteTable(
+  'embed_revocations',
+  {
+    companyId: companyId(),
+    /** What the tokens have in common: see `subjectOf` of the embeds. */
+    subject: text('subject').notNull(),
+    revokedAt: timestamp('revoked_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.companyId, table.subject] }),
+    index('embed_revocations_by_time').on(table.revokedAt),
+  ],
+);

@@ -2,11 +2,11 @@ import { errors, SignJWT } from 'jose';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
-import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { newestSecret, secretOf } from '../../platform/secrets.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
+import type { EmbedTarget } from './token-id.ts';
 
 const ISSUER = 'data-console-api';
 const AUDIENCE = 'embed';
@@ -15,16 +15,21 @@ const ALGORITHM = 'HS256';
 /** Longer ones do not survive in addresses everywhere. */
 export const MAX_TOKEN_LENGTH = 6000;
 
+/** How long a token may live. */
+export const MAX_LIFETIME_SECONDS = 31_536_000;
+
 /** The claims of an embed token. */
 export interface EmbedClaims {
-  /** Of the token; requests are counted under it. */
+  /** Of the token; requests are counted under it, and it is ended by it. */
   id: string;
   companyId: string;
-  target: { type: TargetType; id: string };
+  target: EmbedTarget;
   terms: EmbedTerms;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
   rotations: number;
+  /** When it was made, in milliseconds since the epoch. */
+  madeAt: number;
   /** Milliseconds since the epoch. */
   expiresAt: number;
 }
@@ -40,6 +45,8 @@ interface Payload {
   alw?: string[];
   req?: string[];
   org?: string[];
+  /** Seconds, with a fraction: what is ended is what was made before a moment, not within its second. */
+  iat: number;
   exp: number;
 }
 
@@ -48,7 +55,7 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
   const { companyId, rotations, target, terms, allowedOrigins } = claims;
   const key = await embedKey(secret, { companyId, rotations });
-  const payload: Omit<Payload, 'exp'> = {
+  const payload: Omit<Payload, 'iat' | 'exp'> = {
     jti: claims.id,
     com: companyId,
     typ: target.type === 'dashboard' ? 'd' : 'v',
@@ -63,7 +70,7 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
     .setProtectedHeader({ alg: ALGORITHM, kid: String(version), typ: 'JWT' })
     .setIssuer(ISSUER)
     .setAudience(AUDIENCE)
-    .setIssuedAt(Math.floor(ctx.now() / 1000))
+    .setIssuedAt(claims.madeAt / 1000)
     .setExpirationTime(Math.floor(claims.expiresAt / 1000))
     .sign(key);
 }
@@ -85,7 +92,7 @@ export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims
       audience: AUDIENCE,
       // Expiry is checked below: an expired token still tells which company made it.
       currentDate: new Date(0),
-      requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'exp'],
+      requiredClaims: ['jti', 'com', 'typ', 'sub', 'rot', 'iat', 'exp'],
     });
     rememberKey(secret, name, key);
     return { claims: claimsOf(payload), expired: payload.exp * 1000 <= ctx.now() };
@@ -113,5 +120,6 @@ const claimsOf = (payload: Payload): EmbedClaims => ({
   terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },
   allowedOrigins: payload.org ?? [],
   rotations: payload.rot,
+  madeAt: Math.round(payload.iat * 1000),
   expiresAt: payload.exp * 1000,
 });

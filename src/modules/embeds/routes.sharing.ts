@@ -7,12 +7,13 @@ import { MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { origin } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
+import { MAX_LIFETIME_SECONDS } from './claims.ts';
+import { type Revocation, revokeEmbeds } from './revocation.ts';
 import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
 
 const MAX_PARAMETERS = 100;
 const MAX_ORIGINS = 20;
 const MIN_SECONDS = 60;
-const MAX_SECONDS = 31_536_000;
 const DEFAULT_SECONDS = 3600;
 
 const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);
@@ -22,7 +23,7 @@ const newEmbed = z
     fixed_params: valuesBySlug('Values that the viewer cannot change.').default({}),
     allowed_params: slugs.meta({ description: 'What the viewer may set.' }),
     required_params: slugs.meta({ description: 'What the viewer must set, of the allowed ones.' }),
-    expires_in: z.int().min(MIN_SECONDS).max(MAX_SECONDS).default(DEFAULT_SECONDS).meta({
+    expires_in: z.int().min(MIN_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_SECONDS).meta({
       description: 'Seconds.',
     }),
     allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
@@ -37,13 +38,45 @@ const newEmbed = z
     }),
   );
 
-const embedView = z.object({ token: z.string(), url: z.string(), expires_at: timestamp }).meta({ id: 'Embed' });
+const embedView = z
+  .object({
+    id: z.string().meta({ description: 'Of the token: it is ended by it.' }),
+    token: z.string(),
+    url: z.string(),
+    expires_at: timestamp,
+  })
+  .meta({ id: 'Embed' });
 
-const viewEmbed = ({ token, url, expiresAt }: Embed): z.input<typeof embedView> => ({
+const viewEmbed = ({ id, token, url, expiresAt }: Embed): z.input<typeof embedView> => ({
+  id,
   token,
   url,
   expires_at: isoTimestamp(expiresAt),
 });
+
+const MAX_ID_LENGTH = 200;
+const ended = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: what });
+
+const revocation = z
+  .object({
+    token_id: ended('The `id` of a token, or the `jti` that a host gave its own.'),
+    dashboard_id: ended('All tokens that show this dashboard.'),
+    visualization_id: ended('All tokens that show this visualization alone.'),
+    viewer_id: ended('All tokens of this viewer.'),
+  })
+  .meta({ minProperties: 1, maxProperties: 1 })
+  .superRefine((body, context) => {
+    const [first, ...others] = Object.keys(body);
+    const complain = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+    if (!first) complain('token_id', 'or dashboard_id, visualization_id or viewer_id is required: exactly one of them');
+    for (const other of others) complain(other, `cannot stand beside ${first}: exactly one of them is taken`);
+  })
+  .transform(({ token_id, dashboard_id, visualization_id, viewer_id = '' }): Revocation => {
+    if (token_id !== undefined) return { by: 'token', id: token_id };
+    if (dashboard_id !== undefined) return { by: 'target', type: 'dashboard', id: dashboard_id };
+    if (visualization_id !== undefined) return { by: 'target', type: 'visualization', id: visualization_id };
+    return { by: 'viewer', id: viewer_id };
+  });
 
 export const embedEndpoints = [
   endpoint(
@@ -75,6 +108,25 @@ export const embedEndpoints = [
       fails: [visualizationNotFound],
     },
     async ({ ctx, params, body }) => viewEmbed(await generateEmbed(ctx, 'visualization', params.id, body)),
+  ),
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/embed/revoke',
+      access: {
+        decidedBy:
+          'the share permission of what the tokens show; both for a viewer, and for a token that a host signed',
+        anyOf: ['dashboards:share', 'visualizations:share'],
+      },
+      operationId: 'revokeEmbeds',
+      summary: 'Revoke embed tokens',
+      description:
+        'Ends tokens that were made before this moment, from the next request on: one, all that show something, or all of a viewer.',
+      body: revocation,
+      returns: noContent,
+      fails: [dashboardNotFound, visualizationNotFound],
+    },
+    ({ ctx, body }) => revokeEmbeds(ctx, body),
   ),
   endpoint(
     {

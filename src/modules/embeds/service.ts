@@ -1,5 +1,5 @@
-import { requireAction } from '../../access/requirements.ts';
 import type { PrincipalContext } from '../../context.ts';
+import { readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -11,8 +11,11 @@ import { recordEmbedding } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
 import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
-import { incrementRotations, selectRotations } from './store.ts';
+import { requireSharingEverything, subjectsOf } from './revocation.ts';
+import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
+import { tokenIdFor } from './token-id.ts';
 
+export { purgeRevocations } from './revocation.ts';
 export { frameAncestorsOf } from './token.ts';
 
 /** What an embed may do, and for how long. */
@@ -23,8 +26,9 @@ export interface NewEmbed {
   allowedOrigins: string[];
 }
 
-/** A token, the page to show in a frame, and when both end (ms). */
+/** A token with its id, the page to show in a frame, and when both end (ms). */
 export interface Embed {
+  id: string;
   token: string;
   url: string;
   expiresAt: number;
@@ -51,14 +55,24 @@ async function tryGenerateEmbed(
   const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
   const problems = embedProblems(inputsOf(item), terms);
   if (problems.length > 0) throw invalid(problems);
-  const [key] = await selectRotations(ctx.db, companyId);
+  const target = { type, id };
+  const tokenId = tokenIdFor(target, ctx.newId());
+  const {
+    key: [key],
+    revoked: [revoked],
+  } = await readTogether(ctx.db, {
+    key: selectRotations(ctx.db, companyId),
+    revoked: selectRevokedAt(ctx.db, companyId, subjectsOf({ id: tokenId, target })),
+  });
   const claims: EmbedClaims = {
-    id: ctx.newId(),
+    id: tokenId,
     companyId,
-    target: { type, id },
+    target,
     terms,
     allowedOrigins: wanted.allowedOrigins,
     rotations: key?.rotations ?? 0,
+    // What is made after tokens were ended is not among them, whatever this machine's clock says.
+    madeAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
     expiresAt: (Math.floor(ctx.now() / 1000) + wanted.expiresIn) * 1000,
   };
   const token = await signEmbed(ctx, claims);
@@ -71,10 +85,11 @@ async function tryGenerateEmbed(
   }
   recordShareEvent(ctx, {
     type: 'embed.generated',
-    target: { type, id },
+    target,
     details: { token_id: claims.id, expires_in: wanted.expiresIn, allowed_origins: wanted.allowedOrigins },
   });
   return {
+    id: claims.id,
     token,
     url: `${ctx.baseUrl}/embed/${type === 'dashboard' ? 'd' : 'v'}/${token}`,
     expiresAt: claims.expiresAt,
@@ -83,8 +98,7 @@ async function tryGenerateEmbed(
 
 /** Ends all embed tokens of the company, from the next request on. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
-  requireAction(ctx.actor, 'dashboards:share', '*');
-  requireAction(ctx.actor, 'visualizations:share', '*');
+  requireSharingEverything(ctx);
   await incrementRotations(ctx.db, ctx.actor.companyId);
   recordShareEvent(ctx, { type: 'embed.key_rotated' });
 }

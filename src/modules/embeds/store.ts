@@ -1,6 +1,7 @@
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, lt, lte, max, sql } from 'drizzle-orm';
 import type { ControlDb } from '../../db/client.ts';
-import { embedKeys } from '../../db/schema/shares.ts';
+import { embedKeys, embedRevocations } from '../../db/schema/shares.ts';
+import { exists, insertWhen } from '../../db/statements.ts';
 
 /** How often a company has rotated its key; no row when never. */
 export const selectRotations = (db: ControlDb, companyId: string) =>
@@ -12,3 +13,49 @@ export const incrementRotations = (db: ControlDb, companyId: string) =>
     .insert(embedKeys)
     .values({ companyId, rotations: 1 })
     .onConflictDoUpdate({ target: embedKeys.companyId, set: { rotations: sql`${embedKeys.rotations} + 1` } });
+
+/** The last time (ms) at which tokens about one of these subjects were ended; null when never. One row. */
+export const selectRevokedAt = (db: ControlDb, companyId: string, subjects: readonly string[]) =>
+  db
+    .select({ revokedAt: max(embedRevocations.revokedAt) })
+    .from(embedRevocations)
+    .where(and(eq(embedRevocations.companyId, companyId), inArray(embedRevocations.subject, [...subjects])));
+
+/**
+ * Ends the tokens about a subject that were made until then; never fewer than were ended before.
+ * @param most how many single tokens and viewers the company may have ended; null where it does not count among them
+ */
+export const upsertRevocation = (db: ControlDb, record: typeof embedRevocations.$inferSelect, most: number | null) => {
+  const { companyId, subject } = record;
+  const ofCompany = eq(embedRevocations.companyId, companyId);
+  const known = exists(embedRevocations, and(ofCompany, eq(embedRevocations.subject, subject)) ?? sql`false`);
+  const room = sql`(select count(*) from ${embedRevocations} where ${ofCompany}) < ${most}`;
+  return insertWhen(db, embedRevocations, record, most === null ? sql`true` : sql`(${known} or ${room})`)
+    .onConflictDoUpdate({
+      target: [embedRevocations.companyId, embedRevocations.subject],
+      set: { revokedAt: sql`max(${embedRevocations.revokedAt}, excluded.revoked_at)` },
+    })
+    .returning({ subject: embedRevocations.subject });
+};
+
+/** Forgets what a revocation of the same moment says as well: subjects in a range, ended until then. */
+export const deleteRevocationsOf = (
+  db: ControlDb,
+  companyId: string,
+  { from, to }: { from: string; to: string },
+  until: number,
+) =>
+  db
+    .delete(embedRevocations)
+    .where(
+      and(
+        eq(embedRevocations.companyId, companyId),
+        gte(embedRevocations.subject, from),
+        lt(embedRevocations.subject, to),
+        lte(embedRevocations.revokedAt, until),
+      ),
+    );
+
+/** Forgets what was ended before a time (ms), of all companies. */
+export const deleteRevocationsBefore = (db: ControlDb, time: number) =>
+  db.delete(embedRevocations).where(lt(embedRevocations.revokedAt, time));

@@ -21,7 +21,8 @@ import {
 } from '../viewing/service.ts';
 import { selectVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
-import { selectRotations } from './store.ts';
+import { subjectsOf } from './revocation.ts';
+import { selectRevokedAt, selectRotations } from './store.ts';
 
 /** What an embed token opens. */
 export interface OpenedEmbed<E extends SharedItem = SharedItem> {
@@ -33,8 +34,8 @@ export interface OpenedEmbed<E extends SharedItem = SharedItem> {
 export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
- * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows and how often the company's key
- * was rotated.
+ * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows, how often the company's key
+ * was rotated, and what was ended since.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
@@ -55,19 +56,29 @@ export const openEmbedToken =
     }
   };
 
-async function readItem({ db }: Context, { companyId, target, rotations }: EmbedClaims): Promise<SharedItem> {
-  const key = selectRotations(db, companyId);
-  const requireCurrent = ([row]: { rotations: number }[]) => {
-    if ((row?.rotations ?? 0) !== rotations) throw invalidToken();
+async function readItem({ db }: Context, claims: EmbedClaims): Promise<SharedItem> {
+  const { companyId, target } = claims;
+  const validity = {
+    key: selectRotations(db, companyId),
+    revoked: selectRevokedAt(db, companyId, subjectsOf(claims)),
   };
   if (target.type === 'visualization') {
-    const found = await readTogether(db, { key, visualization: selectVisualization(db, companyId, target.id) });
-    requireCurrent(found.key);
+    const found = await readTogether(db, { ...validity, visualization: selectVisualization(db, companyId, target.id) });
+    requireCurrent(claims, found);
     return sharedVisualization(found.visualization);
   }
-  const found = await readTogether(db, { key, dashboard: dashboardReads(db, companyId, target.id) });
-  requireCurrent(found.key);
+  const found = await readTogether(db, { ...validity, dashboard: dashboardReads(db, companyId, target.id) });
+  requireCurrent(claims, found);
   return sharedDashboard(found.dashboard);
+}
+
+/** Refuses a token of a key that was rotated since, and one that was ended. */
+function requireCurrent(
+  { rotations, madeAt }: EmbedClaims,
+  { key: [key], revoked: [revoked] }: { key: { rotations: number }[]; revoked: { revokedAt: number | null }[] },
+): void {
+  const isRevoked = madeAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
+  if ((key?.rotations ?? 0) !== rotations || isRevoked) throw invalidToken();
 }
 
 /** What the viewer may do. */

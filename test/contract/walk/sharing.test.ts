@@ -143,11 +143,12 @@ const EMBEDS: Step[] = [
     route: 'POST /api/v1/embed/visualizations/{id}',
     params: { id: 'visualization' },
     json: () => ({ allowed_params: ['regions'] }),
-    keep: ({ token }) => ({ token }),
+    keep: ({ token, id }) => ({ token, tokenId: id }),
   },
   { route: 'GET /api/embed/v/{token}/info' },
   { route: 'POST /api/embed/v/{token}/execute', json: () => ({ parameters: { regions: ['south'] } }) },
   { route: 'GET /embed/v/{token}', unshown: true },
+  { route: 'POST /api/v1/embed/revoke', json: ({ tokenId }) => ({ token_id: tokenId }) },
   { route: 'POST /api/v1/embed/rotate-key' },
 ];
 

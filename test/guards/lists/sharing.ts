@@ -2,6 +2,7 @@ import { guardsOf } from '../guard.ts';
 
 const RACES = ['test/shares/races.test.ts'];
 const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
+const REVOCATIONS = ['test/embeds/revocation.sharing.test.ts'];
 const OUTSIDERS = ['test/share-auth/share-auth.sharing.test.ts'];
 
 export const SHARING = [
@@ -60,6 +61,19 @@ export const SHARING = [
     { in: 'insertMember', text: ' and version = ${version}', without: '' },
     { in: 'insertMember', text: '< ${most}', without: '>= 0' },
   ]),
+  ...guardsOf('src/modules/embeds/store.ts', REVOCATIONS, [
+    {
+      in: 'upsertRevocation',
+      text: 'max(${embedRevocations.revokedAt}, excluded.revoked_at)',
+      without: 'excluded.revoked_at',
+    },
+    { in: 'upsertRevocation', text: '< ${most}', without: '>= 0' },
+    { in: 'upsertRevocation', text: '${known} or ', without: '' },
+    { in: 'deleteRevocationsOf', text: 'lte(embedRevocations.revokedAt, until),', without: '' },
+    { in: 'deleteRevocationsOf', text: 'gte(embedRevocations.subject, from),', without: '' },
+    { in: 'deleteRevocationsOf', text: ' lt(embedRevocations.subject, to),', without: '' },
+    { in: 'deleteRevocationsBefore', text: 'lt(embedRevocations.revokedAt, time)', without: 'sql`true`' },
+  ]),
   ...guardsOf('src/modules/shares/store.ts', RACES, [
     {
       in: 'insertShare',
@@ -76,6 +90,9 @@ export const SHARING = [
     },
     { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
+  ]),
+  ...guardsOf('drizzle/0020_end-embed-tokens.sql', REVOCATIONS, [
+    { text: 'PRIMARY KEY(`company_id`, `subject`)', without: 'CHECK(true)' },
   ]),
   ...guardsOf('drizzle/0007_visualizations.sql', RACES, [
     { text: 'UNIQUE INDEX `dashboards_slug`', without: 'INDEX `dashboards_slug`' },

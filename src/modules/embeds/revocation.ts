@@ -1,0 +1,104 @@
+import { requireAction } from '../../access/requirements.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import { invalid } from '../../kernel/failure.ts';
+import type { TargetType } from '../../kernel/share-event.ts';
+import { getDashboard } from '../dashboards/service.ts';
+import { recordShareEvent } from '../share-activity/service.ts';
+import { getVisualization } from '../visualizations/service.ts';
+import { type EmbedClaims, MAX_LIFETIME_SECONDS } from './claims.ts';
+import { deleteRevocationsBefore, deleteRevocationsOf, upsertRevocation } from './store.ts';
+import { targetOfTokenId, tokenIdsOf } from './token-id.ts';
+
+/** Which tokens are to end: one, all that show something, or all of a viewer. */
+export type Revocation =
+  | { by: 'token'; id: string }
+  | { by: 'target'; type: TargetType; id: string }
+  | { by: 'viewer'; id: string };
+
+/** How many tokens and viewers a company may end one by one, of the last year. */
+const MAX_REVOCATIONS = 10_000;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const subjects = {
+  token: (id: string) => `token:${id}`,
+  target: ({ type, id }: EmbedClaims['target']) => `${type}:${id}`,
+  viewer: (id: string) => `viewer:${id}`,
+};
+
+/** All that a token can be ended by. */
+export const subjectsOf = ({ id, target }: Pick<EmbedClaims, 'id' | 'target'>): string[] => [
+  subjects.token(id),
+  subjects.target(target),
+];
+
+/** Ends the company's tokens that were made before this moment, from the next request on. */
+export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation): Promise<void> {
+  const target = await targetFor(ctx, revocation);
+  const { companyId } = ctx.actor;
+  const now = ctx.now();
+  const isBounded = revocation.by !== 'target';
+  const { revoked } = await commit(ctx.db, {
+    revoked: upsertRevocation(
+      ctx.db,
+      { companyId, subject: subjectOf(revocation), revokedAt: now },
+      isBounded ? MAX_REVOCATIONS : null,
+    ),
+    // What ends all tokens of a target says it for each of them.
+    superseded: isBounded ? [] : [deleteRevocationsOf(ctx.db, companyId, singleTokensOf(revocation), now)],
+  });
+  if (revoked.length === 0) throw tooManyRevocations(revocation.by === 'token' ? 'token_id' : 'viewer_id');
+  recordShareEvent(ctx, { type: 'embed.revoked', ...(target && { target }), details: detailsOf(revocation) });
+}
+
+const subjectOf = (revocation: Revocation): string =>
+  revocation.by === 'target' ? subjects.target(revocation) : subjects[revocation.by](revocation.id);
+
+/** The subjects between which those of single tokens of a target stand. */
+function singleTokensOf(target: EmbedClaims['target']): { from: string; to: string } {
+  const { from, to } = tokenIdsOf(target);
+  return { from: subjects.token(from), to: subjects.token(to) };
+}
+
+/**
+ * What the tokens show, if they all show one thing, which the caller must be allowed to share. Those of a viewer may show
+ * anything, and so may those whose id is not one of ours.
+ */
+async function targetFor(ctx: PrincipalContext, revocation: Revocation): Promise<EmbedClaims['target'] | undefined> {
+  const target =
+    revocation.by === 'token' ? targetOfTokenId(revocation.id) : revocation.by === 'target' ? revocation : undefined;
+  if (target === undefined) {
+    requireSharingEverything(ctx);
+    return undefined;
+  }
+  const { type, id } = target;
+  requireAction(ctx.actor, `${type}s:share`, id);
+  await (type === 'dashboard' ? getDashboard(ctx, id) : getVisualization(ctx, id));
+  return { type, id };
+}
+
+/** What concerns all of a company's embeds is for those who may share dashboards and visualizations. */
+export function requireSharingEverything({ actor }: PrincipalContext): void {
+  requireAction(actor, 'dashboards:share', '*');
+  requireAction(actor, 'visualizations:share', '*');
+}
+
+function detailsOf(revocation: Revocation): Record<string, unknown> {
+  if (revocation.by === 'target') return {};
+  return { [revocation.by === 'token' ? 'token_id' : 'viewer_id']: revocation.id };
+}
+
+/** @param field what was to be ended */
+const tooManyRevocations = (field: 'token_id' | 'viewer_id') =>
+  invalid([
+    {
+      field,
+      message: `is one too many: a company ends at most ${MAX_REVOCATIONS} tokens and viewers a year; end all tokens of a dashboard or visualization, or rotate the key`,
+    },
+  ]);
+
+/** Forgets what ended only tokens that have expired since. For the scheduled run. */
+export async function purgeRevocations(ctx: Context): Promise<void> {
+  await deleteRevocationsBefore(ctx.db, ctx.now() - MAX_LIFETIME_SECONDS * 1000 - DAY_MS);
+}

@@ -1,0 +1,31 @@
+import type { TargetType } from '../../kernel/share-event.ts';
+
+/** What an embed token shows. */
+export interface EmbedTarget {
+  type: TargetType;
+  id: string;
+}
+
+const LETTERS = { dashboard: 'd', visualization: 'v' } as const;
+const TOKEN_ID = /^(?<letter>[dv])-(?<target>[a-f0-9]{24})-[a-f0-9]{24}$/;
+
+/**
+ * The id of a new token. It says what the token shows: tokens are stored nowhere, and who may share that may end the token.
+ * @param id one that was never used
+ */
+export const tokenIdFor = (target: EmbedTarget, id: string): string => `${prefixOf(target)}-${id}`;
+
+/** What the token of an id shows; undefined where the id is not one of `tokenIdFor`. */
+export function targetOfTokenId(tokenId: string): EmbedTarget | undefined {
+  const { letter, target: id = '' } = TOKEN_ID.exec(tokenId)?.groups ?? {};
+  if (letter === undefined) return undefined;
+  return { type: letter === LETTERS.dashboard ? 'dashboard' : 'visualization', id };
+}
+
+/** The texts between which all ids of tokens that show this stand, and no others. */
+export function tokenIdsOf(target: EmbedTarget): { from: string; to: string } {
+  // After the hyphen comes the full stop.
+  return { from: `${prefixOf(target)}-`, to: `${prefixOf(target)}.` };
+}
+
+const prefixOf = ({ type, id }: EmbedTarget): string => `${LETTERS[type]}-${id}`;

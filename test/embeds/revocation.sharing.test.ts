@@ -1,0 +1,261 @@
+import { env } from 'cloudflare:test';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expectTypes } from '../share-activity/support.ts';
+import { aSalesDashboard } from '../shares/support.ts';
+import { later, resetClock, runScheduled, standAt } from '../support/clock.ts';
+import { countedD1 } from '../support/counted.ts';
+import { overtaken } from '../support/rival.ts';
+import { aCompany, aUser, type Company } from '../support/worlds.ts';
+import { embedOf, makeEmbed, REVOKE, statusOf } from './support.ts';
+
+let company: Company;
+let dashboard: string;
+let visualization: string;
+beforeAll(async () => {
+  company = await aCompany();
+  const made = await aSalesDashboard(company);
+  dashboard = made.dashboard._id;
+  visualization = made.rows._id;
+});
+afterEach(resetClock);
+
+const aDashboardToken = (of = company, id = dashboard) => makeEmbed(of, 'dashboards', id);
+const aVisualizationToken = () => makeEmbed(company, 'visualizations', visualization);
+const revoke = (json: unknown, as = company.as, more = {}) => as.post(REVOKE, { json, ...more });
+const revoked = async (json: unknown, as = company.as) => expect((await revoke(json, as)).status).toBe(204);
+const dash = (token: string) => statusOf('d', token);
+const viz = (token: string) => statusOf('v', token);
+const rowsOf = async ({ id }: Company): Promise<string[]> => {
+  const { results } = await env.CONTROL_DB.prepare(
+    'select subject from embed_revocations where company_id = ? order by 1',
+  )
+    .bind(id)
+    .all<{ subject: string }>();
+  return results.map(({ subject }) => subject);
+};
+
+describe('a revocation', () => {
+  it('of a token ends that one, on the next request', async () => {
+    const [one, other] = [await aDashboardToken(), await aDashboardToken()];
+    await revoked({ token_id: one.id });
+    const embed = embedOf('d', one.token);
+    for (const { status, body } of [await embed.info(), await embed.options('regions'), await embed.execute()]) {
+      expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+    }
+    expect(await dash(other.token)).toBe(200);
+    await revoked({ token_id: one.id });
+  });
+
+  it('of a dashboard ends the tokens that show it, and those alone that were made before', async () => {
+    const own = await aSalesDashboard(company);
+    const before = [
+      await aDashboardToken(company, own.dashboard._id),
+      await aDashboardToken(company, own.dashboard._id),
+    ];
+    const [elsewhere, alone] = [await aDashboardToken(), await makeEmbed(company, 'visualizations', own.rows._id)];
+    await revoked({ dashboard_id: own.dashboard._id });
+    for (const { token } of before) expect(await dash(token)).toBe(401);
+    expect([await dash(elsewhere.token), await viz(alone.token)]).toEqual([200, 200]);
+    expect(await dash((await aDashboardToken(company, own.dashboard._id)).token)).toBe(200);
+  });
+
+  it('of a visualization ends the tokens that show it alone', async () => {
+    const [alone, onDashboard] = [await aVisualizationToken(), await aDashboardToken()];
+    await revoked({ visualization_id: visualization });
+    expect([await viz(alone.token), await dash(onDashboard.token)]).toEqual([401, 200]);
+    expect(await viz((await aVisualizationToken()).token)).toBe(200);
+  });
+
+  it('ends what was made in the same millisecond before it, and nothing that was made after it', async () => {
+    const own = (await aSalesDashboard(company)).dashboard._id;
+    const now = Date.now();
+    standAt(now);
+    const before = await aDashboardToken(company, own);
+    await revoked({ dashboard_id: own });
+    // The clock of the machine that makes this one is a second late.
+    standAt(now - 1_000);
+    const after = await aDashboardToken(company, own);
+    standAt(now);
+    expect([await dash(before.token), await dash(after.token)]).toEqual([401, 200]);
+    // Neither is anything made alive again by a clock that is late.
+    standAt(now - 5_000);
+    await revoked({ dashboard_id: own });
+    standAt(now);
+    expect([await dash(before.token), await dash(after.token)]).toEqual([401, 200]);
+  });
+
+  it('ends a token that is made meanwhile from what was before', async () => {
+    const own = (await aSalesDashboard(company)).dashboard._id;
+    const answer = await overtaken(
+      /update "dashboards"/i,
+      () => revoked({ dashboard_id: own }),
+      (changed) => company.as.post(`/api/v1/embed/dashboards/${own}`, { json: {}, env: changed }),
+    );
+    expect([answer.status, await dash(answer.body.token)]).toEqual([201, 401]);
+  });
+
+  it('reaches no other company', async () => {
+    const other = await aCompany();
+    const theirs = (await aSalesDashboard(other)).dashboard._id;
+    const token = await aDashboardToken(other, theirs);
+    for (const json of [{ token_id: token.id }, { dashboard_id: theirs }]) {
+      const { status, body } = await revoke(json);
+      expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+    }
+    await revoked({ viewer_id: 'somebody' });
+    await env.CONTROL_DB.prepare('insert into embed_revocations select ?, ?, ?')
+      .bind(company.id, `token:${token.id}`, Date.now() + 60_000)
+      .run();
+    expect(await dash(token.token)).toBe(200);
+  });
+
+  it.each([
+    ['none of its members', {}, 'token_id'],
+    ['two of its members', { token_id: 'x', viewer_id: 'y' }, 'viewer_id'],
+    ['all of its members', { token_id: 'x', dashboard_id: 'd', visualization_id: 'v', viewer_id: 'y' }, 'dashboard_id'],
+    ['a member of another kind', { token_id: 7 }, 'token_id'],
+    ['an empty member', { viewer_id: '' }, 'viewer_id'],
+    ['nothing', { token_id: null }, 'token_id'],
+    ['more than an id can be', { viewer_id: 'x'.repeat(201) }, 'viewer_id'],
+  ])('with %s is refused', async (_what, json, field) => {
+    const { status, body } = await revoke(json);
+    expect([status, body.error_code]).toEqual([422, 'VALIDATION_ERROR']);
+    expect(JSON.stringify(body.details)).toContain(`"${field}"`);
+  });
+
+  it.each([
+    ['dashboard_id', '0'.repeat(24)],
+    ['dashboard_id', 'nothing'],
+    ['visualization_id', '0'.repeat(24)],
+    ['token_id', `d-${'0'.repeat(24)}-${'0'.repeat(24)}`],
+    ['token_id', `v-${'0'.repeat(24)}-${'0'.repeat(24)}`],
+  ])('of a %s that does not exist is answered 404 (%s)', async (member, id) => {
+    const { status, body } = await revoke({ [member]: id });
+    expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+  });
+
+  it('needs the permission to share what the tokens show', async () => {
+    const [ofDashboard, ofVisualization] = [await aDashboardToken(), await aVisualizationToken()];
+    const dashboards = [{ token_id: ofDashboard.id }, { dashboard_id: dashboard }];
+    const visualizations = [{ token_id: ofVisualization.id }, { visualization_id: visualization }];
+    const both = [{ token_id: 'of-a-host' }, { viewer_id: 'u1' }];
+    for (const [can, allowed] of [
+      [['dashboards:share'], dashboards],
+      [['visualizations:share'], visualizations],
+      [
+        ['dashboards:share', 'visualizations:share'],
+        [...dashboards, ...visualizations, ...both],
+      ],
+      [['dashboards:get'], []],
+    ] as const) {
+      const { as } = await aUser(company, { can: [...can] });
+      for (const json of [...dashboards, ...visualizations, ...both]) {
+        const { status, body } = await revoke(json, as);
+        const isAllowed = allowed.some((each) => JSON.stringify(each) === JSON.stringify(json));
+        expect([can, json, status, body?.error_code]).toEqual(
+          isAllowed ? [can, json, 204, undefined] : [can, json, 403, 'FORBIDDEN'],
+        );
+      }
+    }
+    const { as } = await aUser(company, {
+      can: ['dashboards:share'],
+      denied: ['dashboards:share'],
+      deniedOn: [`arn:svc:dashboards::${company.id}:dashboard/${dashboard}`],
+    });
+    for (const json of dashboards) expect((await revoke(json, as)).status).toBe(403);
+  });
+
+  it('is an event about what the tokens show', async () => {
+    const own = await aCompany();
+    const made = await aSalesDashboard(own);
+    const { id } = await aDashboardToken(own, made.dashboard._id);
+    for (const json of [{ token_id: id }, { visualization_id: made.rows._id }, { viewer_id: 'u1' }]) {
+      await revoked(json, own.as);
+    }
+    const events = await expectTypes(own, 'type=embed.revoked', Array(3).fill('embed.revoked'));
+    expect(events).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ target_type: null, target_id: null, details: { viewer_id: 'u1' } }),
+        expect.objectContaining({ target_type: 'visualization', target_id: made.rows._id, details: {} }),
+        expect.objectContaining({ target_type: 'dashboard', target_id: made.dashboard._id, details: { token_id: id } }),
+      ]),
+    );
+  });
+});
+
+describe('what is kept of revocations', () => {
+  it('costs no query: it is read with the token’s target', async () => {
+    const { token } = await aDashboardToken();
+    for (const [kind, of] of [
+      ['d', token],
+      ['v', (await aVisualizationToken()).token],
+    ] as const) {
+      const counted = countedD1();
+      expect((await embedOf(kind, of).info({ env: counted.env })).status).toBe(200);
+      expect(counted.calls()).toBe(1);
+    }
+  });
+
+  it('is one row a subject; a dashboard’s takes the place of those of its tokens', async () => {
+    const own = await aCompany();
+    const [one, other] = [await aSalesDashboard(own), await aSalesDashboard(own)];
+    const tokens = [];
+    for (const { dashboard: shown } of [one, one, other]) tokens.push(await aDashboardToken(own, shown._id));
+    for (const { id } of tokens) await revoked({ token_id: id }, own.as);
+    await revoked({ token_id: tokens[0]?.id }, own.as);
+    const foreign = await aCompany();
+    await env.CONTROL_DB.prepare(
+      'insert into embed_revocations select ?, subject, revoked_at from embed_revocations where company_id = ?',
+    )
+      .bind(foreign.id, own.id)
+      .run();
+    expect(await rowsOf(own)).toHaveLength(3);
+    await revoked({ dashboard_id: one.dashboard._id }, own.as);
+    expect(await rowsOf(own)).toEqual([`dashboard:${one.dashboard._id}`, `token:${tokens[2]?.id}`]);
+    for (const { token } of tokens) expect(await dash(token)).toBe(401);
+    expect(await rowsOf(foreign)).toHaveLength(3);
+  });
+
+  it('keeps what ends more than the dashboard does', async () => {
+    const own = await aCompany();
+    const shown = (await aSalesDashboard(own)).dashboard._id;
+    const { id, token } = await aDashboardToken(own, shown);
+    later(5_000);
+    await revoked({ token_id: id }, own.as);
+    resetClock();
+    await revoked({ dashboard_id: shown }, own.as);
+    expect(await rowsOf(own)).toEqual([`dashboard:${shown}`, `token:${id}`]);
+    expect(await dash(token)).toBe(401);
+  });
+
+  it('is forgotten when every token has expired that it could have ended', async () => {
+    const own = await aCompany();
+    const shown = (await aSalesDashboard(own)).dashboard._id;
+    await revoked({ dashboard_id: shown }, own.as);
+    const year = 365 * 24 * 60 * 60 * 1000;
+    later(year);
+    await runScheduled();
+    expect(await rowsOf(own)).toHaveLength(1);
+    later(year + 25 * 60 * 60 * 1000);
+    await runScheduled();
+    expect(await rowsOf(own)).toEqual([]);
+  });
+
+  it('is bounded: a company ends ten thousand tokens and viewers one by one, and any number together', async () => {
+    const own = await aCompany();
+    const shown = (await aSalesDashboard(own)).dashboard._id;
+    const { id } = await aDashboardToken(own, shown);
+    await env.CONTROL_DB.prepare(
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < 9999)
+       insert into embed_revocations select ?, 'viewer:v' || i, 1 from n`,
+    )
+      .bind(own.id)
+      .run();
+    const last = await revoke({ token_id: id }, own.as);
+    const refused = await revoke({ viewer_id: 'one more' }, own.as);
+    const repeated = await revoke({ viewer_id: 'v1' }, own.as);
+    const whole = await revoke({ dashboard_id: shown }, own.as);
+    expect([last, refused, repeated, whole].map(({ status }) => status)).toEqual([204, 422, 204, 204]);
+    expect(JSON.stringify(refused.body.details)).toContain('viewer_id');
+  });
+});
