@@ -17,6 +17,7 @@ const IN_NODE = [
   'test/uploads/workbook/**/*.test.ts',
   'test/docs/**/*.test.ts',
   'test/examples/**/*.test.ts',
+  'test/texts/**/*.test.ts',
   'test/web/**/*.test.ts',
   'test/guards/**/*.test.ts',
 ];

@@ -1,19 +1,36 @@
+import { acceptedLocale, type Locale, localeOf, STANDARD_LOCALE } from '../kernel/locales.ts';
 import type { FrameAncestors } from '../kernel/viewing.ts';
 
 /** The pages that `src/web` builds. */
 export type PageName = 'view' | 'portal' | 'docs';
+
+/** How a page is served. */
+export interface Served {
+  frames: FrameAncestors;
+  locale: Locale;
+}
+
+/**
+ * The language of a page: of its address, else what a token says, else what the reader's browser accepts, else English.
+ */
+export function pageLocale({ url, headers }: Request, ofToken?: Locale): Locale {
+  const asked = localeOf(new URL(url).searchParams.get('locale'));
+  return asked ?? ofToken ?? acceptedLocale(headers.get('Accept-Language')) ?? STANDARD_LOCALE;
+}
 
 /**
  * A built page, with the headers that make it safe to open: nothing runs or loads on it but what this API itself serves,
  * no address that holds a token is passed on, and no cache that others share keeps it.
  * @param assets the binding that holds what `src/web/build.ts` wrote
  */
-export async function pageResponse(assets: Fetcher, name: PageName, frames: FrameAncestors): Promise<Response> {
-  const page = await assets.fetch(`https://assets.invalid/pages/${name}.html`);
-  if (!page.ok) throw new Error(`The page ${name} is not among the assets (${page.status}).`);
+export async function pageResponse(assets: Fetcher, name: PageName, { frames, locale }: Served): Promise<Response> {
+  const page = await assets.fetch(`https://assets.invalid/pages/${name}.${locale}.html`);
+  if (!page.ok) throw new Error(`The page ${name} in ${locale} is not among the assets (${page.status}).`);
   return new Response(page.body, {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
+      'Content-Language': locale,
+      Vary: 'Accept-Language',
       'Content-Security-Policy': contentSecurityPolicy(name, frames),
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',

@@ -1,4 +1,4 @@
-import { TEXTS } from './texts.ts';
+import { failureText, TEXTS } from './texts.ts';
 
 /** An error of a call. `message` may be displayed to the person. */
 export class ApiProblem extends Error {
@@ -7,12 +7,20 @@ export class ApiProblem extends Error {
   readonly code: string;
   /** Seconds to wait before the next try, if the server says so. */
   readonly retryAfter: number | null;
+  /** What of the request is wrong, such as `parameters.cost`. */
+  readonly fields: readonly string[];
 
-  constructor(status: number, code: string, message: string, retryAfter: number | null = null) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { retryAfter = null, fields = [] }: { retryAfter?: number | null; fields?: readonly string[] } = {},
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
+    this.fields = fields;
   }
 }
 
@@ -42,15 +50,15 @@ export async function call<T>(path: string, { body, token, signal }: Call = {}):
   throw problemOf(response, answer);
 }
 
-/** Chooses the words for a failure. The server's own are used if they concern the person's input. */
+/** A failure in the words of the page's language. */
 function problemOf({ status, headers }: Response, answer: unknown): ApiProblem {
-  const { error_code, error, message } = (answer ?? {}) as Record<string, unknown>;
+  const { error_code, error, details } = (answer ?? {}) as Record<string, unknown>;
   const code = String(error_code ?? error ?? 'UNKNOWN');
-  const own = typeof message === 'string' ? message : TEXTS.broken;
-  if (status === 429) return new ApiProblem(status, code, TEXTS.busy, Number(headers.get('Retry-After')) || 1);
-  if (code === 'TOKEN_INVALID') return new ApiProblem(status, code, TEXTS.tokenInvalid);
-  if (code === 'ORIGIN_NOT_ALLOWED') return new ApiProblem(status, code, TEXTS.originRefused);
+  const waits = Number(headers.get('Retry-After')) || null;
+  if (status === 429) return new ApiProblem(status, code, TEXTS.busy, { retryAfter: waits ?? 1 });
   if (status === 404) return new ApiProblem(status, code, TEXTS.notFound);
-  const retryAfter = Number(headers.get('Retry-After')) || null;
-  return new ApiProblem(status, code, status >= 500 && code === 'UNKNOWN' ? TEXTS.broken : own, retryAfter);
+  return new ApiProblem(status, code, failureText(code), { retryAfter: waits, fields: fieldsIn(details) });
 }
+
+const fieldsIn = (details: unknown): string[] =>
+  Array.isArray(details) ? details.map((detail) => String(Object(detail).field ?? '')) : [];

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { build, type Metafile } from 'esbuild';
+import { LOCALES, type Locale, STANDARD_LOCALE } from '../kernel/locales.ts';
+import { PAGE_TEXTS, type PageTexts } from '../texts/pages/languages.ts';
 
 const SOURCE = import.meta.dirname;
 const PROJECT = join(SOURCE, '..', '..');
@@ -9,12 +11,12 @@ const PROJECT = join(SOURCE, '..', '..');
 /** The folder that wrangler.toml names as the pages' assets. */
 const OUTPUT = join(PROJECT, 'dist', 'web');
 
-/** Each page, and the chunks that it always needs. */
+/** Each page, its title in a language, and the chunks that it always needs. The description of the API is in English. */
 const PAGES = {
-  view: { preload: ['src/web/charts/draw.ts'] },
-  portal: { preload: [] },
-  docs: { preload: [] },
-} satisfies Record<string, { preload: string[] }>;
+  view: { titleIn: ({ dashboard }) => dashboard, preload: ['src/web/charts/draw.ts'], translated: true },
+  portal: { titleIn: ({ sharedDashboards }) => sharedDashboards, preload: [], translated: true },
+  docs: { titleIn: () => 'Data Console API', preload: [], translated: false },
+} satisfies Record<string, { titleIn: (texts: PageTexts) => string; preload: string[]; translated: boolean }>;
 
 /**
  * An asset's name changes with its content. It is cached for a day only, because the headers also apply to a 404: an
@@ -43,40 +45,52 @@ export async function buildPages(): Promise<void> {
     format: 'esm',
     target: 'es2022',
     minify: true,
+    charset: 'utf8',
     metafile: true,
     write: false,
     legalComments: 'none',
     logLevel: 'silent',
     tsconfig: 'src/web/tsconfig.json',
   });
-  const icon = await readFile(join(SOURCE, 'pages', 'icon.svg'));
+  const icon = await readFile(join(SOURCE, 'icon.svg'));
   const iconPath = `assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
   const files = new Map<string, Uint8Array | string>([
     ...outputFiles.map(({ path, contents }) => [relative(OUTPUT, path), contents] as const),
     [iconPath, icon],
     ['_headers', HEADERS],
   ]);
+  const template = await readFile(join(SOURCE, 'page.html'), 'utf8');
   for (const page of Object.keys(PAGES) as (keyof typeof PAGES)[]) {
-    const template = await readFile(join(SOURCE, 'pages', `${page}.html`), 'utf8');
-    const html = template.replace('{{icon}}', `/${iconPath}`).replace('{{head}}', headOf(page, metafile));
-    files.set(`pages/${page}.html`, html);
+    const { titleIn, translated } = PAGES[page];
+    for (const locale of translated ? LOCALES : [STANDARD_LOCALE]) {
+      const html = template
+        .replace('lang="en"', `lang="${locale}"`)
+        .replace('{{title}}', titleIn(PAGE_TEXTS[locale]))
+        .replace('{{noScript}}', PAGE_TEXTS[locale].noScript)
+        .replace('{{icon}}', `/${iconPath}`)
+        .replace('{{head}}', headOf(page, locale, metafile));
+      files.set(`pages/${page}.${locale}.html`, html);
+    }
   }
   await write(files);
 }
 
 /** The links to a page's script and styles, and to the chunks that it will request next. */
-function headOf(page: keyof typeof PAGES, { outputs }: Metafile): string {
+function headOf(page: keyof typeof PAGES, locale: Locale, { outputs }: Metafile): string {
   const made = (entry: string) => Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
   const [script, output] = made(`src/web/${page}/main.ts`) ?? [];
   if (!script || !output) throw new Error(`The page ${page} was not built.`);
+  const { preload, translated } = PAGES[page];
+  const chunks = translated ? [...preload, `src/texts/pages/${locale}.ts`] : preload;
   const url = (path: string) => `/${relative('dist/web', path)}`;
-  const preloaded = [
-    ...output.imports.flatMap(({ path, kind }) => (kind === 'import-statement' ? [path] : [])),
-    ...PAGES[page].preload.flatMap((entry) => made(entry)?.[0] ?? []),
-  ];
+  const imported = (path: string) =>
+    outputs[path]?.imports.flatMap((each) => (each.kind === 'import-statement' ? [each.path] : [])) ?? [];
+  const later = chunks.flatMap((entry) => made(entry)?.[0] ?? []);
+  const preloaded = new Set([script, ...later].flatMap((path) => [path, ...imported(path)]));
+  preloaded.delete(script);
   return [
     ...(output.cssBundle ? [`<link rel="stylesheet" href="${url(output.cssBundle)}">`] : []),
-    ...preloaded.map((path) => `<link rel="modulepreload" href="${url(path)}">`),
+    ...Array.from(preloaded, (path) => `<link rel="modulepreload" href="${url(path)}">`),
     `<script type="module" src="${url(script)}"></script>`,
   ].join('\n');
 }

@@ -35,7 +35,7 @@ function tokenSource(base: string, info: 'info' | 'resolve'): Source {
       const view = await call<TokenView>(`${base}/${info}`);
       if (view.requires_auth) return { kind: 'sign_in', companySlug: view.company_slug };
       const subject = view.dashboard ?? view.visualization;
-      if (!subject) throw new ApiProblem(200, 'UNKNOWN', 'The answer holds nothing to show.');
+      if (!subject) throw new ApiProblem(200, 'UNKNOWN', TEXTS.broken);
       return { kind: 'subject', subject, options: view.embed_options ?? {} };
     },
     options: (slug, search, signal) => call(`${base}/filters/${optionsPath(slug, search)}`, { signal }),

@@ -2,7 +2,7 @@ import type { ViewCell, ViewColumn } from '../kernel/viewing.ts';
 import { cellTextOf, isNumeric, type NumberStyle } from './charts/format.ts';
 import type { Data } from './charts/plot.ts';
 import { h } from './dom.ts';
-import { count } from './texts.ts';
+import { LOCALE, TEXTS } from './texts.ts';
 
 const ROWS_AT_ONCE = 100;
 
@@ -38,7 +38,7 @@ export function tableOf(data: Data, caption: string, style?: NumberStyle): HTMLE
     const sorted = order ? data.rows.toSorted(comparing(order)) : data.rows;
     body.replaceChildren(...sorted.slice(0, shown).map((row) => rowOf(row, data.columns, texts)));
     more.hidden = sorted.length <= shown;
-    more.textContent = `Show more (${count(sorted.length - shown, 'row', 'rows')} left)`;
+    more.textContent = TEXTS.moreRows(sorted.length - shown);
   }
 
   show(ROWS_AT_ONCE);
@@ -68,7 +68,7 @@ function rowOf(row: ViewCell[], columns: ViewColumn[], texts: ((cell: ViewCell) 
 }
 
 /**
- * Compares numbers by value and all else as text in the viewer's language; empty cells come last in either direction.
+ * Compares numbers by value and all else as text in the page's language; empty cells come last in either direction.
  */
 const comparing =
   ({ column, descending }: NonNullable<Order>) =>
@@ -79,4 +79,4 @@ const comparing =
     return descending ? -ascending : ascending;
   };
 
-const COLLATOR = new Intl.Collator();
+const COLLATOR = new Intl.Collator(LOCALE);

@@ -1,39 +1,29 @@
-/** The texts of the pages. */
-export const TEXTS = {
-  loading: 'Loading …',
-  waking: 'The database is waking. As of',
-  retry: 'Try again',
-  more: 'Show more',
-  noRows: 'No data for these filters.',
-  showTable: 'Show as table',
-  showChart: 'Show as chart',
-  reset: 'Reset filters',
-  filters: 'Filters',
-  all: 'All',
-  any: 'Any',
-  search: 'Search',
-  noOptions: 'Nothing found.',
-  moreOptions: 'There are more: type to search.',
-  typeValue: 'Type a value and press Enter.',
-  clear: 'Clear',
-  from: 'from',
-  to: 'to',
-  required: 'Choose a value to see the data.',
-  truncated: 'There is more than is shown here.',
-  other: 'Other',
-  empty: '(empty)',
-  emptyDashboard: 'There is nothing on this dashboard yet.',
-  missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',
-  unavailable: 'Nothing to see here',
-  offline: 'The server cannot be reached. Check your connection.',
-  tokenInvalid: 'This link is not valid, or no longer. Ask the person who sent it for a new one.',
-  originRefused: 'This page may not be shown here.',
-  notFound: 'This does not exist, or you have no access to it.',
-  busy: 'Too many requests at the moment.',
-  broken: 'Something went wrong on our side.',
-  signInTitle: 'Sign in to see this',
-  signInFirst: 'This dashboard is shared with people who sign in.',
-  signIn: 'Sign in',
-} as const;
+import { type Locale, localeOf, STANDARD_LOCALE } from '../kernel/locales.ts';
+import type { PageTexts } from '../texts/pages/en.ts';
 
-export const count = (n: number, one: string, many: string): string => `${n.toLocaleString()} ${n === 1 ? one : many}`;
+/** Only one of them is loaded. */
+const LANGUAGES: Record<Locale, () => Promise<{ texts: PageTexts }>> = {
+  en: () => import('../texts/pages/en.ts'),
+  'pt-BR': () => import('../texts/pages/pt-BR.ts'),
+  es: () => import('../texts/pages/es.ts'),
+};
+
+/** There is none where the tests of pure things run. */
+const { document: PAGE } = globalThis as { document?: { documentElement: { lang: string } } };
+
+/** The language of the page, as the server chose it. */
+export const LOCALE: Locale = localeOf(PAGE?.documentElement.lang) ?? STANDARD_LOCALE;
+
+/** The texts of the page. */
+export const TEXTS: PageTexts = (await LANGUAGES[LOCALE]()).texts;
+
+/** The words for a failure. What the server says of it is in English, for those who write programs. */
+export function failureText(code: string): string {
+  const known: Partial<Record<string, string>> = TEXTS.failures;
+  return known[code] ?? TEXTS.broken;
+}
+
+const LISTS = new Intl.ListFormat(LOCALE, { type: 'unit' });
+
+/** Items in a row, as one writes them in the language of the page. */
+export const listed = (items: readonly string[]): string => LISTS.format(items);

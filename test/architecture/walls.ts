@@ -6,7 +6,7 @@ import { posix } from 'node:path';
  */
 export const LAYERS: readonly (readonly string[])[] = [
   ['kernel'],
-  ['formats', 'platform', 'tenant-sql'],
+  ['formats', 'platform', 'tenant-sql', 'texts'],
   ['db'],
   ['access'],
   ['logs'],
@@ -64,7 +64,7 @@ export function breaches(imports: readonly Import[]): string[] {
 
 function breach({ from, to }: Import): string[] {
   const line = (says: string) => [`src/${from} imports ${to}: ${says}`];
-  if (from.startsWith('web/')) return from === 'web/build.ts' || isOfPages(to) ? [] : line('pages know only kernel/.');
+  if (from.startsWith('web/')) return from === 'web/build.ts' || isOfPages(to) ? [] : line('pages know only kernel/ and texts/.');
   const home = PACKAGES.find(({ name }) => name.test(to));
   if (home) return home.home.test(from) ? [] : line(home.says);
   const [own, other] = [layerOf(from), layerOf(to)];
@@ -121,4 +121,4 @@ function circle(imports: readonly Import[]): string[] {
 const folderOf = (file: string): string => file.split('/')[0] as string;
 const layerOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
 const moduleOf = (file: string): string | undefined => /^modules\/([^/]+)\//.exec(file)?.[1];
-const isOfPages = (to: string): boolean => /^(web|kernel)\//.test(to) || !to.includes('.ts');
+const isOfPages = (to: string): boolean => /^(web|kernel|texts)\//.test(to) || !to.includes('.ts');

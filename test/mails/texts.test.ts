@@ -1,24 +1,51 @@
 import { describe, expect, it } from 'vitest';
+import type { NoticeEvent } from '../../src/db/schema/mails.ts';
+import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
 import { nameInMail } from '../../src/modules/mails/names.ts';
 import {
   invitationMail,
   noticeMail,
   passwordResetMail,
   portalCodeMail,
+  type SecurityChange,
+  securityMail,
   signInCodeMail,
 } from '../../src/modules/mails/texts.ts';
+import { MAIL_TEXTS } from '../../src/texts/mails/languages.ts';
 
-const receiver = { to: 'ina@example.com', name: 'Ina', company: 'Acme' };
+const receiver = { to: 'ina@example.com', name: 'Ina' };
 const url = 'https://console.test/x?token=abc';
 const HOSTILE = '<img src=x onerror=alert(1)>"\'&\r\nBcc: everybody@example.com';
 
-const mails = (over: { name?: string; company?: string; inviter?: string } = {}) => [
-  signInCodeMail({ ...receiver, ...over, code: '012345', minutes: 10 }),
-  passwordResetMail({ ...receiver, ...over, url, minutes: 60 }),
-  invitationMail({ ...receiver, inviter: 'Olga', ...over, url, days: 7 }),
-  portalCodeMail({ ...receiver, ...over, code: '01234567', minutes: 10 }),
-  noticeMail({ ...receiver, ...over, notice: { event: 'sso_changed', by: 'olga@acme.test', at: 0 } }),
-];
+const CHANGES = Object.keys(MAIL_TEXTS.en.security.changes) as SecurityChange[];
+const EVENTS = Object.keys(MAIL_TEXTS.en.notice.events) as NoticeEvent[];
+
+interface Over {
+  name?: string;
+  company?: string;
+  inviter?: string;
+  by?: string;
+  locale?: Locale;
+}
+
+/** Every mail there is. */
+const mails = ({
+  company: name = 'Acme',
+  locale = 'en',
+  inviter = 'Olga',
+  by = 'olga@acme.test',
+  ...over
+}: Over = {}) => {
+  const to = { ...receiver, ...over, company: { name, locale } };
+  return [
+    signInCodeMail({ ...to, code: '012345', minutes: 10 }),
+    passwordResetMail({ ...to, url, minutes: 60 }),
+    invitationMail({ ...to, inviter, url, days: 7 }),
+    portalCodeMail({ ...to, code: '01234567', minutes: 10 }),
+    ...EVENTS.map((event) => noticeMail({ ...to, notice: { event, by, at: Date.UTC(2026, 4, 6, 13, 5) } })),
+    ...CHANGES.map((change) => securityMail(change, to)),
+  ];
+};
 
 describe('every mail', () => {
   it('says the same in plain text and in HTML', () => {
@@ -42,6 +69,46 @@ describe('every mail', () => {
       expect(html).not.toContain('<img');
       expect(html).not.toMatch(/^Bcc/m);
     }
+  });
+});
+
+describe('a mail in another language', () => {
+  const OTHERS = LOCALES.filter((locale) => locale !== 'en');
+  /** Lines without a word of the language: codes and addresses. */
+  const DATA = new Set(['012345', '01234567', url]);
+
+  it.each(OTHERS)('has nothing left of the English one: %s', (locale) => {
+    const english = mails();
+    for (const [at, { subject, text, html }] of mails({ locale }).entries()) {
+      expect(html).toContain(`<html lang="${locale}">`);
+      const other = english[at];
+      const known = new Set([other?.subject, ...(other?.text.split('\n') ?? [])]);
+      const left = [subject, ...text.split('\n')].filter((line) => line !== '' && !DATA.has(line) && known.has(line));
+      expect(left).toEqual([]);
+      for (const [, label = ''] of html.matchAll(/<a [^>]*>([^<]*)<\/a>/g)) expect(other?.html).not.toContain(label);
+    }
+  });
+
+  it.each(OTHERS)('has nothing of English where names are missing: %s', (locale) => {
+    const nameless = { name: ' ', company: ' ', inviter: ' ', by: '' };
+    const words = new Set(mails(nameless).flatMap(({ text }) => text.split('\n').filter(Boolean)));
+    for (const { subject, text } of mails({ ...nameless, locale })) {
+      for (const line of [subject, ...text.split('\n')]) if (!DATA.has(line)) expect(words).not.toContain(line);
+      expect(`${subject} ${text}`).not.toMatch(/\b(there|a company|somebody|service account)\b/i);
+    }
+  });
+
+  it('writes times and numbers as that language does', () => {
+    const [notice] = EVENTS.map((_event, at) => at + 4);
+    const said = (locale: Locale) => mails({ locale })[notice as number]?.text ?? '';
+    expect(said('en')).toContain('at May 6, 2026 at 1:05:00 PM UTC.');
+    expect(said('pt-BR')).toContain('em 6 de maio de 2026 às 13:05:00 UTC.');
+    expect(said('es')).toContain(', el 6 de mayo de 2026 a las 13:05:00 UTC.');
+    const once = { ...receiver, url, minutes: 1 };
+    const one = (locale: Locale) => passwordResetMail({ ...once, company: { name: 'Acme', locale } }).text;
+    expect(one('en')).toContain('for 1 minute.');
+    expect(one('pt-BR')).toContain('por 1 minuto.');
+    expect(one('es')).toContain('durante 1 minuto.');
   });
 });
 

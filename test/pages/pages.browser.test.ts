@@ -37,7 +37,7 @@ describe.skipIf(!installed)('the pages', () => {
   );
 
   it('are served by their own path only', async () => {
-    expect((await fetch(`${url}/pages/view.html`)).status).toBe(404);
+    expect((await fetch(`${url}/pages/view.en.html`)).status).toBe(404);
     expect((await fetch(`${url}/assets/none.js`)).status).toBe(404);
   });
 

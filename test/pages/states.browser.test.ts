@@ -71,8 +71,8 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
     const { path } = await aLink(await aDashboard(charts, AIRCRAFT));
     const { page, problems } = await open(path);
     const card = (name: string) => page.getByRole('region', { name, exact: true });
-    const told = (await resultsOf(path)).get('Failing')?.error?.message as string;
-    await card('Failing').getByRole('alert').filter({ hasText: told }).waitFor();
+    expect((await resultsOf(path)).get('Failing')?.error?.error_code).toBe('DB_QUERY_ERROR');
+    await card('Failing').getByRole('alert').filter({ hasText: 'The data could not be read.' }).waitFor();
     await card('Empty').getByText('No data for these filters.').waitFor();
     await card('Long').getByText('10,000 rows. There is more than is shown here.').waitFor();
     const [rows, note] = await Promise.all(['.rows', '.note'].map((part) => card('Long').locator(part).boundingBox()));
@@ -170,14 +170,14 @@ describe.skipIf(!installed)('a page in an unusual state', () => {
         calls++;
         const headers = { 'Retry-After': '1' };
         if (calls === 1) return { status: 429, headers, body: { error: 'RateLimitExceeded' } };
-        const body = (message: string) => ({ error_code: 'SERVICE_UNAVAILABLE', message });
-        if (calls === 2) return { status: 503, headers, body: body('Too many people.') };
-        return calls === 3 ? { status: 503, body: body('Not now.') } : undefined;
+        const body = (error_code: string) => ({ error_code, message: 'For programs.' });
+        if (calls === 2) return { status: 503, headers, body: body('SERVICE_UNAVAILABLE') };
+        return calls === 3 ? { status: 500, body: body('INTERNAL_ERROR') } : undefined;
       },
     });
     await page.getByText('Too many requests at the moment.').waitFor();
-    await page.getByText('Too many people.').waitFor();
-    await page.getByText('Not now.').waitFor();
+    await page.getByText('This is not available at the moment.').waitFor();
+    await page.getByText('Something went wrong on our side.').waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => numberIn(page, 'Strikes').catch(() => '')).toBe('10,000');
     await page.context().close();

@@ -6,7 +6,7 @@ export type NoticeEvent = 'sso_changed' | 'sso_removed' | 'social_changed';
 /** Something that happened, of which people are told. */
 export interface Notice {
   event: NoticeEvent;
-  /** The address of whoever did it. */
+  /** The address of the user who did it, or the name of the service account; empty where nothing of that can be shown. */
   by: string;
   /** Milliseconds. */
   at: number;

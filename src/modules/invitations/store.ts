@@ -3,6 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { invitations, users } from '../../db/schema/users.ts';
 import { byId } from '../../db/statements.ts';
+import { MAILED_COMPANY } from '../companies/queries.ts';
 
 export type Invitation = typeof invitations.$inferSelect;
 type User = typeof users.$inferSelect;
@@ -30,7 +31,7 @@ export const selectForMail = (db: ControlDb, companyId: string, email: string, n
     .select({
       userId: users.id,
       name: users.name,
-      company: sql<string>`${companies.name}`.as('company'),
+      company: MAILED_COMPANY,
       inviter: invitations.inviter,
     })
     .from(invitations)

@@ -1,11 +1,12 @@
+import type { Locale } from '../../kernel/locales.ts';
 import type { Mail } from '../../platform/mail.ts';
 
 /** The content of a mail: paragraphs, and between them a code or a link. */
 export interface Content {
   to: string;
+  locale: Locale;
   subject: string;
-  /** The receiver's name. */
-  name: string;
+  greeting: string;
   before: string;
   /** A code to type, or a link to open. */
   code?: string;
@@ -15,8 +16,7 @@ export interface Content {
 }
 
 /** The mail in plain text and in HTML. */
-export function compose({ to, subject, name, before, code, link, after }: Content): Mail {
-  const greeting = `Hello ${oneLine(name)},`;
+export function compose({ to, locale, subject, greeting, before, code, link, after }: Content): Mail {
   const text = [greeting, before, ...(code ? [code] : []), ...(link ? [link.url] : []), ...after].map((paragraph) =>
     oneLine(paragraph),
   );
@@ -37,7 +37,7 @@ export function compose({ to, subject, name, before, code, link, after }: Conten
     subject: oneLine(subject),
     text: `${text.join('\n\n')}\n`,
     html: `<!doctype html>
-<html lang="en">
+<html lang="${locale}">
 <head><meta charset="utf-8"><title>${escapeHtml(oneLine(subject))}</title></head>
 <body style="${BODY}">
 ${html.join('\n')}

@@ -20,7 +20,7 @@ export function consoleLink(ctx: Context, page: 'accept-invitation' | 'reset-pas
 export function prepareNotices(ctx: PrincipalContext, event: NoticeEvent, emails: string[]) {
   const { actor } = ctx;
   const { companyId } = actor;
-  const by = actor.kind === 'user' ? actor.email : nameInMail(actor.name, 'A service account');
+  const by = actor.kind === 'user' ? actor.email : nameInMail(actor.name, '');
   const notice = { event, by, at: ctx.now() };
   const requests = emails.map((email) => ({ kind: 'notice' as const, companyId, email, notice }));
   return prepareMails(ctx, requests, mailNotice);
@@ -51,5 +51,5 @@ export async function readRecipient(ctx: Context, { companyId, email }: { compan
 export async function mailNotice(ctx: Context, { companyId, email, notice }: MailRequest<'notice'>): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user || !company || !notice) return;
-  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company: company.name, notice }));
+  await ctx.mailer.send(noticeMail({ to: email, name: user.name, company, notice }));
 }

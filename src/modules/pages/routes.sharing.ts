@@ -1,7 +1,7 @@
 import type { AnonymousActor } from '../../access/actors.ts';
 import type { Context } from '../../context.ts';
 import { raw } from '../../http/endpoint.ts';
-import { pageResponse } from '../../http/page.ts';
+import { type PageName, pageLocale, pageResponse } from '../../http/page.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 
@@ -12,6 +12,14 @@ export interface Framing {
   /** Of a share: nobody, unless its `embed_options.allowed_origins` say otherwise. */
   ofShare(ctx: Context<AnonymousActor>, token: string): Promise<FrameAncestors>;
 }
+
+const LANGUAGE = '`locale=en|pt-BR|es` chooses the language, else `Accept-Language` does.';
+
+const FILTERS_IN_ADDRESS = `The query may give values to filters: \`?region=South\`, a multi_select repeated, a date_range as \`?period.from=2024-01-01&period.to=2024-12-31\`, and \`theme=light|dark\`. ${LANGUAGE}`;
+
+/** A page in the language of whoever asks for it. */
+const page = (ctx: Context, name: PageName, request: Request, frames: FrameAncestors): Promise<Response> =>
+  pageResponse(ctx.bindings.PAGES, name, { frames, locale: pageLocale(request) });
 
 /** The pages that outsiders open. What they show comes from the routes of sharing, with the token in their address. */
 export const pageEndpoints = (framing: Framing) => [
@@ -27,7 +35,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params }) => pageResponse(ctx.bindings.PAGES, 'view', await framing.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => page(ctx, 'view', request, await framing.ofEmbed(ctx, params.token)),
   ),
   endpoint(
     {
@@ -41,7 +49,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params }) => pageResponse(ctx.bindings.PAGES, 'view', await framing.ofEmbed(ctx, params.token)),
+    async ({ ctx, params, request }) => page(ctx, 'view', request, await framing.ofEmbed(ctx, params.token)),
   ),
   endpoint(
     {
@@ -55,7 +63,7 @@ export const pageEndpoints = (framing: Framing) => [
       openQuery: true,
       fails: [],
     },
-    async ({ ctx, params }) => pageResponse(ctx.bindings.PAGES, 'view', await framing.ofShare(ctx, params.token)),
+    async ({ ctx, params, request }) => page(ctx, 'view', request, await framing.ofShare(ctx, params.token)),
   ),
   endpoint(
     {
@@ -64,14 +72,11 @@ export const pageEndpoints = (framing: Framing) => [
       access: 'public',
       operationId: 'showPortalPage',
       summary: 'Show the page of the portal',
-      description: 'Outsiders sign in there and find what is shared with them.',
+      description: `Outsiders sign in there and find what is shared with them. ${LANGUAGE}`,
       returns: raw(200, 'HTML.', 'text/html'),
       openQuery: true,
       fails: [],
     },
-    ({ ctx }) => pageResponse(ctx.bindings.PAGES, 'portal', []),
+    ({ ctx, request }) => page(ctx, 'portal', request, []),
   ),
 ];
-
-const FILTERS_IN_ADDRESS =
-  'The query may give values to filters: `?region=South`, a multi_select repeated, a date_range as `?period.from=2024-01-01&period.to=2024-12-31`, and `theme=light|dark`.';

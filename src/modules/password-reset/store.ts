@@ -3,6 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { companies } from '../../db/schema/companies.ts';
 import { passwordResets, sessions } from '../../db/schema/sign-in.ts';
 import { users } from '../../db/schema/users.ts';
+import { MAILED_COMPANY } from '../companies/queries.ts';
 
 export type PasswordReset = typeof passwordResets.$inferSelect;
 
@@ -16,7 +17,7 @@ export const selectActiveAccounts = (db: ControlDb, email: string, companyId: st
       userId: users.id,
       companyId: users.companyId,
       name: users.name,
-      company: sql<string>`${companies.name}`.as('company'),
+      company: MAILED_COMPANY,
     })
     .from(users)
     .innerJoin(companies, eq(companies.id, users.companyId))

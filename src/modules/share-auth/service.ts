@@ -57,7 +57,7 @@ export async function mailPortalCode(
   if (memberships.length === 0 || !company) return;
   onMember();
   const [name = email] = email.split('@');
-  await ctx.mailer.send(portalCodeMail({ to: email, name, company: company.name, code, minutes: CODE_MINUTES }));
+  await ctx.mailer.send(portalCodeMail({ to: email, name, company, code, minutes: CODE_MINUTES }));
 }
 
 /**

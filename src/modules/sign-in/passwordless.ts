@@ -28,9 +28,7 @@ export async function mailCode(ctx: Context, { companyId, email }: MailRequest<'
     companies: selectCompany(ctx.db, companyId),
   });
   if (!user?.isActive || !company) return;
-  await ctx.mailer.send(
-    signInCodeMail({ to: email, name: user.name, company: company.name, code, minutes: CODE_MINUTES }),
-  );
+  await ctx.mailer.send(signInCodeMail({ to: email, name: user.name, company, code, minutes: CODE_MINUTES }));
 }
 
 /** Signs in with a mailed code, which works once, for ten minutes, until five wrong tries. */

@@ -23,7 +23,7 @@ export async function mailSecurityChange(
 ): Promise<void> {
   const { user, company } = await readRecipient(ctx, { companyId, email });
   if (!user?.isActive || !company) return;
-  await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company: company.name }));
+  await ctx.mailer.send(securityMail(kind, { to: email, name: user.name, company }));
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   Tooltip,
 } from 'chart.js';
 import type { ViewChart } from '../../kernel/viewing.ts';
+import { listed, TEXTS } from '../texts.ts';
 import { cartesian } from './cartesian.ts';
 import { axis, common, titleOf } from './common.ts';
 import { numberText } from './format.ts';
@@ -47,7 +48,7 @@ export function draw(canvas: HTMLCanvasElement, data: Data, chart: ChartTerms): 
   if (!made) return undefined;
   const drawn = new Chart(canvas, made.configuration);
   const series = made.configuration.data.datasets.length;
-  const note = series < made.series ? `The first ${series} of ${made.series} series.` : '';
+  const note = series < made.series ? TEXTS.seriesCut(series, made.series) : '';
   return { summary: made.summary, note, end: () => drawn.destroy() };
 }
 
@@ -61,7 +62,7 @@ function configurationOf(
     return (
       clouds && {
         configuration: scatter(clouds, chart),
-        summary: `${points} points, ${clouds.yLabel} by ${clouds.xLabel}`,
+        summary: TEXTS.scatterSummary(points ?? 0, clouds.yLabel, clouds.xLabel),
         series: clouds.clouds.length,
       }
     );
@@ -69,7 +70,7 @@ function configurationOf(
   const plot = plotOf(data, chart);
   if (!plot) return undefined;
   const names = plot.series.slice(0, 3).map(({ label }) => label);
-  const summary = `${names.join(', ')}${plot.series.length > 3 ? ' …' : ''} by ${plot.xLabel}, ${plot.labels.length} values`;
+  const summary = TEXTS.plotSummary(listed(names), plot.series.length > 3, plot.xLabel, plot.labels.length);
   if (chart.type === 'pie') return { configuration: pie(plot), summary, series: 1 };
   return { configuration: cartesian(plot, chart), summary, series: plot.series.length };
 }

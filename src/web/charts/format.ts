@@ -1,5 +1,5 @@
 import type { ViewCell, ViewColumn } from '../../kernel/viewing.ts';
-import { TEXTS } from '../texts.ts';
+import { LOCALE, TEXTS } from '../texts.ts';
 
 /** The format of a visualization's numbers: fields of its `chart.options`. */
 export interface NumberStyle {
@@ -33,7 +33,7 @@ const STANDARD_DIGITS: Record<'number' | 'percent' | 'currency', Intl.NumberForm
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** Formats a number in the viewer's locale. A number that a double would round may come as text. */
+/** Formats a number in the page's language. A number that a double would round may come as text. */
 export function numberText(value: number | string, style: NumberStyle = {}, grouping = true): string {
   const { format = 'number', currency, decimals, prefix = '', suffix = '' } = style;
   const key = `${format} ${currency} ${decimals} ${grouping}`;
@@ -48,20 +48,20 @@ function numberFormat(
   decimals: number | undefined,
   useGrouping: boolean,
 ): Intl.NumberFormat {
-  return new Intl.NumberFormat(undefined, {
+  return new Intl.NumberFormat(LOCALE, {
     style: format === 'number' ? 'decimal' : format,
     currency: format === 'currency' ? currency : undefined,
-    useGrouping,
+    useGrouping: useGrouping ? 'auto' : false,
     ...(decimals === undefined
       ? STANDARD_DIGITS[format]
       : { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
   });
 }
 
-const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', timeZone: 'UTC' });
-const MONTH = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', timeZone: 'UTC' });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
-const TIMESTAMP = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const YEAR = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', timeZone: 'UTC' });
+const MONTH = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'short', timeZone: 'UTC' });
+const DAY = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone: 'UTC' });
+const TIMESTAMP = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
 /** Formats a cell of one column. */
 export type CellText = (cell: ViewCell) => string;
@@ -85,6 +85,8 @@ export function cellTextOf({ name, type }: ViewColumn, cells: readonly ViewCell[
       const days = cells.every((cell) => cell === null || /^\d{4}-\d\d-\d\d(T00:00:00(\.0+)?Z)?$/.test(String(cell)));
       return filled((cell) => timestampText(String(cell), days ? DAY : TIMESTAMP));
     }
+    case 'boolean':
+      return filled((cell) => (cell === true ? TEXTS.yes : cell === false ? TEXTS.no : String(cell)));
     default:
       return filled(String);
   }

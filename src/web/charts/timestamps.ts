@@ -1,4 +1,5 @@
 import type { ViewCell, ViewColumn } from '../../kernel/viewing.ts';
+import { LOCALE } from '../texts.ts';
 
 /** Ticks along an axis of time, in UTC like the data. */
 
@@ -14,9 +15,8 @@ const STEPS: [unit: 'hour' | 'day' | 'month', size: number][] = [
 
 const LENGTH = { hour: HOUR, day: DAY, month: 30.4375 * DAY };
 
-const text = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat(undefined, { ...options, timeZone: 'UTC' });
-const TEXTS = {
+const text = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(LOCALE, { ...options, timeZone: 'UTC' });
+const FORMATS = {
   hour: text({ month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }),
   day: text({ month: 'short', day: 'numeric', year: 'numeric' }),
   month: text({ month: 'short', year: 'numeric' }),
@@ -42,13 +42,13 @@ export interface Tick {
 /** Chooses at most `most` ticks (at least 2) between two timestamps: at round hours, days, Mondays, months or years. */
 export function timestampTicks(from: number, to: number, most: number): Tick[] {
   const [unit, size] = STEPS.find(([name, n]) => (to - from) / (LENGTH[name] * n) < most) ?? (['month', 1200] as const);
-  const format = TEXTS[unit === 'month' && size >= 12 ? 'year' : unit];
+  const format = FORMATS[unit === 'month' && size >= 12 ? 'year' : unit];
   const ticks: Tick[] = [];
   for (let at = firstTick(from, unit, size); at <= to && ticks.length < most; at = nextTick(at, unit, size)) {
     ticks.push({ value: at, label: format.format(at) });
   }
   // A single tick shows no scale: both ends get one instead.
-  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: TEXTS.hour.format(value) })) : ticks;
+  return ticks.length < 2 ? [from, to].map((value) => ({ value, label: FORMATS.hour.format(value) })) : ticks;
 }
 
 /** The first round timestamp that is not before `from`. */

@@ -1,10 +1,10 @@
-import type { EmbedOptions, SharedItemView } from '../../kernel/viewing.ts';
+import type { EmbedOptions, SharedItemView, ViewFilter } from '../../kernel/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
 import { type FilterBar, filterBar } from '../filters/bar.ts';
 import { problemPanel } from '../panel.ts';
 import type { Executed, Source } from '../source.ts';
-import { TEXTS } from '../texts.ts';
+import { LOCALE, listed, TEXTS } from '../texts.ts';
 import { initialValues, type ParameterValues, toParameters, toQuery, unmet } from '../values.ts';
 import { gridOf } from './grid.ts';
 
@@ -86,7 +86,7 @@ export function subjectPage(
     age.textContent = '';
     grid.element.hidden = false;
     const [missing] = unmet(filters, values);
-    if (missing) return failAll(`${missing.label}: ${TEXTS.required}`);
+    if (missing) return failAll(TEXTS.required(missing.label));
     for (const { widget } of grid.cards) widget.wait();
     status.textContent = TEXTS.loading;
     try {
@@ -99,7 +99,7 @@ export function subjectPage(
       if (signal.aborted) return;
       failAll('');
       grid.element.hidden = true;
-      trouble.replaceChildren(problemPanel(error instanceof ApiProblem ? error : undefined, () => void run()));
+      trouble.replaceChildren(problemPanel(problemWith(error, filters), () => void run()));
     }
   }
 
@@ -110,7 +110,7 @@ export function subjectPage(
       if (result) widget.show(result);
       else widget.fail(TEXTS.broken);
     }
-    age.textContent = outdatedSince ? `${TEXTS.waking} ${outdatedSince.toLocaleString()}` : '';
+    age.textContent = outdatedSince ? TEXTS.wakingSince(outdatedSince.toLocaleString(LOCALE)) : '';
   }
 
   /** Asks again until there are new results. What is shown stays until then, and if there are none. */
@@ -145,4 +145,12 @@ export function subjectPage(
     },
     end: () => running.abort(),
   };
+}
+
+/** The problem of an execution, which names the filters whose values are wrong. */
+function problemWith(error: unknown, filters: readonly ViewFilter[]): ApiProblem | undefined {
+  if (!(error instanceof ApiProblem)) return undefined;
+  const wrong = filters.filter(({ slug }) => error.fields.some((field) => field.split('.').includes(slug)));
+  if (wrong.length === 0) return error;
+  return new ApiProblem(error.status, error.code, TEXTS.invalidValues(listed(wrong.map(({ label }) => label))));
 }

@@ -4,7 +4,7 @@ import { numberStyleOf, numberText, toNumber } from '../charts/format.ts';
 import { type Data, rolesOf } from '../charts/plot.ts';
 import { h, uniqueId } from '../dom.ts';
 import { tableOf } from '../table.ts';
-import { count, TEXTS } from '../texts.ts';
+import { failureText, TEXTS } from '../texts.ts';
 
 /** The card of one visualization and its result. */
 export interface Widget {
@@ -60,14 +60,11 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
 
   async function render(shown: ViewResult): Promise<void> {
     const { columns = [], rows = [], error, truncated } = shown;
-    if (error) return say(error.message, 'error');
+    if (error) return say(failureText(error.error_code), 'error');
     if (rows.length === 0) return say(TEXTS.noRows, 'empty');
     const data = { columns, rows };
     const drawable = chart.type === 'table' || rolesOf(data, chart) !== undefined;
-    const notes = [
-      !drawable && TEXTS.missingColumn,
-      truncated && `${count(rows.length, 'row', 'rows')}. ${TEXTS.truncated}`,
-    ];
+    const notes = [!drawable && TEXTS.missingColumn, truncated && TEXTS.truncated(rows.length)];
     tell(notes.filter((each) => each !== false && each !== undefined).join(' '));
     toggle.hidden = !drawable || chart.type === 'table' || chart.type === 'number';
     toggle.textContent = asTable ? TEXTS.showChart : TEXTS.showTable;
@@ -83,7 +80,7 @@ export function widgetOf({ name, description, chart }: ViewChart, bare: boolean)
     put(h('div', { class: 'canvas' }, canvas));
     drawing = draw(canvas, data, chart);
     if (drawing?.note) tell([note.textContent, drawing.note].join(' ').trim());
-    canvas.setAttribute('aria-label', `${name}: ${chart.type} chart. ${drawing?.summary ?? ''}`);
+    canvas.setAttribute('aria-label', TEXTS.chartOf(name, TEXTS.chartKinds[chart.type], drawing?.summary ?? ''));
   }
 
   return {

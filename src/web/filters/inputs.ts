@@ -1,7 +1,8 @@
 import type { ViewFilter } from '../../kernel/viewing.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
-import { TEXTS } from '../texts.ts';
+import { LOCALE, TEXTS } from '../texts.ts';
 import { rangeOf } from '../values.ts';
+import { shownNumber, typedNumber } from './numbers.ts';
 
 /** The form control of a filter. */
 export interface Control {
@@ -33,7 +34,7 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
     onchange: take,
   });
   function take(): void {
-    const text = kind === 'number' ? input.value.trim().replace(',', '.') : input.value;
+    const text = kind === 'number' ? typedNumber(input.value, LOCALE) : input.value;
     if (text === chosen) return;
     chosen = text;
     choose(text === '' ? null : text);
@@ -42,7 +43,7 @@ export function inputControl({ slug, label, kind, required }: ViewFilter, choose
     element: h('div', { class: 'filter' }, labelOf(id, label, required), input),
     set(value) {
       chosen = value === null || value === undefined ? '' : String(value);
-      input.value = chosen;
+      input.value = kind === 'number' ? shownNumber(chosen, LOCALE) : chosen;
     },
     demand: (missing) => input.setAttribute('aria-invalid', String(missing)),
   };
@@ -54,12 +55,12 @@ export function dateRangeControl({ slug, label, required }: ViewFilter, choose: 
   const end = (name: string) =>
     h('input', {
       type: 'date',
-      'aria-label': `${label}, ${name}`,
+      'aria-label': name,
       'aria-required': required && 'true',
       onchange: take,
     });
-  const from = end(TEXTS.from);
-  const to = end(TEXTS.to);
+  const from = end(TEXTS.rangeStart(label));
+  const to = end(TEXTS.rangeEnd(label));
   function take(): void {
     // Neither end may pass the other; the browser marks the invalid one.
     from.max = to.value;

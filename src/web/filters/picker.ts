@@ -1,7 +1,7 @@
 import type { ViewFilter, ViewOptions } from '../../kernel/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { debounced, h, uniqueId } from '../dom.ts';
-import { TEXTS } from '../texts.ts';
+import { listed, TEXTS } from '../texts.ts';
 import type { Choose, Control } from './inputs.ts';
 import { optionList } from './option-list.ts';
 
@@ -45,7 +45,7 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
     role: 'combobox',
     autocomplete: 'off',
     placeholder: TEXTS.search,
-    'aria-label': `${TEXTS.search}: ${label}`,
+    'aria-label': TEXTS.searchIn(label),
     'aria-expanded': 'true',
     'aria-controls': listId,
     'aria-autocomplete': 'list',
@@ -154,8 +154,8 @@ export function pickerControl(filter: ViewFilter, ask: AskOptions, choose: Choos
   function say(): void {
     const names = chosen.map((value) => labels.get(value) ?? value);
     said.textContent =
-      names.length === 0 ? TEXTS.all : names.length > 2 ? `${names[0]} + ${names.length - 1}` : names.join(', ');
-    button.title = names.join(', ');
+      names.length === 0 ? TEXTS.all : names.length > 2 ? `${names[0]} + ${names.length - 1}` : listed(names);
+    button.title = listed(names);
     clear.hidden = chosen.length === 0 || required;
   }
 

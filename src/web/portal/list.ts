@@ -1,6 +1,6 @@
 import { ApiProblem } from '../api.ts';
 import { h } from '../dom.ts';
-import { TEXTS } from '../texts.ts';
+import { LOCALE, TEXTS } from '../texts.ts';
 import { addressOf } from './address.ts';
 import type { Session } from './session.ts';
 import { type Listed, type ListPage, listContexts, listDashboards } from './source.ts';
@@ -17,16 +17,17 @@ export async function listPage(session: Session, companySlug: string): Promise<H
   ]);
   const names = new Map(contexts.total > 1 ? contexts.records.map(({ id, name }) => [id, name]) : []);
   let pages = 0;
-  let shown = 0;
+  const shown: Listed[] = [];
   const list = h('ul', { class: 'dashboards' });
   const trouble = h('p', { class: 'error', role: 'alert' });
   const more = h('button', { type: 'button', class: 'quiet', onclick: () => void load() }, TEXTS.more);
 
   function append({ total, records }: ListPage<Listed>): void {
     pages += 1;
-    shown += records.length;
-    list.append(...records.map((record) => itemOf(record, names.get(record.context_id))));
-    more.hidden = records.length === 0 || shown >= total;
+    shown.push(...records);
+    const sorted = shown.toSorted((a, b) => COLLATOR.compare(a.name, b.name));
+    list.replaceChildren(...sorted.map((record) => itemOf(record, names.get(record.context_id))));
+    more.hidden = records.length === 0 || shown.length >= total;
   }
 
   async function load(): Promise<void> {
@@ -42,12 +43,14 @@ export async function listPage(session: Session, companySlug: string): Promise<H
   return h(
     'main',
     { class: 'subject' },
-    h('header', { class: 'title' }, h('h1', {}, 'Shared dashboards')),
-    shown === 0 ? h('p', { class: 'empty' }, 'No dashboards are shared with you at the moment.') : list,
+    h('header', { class: 'title' }, h('h1', {}, TEXTS.sharedDashboards)),
+    shown.length === 0 ? h('p', { class: 'empty' }, TEXTS.noDashboards) : list,
     trouble,
     more,
   );
 }
+
+const COLLATOR = new Intl.Collator(LOCALE, { numeric: true });
 
 const itemOf = ({ id, name, description, context_id }: Listed, context: string | undefined): HTMLElement =>
   h(

@@ -21,7 +21,7 @@ let navigation = 0;
 
 function use(next: Session | undefined): void {
   session = next;
-  if (next) next.onEnded = () => askToSignIn('Your session has ended: sign in again.');
+  if (next) next.onEnded = () => askToSignIn(TEXTS.sessionEnded);
 }
 
 function askToSignIn(reason: string): void {
@@ -41,7 +41,7 @@ async function show(): Promise<void> {
   const own = ++navigation;
   open?.end();
   open = undefined;
-  document.title = 'Shared dashboards';
+  document.title = TEXTS.sharedDashboards;
   if (!session) return askToSignIn('');
   const place = placeOf(location.hash);
   page.replaceChildren(bannerOf(session, place), loadingPage());
@@ -83,9 +83,9 @@ function bannerOf(signedIn: Session, place: Place | undefined): HTMLElement {
   return h(
     'header',
     { class: 'banner' },
-    place ? h('a', { href: '#' }, '← All dashboards') : h('span', {}),
+    place ? h('a', { href: '#' }, `← ${TEXTS.allDashboards}`) : h('span', {}),
     h('span', { class: 'who' }, signedIn.email),
-    h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, 'Sign out'),
+    h('button', { type: 'button', class: 'quiet', onclick: () => void leave() }, TEXTS.signOut),
   );
 }
 

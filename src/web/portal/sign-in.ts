@@ -11,23 +11,19 @@ export function signInPage(companySlug: string, reason: string, done: (session: 
   const card = h('div', { class: 'card sign-in' });
 
   function askEmail(email: string, message: string): void {
-    const field = fieldOf('E-mail', { type: 'email', autocomplete: 'email', maxlength: 254, value: email });
-    const form = formOf('Send me a code', message, [field.element], async () => {
+    const field = fieldOf(TEXTS.email, { type: 'email', autocomplete: 'email', maxlength: 254, value: email });
+    const form = formOf(TEXTS.sendCode, message, [field.element], async () => {
       const address = field.input.value.trim();
       await requestCode(companySlug, address);
       askCode(address, '');
     });
-    card.replaceChildren(
-      h('h1', {}, 'Shared dashboards'),
-      h('p', {}, 'Dashboards that were shared with you open with a code that we send to your e-mail address.'),
-      form,
-    );
+    card.replaceChildren(h('h1', {}, TEXTS.sharedDashboards), h('p', {}, TEXTS.codeExplained), form);
     // The first time, the card is added to the page only after this function returns.
     queueMicrotask(() => field.input.focus());
   }
 
   function askCode(email: string, message: string): void {
-    const field = fieldOf('Code', {
+    const field = fieldOf(TEXTS.code, {
       type: 'text',
       inputmode: 'numeric',
       autocomplete: 'one-time-code',
@@ -42,27 +38,21 @@ export function signInPage(companySlug: string, reason: string, done: (session: 
       done(await signIn(companySlug, email, field.input.value));
     });
     card.replaceChildren(
-      h('h1', {}, 'Enter the code'),
-      h(
-        'p',
-        {},
-        'If dashboards are shared with ',
-        h('strong', {}, email),
-        ', a code is on its way there. It is good for ten minutes.',
-      ),
+      h('h1', {}, TEXTS.enterCode),
+      h('p', {}, ...TEXTS.codeSent(email).map((part) => (part === email ? h('strong', {}, part) : part))),
       form,
       h(
         'p',
         { class: 'links' },
-        linkOf('Send another code', () => void again(email)),
-        linkOf('Use another address', () => askEmail(email, '')),
+        linkOf(TEXTS.sendAnother, () => void again(email)),
+        linkOf(TEXTS.otherAddress, () => askEmail(email, '')),
       ),
     );
     field.input.focus();
   }
 
   async function again(email: string): Promise<void> {
-    const message = await requestCode(companySlug, email).then(() => 'Another code is on its way.', messageOf);
+    const message = await requestCode(companySlug, email).then(() => TEXTS.anotherSent, messageOf);
     askCode(email, message);
   }
 
@@ -71,8 +61,7 @@ export function signInPage(companySlug: string, reason: string, done: (session: 
 }
 
 const messageOf = (error: unknown): string => {
-  if (!(error instanceof ApiProblem)) return TEXTS.broken;
-  return error.code === 'INVALID_CODE' ? 'This code is wrong, or no longer good.' : error.message;
+  return error instanceof ApiProblem ? error.message : TEXTS.broken;
 };
 
 const linkOf = (text: string, onclick: () => void): HTMLElement =>

@@ -1,4 +1,5 @@
 import '../styles/main.css';
+import type { SharedItemView } from '../../kernel/viewing.ts';
 import { ApiProblem } from '../api.ts';
 import { subjectPage } from '../dashboard/page.ts';
 import { h } from '../dom.ts';
@@ -21,8 +22,7 @@ async function open(source: Source): Promise<void> {
     const { subject, options } = opened;
     document.title = subject.name;
     const shown = subjectPage(subject, options, source, query, (next) => {
-      const theme = query.get('theme');
-      if (theme !== null) next.set('theme', theme);
+      for (const [name, value] of aboutPage(subject)) next.set(name, value);
       history.replaceState(null, '', next.size > 0 ? `?${next}` : location.pathname);
     });
     page.replaceChildren(shown.element);
@@ -40,9 +40,17 @@ async function open(source: Source): Promise<void> {
   }
 }
 
+/** What the address says of the page itself, unless a filter has that name. */
+const aboutPage = ({ filters }: SharedItemView): [name: string, value: string][] =>
+  ['theme', 'locale'].flatMap((name): [string, string][] => {
+    const value = query.get(name);
+    return value === null || filters.some(({ slug }) => slug === name) ? [] : [[name, value]];
+  });
+
 /** Asks to sign in to the portal, for a share that only members of its context may see. */
 function askToSignIn(companySlug: string): void {
-  const portal = `/portal/${encodeURIComponent(companySlug)}`;
+  const locale = query.get('locale');
+  const portal = `/portal/${encodeURIComponent(companySlug)}${locale === null ? '' : `?${new URLSearchParams({ locale })}`}`;
   page.replaceChildren(
     messagePage(
       TEXTS.signInTitle,

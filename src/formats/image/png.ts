@@ -1,0 +1,89 @@
+import { BadImage, beginsWith, type Image, joined, requireDrawable } from './picture.ts';
+
+const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+
+/** The chunks that decide what is drawn: https://www.w3.org/TR/png-3/#4Concepts.FormatTypes */
+const KEPT = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'sBIT']);
+
+const SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+
+/** The passes of an interlaced picture: where each begins, and how far its pixels are apart. */
+const ADAM7 = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const;
+
+/** Reads a PNG, whose pixels are inflated to see that they are all there and no more; undefined for another file. */
+export async function readPng(bytes: Uint8Array<ArrayBuffer>, view: DataView): Promise<Image | undefined> {
+  if (!beginsWith(bytes, SIGNATURE)) return undefined;
+  const kept: Uint8Array[] = [bytes.subarray(0, 8)];
+  const pixels: Uint8Array[] = [];
+  let header: ReturnType<typeof readHeader> | undefined;
+  for (let at = 8, type = ''; type !== 'IEND'; ) {
+    const length = view.getUint32(at);
+    const end = at + 12 + length;
+    if (end > bytes.length) throw new BadImage('is not whole');
+    type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
+    if ((type === 'IHDR') !== (at === 8)) throw new BadImage('is not a PNG picture');
+    if (view.getUint32(end - 4) !== crc32(bytes.subarray(at + 4, end - 4))) throw new BadImage('is damaged');
+    if (type === 'acTL') throw new BadImage('must not be animated');
+    if (type === 'IHDR') header = readHeader(view, at + 8);
+    if (type === 'IDAT') pixels.push(bytes.subarray(at + 8, end - 4));
+    if (KEPT.has(type)) kept.push(bytes.subarray(at, end));
+    at = end;
+  }
+  if (!header) throw new BadImage('is not a PNG picture');
+  await requirePixels(pixels, header.size);
+  return { type: 'image/png', width: header.width, height: header.height, bytes: joined(kept) };
+}
+
+/** The header, and how many bytes its pixels have. */
+function readHeader(view: DataView, at: number) {
+  const [width, height, depth] = [view.getUint32(at), view.getUint32(at + 4), view.getUint8(at + 8)];
+  const samples = SAMPLES[view.getUint8(at + 9)];
+  const interlace = view.getUint8(at + 12);
+  if (samples === undefined || ![1, 2, 4, 8, 16].includes(depth) || interlace > 1) {
+    throw new BadImage('is not a PNG picture');
+  }
+  requireDrawable(width, height);
+  const passes = interlace === 1 ? ADAM7 : [[0, 0, 1, 1] as const];
+  const size = passes.reduce((sum, [x, y, across, down]) => {
+    const columns = Math.ceil((width - x) / across);
+    const rows = Math.ceil((height - y) / down);
+    return columns > 0 && rows > 0 ? sum + rows * (1 + Math.ceil((columns * samples * depth) / 8)) : sum;
+  }, 0);
+  return { width, height, size };
+}
+
+/** Inflates the pixels, and no further than they should be long. */
+async function requirePixels(parts: readonly Uint8Array[], size: number): Promise<void> {
+  const inflated = new Blob([joined(parts)]).stream().pipeThrough(new DecompressionStream('deflate'));
+  let length = 0;
+  try {
+    for await (const chunk of inflated as unknown as AsyncIterable<Uint8Array>) {
+      length += chunk.length;
+      if (length > size) break;
+    }
+  } catch {
+    throw new BadImage('is damaged');
+  }
+  if (length > size) throw new BadImage('holds more than its size says');
+  if (length < size) throw new BadImage('is not whole');
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_each, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 255] as number) ^ (crc >>> 8);
+  return (crc ^ 0xffffffff) >>> 0;
+}

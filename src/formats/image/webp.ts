@@ -1,0 +1,68 @@
+import { BadImage, type Image, joined, requireDrawable } from './picture.ts';
+
+const ANIMATED = 0b10;
+const WITH_ALPHA = 0b10000;
+
+/** Reads a WebP: https://developers.google.com/speed/webp/docs/riff_container; undefined for another file. */
+export function readWebp(bytes: Uint8Array<ArrayBuffer>, view: DataView): Image | undefined {
+  const name = (at: number) => String.fromCharCode(...bytes.subarray(at, at + 4));
+  if (name(0) !== 'RIFF' || name(8) !== 'WEBP') return undefined;
+  const length = 8 + view.getUint32(4, true);
+  if (length > bytes.length) throw new BadImage('is not whole');
+  let extended: Uint8Array | undefined;
+  let alpha: Uint8Array | undefined;
+  let size: { width: number; height: number } | undefined;
+  const kept: Uint8Array[] = [];
+  for (let at = 12; at < length; ) {
+    const type = name(at);
+    const content = view.getUint32(at + 4, true);
+    const end = at + 8 + content + (content % 2);
+    if (end > length) throw new BadImage('is not whole');
+    const chunk = bytes.subarray(at, end);
+    if (type === 'ANIM' || type === 'ANMF') throw new BadImage('must not be animated');
+    if (type === 'VP8X') {
+      const flags = view.getUint8(at + 8);
+      if (flags & ANIMATED) throw new BadImage('must not be animated');
+      extended = chunk.slice();
+      // Nothing but alpha is kept of what it announces.
+      extended[8] = flags & WITH_ALPHA;
+    }
+    if (type === 'ALPH') alpha = chunk;
+    if (type === 'VP8 ' || type === 'VP8L') {
+      if (size) throw new BadImage('is damaged');
+      size = type === 'VP8 ' ? lossySize(view, at + 8, content) : losslessSize(view, at + 8);
+      requireDrawable(size.width, size.height);
+      kept.push(chunk);
+    }
+    at = end;
+  }
+  if (!size) throw new BadImage('is not whole');
+  if (extended && (canvasOf(extended).width !== size.width || canvasOf(extended).height !== size.height)) {
+    throw new BadImage('is damaged');
+  }
+  const body = joined([...(extended ? [extended, ...(alpha ? [alpha] : [])] : []), ...kept]);
+  const head = bytes.slice(0, 12);
+  new DataView(head.buffer).setUint32(4, body.length + 4, true);
+  return { type: 'image/webp', ...size, bytes: joined([head, body]) };
+}
+
+/** The size in the key frame's header of VP8 (RFC 6386 §9.1), whose first partition must be there. */
+function lossySize(view: DataView, at: number, length: number) {
+  const tag = view.getUint8(at) | (view.getUint8(at + 1) << 8) | (view.getUint8(at + 2) << 16);
+  const isKeyFrame = (tag & 1) === 0 && view.getUint8(at + 3) === 0x9d && view.getUint16(at + 4) === 0x012a;
+  if (!isKeyFrame) throw new BadImage('is damaged');
+  if (10 + (tag >> 5) > length) throw new BadImage('is not whole');
+  return { width: view.getUint16(at + 6, true) & 0x3fff, height: view.getUint16(at + 8, true) & 0x3fff };
+}
+
+function losslessSize(view: DataView, at: number) {
+  if (view.getUint8(at) !== 0x2f) throw new BadImage('is damaged');
+  const bits = view.getUint32(at + 1, true);
+  return { width: (bits & 0x3fff) + 1, height: ((bits >> 14) & 0x3fff) + 1 };
+}
+
+function canvasOf(chunk: Uint8Array) {
+  const side = (at: number) =>
+    1 + (chunk[at] as number) + ((chunk[at + 1] as number) << 8) + ((chunk[at + 2] as number) << 16);
+  return { width: side(12), height: side(15) };
+}

@@ -1,0 +1,9 @@
+import { sql } from 'drizzle-orm';
+import { companies } from '../../db/schema/companies.ts';
+import type { Locale } from '../../kernel/locales.ts';
+
+/** What a mail has of its company, where it is read with something else that has a name. */
+export const MAILED_COMPANY = {
+  name: sql<string>`${companies.name}`.as('company_name'),
+  locale: sql<Locale>`${companies.locale}`.as('company_locale'),
+};

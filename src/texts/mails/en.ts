@@ -1,0 +1,91 @@
+import { counting } from '../counting.ts';
+
+const counted = counting('en');
+const minutesOf = (count: number) => counted(count, { one: 'minute', other: 'minutes' });
+const daysOf = (count: number) => counted(count, { one: 'day', other: 'days' });
+
+/** The texts of the mails; the other languages have the same. */
+export const texts = {
+  /** Without a name where nothing of it can be shown. */
+  greeting: (name: string) => `Hello ${name === '' ? 'there' : name},`,
+  aCompany: 'a company',
+  somebody: 'Somebody',
+  aServiceAccount: 'A service account',
+  codeRules: (minutes: number) => `It works once, for ${minutesOf(minutes)}. A newer code replaces it.`,
+
+  signInCode: {
+    subject: (company: string) => `Your sign-in code for ${company}`,
+    before: (company: string) => `This is your code to sign in to ${company}:`,
+    unasked:
+      'Did you not ask for a code? Then somebody else has typed your address. Nobody can sign in without the code: tell it to no one, and you need do nothing else.',
+  },
+  portalCode: {
+    subject: (company: string) => `Your code for the dashboards of ${company}`,
+    before: (company: string) => `This is your code to see the dashboards that ${company} shares with you:`,
+    unasked:
+      'Did you not ask for a code? Then somebody else has typed your address. Nobody gets in without the code: tell it to no one, and you need do nothing else.',
+  },
+  passwordReset: {
+    subject: (company: string) => `Set a new password for ${company}`,
+    before: (company: string) => `Open this link to set a new password for ${company}:`,
+    label: 'Set a new password',
+    rules: (minutes: number) =>
+      `It works once, for ${minutesOf(minutes)}. When the new password is set, you are signed out everywhere.`,
+    unasked:
+      'Did you not ask for this? Then somebody else has typed your address. Your password stays as it is: delete this mail, and you need do nothing else.',
+  },
+  invitation: {
+    subject: (company: string) => `You are invited to ${company}`,
+    before: (inviter: string, company: string) =>
+      `${inviter} has invited you to ${company}. Open this link to choose a password and join:`,
+    label: (company: string) => `Join ${company}`,
+    rules: (days: number) => `It works once, for ${daysOf(days)}. A newer invitation replaces it.`,
+    unasked:
+      'Do you not know who this is from? Then delete this mail: no account can be used until somebody opens the link.',
+  },
+  /** What a user changed about how everybody signs in. */
+  notice: {
+    subject: (company: string) => `The way people sign in to ${company} was changed`,
+    events: {
+      sso_changed: (by: string, company: string, time: string) =>
+        `${by} has set the identity provider by which people sign in to ${company}, at ${time}.`,
+      sso_removed: (by: string, company: string, time: string) =>
+        `${by} has taken away the identity provider by which people signed in to ${company}, at ${time}.`,
+      social_changed: (by: string, company: string, time: string) =>
+        `${by} has set the providers whose sign-ins are accepted by ${company}, at ${time}.`,
+    },
+    why: 'Whoever controls a provider can sign in as anybody whose address it vouches for. You get this mail because you are the owner or an administrator.',
+    unmeant:
+      'Was this not meant to happen? Then set the right provider in the console, end the sessions of whoever did it, and look through the audit trail.',
+  },
+  /** What was changed about how a user signs in. */
+  security: {
+    changes: {
+      password_changed: {
+        subject: 'Your password was changed',
+        sentence: (company: string) => `Your password for ${company} was changed.`,
+      },
+      second_factor_enabled: {
+        subject: 'Your second factor was enabled',
+        sentence: (company: string) => `Signing in to ${company} takes a code of your authenticator app from now on.`,
+      },
+      second_factor_disabled: {
+        subject: 'Your second factor was disabled',
+        sentence: (company: string) => `Signing in to ${company} takes no second factor any more.`,
+      },
+      second_factor_reset: {
+        subject: 'Your second factor was reset',
+        sentence: (company: string) => `An administrator of ${company} has taken your second factor away.`,
+      },
+      backup_codes_renewed: {
+        subject: 'You have new backup codes',
+        sentence: (company: string) =>
+          `A new set of backup codes was made for your account at ${company}; the old ones stopped working.`,
+      },
+    },
+    sessions: 'Wherever else you were signed in, you have to sign in again.',
+    unmeant: 'Was this not you? Then set a new password at once, and tell an administrator of your company.',
+  },
+};
+
+export type MailTexts = typeof texts;

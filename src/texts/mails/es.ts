@@ -1,0 +1,88 @@
+import { counting } from '../counting.ts';
+import type { MailTexts } from './en.ts';
+
+const counted = counting('es');
+const minutesOf = (count: number) => counted(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
+const daysOf = (count: number) => counted(count, { one: 'día', many: 'de días', other: 'días' });
+
+export const texts: MailTexts = {
+  greeting: (name) => (name === '' ? 'Hola:' : `Hola, ${name}:`),
+  aCompany: 'una empresa',
+  somebody: 'Alguien',
+  aServiceAccount: 'Una cuenta de servicio',
+  codeRules: (minutes) => `Funciona una sola vez, durante ${minutesOf(minutes)}. Un código más reciente lo reemplaza.`,
+
+  signInCode: {
+    subject: (company) => `Tu código de acceso a ${company}`,
+    before: (company) => `Este es tu código para iniciar sesión en ${company}:`,
+    unasked:
+      '¿No has pedido un código? Entonces otra persona ha escrito tu dirección. Nadie puede iniciar sesión sin el código: no se lo des a nadie y no tendrás que hacer nada más.',
+  },
+  portalCode: {
+    subject: (company) => `Tu código para los paneles de ${company}`,
+    before: (company) => `Este es tu código para ver los paneles que ${company} comparte contigo:`,
+    unasked:
+      '¿No has pedido un código? Entonces otra persona ha escrito tu dirección. Nadie puede acceder sin el código: no se lo des a nadie y no tendrás que hacer nada más.',
+  },
+  passwordReset: {
+    subject: (company) => `Define una nueva contraseña para ${company}`,
+    before: (company) => `Abre este enlace para definir una nueva contraseña para ${company}:`,
+    label: 'Definir nueva contraseña',
+    rules: (minutes) =>
+      `Funciona una sola vez, durante ${minutesOf(minutes)}. Cuando definas la nueva contraseña, se cerrarán todas tus sesiones.`,
+    unasked:
+      '¿No has pedido esto? Entonces otra persona ha escrito tu dirección. Tu contraseña no cambia: elimina este correo y no tendrás que hacer nada más.',
+  },
+  invitation: {
+    subject: (company) => `Te han invitado a ${company}`,
+    before: (inviter, company) =>
+      `${inviter} te ha invitado a ${company}. Abre este enlace para elegir una contraseña y unirte:`,
+    label: (company) => `Unirme a ${company}`,
+    rules: (days) => `Funciona una sola vez, durante ${daysOf(days)}. Una invitación más reciente lo reemplaza.`,
+    unasked:
+      '¿No sabes de quién es esta invitación? Entonces elimina este correo: ninguna cuenta se puede usar hasta que alguien abra el enlace.',
+  },
+  notice: {
+    subject: (company) => `Ha cambiado la forma de iniciar sesión en ${company}`,
+    events: {
+      sso_changed: (by, company, time) =>
+        `${by} ha establecido el proveedor de identidad con el que se inicia sesión en ${company}, el ${time}.`,
+      sso_removed: (by, company, time) =>
+        `${by} ha quitado el proveedor de identidad con el que se iniciaba sesión en ${company}, el ${time}.`,
+      social_changed: (by, company, time) =>
+        `${by} ha establecido los proveedores cuyos inicios de sesión acepta ${company}, el ${time}.`,
+    },
+    why: 'Quien controla un proveedor puede iniciar sesión como cualquier persona cuya dirección este confirme. Recibes este correo porque eres la persona propietaria o administras la empresa.',
+    unmeant:
+      '¿No debería haber ocurrido? Entonces establece el proveedor correcto en la consola, cierra las sesiones de quien lo hizo y revisa el registro de auditoría.',
+  },
+  security: {
+    changes: {
+      password_changed: {
+        subject: 'Tu contraseña ha cambiado',
+        sentence: (company) => `Tu contraseña de ${company} ha cambiado.`,
+      },
+      second_factor_enabled: {
+        subject: 'Se ha activado tu segundo factor',
+        sentence: (company) =>
+          `A partir de ahora, para iniciar sesión en ${company} hace falta un código de tu aplicación de autenticación.`,
+      },
+      second_factor_disabled: {
+        subject: 'Se ha desactivado tu segundo factor',
+        sentence: (company) => `Para iniciar sesión en ${company} ya no hace falta un segundo factor.`,
+      },
+      second_factor_reset: {
+        subject: 'Se ha quitado tu segundo factor',
+        sentence: (company) => `Un administrador de ${company} ha quitado tu segundo factor.`,
+      },
+      backup_codes_renewed: {
+        subject: 'Tienes nuevos códigos de recuperación',
+        sentence: (company) =>
+          `Se ha generado un nuevo conjunto de códigos de recuperación para tu cuenta en ${company}; los anteriores han dejado de funcionar.`,
+      },
+    },
+    sessions: 'En los demás lugares donde tenías la sesión abierta, tendrás que iniciarla de nuevo.',
+    unmeant:
+      '¿No has sido tú? Entonces define una nueva contraseña de inmediato y avisa a un administrador de tu empresa.',
+  },
+};

@@ -1,0 +1,86 @@
+import { counting } from '../counting.ts';
+import type { MailTexts } from './en.ts';
+
+const counted = counting('pt-BR');
+const minutesOf = (count: number) => counted(count, { one: 'minuto', many: 'de minutos', other: 'minutos' });
+const daysOf = (count: number) => counted(count, { one: 'dia', many: 'de dias', other: 'dias' });
+
+export const texts: MailTexts = {
+  greeting: (name) => (name === '' ? 'Olá,' : `Olá, ${name},`),
+  aCompany: 'uma empresa',
+  somebody: 'Alguém',
+  aServiceAccount: 'Uma conta de serviço',
+  codeRules: (minutes) => `Ele funciona uma única vez, por ${minutesOf(minutes)}. Um código mais novo o substitui.`,
+
+  signInCode: {
+    subject: (company) => `Seu código de acesso a ${company}`,
+    before: (company) => `Este é o seu código para entrar em ${company}:`,
+    unasked:
+      'Você não pediu um código? Então outra pessoa digitou o seu endereço. Ninguém consegue entrar sem o código: não o informe a ninguém e não será preciso fazer mais nada.',
+  },
+  portalCode: {
+    subject: (company) => `Seu código para os painéis de ${company}`,
+    before: (company) => `Este é o seu código para ver os painéis que ${company} compartilha com você:`,
+    unasked:
+      'Você não pediu um código? Então outra pessoa digitou o seu endereço. Sem o código ninguém tem acesso: não o informe a ninguém e não será preciso fazer mais nada.',
+  },
+  passwordReset: {
+    subject: (company) => `Defina uma nova senha para ${company}`,
+    before: (company) => `Abra este link para definir uma nova senha para ${company}:`,
+    label: 'Definir nova senha',
+    rules: (minutes) =>
+      `Ele funciona uma única vez, por ${minutesOf(minutes)}. Quando a nova senha for definida, todas as suas sessões serão encerradas.`,
+    unasked:
+      'Você não pediu isto? Então outra pessoa digitou o seu endereço. Sua senha continua a mesma: exclua este e-mail e não será preciso fazer mais nada.',
+  },
+  invitation: {
+    subject: (company) => `Convite para participar de ${company}`,
+    before: (inviter, company) =>
+      `${inviter} convidou você para participar de ${company}. Abra este link para escolher uma senha e entrar:`,
+    label: (company) => `Participar de ${company}`,
+    rules: (days) => `Ele funciona uma única vez, por ${daysOf(days)}. Um convite mais novo o substitui.`,
+    unasked:
+      'Não sabe de quem é este convite? Então exclua este e-mail: nenhuma conta pode ser usada enquanto o link não for aberto.',
+  },
+  notice: {
+    subject: (company) => `A forma de entrar em ${company} foi alterada`,
+    events: {
+      sso_changed: (by, company, time) =>
+        `${by} definiu o provedor de identidade usado para entrar em ${company}, em ${time}.`,
+      sso_removed: (by, company, time) =>
+        `${by} removeu o provedor de identidade que era usado para entrar em ${company}, em ${time}.`,
+      social_changed: (by, company, time) => `${by} definiu os provedores de login que ${company} aceita, em ${time}.`,
+    },
+    why: 'Quem controla um provedor pode entrar como qualquer pessoa cujo endereço ele confirme. Você está recebendo este e-mail porque é proprietário(a) ou administrador(a).',
+    unmeant:
+      'Isto não deveria ter acontecido? Então defina o provedor correto no console, encerre as sessões de quem fez a alteração e verifique a trilha de auditoria.',
+  },
+  security: {
+    changes: {
+      password_changed: {
+        subject: 'Sua senha foi alterada',
+        sentence: (company) => `Sua senha de ${company} foi alterada.`,
+      },
+      second_factor_enabled: {
+        subject: 'Seu segundo fator foi ativado',
+        sentence: (company) =>
+          `A partir de agora, para entrar em ${company}, é preciso um código do seu aplicativo autenticador.`,
+      },
+      second_factor_disabled: {
+        subject: 'Seu segundo fator foi desativado',
+        sentence: (company) => `Para entrar em ${company}, não é mais preciso um segundo fator.`,
+      },
+      second_factor_reset: {
+        subject: 'Seu segundo fator foi removido',
+        sentence: (company) => `Um administrador de ${company} removeu o seu segundo fator.`,
+      },
+      backup_codes_renewed: {
+        subject: 'Você tem novos códigos de recuperação',
+        sentence: (company) =>
+          `Um novo conjunto de códigos de recuperação foi gerado para a sua conta em ${company}; os antigos deixaram de funcionar.`,
+      },
+    },
+    sessions: 'Nos outros lugares em que você estava conectado(a), será preciso entrar novamente.',
+    unmeant: 'Não foi você? Então defina uma nova senha imediatamente e avise um administrador da sua empresa.',
+  },
+};

@@ -1,0 +1,100 @@
+import { counting } from '../counting.ts';
+
+const counted = counting('en');
+const rows = (count: number) => counted(count, { one: 'row', other: 'rows' });
+
+/** The texts of the pages; the other languages have the same. */
+export const texts = {
+  dashboard: 'Dashboard',
+  noScript: 'This page needs JavaScript.',
+
+  loading: 'Loading …',
+  wakingSince: (time: string) => `The database is waking. As of ${time}`,
+  retry: 'Try again',
+  noRows: 'No data for these filters.',
+  showTable: 'Show as table',
+  showChart: 'Show as chart',
+  moreRows: (left: number) => `Show more (${rows(left)} left)`,
+  truncated: (shown: number) => `${rows(shown)}. There is more than is shown here.`,
+  emptyDashboard: 'There is nothing on this dashboard yet.',
+
+  filters: 'Filters',
+  reset: 'Reset filters',
+  all: 'All',
+  search: 'Search',
+  searchIn: (label: string) => `Search: ${label}`,
+  noOptions: 'Nothing found.',
+  moreOptions: 'There are more: type to search.',
+  typeValue: 'Type a value and press Enter.',
+  clear: 'Clear',
+  rangeStart: (label: string) => `${label}, from`,
+  rangeEnd: (label: string) => `${label}, to`,
+  required: (label: string) => `${label}: Choose a value to see the data.`,
+
+  chartKinds: {
+    line: 'line chart',
+    bar: 'bar chart',
+    area: 'area chart',
+    pie: 'pie chart',
+    scatter: 'scatter chart',
+    number: 'number',
+    table: 'table',
+  },
+  chartOf: (name: string, kind: string, summary: string) => `${name}: ${kind}. ${summary}`,
+  plotSummary: (names: string, more: boolean, x: string, values: number) =>
+    `${names}${more ? ' …' : ''} by ${x}, ${counted(values, { one: 'value', other: 'values' })}`,
+  scatterSummary: (points: number, y: string, x: string) =>
+    `${counted(points, { one: 'point', other: 'points' })}, ${y} by ${x}`,
+  seriesCut: (drawn: number, series: number) => `The first ${drawn} of ${series} series.`,
+  missingColumn: 'The chart asks for a column that the data does not have; this is the data itself.',
+  other: 'Other',
+  empty: '(empty)',
+  yes: 'true',
+  no: 'false',
+
+  unavailable: 'Nothing to see here',
+  broken: 'Something went wrong on our side.',
+  offline: 'The server cannot be reached. Check your connection.',
+  busy: 'Too many requests at the moment.',
+  notFound: 'This does not exist, or you have no access to it.',
+  invalidValues: (labels: string) => `Check the value of: ${labels}.`,
+  /** By the code of the failure. */
+  failures: {
+    TOKEN_INVALID: 'This link is not valid, or no longer. Ask the person who sent it for a new one.',
+    ORIGIN_NOT_ALLOWED: 'This page may not be shown here.',
+    AUTH_REQUIRED: 'Sign in to see this.',
+    FORBIDDEN: 'You have no access to this.',
+    INVALID_CONTEXT_ID: 'This does not exist, or you have no access to it.',
+    INVALID_CODE: 'This code is wrong, or no longer good.',
+    VALIDATION_ERROR: 'A value is not of the right form.',
+    SHARE_FILTER_POLICY_VIOLATION: 'These values may not be chosen here.',
+    FILTER_DISABLED_BY_POLICY: 'This filter is not available.',
+    DB_QUERY_ERROR: 'The data could not be read.',
+    SERVICE_UNAVAILABLE: 'This is not available at the moment.',
+  },
+
+  signInTitle: 'Sign in to see this',
+  signInFirst: 'This dashboard is shared with people who sign in.',
+  signIn: 'Sign in',
+  signOut: 'Sign out',
+  sharedDashboards: 'Shared dashboards',
+  allDashboards: 'All dashboards',
+  noDashboards: 'No dashboards are shared with you at the moment.',
+  more: 'Show more',
+  sessionEnded: 'Your session has ended: sign in again.',
+  codeExplained: 'Dashboards that were shared with you open with a code that we send to your e-mail address.',
+  email: 'E-mail',
+  sendCode: 'Send me a code',
+  enterCode: 'Enter the code',
+  code: 'Code',
+  codeSent: (email: string) => [
+    'If dashboards are shared with ',
+    email,
+    ', a code is on its way there. It is good for ten minutes.',
+  ],
+  sendAnother: 'Send another code',
+  anotherSent: 'Another code is on its way.',
+  otherAddress: 'Use another address',
+};
+
+export type PageTexts = typeof texts;

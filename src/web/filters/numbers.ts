@@ -1,0 +1,23 @@
+import type { Locale } from '../../kernel/locales.ts';
+
+/** The signs of numbers in a language. */
+function signsOf(locale: Locale): { group: string; decimal: string } {
+  const parts = new Intl.NumberFormat(locale, { useGrouping: true }).formatToParts(12_345.5);
+  const sign = (type: string) => parts.find((part) => part.type === type)?.value ?? '';
+  return { group: sign('group'), decimal: sign('decimal') };
+}
+
+/**
+ * A number as people type it, in the API's form: `1.500,25` in Portuguese is `1500.25`. What is no number stays as it is,
+ * for the API to refuse.
+ */
+export function typedNumber(text: string, locale: Locale): string {
+  const { group, decimal } = signsOf(locale);
+  const plain = text.replaceAll(/\s/g, '');
+  const grouped = new RegExp(`^-?\\d{1,3}(?:\\${group}\\d{3})+(?:\\${decimal}\\d*)?$`);
+  return (grouped.test(plain) ? plain.replaceAll(group, '') : plain).replace(',', '.');
+}
+
+/** A number of the API's form as people of that language would type it. */
+export const shownNumber = (value: string, locale: Locale): string =>
+  /^-?\d+\.\d+$/.test(value) ? value.replace('.', signsOf(locale).decimal) : value;

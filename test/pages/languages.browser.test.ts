@@ -1,0 +1,269 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LOCALES, type Locale } from '../../src/kernel/locales.ts';
+import { PAGE_TEXTS } from '../../src/texts/pages/languages.ts';
+import { axeFindings, type Instead, installed, numberIn, settled, useBrowser } from './browser.ts';
+import { aContext, aDashboard, aLink, anEmbed, demo, mailedCode, url } from './world.ts';
+
+/** All names and cells of these tests begin with this sign: what else is on a page is ours. */
+const FILTERS = [
+  { slug: 'state', label: 'ΩState', kind: 'multi_select', options: [{ value: 'Ωb', label: 'Ωb' }] },
+  { slug: 'period', label: 'ΩPeriod', kind: 'date_range' },
+  { slug: 'cost', label: 'ΩCost', kind: 'number' },
+];
+const where = 'WHERE true [[AND {{state}} IS NOT NULL]] [[AND {{period.from}} IS NOT NULL]] [[AND 1 < {{cost}}]]';
+const TWO = `SELECT * FROM (VALUES ('Ωa', 1234.5), ('Ωb', 2)) AS t("Ωx", "Ωy") ${where}`;
+const CHARTS = [
+  { name: 'ΩNumber', sql: `SELECT 1234567.5 AS "Ωn" ${where}`, chart: { type: 'number' } },
+  { name: 'ΩBars', sql: TWO, chart: { type: 'bar' } },
+  { name: 'ΩPie', sql: TWO, chart: { type: 'pie' } },
+  { name: 'ΩCloud', sql: 'SELECT 1 AS "Ωx", 2 AS "Ωy"', chart: { type: 'scatter' } },
+  { name: 'ΩGone', sql: TWO, chart: { type: 'line', x: 'no such column', y: ['Ωy'] } },
+  { name: 'ΩEmpty', sql: `${TWO} AND false` },
+  { name: 'ΩFailing', sql: 'SELECT 1 / (1 - 1) AS "Ωn"' },
+  { name: 'ΩLong', sql: `SELECT 'Ω' || n AS "Ωn", n % 2 = 0 AS "Ωeven" FROM generate_series(1, 10001) AS n` },
+  {
+    name: 'ΩSeries',
+    sql: `SELECT 'Ωx' AS "Ωx", 'Ω' || n AS "Ωs", n AS "Ωy" FROM generate_series(1, 25) AS n`,
+    chart: { type: 'line', x: 'Ωx', y: ['Ωy'], series: 'Ωs' },
+  },
+];
+
+/** Everything that a page says: text, labels, titles, placeholders. What the server put there is looked at above. */
+const saidOn = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    type Found = {
+      nodeType: number;
+      parentNode: { nodeName: string };
+      textContent: string;
+      getAttribute(name: string): string | null;
+    };
+    type Tree = { title: string; documentElement: unknown; body: unknown };
+    const { document } = globalThis as unknown as { document: Tree & Record<string, CallableFunction> };
+    const texts: string[] = [document.title];
+    // Elements and text nodes.
+    const walker = document.createTreeWalker?.(document.body, 1 | 4) as { nextNode(): Found | null };
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.nodeType === 3) texts.push(node.parentNode.nodeName === 'NOSCRIPT' ? '' : node.textContent);
+      else {
+        for (const name of ['aria-label', 'title', 'placeholder', 'alt', 'aria-description']) {
+          texts.push(node.getAttribute(name) ?? '');
+        }
+      }
+    }
+    return texts.filter((text) => text.trim() !== '');
+  });
+
+/** The texts of a language as a script, each within marks, whatever it is made of. */
+const MARKED = (script: string) => `
+  import { texts } from ${JSON.stringify(`${script}?plain`)};
+  const mark = (text, values) => (values.includes(text) ? text : '⟦' + text + '⟧');
+  const marked = (value) =>
+    typeof value === 'string' ? mark(value, [])
+    : typeof value === 'function'
+      ? (...values) => {
+          const made = value(...values);
+          return Array.isArray(made) ? made.map((each) => mark(each, values)) : mark(made, []);
+        }
+      : Object.fromEntries(Object.entries(value).map(([name, each]) => [name, marked(each)]));
+  const all = marked(texts);
+  export { all as texts };`;
+
+/** Puts marks around every text of a page that is opened next. */
+async function markTexts(page: Page): Promise<void> {
+  await page.route(/\/assets\/(en|es|pt-BR)-\w+\.js$/, (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: MARKED(route.request().url()) }),
+  );
+  await page.reload();
+}
+
+/** What of a page is neither one of our texts nor the author's: numbers and signs aside. */
+function strangers(texts: readonly string[]): string[] {
+  return texts.filter((text) => {
+    if (text === PAGE_TEXTS.en.dashboard) return false;
+    let rest = text;
+    for (let inner = ''; inner !== rest; rest = rest.replaceAll(/⟦[^⟦⟧]*⟧/g, '')) inner = rest;
+    return /\p{L}/u.test(rest.replaceAll(/Ω\w*/g, '').replaceAll(/[\w.+-]+@[\w.-]+/g, ''));
+  });
+}
+
+describe.skipIf(!installed)('the language of a page', () => {
+  const open = useBrowser();
+  let dashboard: string;
+  let link: string;
+
+  beforeAll(async () => {
+    dashboard = await aDashboard(CHARTS, { name: 'ΩDashboard', description: 'Ω1', filters: FILTERS });
+    link = (await aLink(dashboard)).path;
+  });
+
+  it.each([
+    ['', 'de, pt;q=0.8, es;q=0.9', 'es'],
+    ['', 'pt-PT', 'pt-BR'],
+    ['', 'de', 'en'],
+    ['?locale=es', 'pt-BR', 'es'],
+    ['?locale=pt-br', 'es', 'pt-BR'],
+    ['?locale=klingon', 'es', 'es'],
+    ['?locale=', 'es', 'es'],
+    ['?utm_source=x', '', 'en'],
+  ] as const)('is asked for by address, else by the browser: %j and %j', async (query, accepted, locale) => {
+    for (const page of [link, '/p/none', '/embed/d/none', '/embed/v/none', '/portal/none']) {
+      const response = await fetch(`${url}${page}${query}`, { headers: { 'Accept-Language': accepted } });
+      expect(response.headers.get('content-language')).toBe(locale);
+      expect(response.headers.get('vary')).toMatch(/\bAccept-Language\b/);
+      const html = await response.text();
+      const { dashboard: title, sharedDashboards, noScript } = PAGE_TEXTS[locale];
+      expect(html).toContain(`<html lang="${locale}">`);
+      expect(html).toContain(`<title>${page.startsWith('/portal') ? sharedDashboards : title}</title>`);
+      expect(html).toContain(`<noscript>${noScript}</noscript>`);
+      // One language is loaded, and no other.
+      expect(html.match(/assets\/(en|es|pt-BR)-/g)).toEqual([`assets/${locale}-`]);
+    }
+  });
+
+  it.each(LOCALES)('is that of all its words, numbers and dates: %s', async (locale) => {
+    const texts = PAGE_TEXTS[locale];
+    const opened = await open(`${link}?locale=${locale}`, { locale: 'de-DE' });
+    const { page, executed, problems } = opened;
+    await settled(page);
+    expect(await page.locator('html').getAttribute('lang')).toBe(locale);
+    expect(await numberIn(page, 'ΩNumber')).toBe((1234567.5).toLocaleString(locale));
+    const card = page.getByRole('region', { name: 'ΩBars', exact: true });
+    await card.getByRole('button', { name: texts.showTable }).click();
+    await card.getByRole('cell', { name: (1234.5).toLocaleString(locale), exact: true }).waitFor();
+    await page.getByText(texts.truncated(10_000)).waitFor();
+    expect(texts.truncated(10_000)).toContain((10_000).toLocaleString(locale));
+
+    await page.getByLabel('ΩCost').fill(locale === 'en' ? '1,234.5' : '1.234,5');
+    await expect.poll(() => executed.at(-1)).toEqual({ cost: '1234.5' });
+    // The language stays in the address beside what is chosen.
+    expect(new URL(page.url()).searchParams.get('locale')).toBe(locale);
+    await page.reload();
+    await settled(page);
+    expect(await page.getByLabel('ΩCost').inputValue()).toBe(locale === 'en' ? '1234.5' : '1234,5');
+    await page.getByLabel('ΩCost').fill('xyz');
+    await page
+      .getByRole('alert')
+      .filter({ hasText: texts.invalidValues('ΩCost') })
+      .waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('sorts as it does', async () => {
+    const sql = `SELECT w AS "Ωw" FROM unnest(ARRAY['Ωzeta', 'Ωñandú', 'Ωnube', 'Ωábaco']) AS w`;
+    const { path } = await aLink(await aDashboard([{ name: 'ΩWords', sql }]));
+    const { page } = await open(`${path}?locale=es`);
+    await page.getByRole('button', { name: 'Ωw' }).click();
+    expect(await page.getByRole('cell').allInnerTexts()).toEqual(['Ωábaco', 'Ωnube', 'Ωñandú', 'Ωzeta']);
+    await page.context().close();
+  });
+
+  it('is that of every word on the page of a dashboard, whatever state it is in', async () => {
+    const { page, problems } = await open(link);
+    await markTexts(page);
+    await settled(page);
+    const check = async () => expect(strangers(await saidOn(page))).toEqual([]);
+    await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
+    await page.getByText(PAGE_TEXTS.en.seriesCut(20, 25)).waitFor();
+    await check();
+    await page.getByRole('region', { name: 'ΩPie', exact: true }).getByRole('button').click();
+    await page.locator('.picker').click();
+    await page.getByRole('option').waitFor();
+    await check();
+    await page.getByRole('option').click();
+    await page.getByRole('combobox').fill('nothing');
+    await page.getByText(PAGE_TEXTS.en.noOptions).waitFor();
+    await check();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('ΩCost').fill('xyz');
+    await page.getByRole('alert').first().waitFor();
+    await check();
+    await page.context().setOffline(true);
+    await page.getByLabel('ΩCost').fill('1');
+    await page.getByText(PAGE_TEXTS.en.offline).waitFor();
+    await check();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it('is that of every word of a refusal', async () => {
+    const refused = async (path: string, instead?: Instead) => {
+      const { page } = await open(path, { instead });
+      await markTexts(page);
+      await page.getByRole('alert').or(page.getByRole('link')).or(page.locator('.empty')).first().waitFor();
+      await settled(page);
+      expect(strangers(await saidOn(page)), path).toEqual([]);
+      await page.context().close();
+    };
+    await refused('/p/none');
+    await refused('/embed/v/none');
+    const { id } = await aContext([dashboard], 'refused@example.com', [], 'Ω1');
+    await refused((await aLink(dashboard, { share_context_id: id })).path);
+    await refused((await aLink(await aDashboard([], { name: 'ΩNothing' }))).path);
+    const required = [{ ...FILTERS[2], required: true }] as typeof FILTERS;
+    const sql = 'SELECT 1 AS "Ωn" WHERE 1 < {{cost}}';
+    await refused(
+      await anEmbed(await aDashboard([{ name: 'Ω2', sql }], { name: 'ΩAsks', filters: required }), {
+        allowed_params: ['cost'],
+      }),
+    );
+    for (const [status, code] of [
+      [429, 'RateLimitExceeded'],
+      [500, 'INTERNAL_ERROR'],
+      ...Object.keys(PAGE_TEXTS.en.failures).map((each) => [403, each] as const),
+    ] as const) {
+      const body = { error_code: code, message: 'Words for programs.' };
+      await refused(link, (path) => (path.endsWith('/execute') ? { status, body } : undefined));
+    }
+  }, 120_000);
+
+  it('is that of every word of the portal, and of its mails', async () => {
+    const email = 'omega@example.com';
+    const portal = `/portal/${demo.company.slug}`;
+    await aContext([dashboard], email, [], 'ΩOne');
+    await aContext([dashboard], email, [], 'ΩTwo');
+    const { page, problems } = await open(portal);
+    await markTexts(page);
+    const check = async () => expect(strangers(await saidOn(page))).toEqual([]);
+    const field = page.getByRole('textbox');
+    await field.waitFor();
+    await check();
+    await field.fill(email);
+    await page.keyboard.press('Enter');
+    const code = await mailedCode(email);
+    await page.getByText(email).waitFor();
+    await check();
+    await field.fill(code === '0000-0000' ? '0000-0001' : '0000-0000');
+    await page.keyboard.press('Enter');
+    await page.getByText(PAGE_TEXTS.en.failures.INVALID_CODE).waitFor();
+    await check();
+    await field.fill(code);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'ΩOne ΩDashboard' }).waitFor();
+    await check();
+    await page.getByRole('link', { name: 'ΩOne ΩDashboard' }).click();
+    await page.getByRole('img', { name: /ΩSeries/ }).waitFor();
+    await settled(page);
+    await check();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each(LOCALES)('is kept on the way from a share to the portal: %s', async (locale: Locale) => {
+    const texts = PAGE_TEXTS[locale];
+    const { id } = await aContext([dashboard], `way-${locale}@example.com`.toLowerCase(), [], 'Ω3');
+    const { path } = await aLink(dashboard, { share_context_id: id });
+    const { page, problems } = await open(`${path}?locale=${locale}`);
+    await page.getByRole('heading', { name: texts.signInTitle }).waitFor();
+    await page.getByRole('link', { name: texts.signIn }).click();
+    await page.getByRole('heading', { name: texts.sharedDashboards }).waitFor();
+    await page.getByLabel(texts.email).fill(`way-${locale}@example.com`);
+    await page.getByRole('button', { name: texts.sendCode }).click();
+    await page.getByLabel(texts.code).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
