@@ -9,7 +9,7 @@
  */
 import { parseArgs } from 'node:util';
 import { type Files, openFiles } from './files.ts';
-import { runCommand } from './problem.ts';
+import { Problem, runCommand } from './problem.ts';
 
 /** As the Worker writes them (`src/modules/dead-letters`). */
 interface DeadLetter {
@@ -70,18 +70,15 @@ const placesIn = async (files: Files, folder: keyof typeof FOLDERS): Promise<str
 /** When the message was sent (ms). */
 const momentIn = (key: string): number => Number(/\/(\d+)-[^/]*$/.exec(key)?.[1]);
 
-const { values, positionals } = parseArgs({
-  options: { id: { type: 'string' }, env: { type: 'string' } },
-  allowPositionals: true,
-});
-const [command, ...rest] = positionals;
-const isGood =
-  rest.length === 0 && (values.id === undefined || (command === 'replay' && /^[\w-]{1,64}$/.test(values.id)));
-if (!isGood || (command !== 'list' && command !== 'replay')) {
-  console.error(USAGE);
-  process.exit(2);
-}
 await runCommand(async () => {
+  const { values, positionals } = parseArgs({
+    options: { id: { type: 'string' }, env: { type: 'string' } },
+    allowPositionals: true,
+  });
+  const [command, ...rest] = positionals;
+  const isGood =
+    rest.length === 0 && (values.id === undefined || (command === 'replay' && /^[\w-]{1,64}$/.test(values.id)));
+  if (!isGood || (command !== 'list' && command !== 'replay')) throw new Problem(USAGE);
   const files = await openFiles(values.env);
   try {
     await (command === 'list' ? list(files) : replay(files, values.id));

@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unstable_readConfig as readConfig } from 'wrangler';
 import { openFiles } from '../../operations/files.ts';
+import { callCommand, runCommand } from '../operations/command.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
-const SCRIPT = join(PROJECT, 'operations/dead-letters.ts');
 
 let folder: string;
 beforeAll(async () => {
@@ -34,11 +32,11 @@ afterAll(async () => {
 });
 
 const run = async (...options: string[]): Promise<string> =>
-  (await promisify(execFile)(process.execPath, [SCRIPT, ...options], { env: process.env })).stdout;
+  (await callCommand('dead-letters', options, { LOCAL_STATE_DIR: folder })).output;
 
 it('npm run dead-letters lists them, and has one or all sent again', async () => {
-  const listed = await run('list');
-  expect(listed).toContain(
+  const listed = await runCommand('dead-letters', ['list'], { LOCAL_STATE_DIR: folder });
+  expect(listed.output).toContain(
     'm-1  2026-01-31T12:00:00.000Z  data-console-jobs  6 attempts  dead\n  {"type":"upload.load"}',
   );
   expect(await run('replay', '--id', 'm-2')).toBe('1 message will be sent again within a minute.\n');
@@ -53,7 +51,8 @@ it('npm run dead-letters lists them, and has one or all sent again', async () =>
 it.each([[[]], [['burn']], [['replay', '--id', "x' OR 1=1"]], [['list', '--id', 'm-1']]])(
   'npm run dead-letters prints its usage when called with %j',
   async (options) => {
-    await expect(run(...options)).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('Usage') });
+    const ended = await callCommand('dead-letters', options);
+    expect(ended).toEqual({ code: 1, output: expect.stringContaining('Usage') });
   },
 );
 

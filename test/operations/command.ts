@@ -1,20 +1,62 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { vi } from 'vitest';
 import { type LocalNeon, startLocalNeon } from '../../local/neon/server.ts';
 import type { NeonPlan } from '../../operations/deployment/neon.ts';
 import { PROJECT } from '../../operations/environments.ts';
 
-/** Runs an operator's command as `npm run` does. @returns what it wrote: where it failed, of what went wrong */
-export const runCommand = (name: string, options: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+/** How a command ended, and what it wrote: where it failed, of what went wrong. */
+export interface Ended {
+  code: number;
+  output: string;
+}
+
+const scriptOf = (name: string): string => join(PROJECT, 'operations', `${name}.ts`);
+
+/** The environment of a command: none of the variables that this process happens to have. */
+const environmentWith = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  return promisify(execFile)(process.execPath, [join(PROJECT, 'operations', `${name}.ts`), ...options], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env },
-  }).then(
+  return { PATH, HOME, NODE_COMPILE_CACHE, CLOUDFLARE_CF_FETCH_ENABLED: 'false', ...env };
+};
+
+/** Runs an operator's command as `npm run` does, in a process of its own. */
+export const runCommand = (name: string, options: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+  promisify(execFile)(process.execPath, [scriptOf(name), ...options], { env: environmentWith(env) }).then(
     ({ stdout }) => ({ code: 0, output: stdout }),
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
   );
-};
+
+let calls = 0;
+
+/**
+ * Runs an operator's command in this process, where wrangler and the runtime are loaded once: in one of its own that takes
+ * seconds. One at a time. Each command is also run by `runCommand`, which shows that its process ends.
+ */
+export async function callCommand(
+  name: string,
+  options: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ended> {
+  const { argv, env: own, exitCode } = process;
+  const lines = { log: [] as string[], error: [] as string[] };
+  const spies = (['log', 'error'] as const).map((kind) =>
+    vi.spyOn(console, kind).mockImplementation((line: string) => void lines[kind].push(`${line}\n`)),
+  );
+  process.argv = [process.execPath, scriptOf(name), ...options];
+  process.env = environmentWith(env);
+  process.exitCode = 0;
+  calls += 1;
+  try {
+    // By another address each time, so that its module runs anew; what it imports stays.
+    await import(/* @vite-ignore */ `${scriptOf(name)}?call=${calls}`);
+    const code = Number(process.exitCode);
+    return { code, output: lines[code === 0 ? 'log' : 'error'].join('') };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+    Object.assign(process, { argv, env: own, exitCode });
+  }
+}
 
 /** Neon's management API for those who only look: no PostgreSQL is behind it. The person's key is `person`. */
 export const aNeonAccount = (

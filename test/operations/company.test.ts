@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ACCESS, CONTENT } from '../../operations/company/rows.ts';
-import { PROJECT } from '../../operations/environments.ts';
+import { callCommand, runCommand } from './command.ts';
 import { aLocalState, type LocalState } from './local-state.ts';
 
 // Each command starts a runtime.
@@ -44,19 +42,16 @@ beforeAll(async () => {
 });
 afterAll(() => state.remove());
 
-const company = (...options: string[]) => {
-  const script = join(PROJECT, 'operations', 'company.ts');
-  return promisify(execFile)(process.execPath, [script, ...options], { env: process.env }).then(
-    ({ stdout }) => ({ code: 0, output: stdout }),
-    ({ code, stderr }: { code: number; stderr: string }) => ({ code, output: stderr }),
-  );
-};
+const company = (...options: string[]) => callCommand('company', options, { LOCAL_STATE_DIR: folder });
 
 it('npm run company exports the rows of a company, and restores them as they were without changing anything else', async () => {
   const file = join(folder, 'then.ndjson');
   // readline would take U+2028 for the end of a line.
   query("UPDATE visualizations SET description = 'one\u2028two\u2029three' WHERE id = 'v-a-3'");
-  expect(await company('export', 'a', file)).toEqual({ code: 0, output: `61 rows are in ${file}.\n` });
+  expect(await runCommand('company', ['export', 'a', file], { LOCAL_STATE_DIR: folder })).toEqual({
+    code: 0,
+    output: `61 rows are in ${file}.\n`,
+  });
   const text = await readFile(file, 'utf8');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(text).not.toMatch(/user-b|session-|hash-of/);

@@ -10,7 +10,7 @@ import { waitForHealth } from '../../operations/deployment/health.ts';
 import { missingSecrets } from '../../operations/deployment/secrets.ts';
 import { type Environment, environmentOf, PROJECT } from '../../operations/environments.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
-import { aNeonAccount, runCommand } from './command.ts';
+import { aNeonAccount, callCommand, runCommand } from './command.ts';
 
 const VERSION = '0.1.0+tests';
 const QUEUES = ['jobs', 'model-jobs', 'rechecks', 'data-jobs', 'audit', 'share-events'];
@@ -214,7 +214,7 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const from = cloudflare.seen.length;
     // A second later, the version is another one.
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    expect((await runCommand('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
+    expect((await callCommand('rotate-keys', ['embed', '--env', 'staging', '--settle', '0'], env)).code).toBe(0);
     const [added, ...others] = [...(worker()?.secrets.keys() ?? [])].filter((name) => !before.includes(name));
     expect([added, others]).toEqual([expect.stringMatching(/^EMBED_SECRETS_\d{10}$/), []]);
     // The new version was first set for decryption only, then for use, and then the old one was removed.
@@ -223,15 +223,15 @@ describe('a deployment', { timeout: 240_000 }, () => {
     const next = added?.replace('SECRETS_', 'SECRETS_NEXT_');
     expect(changes).toEqual([`PUT ${path}`, `PUT ${path}`, `DELETE ${path}/${next}`]);
 
-    const listed = await runCommand('rotate-keys', ['list', '--env', 'staging'], env);
+    const listed = await callCommand('rotate-keys', ['list', '--env', 'staging'], env);
     expect(listed.output).toMatch(
       /embed\n {2}\d{10} {2}needed by perhaps embed tokens until .*\n {2}\d{10} {2}used for all/,
     );
-    const letters = await runCommand('dead-letters', ['list', '--env', 'staging'], env);
+    const letters = await callCommand('dead-letters', ['list', '--env', 'staging'], env);
     expect(letters.output).toBe('There are no dead letters.\n');
-    const nobody = await runCommand('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
+    const nobody = await callCommand('company', ['export', 'nobody', join(folder, 'rows'), '--env', 'staging'], env);
     expect(nobody.output).toBe('There is no company nobody.\n');
-    const nowhere = await runCommand('dead-letters', ['list', '--env', 'production'], env);
+    const nowhere = await callCommand('dead-letters', ['list', '--env', 'production'], env);
     expect(nowhere.output).toBe(
       'There is no bucket data-console-files of data-console-api yet: npm run deploy -- --env production\n',
     );
@@ -307,7 +307,7 @@ describe('npm run deploy', { timeout: 120_000 }, () => {
       'Before anything is deployed, give CONSOLE_URL of production in operations/environments.json an address of your own',
     ],
   ])('says what is missing when called with %j and %j', async (options, env, message) => {
-    expect(await runCommand('deploy', options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
+    expect(await callCommand('deploy', options, env)).toEqual({ code: 1, output: expect.stringContaining(message) });
   });
 });
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CloudflareAccount } from '../../operations/cloudflare.ts';
 import { type LocalCloudflare, startCloudflare } from './cloudflare.ts';
-import { runCommand } from './command.ts';
+import { callCommand, runCommand } from './command.ts';
 
 let cloudflare: LocalCloudflare;
 let folder: string;
@@ -18,13 +18,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs an operator's command against the account. */
-const command = (name: string, ...options: string[]) =>
-  runCommand(name, options, {
-    CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
-    CLOUDFLARE_API_TOKEN: cloudflare.token,
-    CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
-  });
+/** The environment of a command against the account. */
+const env = () => ({
+  CLOUDFLARE_API_BASE_URL: cloudflare.baseUrl,
+  CLOUDFLARE_API_TOKEN: cloudflare.token,
+  CLOUDFLARE_ACCOUNT_ID: cloudflare.accountId,
+});
+const command = (name: string, ...options: string[]) => callCommand(name, options, env());
 
 describe('npm run restore', { timeout: 120_000 }, () => {
   const NAME = 'data-console-staging-control';
@@ -45,7 +45,7 @@ describe('npm run restore', { timeout: 120_000 }, () => {
     await account().query(id, 'DELETE FROM kept', []);
     await account().query(id, 'INSERT INTO kept VALUES (2)', []);
 
-    const restored = await command('restore', '--env', 'staging', '--to', moment);
+    const restored = await runCommand('restore', ['--env', 'staging', '--to', moment], env());
     expect(restored).toEqual({ code: 0, output: expect.stringContaining(`${NAME} is as it was at ${moment}`) });
     expect(await rows()).toEqual([{ n: 1 }]);
 

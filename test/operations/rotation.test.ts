@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { PROJECT } from '../../operations/environments.ts';
 import { KEY_NAMES, KEY_VARIABLES, newKey, newVersion } from '../../operations/keys.ts';
 import { usesOf } from '../../operations/rotation/uses.ts';
 import { gatherVersions } from '../../src/platform/key-versions.ts';
+import { callCommand, runCommand } from './command.ts';
 import { aLocalState, type LocalState } from './local-state.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -31,16 +29,7 @@ beforeEach(async () => {
   await writeFile(join(folder, 'secrets.json'), JSON.stringify({ ...Object.fromEntries(first), NEON_API_KEY: 'neon' }));
 });
 
-async function rotate(...options: string[]): Promise<{ code: number; output: string }> {
-  const script = join(PROJECT, 'operations', 'rotate-keys.ts');
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, [script, ...options], { env: process.env });
-    return { code: 0, output: stdout };
-  } catch (error) {
-    const { code, stderr } = error as { code: number; stderr: string };
-    return { code, output: stderr };
-  }
-}
+const rotate = (...options: string[]) => callCommand('rotate-keys', options, { LOCAL_STATE_DIR: folder });
 
 const change = (...statements: string[]): void => {
   for (const statement of statements) state.query(statement);
@@ -90,7 +79,8 @@ describe('the removal of an old version', () => {
       output: expect.stringContaining(`1 API key, the last until ${new Date(until).toISOString().slice(0, 10)}`),
     });
     expect(await secrets()).toHaveProperty('KEY_DERIVATION_SECRETS');
-    expect((await rotate('list')).output).toContain('1  needed by 1 API key');
+    const listed = await runCommand('rotate-keys', ['list'], { LOCAL_STATE_DIR: folder });
+    expect(listed.output).toContain('1  needed by 1 API key');
 
     change('UPDATE api_keys SET is_active = 0 WHERE derivation_version = 1');
     expect((await rotate('remove', 'key-derivation', '1')).code).toBe(0);
