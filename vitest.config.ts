@@ -1,9 +1,10 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 import { buildPages } from './src/web/build.ts';
+import { memoryFolder } from './test/support/memory-folder.ts';
 
 /** Pure things run in Node, those of a process one after another; most of the rest in workerd, against real bindings. */
 const IN_NODE = [
@@ -30,6 +31,10 @@ const IN_BROWSER = ['test/pages/**/*.browser.test.ts'];
 
 // Tests start wrangler and the operator's commands many times: what V8 made of their code is kept.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+
+// The runtime syncs each write of a database to its disk. In memory that costs a third less of the system's time, and no wait.
+const disk = tmpdir();
+process.env.TMPDIR ??= memoryFolder() ?? disk;
 
 // The Worker that is tested serves them.
 await buildPages();
@@ -62,6 +67,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...IN_NODE, ...OF_PROCESSES, ...IN_BROWSER],
           setupFiles: ['test/support/begin.ts'],
+          provide: { disk },
           globalSetup: [
             'test/support/global-setup.ts',
             'test/support/oidc-provider.ts',

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { chmod, mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startLocalNeon } from '../../local/neon/server.ts';
@@ -9,6 +8,8 @@ import { startPostgres } from '../../local/postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
+    /** The folder of temporary files that are too large for one in memory. */
+    disk: string;
     /** Base URL of the local Neon's management API. Its `/_test` interface is at the same origin. */
     neonApiUrl: string;
     /** A key of a person, which says nothing of an organization. */
@@ -29,7 +30,8 @@ declare module 'vitest' {
 
 /** One PostgreSQL and one local Neon for the whole run; both end with it, even when it is killed. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), 'data-console-test-'));
+  // Gigabytes: each company has a database, and costly queries write files.
+  const folder = await mkdtemp(join(project.getProvidedContext().disk, 'data-console-test-'));
   // Root runs PostgreSQL as another user, who must be able to pass through.
   await chmod(folder, 0o711);
   const postgres = await startPostgres({
