@@ -159,39 +159,47 @@ describe('a deployment', { timeout: 240_000 }, () => {
     expect((await stat(join(folder, 'safe'))).mode & 0o777).toBe(0o600);
   });
 
-  it('takes queues and schedule from the one Worker that earlier releases deployed', async () => {
-    const script = 'data-console-staging-api';
-    for (const queue of cloudflare.queues.values()) {
-      queue.consumers = queue.consumers.map((consumer) => ({ ...consumer, script, script_name: script }));
-    }
-    Object.assign(worker() ?? {}, { schedules: [{ cron: '* * * * *' }] });
-    const from = cloudflare.seen.length;
-    expect(await run()).toContain('taken: data-console-staging-');
-    for (const { consumers } of cloudflare.queues.values()) {
-      expect(consumers).toEqual([expect.objectContaining({ script: 'data-console-staging-background' })]);
-    }
-    expect(worker()?.schedules).toEqual([]);
-    // Before that Worker loses its handler: a message that it cannot handle would die within seconds.
-    const seen = cloudflare.seen.slice(from);
-    const released = seen.findLastIndex((request) => /^DELETE \/queues\/.*\/consumers\//.test(request));
-    const uploaded = seen.findIndex((request) =>
-      /^(PUT|POST) \/workers\/scripts\/data-console-staging-api/.test(request),
-    );
-    expect(released).toBeGreaterThan(-1);
-    expect(released).toBeLessThan(uploaded);
-  });
+  describe('of a system that an earlier release deployed as one Worker', () => {
+    let secretsBefore: Map<string, string>;
+    let madeBefore: string[];
+    let seen: string[];
+    let report: string;
+    const made = () => cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
+    beforeAll(async () => {
+      const script = 'data-console-staging-api';
+      for (const queue of cloudflare.queues.values()) {
+        queue.consumers = queue.consumers.map((consumer) => ({ ...consumer, script, script_name: script }));
+      }
+      Object.assign(worker() ?? {}, { schedules: [{ cron: '* * * * *' }] });
+      secretsBefore = new Map(worker()?.secrets);
+      madeBefore = made();
+      const from = cloudflare.seen.length;
+      report = await run({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
+      seen = cloudflare.seen.slice(from);
+    }, 240_000);
 
-  it('creates nothing again and overwrites no secret when it is run again', async () => {
-    const before = new Map(worker()?.secrets);
-    const made = cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request));
-    const report = await run({ PLATFORM_ADMIN_TOKEN: 'another token of the operator' });
-    expect(cloudflare.unknown).toEqual([]);
-    expect(cloudflare.seen.filter((request) => /^POST \/(d1\/database|r2\/buckets|queues)$/.test(request))).toEqual(
-      made,
-    );
-    expect([worker()?.secrets, worker()?.uploads, background()?.uploads]).toEqual([before, 3, 3]);
-    expect(report.match(/none were missing/g)).toHaveLength(1);
-    expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
+    it('takes queues and schedule from that', () => {
+      expect(report).toContain('taken: data-console-staging-');
+      for (const { consumers } of cloudflare.queues.values()) {
+        expect(consumers).toEqual([expect.objectContaining({ script: 'data-console-staging-background' })]);
+      }
+      expect(worker()?.schedules).toEqual([]);
+      // Before that Worker loses its handler: a message that it cannot handle would die within seconds.
+      const released = seen.findLastIndex((request) => /^DELETE \/queues\/.*\/consumers\//.test(request));
+      const uploaded = seen.findIndex((request) =>
+        /^(PUT|POST) \/workers\/scripts\/data-console-staging-api/.test(request),
+      );
+      expect(released).toBeGreaterThan(-1);
+      expect(released).toBeLessThan(uploaded);
+    });
+
+    it('creates nothing again and overwrites no secret', () => {
+      expect(cloudflare.unknown).toEqual([]);
+      expect(made()).toEqual(madeBefore);
+      expect([worker()?.secrets, worker()?.uploads, background()?.uploads]).toEqual([secretsBefore, 2, 2]);
+      expect(report.match(/none were missing/g)).toHaveLength(1);
+      expect(report).toContain('PLATFORM_ADMIN_TOKEN is set already and stays');
+    });
   });
 
   it('refuses a change of the jurisdiction, which would not move the database', async () => {
