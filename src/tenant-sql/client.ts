@@ -162,8 +162,7 @@ class NeonTenantSql implements TenantSql {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        this.drop();
-        reject(databaseUnavailable().because(new Error(`no answer within ${milliseconds} ms`)));
+        reject(this.#lost(new Error(`no answer within ${milliseconds} ms`)));
       }, milliseconds);
     });
     try {
@@ -171,6 +170,12 @@ class NeonTenantSql implements TenantSql {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** The connection is lost, and would never report its end. */
+  #lost(cause: unknown): Error {
+    this.drop();
+    return databaseUnavailable().because(cause);
   }
 
   drop(): void {
@@ -213,7 +218,7 @@ class NeonTenantSql implements TenantSql {
       try {
         return await run(client);
       } catch (error) {
-        throw isConnectionProblem(error) ? databaseUnavailable().because(error) : error;
+        throw isConnectionProblem(error) ? this.#lost(error) : error;
       }
     };
     return this.#bounded(send, this.#limit);
@@ -243,7 +248,7 @@ class NeonTenantSql implements TenantSql {
     if (this.#client === undefined) {
       this.#client = newClient(this.#connectionString, this.#options.wsProxy);
       const connected = this.#client.connect().catch((error: unknown) => {
-        throw isPostgresError(error) && !isConnectionProblem(error) ? error : databaseUnavailable().because(error);
+        throw isPostgresError(error) && !isConnectionProblem(error) ? error : this.#lost(error);
       });
       watchWaking(this.#client, WAKING_MS, (isWaking) => {
         if (!this.#closed) this.#options.onWaking?.(isWaking);

@@ -201,6 +201,8 @@ describe('a connection', () => {
       await tx.query('SELECT pg_sleep(1)');
     });
     await expect(work).rejects.toMatchObject(UNAVAILABLE);
+    // It would never report its end: nobody waits for that.
+    expect(sql.closed).toBe(true);
     await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
     await sql.close();
   });
@@ -274,7 +276,10 @@ describe('a connection', () => {
       open(wrong((it) => (it.pathname = '/nothing'))),
       open(url, { wsProxy: 'ws://127.0.0.1:9/v2' }),
     ];
-    for (const sql of attempts) await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+    for (const sql of attempts) {
+      await expect(sql.query('SELECT 1')).rejects.toMatchObject(UNAVAILABLE);
+      expect(sql.closed).toBe(true);
+    }
   });
 
   it('reaches only endpoints of Neon', async () => {
