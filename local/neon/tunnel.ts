@@ -8,6 +8,9 @@ import type { TunnelFaults } from './tunnel-faults.ts';
 
 /** The number of unsent bytes to the driver above which reading from PostgreSQL pauses. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
+/** The bytes of a message to the driver, unless fewer have arrived. PostgreSQL itself sends 8 KiB at a time. */
+const MESSAGE_BYTES = 256 * 1024;
+const READ_BYTES = 64 * 1024;
 
 /** PostgreSQL's message that a command is complete, with its tag: `INSERT 0 1`, `COMMIT`. */
 const COMMAND_COMPLETE = /C\0\0..[A-Z]+[ \0]/s;
@@ -92,11 +95,26 @@ function join(
   way: Way,
   awake: Promise<void> | undefined,
 ): void {
-  const postgres = connect({ host, port, noDelay: true });
+  // What is read is copied: a buffer for each read would be ten times as much to collect as the data itself.
+  const read = Buffer.allocUnsafe(READ_BYTES);
+  const postgres = connect({
+    host,
+    port,
+    noDelay: true,
+    onread: {
+      buffer: read,
+      callback: (length) => {
+        pass(read.subarray(0, length));
+        return true;
+      },
+    },
+  });
   let isSilent = false;
   let losesAnswer = false;
+  const arrived = Buffer.allocUnsafe(MESSAGE_BYTES);
+  let bytes = 0;
   webSocket.binaryType = 'nodebuffer';
-  const pass = async (data: Buffer) => {
+  const passThere = async (data: Buffer) => {
     const fault = faults.take(projectName, data);
     isSilent ||= fault?.effect === 'fall_silent';
     if (isSilent) return;
@@ -108,9 +126,11 @@ function join(
     }
     if (!postgres.write(data)) webSocket.pause();
   };
-  webSocket.on('message', (data: Buffer) => way.there(() => (awake ? awake.then(() => pass(data)) : pass(data))));
+  webSocket.on('message', (data: Buffer) =>
+    way.there(() => (awake ? awake.then(() => passThere(data)) : passThere(data))),
+  );
   postgres.on('drain', () => webSocket.resume());
-  postgres.on('data', (chunk) => {
+  function pass(chunk: Buffer): void {
     if (isSilent) return;
     if (losesAnswer) {
       // Other answers may come first: the driver sends its first query together with the password.
@@ -118,12 +138,24 @@ function join(
       return;
     }
     way.back();
-    webSocket.send(chunk, () => {
+    if (bytes === 0) setImmediate(sendArrived);
+    chunk.copy(arrived, bytes);
+    bytes += chunk.length;
+    if (bytes + READ_BYTES > arrived.length) sendArrived();
+  }
+  function sendArrived(): void {
+    if (bytes === 0) return;
+    const message = Buffer.from(arrived.subarray(0, bytes));
+    bytes = 0;
+    webSocket.send(message, () => {
       if (postgres.isPaused() && webSocket.bufferedAmount < HIGH_WATER_BYTES) postgres.resume();
     });
     if (webSocket.bufferedAmount >= HIGH_WATER_BYTES) postgres.pause();
+  }
+  postgres.on('close', () => {
+    sendArrived();
+    webSocket.close();
   });
-  postgres.on('close', () => webSocket.close());
   postgres.on('error', () => webSocket.terminate());
   webSocket.on('close', () => postgres.destroy());
   webSocket.on('error', () => postgres.destroy());
