@@ -1,6 +1,8 @@
 import type { Client, Connection, Submittable } from '@neondatabase/serverless';
 import { sendAll } from './batch.ts';
 import type { TenantTx } from './client.ts';
+import { divertRows, type RowBytes } from './copy-frames.ts';
+import { socketOf } from './driver.ts';
 import { databaseUnavailable } from './failures.ts';
 import { isConnectionProblem } from './postgres-error.ts';
 import type { Bind } from './row-filters.ts';
@@ -29,47 +31,61 @@ export function settings(): { bind: Bind; statement(): Statement[] } {
 
 /** What a COPY sent. */
 export interface CopiedOut {
+  /** The rows that were taken: the first ones. */
   rows: number;
-  /** The lines of RFC 4180, each with its CRLF. */
+  /** The rows that were sent. */
+  sent: number;
+  /** The lines of RFC 4180 of the rows that were taken, each with its CRLF. */
   lines: Uint8Array<ArrayBuffer>;
   /** Where the last line begins. */
   lastLine: number;
 }
 
 /**
- * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and all of it stays in memory: select a few
- * megabytes a call.
+ * Runs `COPY (select) TO STDOUT` as CSV. Postgres sends as fast as it can, and nothing can hold it back: what does not fit into
+ * memory is dropped, so select no more rows than are likely to.
  * @param before statements to run in the same round trip
  * @param milliseconds the statement's own time limit
+ * @param into takes as many whole lines as it has room for; a first one that is longer has its own memory
  */
-export function copyOut(tx: TenantTx, before: Statement[], select: string, milliseconds: number): Promise<CopiedOut> {
+export function copyOut(
+  tx: TenantTx,
+  before: Statement[],
+  select: string,
+  milliseconds: number,
+  into: Uint8Array<ArrayBuffer>,
+): Promise<CopiedOut> {
   const copy = { text: `COPY (${select}) TO STDOUT (FORMAT csv)`, values: [] };
-  return tx.bounded((client) => run(client, [...before, copy]), milliseconds);
+  return tx.bounded((client) => {
+    const run = new CopyOut(client, [...before, copy], into);
+    client.query(run);
+    return run.copied;
+  }, milliseconds);
 }
 
-function run(client: Client, statements: Statement[]): Promise<CopiedOut> {
-  const copy = new CopyOut(statements);
-  client.query(copy);
-  return copy.copied;
-}
-
-const FIRST_BYTES = 256 * 1024;
 const CR = 13;
 const LF = 10;
 
 /** The callbacks of the driver while it runs the statements; `submit` and the handlers are node-postgres's interface. */
-class CopyOut implements Submittable {
+class CopyOut implements Submittable, RowBytes {
   readonly copied: Promise<CopiedOut>;
+  readonly #client: Client;
   readonly #statements: Statement[];
-  #bytes = new Uint8Array(FIRST_BYTES);
+  #bytes: Uint8Array<ArrayBuffer>;
   #length = 0;
+  /** Where the line begins that is being sent, and the last one that is whole. */
+  #line = 0;
   #lastLine = 0;
   #rows = 0;
+  #sent = 0;
+  #isFull = false;
   #succeed!: (copied: CopiedOut) => void;
   #fail!: (error: unknown) => void;
 
-  constructor(statements: Statement[]) {
+  constructor(client: Client, statements: Statement[], into: Uint8Array<ArrayBuffer>) {
+    this.#client = client;
     this.#statements = statements;
+    this.#bytes = into;
     this.copied = new Promise((resolve, reject) => {
       this.#succeed = resolve;
       this.#fail = reject;
@@ -77,40 +93,54 @@ class CopyOut implements Submittable {
   }
 
   submit(connection: Connection): void {
+    divertRows(socketOf(this.#client), this);
     sendAll(connection, this.#statements);
   }
 
-  /** Postgres sends each row as a message, which ends with LF. The driver uses its bytes again. */
-  handleCopyData({ chunk }: { chunk: Uint8Array }): void {
-    const end = this.#length + chunk.length - 1;
-    if (end + 2 > this.#bytes.length) this.#grow(end + 2);
-    this.#bytes.set(chunk, this.#length);
-    this.#bytes[end] = CR;
-    this.#bytes[end + 1] = LF;
-    this.#lastLine = this.#length;
-    this.#length = end + 2;
+  take(bytes: Uint8Array, start: number, end: number): void {
+    if (this.#isFull) return;
+    const length = this.#length + end - start;
+    // A line grows by its CR.
+    if (length + 1 > this.#bytes.length && !this.#makeRoom(length + 1)) return;
+    this.#bytes.set(bytes.subarray(start, end), this.#length);
+    this.#length = length;
   }
 
-  #grow(least: number): void {
-    const grown = new Uint8Array(Math.max(least, 2 * this.#bytes.length));
-    grown.set(this.#bytes.subarray(0, this.#length));
-    this.#bytes = grown;
+  /** Only the first line is given more. */
+  #makeRoom(least: number): boolean {
+    this.#isFull = this.#rows > 0;
+    if (this.#isFull) this.#length = this.#line;
+    else {
+      const grown = new Uint8Array(Math.max(least, 2 * this.#bytes.length));
+      grown.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = grown;
+    }
+    return !this.#isFull;
   }
 
-  handleCommandComplete({ text }: { text: string }): void {
-    const tag = /^COPY (\d+)$/.exec(text);
-    if (tag) this.#rows = Number(tag[1]);
+  /** Postgres sends each row as a message, which ends with LF. */
+  endRow(): void {
+    this.#sent += 1;
+    if (this.#isFull) return;
+    this.#bytes[this.#length - 1] = CR;
+    this.#bytes[this.#length] = LF;
+    this.#length += 1;
+    this.#lastLine = this.#line;
+    this.#line = this.#length;
+    this.#rows += 1;
   }
 
   handleReadyForQuery(): void {
-    this.#succeed({ rows: this.#rows, lines: this.#bytes.subarray(0, this.#length), lastLine: this.#lastLine });
+    const lines = this.#bytes.subarray(0, this.#length);
+    this.#succeed({ rows: this.#rows, sent: this.#sent, lines, lastLine: this.#lastLine });
   }
 
   handleError(error: unknown): void {
     this.#fail(isConnectionProblem(error) ? databaseUnavailable().because(error) : error);
   }
 
-  // Results of statements before the COPY are ignored.
+  // The rows come by the other way; results of statements before the COPY are ignored.
+  handleCommandComplete(): void {}
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleEmptyQuery(): void {}

@@ -39,11 +39,15 @@ export function watchWaking(client: Client, milliseconds: number, waiting: (isWa
   connection.once('end', () => clearTimeout(timer));
 }
 
-type DataListener = (chunk: { length: number }) => void;
+/** Bytes that arrived; a part of them is of the same kind, which the driver depends on. */
+export type Chunk = Uint8Array<ArrayBuffer>;
+
+type DataListener = (chunk: Chunk) => void;
 
 /** The socket of a connection, which the driver's types omit. */
 export interface Socket {
   on(event: 'data', listener: DataListener): void;
+  listeners(event: 'data'): DataListener[];
   removeListener(event: 'data', listener: DataListener): void;
   removeAllListeners(event: 'data'): void;
   destroy(): void;

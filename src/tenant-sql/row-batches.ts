@@ -5,9 +5,13 @@ import { orderBy, type RowOrder, rowBytes, sourceOf } from './row-pages.ts';
 import { type Statement, selectedColumns } from './rows.ts';
 
 /** The most rows of a batch. */
-const BATCH_ROWS = 20_000;
+export const BATCH_ROWS = 20_000;
 /** A batch ends with the row that passes this many bytes of values. */
 const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** How many rows `selectBatch` takes, where texts and decimals have some 16 bytes on average. */
+export const usualBatchRows = (shown: Column[]): number =>
+  Math.min(BATCH_ROWS, Math.ceil(BATCH_BYTES / (36 + (32 + 16) * shown.length)));
 
 /** The rows that are walked through. */
 export interface Walk {
@@ -17,37 +21,42 @@ export interface Walk {
   rows: RowSelection;
 }
 
-/** Which rows come next: those after an id, in insertion order, or the first of these. */
-export type Next = { after: string | null } | { ids: string[] };
+/** Which rows come next: so many after an id, in insertion order, or these. */
+export type Next = { after: string | null; rows: number } | { ids: string[] };
 
 /**
- * Selects the next rows of a walk in its order: no more than fit into memory.
- * @param list what is selected of each: expressions over the columns of `selectedColumns`
+ * Selects the next rows of a walk in its order.
+ * @param list what is selected of each: expressions over the table, called `source`
  */
-export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): string {
-  return `
-    SELECT ${list} FROM (
-      SELECT part.*, sum((${rowBytes(walk.shown)})::float8)
-        OVER (ORDER BY part.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-      FROM (${partOf(walk, next, bind)}) AS part
-    ) AS batch
-    WHERE batch.before IS NULL OR batch.before < ${BATCH_BYTES}
-    ORDER BY batch.place`;
-}
-
-function partOf({ table, shown, rows }: Walk, next: Next, bind: Bind): string {
+export function selectRows({ table, rows }: Walk, next: Next, list: string, bind: Bind): string {
   if ('ids' in next)
     return `
-      SELECT listed.place, ${selectedColumns(shown)}
+      SELECT ${list}
       FROM unnest(${bind(next.ids)}::uuid[]) WITH ORDINALITY AS listed(row_id, place)
       JOIN ${sourceOf(table)} ON source."id" = listed.row_id
       ORDER BY listed.place`;
   const id = ofSource('id');
   const conditions = conditionsOf(rows, bind);
   if (next.after !== null) conditions.push(`${id} > ${bind(next.after)}::uuid`);
+  return `SELECT ${list} FROM ${sourceOf(table)} ${where(conditions)} ORDER BY ${id} LIMIT ${next.rows}`;
+}
+
+/**
+ * Selects the next rows of a walk as far as they fit into memory, so that they may be fewer than asked for. To weigh them
+ * costs Postgres as much as to read them.
+ * @param list what is selected of each: expressions over the columns of `selectedColumns`, in `batch`
+ */
+export function selectBatch(walk: Walk, next: Next, list: string, bind: Bind): string {
+  const place = 'ids' in next ? 'listed.place' : ofSource('id');
+  const part = selectRows(walk, next, `${place} AS place, ${selectedColumns(walk.shown)}`, bind);
   return `
-    SELECT ${id} AS place, ${selectedColumns(shown)} FROM ${sourceOf(table)}
-    ${where(conditions)} ORDER BY ${id} LIMIT ${BATCH_ROWS}`;
+    SELECT ${list} FROM (
+      SELECT part.*, sum((${rowBytes(walk.shown)})::float8)
+        OVER (ORDER BY part.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+      FROM (${part}) AS part
+    ) AS batch
+    WHERE batch.before IS NULL OR batch.before < ${BATCH_BYTES}
+    ORDER BY batch.place`;
 }
 
 /** Opens a cursor of the ids of the selected rows in this order; `FETCH_IDS` reads on. */
@@ -71,19 +80,23 @@ export const asRows = (columns: Column[]): string =>
   ['batch."id"', ...columns.map((_, index) => `batch.c${index}`)].join(', ');
 
 /**
- * The select list of a batch for CSV, in words that only one type has: decimals with a point, datetimes with a time.
+ * The select list for CSV, in words that only one type has: decimals with a point, datetimes with a time.
  * @param safe whether a spreadsheet must take no text for a formula
+ * @param from what the values are selected from: the table itself, or a batch of it
  */
-export const asCsv = (columns: Column[], safe: boolean): string =>
+export const asCsv = (columns: Column[], safe: boolean, from: 'source' | 'batch'): string =>
   [
-    'batch."id"',
-    ...columns.map(({ type }, index) => (safe && type === 'text' ? noFormula : CSV[type])(`batch.c${index}`)),
+    `${from}."id"`,
+    ...columns.map(({ name, type }, index) => {
+      const value = from === 'source' ? ofSource(name) : `batch.c${index}`;
+      return (safe && type === 'text' ? noFormula : CSV[type])(value);
+    }),
   ].join(', ');
 
 const asItIs = (value: string): string => value;
 
-/** A spreadsheet that reads one of these first takes the rest for a formula. */
-const noFormula = (value: string): string =>
+/** A text as a spreadsheet takes it for no formula: which begins with one of these. */
+export const noFormula = (value: string): string =>
   `CASE WHEN left(${value}, 1) IN ('=', '+', '-', '@', E'\\t', E'\\r') THEN '''' || ${value} ELSE ${value} END`;
 
 const CSV: Record<ColumnType, (value: string) => string> = {
@@ -91,9 +104,9 @@ const CSV: Record<ColumnType, (value: string) => string> = {
   integer: asItIs,
   // Three digits after a point could be thousands.
   decimal: (value) =>
-    `CASE scale(${value}) WHEN 0 THEN ${value}::text || '.0' WHEN 3 THEN ${value}::text || '0' ELSE ${value}::text END`,
+    `CASE scale(${value}) WHEN 0 THEN round(${value}, 1) WHEN 3 THEN round(${value}, 4) ELSE ${value} END`,
   boolean: (value) => `${value}::text`,
   date: asItIs,
   // Of a session in UTC.
-  datetime: (value) => `replace(replace(${value}::text, ' ', 'T'), '+00', 'Z')`,
+  datetime: (value) => `replace(${value}::timestamp::text, ' ', 'T') || 'Z'`,
 };

@@ -13,6 +13,7 @@ const ROWS = 45_000;
 const ENTERING = /LOCK TABLE/;
 const FIRST_BATCH = /COPY/;
 const LATER_BATCH = /console_value/;
+const LATER_ROWS = /"id" > \$1/;
 
 let company: Company;
 let name: string;
@@ -121,9 +122,14 @@ describe('an export', () => {
     await holding;
   });
 
-  it('that loses its database ends as a broken stream', async () => {
-    await disturb(company.id, { statement: LATER_BATCH.source, effect: 'lose_answer' });
-    const { response, ended } = await begin();
+  it.each([
+    ['csv', LATER_BATCH],
+    ['ndjson', LATER_ROWS],
+    ['xlsx', LATER_ROWS],
+    ['parquet', LATER_ROWS],
+  ])('that loses its database ends as a broken stream (%s)', async (format, statement) => {
+    await disturb(company.id, { statement: statement.source, effect: 'lose_answer' });
+    const { response, ended } = await begin(`?format=${format}`);
     expect(response.status).toBe(200);
     expect(await readUntilItBreaks(response.body as ReadableStream)).toBeGreaterThan(0);
     await ended();

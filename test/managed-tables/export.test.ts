@@ -1,11 +1,8 @@
-import { createExecutionContext, env } from 'cloudflare:test';
 import { read, utils, type WorkSheet } from '@e965/xlsx';
 import { beforeAll, describe, expect, it } from 'vitest';
-import worker from '../../src/index.ts';
-import { BASE_URL } from '../support/api.ts';
 import { aProvisionedCompany, type Company } from '../support/worlds.ts';
 import { aFile, load, rowsOf } from '../uploads/support.ts';
-import { aTable, behindTheApi, column, tableRoutes } from './support.ts';
+import { aTable, behindTheApi, column, readRaw, tableRoutes } from './support.ts';
 
 let company: Company;
 let tableId: string;
@@ -38,16 +35,6 @@ beforeAll(async () => {
 
 const lines = (...texts: string[]) => texts.map((text) => `${text}\r\n`).join('');
 const query = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`;
-
-/** An answer whose bytes are not read yet. */
-const readRaw = ({ token }: Company, path: string): Promise<Response> =>
-  Promise.resolve(
-    worker.fetch(
-      new Request(`${BASE_URL}${path}`, { headers: { authorization: `Bearer ${token}` } }),
-      env,
-      createExecutionContext(),
-    ),
-  );
 
 describe('an export', () => {
   it('is CSV of RFC 4180 under a header', async () => {
@@ -146,7 +133,7 @@ describe('an export', () => {
   });
 
   it.each([
-    ['format=pdf', 'format', 'must be one of csv, ndjson, xlsx'],
+    ['format=pdf', 'format', 'must be one of csv, ndjson, xlsx, parquet'],
     ['safe=yes', 'safe', 'must be true or false'],
     ['page=2', 'page', 'is no parameter of this route'],
     ['fields=nope', 'fields', '"nope" is no column of the table'],
@@ -210,9 +197,30 @@ describe('an export as a workbook', () => {
     const second = (rows: unknown[][]) => rows.slice(1).map(([, t]) => t);
     expect(second(await sheetOf(routes))).toEqual(texts);
     expect(second(await sheetOf(routes, '&safe=true')).slice(3, 6)).toEqual(["'=1", "'-1", "'\ta"]);
-    await routes.insert([{ t: 'x'.repeat(32_768) }]);
-    const { status, body } = await routes.export('?format=xlsx');
-    expect([status, body.details[0].field]).toEqual([422, 'fields']);
+  });
+
+  it('is refused before it begins where a text is longer than a cell, in whatever row', async () => {
+    const made = await aTable(company.as, 'long_texts', [column('n', 'integer'), column('t')]);
+    const long = tableRoutes(company.as, made);
+    await behindTheApi(company.id, (database) =>
+      database.execute(`INSERT INTO public.long_texts (n) SELECT generate_series(1, 20001)`),
+    );
+    const most = '😀'.repeat(16_383);
+    await long.insert([
+      { n: 1, t: `${most}x` },
+      { n: 2, t: `=${most}` },
+      { n: 3, t: `${most}xx` },
+    ]);
+    const message = '"t" has a text of more than 32767 characters, which no cell can hold';
+    const answerOf = async (asked: string) => {
+      const { status, body } = await long.export(`?format=xlsx${asked}`);
+      return [status, body.details];
+    };
+    expect(await answerOf('')).toEqual([422, [{ field: 'fields', message }]]);
+    expect(await answerOf('&safe=true&filter[n][eq]=2')).toEqual([422, [{ field: 'fields', message }]]);
+    const [header, row] = await sheetOf(long, '&filter[n][lt]=2&filter[t][is_null]=false');
+    expect([header, row?.[2]]).toEqual([['id', 'n', 't'], `${most}x`]);
+    expect((await long.export('?format=xlsx&fields=n')).status).toBe(200);
   });
 
   it('has no more rows than a sheet', async () => {
@@ -255,6 +263,25 @@ describe('an export of many rows', () => {
     expect(numbers((await large.export('?sort_by=-n')).body)).toEqual(up.toReversed());
     expect((await large.export('?format=ndjson&sort_by=n')).body.split('\n')).toHaveLength(LARGE + 1);
     expect(numbers((await large.export('?filter[n][gt]=10')).body)).toHaveLength(LARGE - 10);
+  });
+
+  it('of more bytes than are held, where nothing told how many they would be', async () => {
+    const made = await aTable(company.as, 'compressed', [column('n', 'integer'), column('t')]);
+    const compressed = tableRoutes(company.as, made);
+    const [stored] = await behindTheApi(company.id, async (database) => {
+      await database.execute(
+        `INSERT INTO public.compressed (n, t) SELECT n, CASE WHEN n > 1000 THEN repeat('"', 100000) END FROM generate_series(1, 1100) AS n`,
+      );
+      return database.query<{ apart: string }>(
+        `SELECT pg_relation_size(reltoastrelid) AS apart FROM pg_class WHERE oid = 'public.compressed'::regclass`,
+      );
+    });
+    expect(stored?.apart).toBe('0');
+    for (const order of ['', '&sort_by=n']) {
+      const { body } = await compressed.export(`?${order}`);
+      expect(numbers(body)).toEqual(Array.from({ length: 1100 }, (_, at) => at + 1));
+      expect(body.match(/"{200002}\r/g)).toHaveLength(100);
+    }
   });
 
   it('of large ones, too', async () => {

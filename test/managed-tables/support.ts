@@ -1,8 +1,9 @@
-import { env } from 'cloudflare:test';
+import { createExecutionContext, env } from 'cloudflare:test';
 import { openContext } from '../../src/context.ts';
+import worker from '../../src/index.ts';
 import { requireDatabase } from '../../src/modules/managed-database/service.ts';
 import type { TenantSql } from '../../src/tenant-sql/client.ts';
-import type { Answer, Caller } from '../support/api.ts';
+import { type Answer, BASE_URL, type Caller } from '../support/api.ts';
 
 const PREFIX = '/v1/managed-tables';
 
@@ -44,6 +45,16 @@ export function tableRoutes(as: Caller, id: string) {
     deleteRow: (rowId: string) => as.delete(`${PREFIX}/${id}/data/${rowId}`),
   };
 }
+
+/** An answer whose bytes are not read yet. */
+export const readRaw = ({ token }: { token: string }, path: string): Promise<Response> =>
+  Promise.resolve(
+    worker.fetch(
+      new Request(`${BASE_URL}${path}`, { headers: { authorization: `Bearer ${token}` } }),
+      env,
+      createExecutionContext(),
+    ),
+  );
 
 /** The values of one column, in the order of the answer. */
 export const valuesOf = (answer: Answer, name: string): unknown[] =>

@@ -107,7 +107,7 @@ export const CASES: Case[] = [
     name: 'a page of 1,000 rows',
     run: (system) => system.call('GET', `/v1/managed-tables/${wideTable}/data?per_page=1000&page=2`),
   },
-  ...(['csv', 'ndjson'] as const).map((format) => ({
+  ...(['csv', 'ndjson', 'parquet'] as const).map((format) => ({
     name: `exporting 20 MiB as ${format}, taken at 1 MB a second`,
     run: (system: System) => takeSlowly(system, `/v1/managed-tables/${wideTable}/export?format=${format}`),
   })),

@@ -1,39 +1,50 @@
 import { csvLine } from '../../formats/csv/write.ts';
-import { MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/workbook/write.ts';
+import { MAX_CELL_TEXT, MAX_SHEET_ROWS, WorkbookWriter } from '../../formats/workbook/write.ts';
 import type { TenantTx } from '../../tenant-sql/client.ts';
 import { copyOut, settings } from '../../tenant-sql/copy-out.ts';
 import {
   asCsv,
   asRows,
+  BATCH_ROWS,
   declareIds,
   FETCH_IDS,
   type Next,
   selectBatch,
+  selectRows,
   type Walk,
 } from '../../tenant-sql/row-batches.ts';
 import { bindings } from '../../tenant-sql/row-filters.ts';
 import type { RowOrder } from '../../tenant-sql/row-pages.ts';
+import { longColumnOf } from '../../tenant-sql/surveys.ts';
+import { writeParquet } from './export-parquet.ts';
 import type { RawRow } from './page.ts';
 import { rowOf } from './row-view.ts';
-import { cellsOf } from './workbook-cells.ts';
+import { cellsOf, longText } from './workbook-cells.ts';
 
 /** What a table can be exported as, with its media type. */
 export const EXPORT_FORMATS = {
   csv: 'text/csv; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  parquet: 'application/vnd.apache.parquet',
 } as const;
 
 export type ExportFormat = keyof typeof EXPORT_FORMATS;
+
+/** Those whose first bytes depend on all the rows, which are read before. */
+export const SURVEYED: ReadonlySet<ExportFormat> = new Set(['xlsx', 'parquet']);
 
 /** Which rows are written, in which order, and how. */
 export interface Selected extends Walk {
   order: RowOrder | null;
   safe: boolean;
+  /** Whether single values may be long: a few of them may fill the memory. */
+  hasLongValues: boolean;
 }
 
 /** Writes rows as they are read. */
 export interface Writer {
+  /** What comes before the first rows; known when these are. */
   header: Uint8Array;
   /** The most rows that the format can hold, if there is a limit. */
   maxRows?: number;
@@ -46,31 +57,48 @@ export const WRITERS: Record<ExportFormat, (selected: Selected) => Writer> = {
   csv: writeCsv,
   ndjson: writeNdjson,
   xlsx: writeXlsx,
+  parquet: (selected) => writeParquet(selected, rowReader(selected)),
 };
 
 const encoder = new TextEncoder();
 
 /** Postgres writes the lines itself; the Worker passes them on. */
 function writeCsv(selected: Selected): Writer {
-  const { shown, safe } = selected;
+  const { shown, safe, hasLongValues } = selected;
   const steps = stepsOf(selected);
-  const list = asCsv(shown, safe);
+  // One is written while the other is filled.
+  const buffers = [new Uint8Array(CSV_BYTES), new Uint8Array(CSV_BYTES)] as const;
+  let count = 0;
+  let asked = FIRST_ROWS;
   return {
     header: encoder.encode(csvLine(['id', ...shown.map(({ name }) => name)])),
     async next(tx, milliseconds) {
-      const next = await steps.next(tx);
+      const next = await steps.next(tx, asked);
       if (next === null) return null;
       const values = settings();
-      const select = selectBatch(selected, next, list, values.bind);
-      const { rows, lines, lastLine } = await copyOut(tx, values.statement(), select, milliseconds);
+      const select = hasLongValues
+        ? selectBatch(selected, next, asCsv(shown, safe, 'batch'), values.bind)
+        : selectRows(selected, next, asCsv(shown, safe, 'source'), values.bind);
+      count += 1;
+      const into = buffers[(count % 2) as 0 | 1];
+      const { rows, lines, lastLine } = await copyOut(tx, values.statement(), select, milliseconds, into);
       // Each line begins with the id, which needs no quotes.
       steps.took(rows, () => new TextDecoder().decode(lines.subarray(lastLine, lastLine + ID_LENGTH)));
+      asked = rowsAfter(rows, lines.length);
       return rows === 0 ? null : lines;
     },
   };
 }
 
 const ID_LENGTH = 36;
+/** What one batch of lines may have, and should have. */
+const CSV_BYTES = 2 * 1024 * 1024;
+const GOOD_BYTES = 1024 * 1024;
+const FIRST_ROWS = 500;
+
+/** How many rows to ask for after so many that had so many bytes; four times as many at the most. */
+const rowsAfter = (rows: number, bytes: number): number =>
+  Math.max(1, Math.min(BATCH_ROWS, 4 * rows, Math.floor((GOOD_BYTES * rows) / Math.max(1, bytes))));
 
 /** Rows as the list shows them, one a line. */
 function writeNdjson(selected: Selected): Writer {
@@ -87,15 +115,21 @@ function writeNdjson(selected: Selected): Writer {
 
 /** A workbook with one sheet, which has the name of the table. */
 function writeXlsx(selected: Selected): Writer {
-  const { table, shown, safe } = selected;
+  const { table, shown, rows: selection, safe } = selected;
   const nextRows = rowReader(selected);
   const book = new WorkbookWriter(table, ['id', ...shown.map(({ name }) => name)]);
+  let isSurveyed = false;
   let isEnded = false;
   return {
     header: book.write(),
     maxRows: MAX_SHEET_ROWS,
     async next(tx) {
       if (isEnded) return null;
+      if (!isSurveyed) {
+        const long = await longColumnOf(tx, table, shown, selection, { characters: MAX_CELL_TEXT, safe });
+        if (long !== undefined) throw longText(long);
+        isSurveyed = true;
+      }
       const rows = await nextRows(tx);
       isEnded = rows.length === 0;
       return isEnded ? book.end() : book.write(rows.map((row) => cellsOf(shown, row, safe)));
@@ -108,7 +142,7 @@ function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
   const steps = stepsOf(selected);
   const list = asRows(selected.shown);
   return async (tx) => {
-    const next = await steps.next(tx);
+    const next = await steps.next(tx, BATCH_ROWS);
     if (next === null) return [];
     const { values, bind } = bindings();
     const rows = await tx.query<RawRow>(selectBatch(selected, next, list, bind), values);
@@ -119,8 +153,8 @@ function rowReader(selected: Selected): (tx: TenantTx) => Promise<RawRow[]> {
 
 /** The way from one batch to the next. */
 interface Steps {
-  /** Where the next batch begins; null at the end. */
-  next(tx: TenantTx): Promise<Next | null>;
+  /** The next batch, of so many rows at the most; null at the end. */
+  next(tx: TenantTx, rows: number): Promise<Next | null>;
   /** So many rows of it were read; `lastId` tells the last one of them. */
   took(rows: number, lastId: () => string): void;
 }
@@ -131,7 +165,7 @@ const stepsOf = (selected: Selected): Steps => (selected.order ? alongCursor(sel
 function alongIds(): Steps {
   let after: string | null = null;
   return {
-    next: async () => ({ after }),
+    next: async (_, rows) => ({ after, rows }),
     took(rows, lastId) {
       if (rows > 0) after = lastId();
     },
@@ -142,13 +176,13 @@ function alongIds(): Steps {
 function alongCursor(selected: Selected, order: RowOrder): Steps {
   let ids: string[] | undefined;
   return {
-    async next(tx) {
+    async next(tx, rows) {
       if (ids === undefined) {
         const { text, values } = declareIds(selected, order);
         await tx.query(text, values);
       }
       if (!ids?.length) ids = (await tx.query<{ id: string }>(FETCH_IDS)).map(({ id }) => id);
-      return ids.length === 0 ? null : { ids };
+      return ids.length === 0 ? null : { ids: ids.slice(0, rows) };
     },
     took(rows) {
       ids = ids?.slice(rows);

@@ -1,5 +1,7 @@
 import type { TenantTx } from '../../tenant-sql/client.ts';
+import { qualified } from '../../tenant-sql/identifiers.ts';
 import { lockShape } from '../../tenant-sql/row-batches.ts';
+import type { Statement } from '../../tenant-sql/rows.ts';
 import { type CatalogueRow, selectTable, type TableKey } from './store.ts';
 
 /** The most exports of a company at once: each takes a connection, and keeps its table as it is. */
@@ -22,18 +24,32 @@ export interface Entered {
   /** Of the table now; undefined where it is gone. */
   schemaVersion: number | undefined;
   rowCount: number;
+  /** Whether values of the table are stored apart from its rows. */
+  hasLongValues: boolean;
 }
+
+/** Postgres stores what is long after compression in another table. */
+const longValues = (table: string): Statement => ({
+  text: `SELECT coalesce(pg_relation_size(reltoastrelid), 0) > 0 AS found FROM pg_class WHERE oid = $1::regclass`,
+  values: [qualified('public', table)],
+});
 
 /**
  * Begins a transaction that exports a table. The lock comes before the snapshot, which the first SELECT takes: a
  * transaction that saw a table before it was emptied or rewritten would see no rows in it.
  */
 export async function enterExport(tx: TenantTx, key: TableKey, table: string): Promise<Entered> {
-  const [, , [row], places] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown]>([
+  const [, , [row], places, [long]] = await tx.queryAll<[unknown, unknown, CatalogueRow, unknown, { found: boolean }]>([
     lockShape(table),
     { text: SETTINGS, values: [] },
     selectTable(key),
     { text: TAKE_PLACE, values: [] },
+    longValues(table),
   ]);
-  return { hasPlace: places.length > 0, schemaVersion: row?.schema_version, rowCount: Number(row?.row_count) };
+  return {
+    hasPlace: places.length > 0,
+    schemaVersion: row?.schema_version,
+    rowCount: Number(row?.row_count),
+    hasLongValues: long?.found ?? true,
+  };
 }

@@ -5,7 +5,7 @@ import { isSelective } from '../../tenant-sql/row-filters.ts';
 import { countRows } from '../../tenant-sql/row-pages.ts';
 import { openLastingDatabase } from '../managed-database/service.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
-import { type ExportFormat, WRITERS } from './export-formats.ts';
+import { type ExportFormat, SURVEYED, WRITERS } from './export-formats.ts';
 import { enterExport } from './export-store.ts';
 import { selectionTooSlow, tableNotFound, tooManyExports, tooManyRows } from './failures.ts';
 import { type AskedRows, readSelection } from './selection.ts';
@@ -97,7 +97,7 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
     const table = await readTable(database);
     const { rows, shown } = readSelection(request.rows, table.columns);
     const order = parseSort(request.sortBy, table.columns);
-    const writer = WRITERS[request.format]({ table: table.displayName, rows, shown, order, safe: request.safe });
+    const { format, safe } = request;
     const countOf = async (tx: TenantTx, all: number): Promise<number> => {
       if (!isSelective(rows)) return all;
       const { text, values } = countRows(table.displayName, rows);
@@ -110,6 +110,8 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
         const entered = await enterExport(tx, key, table.displayName);
         if (entered.schemaVersion !== table.schemaVersion) throw new StaleTable();
         if (!entered.hasPlace) throw tooManyExports();
+        const { hasLongValues } = entered;
+        const writer = WRITERS[format]({ table: table.displayName, rows, shown, order, safe, hasLongValues });
         const count = writer.maxRows === undefined ? 0 : await countOf(tx, entered.rowCount);
         if (count > (writer.maxRows ?? 0)) throw tooManyRows(count, writer.maxRows as number);
         let next = await writer.next(tx, STATEMENT_MS);
@@ -123,7 +125,9 @@ function readAll(database: TenantSql, key: TableKey, request: ExportRequest, out
         }
       } catch (error) {
         if (hasBegun) throw new BrokenOff('the export broke off', { cause: error });
-        throw isSelective(rows) && isPostgresError(error) && error.code === TIMED_OUT ? selectionTooSlow() : error;
+        throw (isSelective(rows) || SURVEYED.has(format)) && isPostgresError(error) && error.code === TIMED_OUT
+          ? selectionTooSlow()
+          : error;
       }
     };
     // The pause between two statements is as long as somebody takes for what the first one read.

@@ -12,6 +12,15 @@ export function cellsOf(columns: Column[], row: RawRow, safe: boolean): WrittenC
   return [row.id, ...columns.map((column, at) => cellOf(column, row[`c${at}`] ?? null, safe))];
 }
 
+/** A column has a text that no cell can hold. */
+export const longText = (column: string) =>
+  invalid([
+    {
+      field: 'fields',
+      message: `"${column}" has a text of more than ${MAX_CELL_TEXT} characters, which no cell can hold`,
+    },
+  ]);
+
 const FORMULA = /^[=+\-@\t\r]/;
 
 function cellOf({ name, type }: Column, raw: string | boolean | null, safe: boolean): WrittenCell {
@@ -19,13 +28,7 @@ function cellOf({ name, type }: Column, raw: string | boolean | null, safe: bool
   if (typeof value !== 'string') return value;
   if (type === 'date' || type === 'datetime') return daysOf(value, type) ?? value;
   const text = safe && type === 'text' && FORMULA.test(value) ? `'${value}` : value;
-  if (text.length > MAX_CELL_TEXT)
-    throw invalid([
-      {
-        field: 'fields',
-        message: `"${name}" has a text of more than ${MAX_CELL_TEXT} characters, which no cell can hold`,
-      },
-    ]);
+  if (text.length > MAX_CELL_TEXT) throw longText(name);
   return text;
 }
 

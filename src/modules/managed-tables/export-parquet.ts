@@ -1,0 +1,62 @@
+import {
+  DECIMAL_DIGITS,
+  MAX_PARTS,
+  type ParquetColumn,
+  ParquetFile,
+  type ParquetType,
+} from '../../formats/parquet/write.ts';
+import type { TenantTx } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
+import { usualBatchRows } from '../../tenant-sql/row-batches.ts';
+import { scalesOf } from '../../tenant-sql/surveys.ts';
+import type { Selected, Writer } from './export-formats.ts';
+import type { RawRow } from './page.ts';
+import { parquetValue } from './parquet-values.ts';
+
+/** Parquet: each batch of rows is a row group. */
+export function writeParquet(selected: Selected, nextRows: (tx: TenantTx) => Promise<RawRow[]>): Writer {
+  const { shown } = selected;
+  let file: ParquetFile | undefined;
+  let columns: ParquetColumn[] = [];
+  let isEnded = false;
+  const writer: Writer = {
+    header: new Uint8Array(),
+    maxRows: Math.floor(MAX_PARTS / (shown.length + 1)) * usualBatchRows(shown),
+    async next(tx) {
+      if (isEnded) return null;
+      if (!file) {
+        columns = await columnsOf(tx, selected);
+        file = new ParquetFile(columns);
+        writer.header = file.write();
+      }
+      const rows = await nextRows(tx);
+      isEnded = rows.length === 0;
+      return isEnded ? file.end() : file.write(columns.map(({ type }, at) => valuesOf(rows, type, at)));
+    },
+  };
+  return writer;
+}
+
+/** The values of the id, and of the columns after it. */
+function valuesOf(rows: RawRow[], type: ParquetType, at: number) {
+  const name = at === 0 ? 'id' : `c${at - 1}`;
+  return rows.map((row) => parquetValue(type, row[name] ?? null));
+}
+
+/**
+ * The columns of the file. A decimal is one of Parquet, with as many digits after the point as the rows need, where all of them
+ * have room; else it is text. No digit is lost.
+ */
+async function columnsOf(tx: TenantTx, { table, shown, rows }: Selected): Promise<ParquetColumn[]> {
+  const decimals = shown.filter(({ type }) => type === 'decimal');
+  const scales = await scalesOf(tx, table, decimals, rows, DECIMAL_DIGITS);
+  const typeOf = ({ name, type }: Column): ParquetType => {
+    if (type !== 'decimal') return type;
+    const scale = scales.get(name);
+    return scale === undefined ? 'text' : { scale };
+  };
+  return [
+    { name: 'id', type: 'text', nullable: false },
+    ...shown.map((column) => ({ name: column.name, type: typeOf(column), nullable: column.nullable })),
+  ];
+}

@@ -1,0 +1,26 @@
+import type { ParquetType, ParquetValue } from '../../formats/parquet/write.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A value as a file has it, of Postgres's text in a session in UTC. */
+export function parquetValue(type: ParquetType, raw: string | boolean | null): ParquetValue {
+  if (typeof raw !== 'string' || type === 'text') return raw;
+  if (typeof type === 'object') return unscaled(raw, type.scale);
+  if (type === 'integer') return BigInt(raw);
+  if (type === 'date') return Date.parse(raw) / DAY_MS;
+  return type === 'datetime' ? microseconds(raw) : raw;
+}
+
+/** A decimal without its point: of `scale` digits after it, where it has no more that matter. */
+function unscaled(text: string, scale: number): bigint {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(scale, '0').slice(0, scale));
+}
+
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
+
+function microseconds(text: string): bigint {
+  const [, day, time, fraction = ''] = TIMESTAMP.exec(text) ?? [];
+  if (day === undefined) throw new Error('a timestamp is not written as expected');
+  return BigInt(Date.parse(`${day}T${time}Z`)) * 1000n + BigInt(fraction.padEnd(6, '0'));
+}
