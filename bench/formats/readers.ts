@@ -69,7 +69,7 @@ async function papaparse(path: string): Promise<number> {
 /** Converts like an upload: unpacks the sheet's XML to storage, then reads and converts it block by block. */
 async function ownXlsx(path: string, size: number): Promise<number> {
   const zip = zipAt(path);
-  const workbook = await openWorkbook(zip, size);
+  const workbook = await openWorkbook(zip, size, async () => {});
   const entry = workbook.sheets[0]?.entry;
   if (!entry) throw new Error('a workbook without a sheet');
   const xml = `${path}.xml`;

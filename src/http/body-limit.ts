@@ -1,4 +1,5 @@
 import type { HonoRequest, MiddlewareHandler } from 'hono';
+import { readBounded } from '../platform/bounded.ts';
 import { bodyTooLarge } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
 
@@ -18,18 +19,9 @@ export const limitBody =
 export async function boundBody({ raw: { body, headers }, bodyCache }: HonoRequest, limit: number): Promise<void> {
   if (body === null || bodyCache.arrayBuffer) return;
   const announced = headers.has('transfer-encoding') ? null : headers.get('content-length');
-  if (announced === null) bodyCache.arrayBuffer = Promise.resolve(await readUpTo(body, limit)) as never;
-  else if (Number(announced) > limit) throw bodyTooLarge(limit);
-}
-
-async function readUpTo(body: ReadableStream<Uint8Array>, limit: number): Promise<ArrayBuffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the stream.
-    if (size > limit) throw bodyTooLarge(limit);
-    chunks.push(chunk);
-  }
-  return new Blob(chunks).arrayBuffer();
+  if (announced === null) {
+    const bytes = await readBounded(body, limit);
+    if (bytes === null) throw bodyTooLarge(limit);
+    bodyCache.arrayBuffer = Promise.resolve(bytes.buffer) as never;
+  } else if (Number(announced) > limit) throw bodyTooLarge(limit);
 }

@@ -10,6 +10,7 @@ import type {
 import type { Context, PrincipalContext } from '../context.ts';
 import { type Action, isAction, type ResourceType } from '../kernel/actions.ts';
 import type { FailureType, SurfaceName } from '../kernel/failure.ts';
+import type { Unread } from '../kernel/unread-json.ts';
 import type { Credential } from './surface.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -148,6 +149,8 @@ export interface Contract<Surface extends SurfaceName = never> {
   form?: ZodType;
   /** Numbers of the body that a double cannot hold arrive as `ExactNumber`, with all their digits. */
   exactNumbers?: boolean;
+  /** Of a body that may be large: the list whose objects the handler reads by itself, one after another. */
+  unread?: Unread;
   /** For the audit trail: the field of the body with the id or ids of what is attached to the resource of the path, or to what is made. */
   attaches?: string;
   /** Where what a 201 made can be read, as the path before its id, when that is not beneath the route's own path. */

@@ -1,10 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Context as HonoContext, MiddlewareHandler } from 'hono';
 import type { Context } from '../context.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { type KeyEnd, type KeyedRequest, type KeyState, type KeyUse, LEASE_MS } from '../objects/idempotency-keys.ts';
 import { decrypt, encrypt } from '../platform/cipher.ts';
 import { logError } from '../platform/log.ts';
-import { sha256Hex } from '../platform/secrets.ts';
 import { boundBody } from './body-limit.ts';
 import { bodyLimitOf, type Contract } from './endpoint.ts';
 import {
@@ -71,7 +71,7 @@ export async function keyedRequest(
     const { url } = c.req.raw;
     const request = `${contract.method} ${url.slice(url.indexOf('/', 'https://'.length))}\n`;
     const body = c.req.raw.body === null ? new ArrayBuffer() : await c.req.arrayBuffer();
-    return { key, digest: await sha256Hex(await new Blob([request, body]).arrayBuffer()) };
+    return { key, digest: createHash('sha256').update(request).update(new Uint8Array(body)).digest('hex') };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;

@@ -2,7 +2,9 @@ import type { HonoRequest, MiddlewareHandler } from 'hono';
 import { parseExactJson } from '../kernel/exact-json.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { isNestedDeeper } from '../kernel/json-depth.ts';
+import { NestedTooDeep } from '../kernel/json-walk.ts';
 import { illFormedPath } from '../kernel/text.ts';
+import { readUnread, type Unread } from '../kernel/unread-json.ts';
 import type { Contract } from './endpoint.ts';
 import { malformedJson, notJson, tooDeep } from './failures.ts';
 import type { HttpEnv } from './mount.ts';
@@ -14,9 +16,11 @@ const MAX_DEPTH = 100;
  * Reads and validates JSON bodies; the result is the context's `body`. A request without a body, or with one of length 0, is
  * accepted wherever no field of the body is required.
  */
-export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHandler<HttpEnv> {
+export function readJson({ body: schema, exactNumbers, unread }: Contract): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const value = await jsonOf(c.req, exactNumbers ? parseExactJson : parseText);
+    const value = unread
+      ? await unreadOf(c.req, unread)
+      : await jsonOf(c.req, exactNumbers ? parseExactJson : parseText);
     const parsed = await schema?.safeParseAsync(value === undefined ? {} : value);
     if (parsed?.error) {
       if (value === undefined && saysJson(c.req)) throw malformedJson();
@@ -31,15 +35,24 @@ export function readJson({ body: schema, exactNumbers }: Contract): MiddlewareHa
 async function jsonOf(request: HonoRequest, parse: (text: string) => unknown): Promise<unknown> {
   const text = request.raw.body === null ? '' : await request.text();
   if (text === '') return undefined;
-  if (!saysJson(request)) {
-    throw notJson();
-  }
-  if (isNestedDeeper(text, MAX_DEPTH)) {
-    throw tooDeep(MAX_DEPTH);
-  }
-  try {
+  return parsed(request, () => {
+    if (isNestedDeeper(text, MAX_DEPTH)) throw new NestedTooDeep();
     return parse(text);
+  });
+}
+
+/** The same of a body whose objects are left unread. */
+async function unreadOf(request: HonoRequest, unread: Unread): Promise<unknown> {
+  const bytes = new Uint8Array(request.raw.body === null ? new ArrayBuffer() : await request.arrayBuffer());
+  return bytes.length === 0 ? undefined : parsed(request, () => readUnread(bytes, unread, MAX_DEPTH));
+}
+
+function parsed(request: HonoRequest, parse: () => unknown): unknown {
+  if (!saysJson(request)) throw notJson();
+  try {
+    return parse();
   } catch (error) {
+    if (error instanceof NestedTooDeep) throw tooDeep(MAX_DEPTH);
     throw error instanceof Failure ? error : malformedJson();
   }
 }

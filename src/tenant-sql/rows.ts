@@ -8,26 +8,46 @@ export interface Statement {
   values: unknown[];
 }
 
+/** The texts of a row by the place of their columns (see `toPostgresText`); one left out is null. */
+export type RowTexts = Record<number, string>;
+
+/** A statement ends with the row that passes so many characters of texts. */
+const STATEMENT_LENGTH = 1024 * 1024;
+
 /**
- * Inserts rows in their order. They are sent as one JSON value, so that columns which a row leaves out take no space.
+ * Inserts rows in their order, by statements of which each is to be run before the next is made: all of them together
+ * take several times the memory of the rows. Rows are sent as one JSON value, so that columns which a row leaves out take
+ * no space.
  * @param columns those that any of the rows has; others become null
- * @param rows per row, the texts by the column's position in `columns` (see `toPostgresText`); a text left out is null
  */
-export function insertRows(table: string, columns: Column[], rows: Record<number, string>[]): Statement {
+export function* insertRows(
+  table: string,
+  columns: Column[],
+  count: number,
+  rows: Iterable<RowTexts>,
+): Generator<Statement> {
   const target = qualified('public', table);
   if (columns.length === 0) {
-    return {
-      text: `INSERT INTO ${target} ("id") SELECT uuidv7() FROM generate_series(1, $1::int)`,
-      values: [rows.length],
-    };
+    yield { text: `INSERT INTO ${target} ("id") SELECT uuidv7() FROM generate_series(1, $1::int)`, values: [count] };
+    return;
   }
   const names = columns.map(({ name }) => quoted(name)).join(', ');
   const fields = columns.map((_, index) => quoted(String(index))).join(', ');
   const typed = columns.map(({ type }, index) => `${quoted(String(index))} ${POSTGRES_TYPES[type]}`).join(', ');
-  return {
-    text: `INSERT INTO ${target} (${names}) SELECT ${fields} FROM json_to_recordset($1::json) AS sent(${typed})`,
-    values: [JSON.stringify(rows)],
-  };
+  const text = `INSERT INTO ${target} (${names}) SELECT ${fields} FROM json_to_recordset($1::json) AS sent(${typed})`;
+  for (const json of jsonLists(rows, STATEMENT_LENGTH)) yield { text, values: [json] };
+}
+
+/** Writes values as JSON lists, each of about as many characters as `length`, or of one value. */
+function* jsonLists(values: Iterable<unknown>, length: number): Generator<string> {
+  let list = '';
+  for (const value of values) {
+    list += `${list === '' ? '[' : ','}${JSON.stringify(value)}`;
+    if (list.length < length) continue;
+    yield `${list}]`;
+    list = '';
+  }
+  if (list !== '') yield `${list}]`;
 }
 
 /** Changes one row and returns it with the columns of `selectedColumns`. */

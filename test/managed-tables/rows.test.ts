@@ -173,6 +173,29 @@ describe('the insertion of rows', () => {
     expect((await table.insert(undefined)).status).toBe(422);
   });
 
+  it('writes rows that take several statements in their order, all or none', async () => {
+    const table = await freshTable(column('n', 'integer'), column('t'));
+    expect((await table.index(['n'], true)).status).toBe(201);
+    const rows = Array.from({ length: 500 }, (_, n) => ({ n, t: 'x'.repeat(10_000) }));
+    expect((await table.insert([...rows, { n: 0 }])).status).toBe(409);
+    expect((await table.rows()).body.total).toBe(0);
+    expect((await table.insert(rows)).body).toStrictEqual({ inserted: 500 });
+    expect(valuesOf(await table.rows('?per_page=500&fields=n'), 'n')).toStrictEqual(rows.map(({ n }) => n));
+  });
+
+  it('refuses what is no value without reading it', async () => {
+    const table = await freshTable(column('t'));
+    const members = Object.fromEntries(Array.from({ length: 2_001 }, (_, n) => [`x${n}`, 1]));
+    const refused = await table.insert([{ t: [{ a: 1 }] }, members, { ['é'.repeat(5_000)]: 1 }, 7]);
+    expect(refused.status).toBe(422);
+    expect(refused.body.details).toStrictEqual([
+      { row: 0, field: 't', message: expect.stringContaining('must be a string') },
+      { row: 1, field: '', message: 'must have at most 2000 members' },
+      { row: 2, field: `${'é'.repeat(99)}…`, message: 'is no column of the table' },
+      { row: 3, field: '', message: 'must be an object of column names and values' },
+    ]);
+  });
+
   it('accepts a body of nearly 10 MiB, and refuses a larger one with 413', async () => {
     const table = await freshTable(column('t'));
     expect((await table.insert([{ t: 'x'.repeat(10 * 1024 * 1024 - 100) }])).status).toBe(201);

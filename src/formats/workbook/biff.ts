@@ -171,7 +171,7 @@ class BiffRows {
     }
     if (!this.#rows.goTo(column)) return;
     const { texts } = this.#book;
-    if (typeof value === 'number') this.#writer.quoted(texts.bytes, texts.start(value), texts.end(value));
+    if (typeof value === 'number') this.#writer.quoted(texts.bytes(value), texts.start(value), texts.end(value));
     else if (isText) this.#writer.quotedText(value);
     else this.#writer.bareText(value);
     this.#rows.endCell(column);

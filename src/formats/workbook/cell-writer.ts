@@ -42,7 +42,7 @@ export class CellWriter {
         if (index < 0 || index >= strings.count) throw new XmlUnreadable('a text that is not there');
         const from = strings.start(index);
         const to = strings.end(index);
-        if (to > from && this.#rows.goTo(column)) this.#writer.quoted(strings.bytes, from, to);
+        if (to > from && this.#rows.goTo(column)) this.#writer.quoted(strings.bytes(index), from, to);
         break;
       }
       case BOOLEAN:

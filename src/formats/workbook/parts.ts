@@ -5,7 +5,7 @@ import { unpack, unpackWhole, type ZipSource } from '../zip/unpack.ts';
 import { mostXml, WorkbookTooLarge } from './limits.ts';
 import { builtinFormat, customFormat, NUMBER, type NumberFormat } from './number-format.ts';
 import { SharedStrings } from './shared-strings.ts';
-import type { Texts } from './texts.ts';
+import { MAX_TEXTS_BYTES, type Texts } from './texts.ts';
 
 /** The data of a workbook besides its sheets' rows. */
 export interface Workbook {
@@ -29,9 +29,14 @@ const MAX_PART_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens an Excel workbook (ECMA-376, transitional or strict).
+ * @param reserve called before its texts are read, with the most bytes that they can take in memory
  * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
  */
-export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbook> {
+export async function openWorkbook(
+  zip: ZipSource,
+  size: number,
+  reserve: (bytes: number) => Promise<void>,
+): Promise<Workbook> {
   const entries = new Map((await readDirectory(zip.read, size)).map((entry) => [normalized(entry.name), entry]));
   const part = async (path: string) => {
     const entry = entries.get(normalized(path));
@@ -48,7 +53,10 @@ export async function openWorkbook(zip: ZipSource, size: number): Promise<Workbo
   const strings = new SharedStrings();
   const shared = entries.get(normalized(target('sharedStrings')));
   if (shared && shared.size > mostXml(size)) throw new WorkbookTooLarge();
-  if (shared) await unpack(zip, shared, (bytes) => strings.feed(bytes));
+  if (shared) {
+    await reserve(Math.min(MAX_TEXTS_BYTES, shared.size));
+    await unpack(zip, shared, (bytes) => strings.feed(bytes));
+  }
   return {
     epoch1904,
     formats: readFormats((await part(target('styles')))?.bytes),

@@ -12,17 +12,20 @@ export interface SmallSheet {
 
 /**
  * Reads every sheet of a small workbook in memory, with values as Excel displays them.
- * @param limit bytes of all sheets unpacked, and of all their text
+ * @param limit bytes of all sheets and shared texts unpacked, and of all their text
  * @throws ZipDamaged, XmlUnreadable, WorkbookTooLarge
  */
 export async function readSmallWorkbook(zip: ZipSource, size: number, limit: number): Promise<SmallSheet[]> {
-  const workbook = await openWorkbook(zip, size);
+  let left = limit;
+  const count = (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new WorkbookTooLarge();
+  };
+  const workbook = await openWorkbook(zip, size, async (bytes) => count(bytes));
   const decoder = new TextDecoder();
   const sheets: SmallSheet[] = [];
-  let left = limit;
   for (const { name, entry } of workbook.sheets) {
-    left -= entry.size;
-    if (left < 0) throw new WorkbookTooLarge();
+    count(entry.size);
     const xml = await unpackWhole(zip, entry, limit);
     let text = '';
     for (let state = beginSheet(0); !state.done; ) {
@@ -34,8 +37,7 @@ export async function readSmallWorkbook(zip: ZipSource, size: number, limit: num
         true,
       );
       state = converted.state;
-      left -= converted.text.length;
-      if (left < 0) throw new WorkbookTooLarge();
+      count(converted.text.length);
       text += decoder.decode(converted.text);
     }
     sheets.push({ name, rows: readRows(text, Number.POSITIVE_INFINITY).rows });

@@ -1,5 +1,5 @@
 import type { CompanyContext } from '../../context.ts';
-import { Places } from '../../tenant-sql/places.ts';
+import { Places } from '../../platform/places.ts';
 
 /**
  * An isolate's connections to one company under the reader's login, which has forty: a burst waits in the isolate, where

@@ -3,6 +3,7 @@ import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent, ok } from '../../http/endpoint.ts';
 import { pageQuery } from '../../http/list-query.ts';
 import { endpoint } from '../../http/surfaces/managed-tables.ts';
+import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { tenantSqlFailures } from '../../tenant-sql/failures.ts';
 import {
   duplicateValue,
@@ -34,6 +35,8 @@ const row = z.record(z.string(), cell).meta({
 
 /** `z.record` would drop a column called `__proto__` and copy every row. */
 const anyRow = z.unknown().meta({ type: 'object', additionalProperties: true });
+/** Null for what is no object. */
+const unreadRow = anyRow as z.ZodType<UnreadObject | null>;
 
 const rowsPage = z.object({
   total: z.int().optional().meta({ description: 'Exact. Left out with `cursor`, unless `count=exact` asks for it.' }),
@@ -117,12 +120,12 @@ export const managedTableRowsEndpoints = [
       description: `All or none: up to ${MAX_INSERT_ROWS} rows and 10 MiB. Columns left out are null. Values that do not fit answer 422 with \`details: [{ row, field, message }]\`, \`row\` counted from 0.`,
       body: z.object({
         rows: z
-          .array(anyRow)
+          .array(unreadRow)
           .min(1, 'must hold at least one row')
           .max(MAX_INSERT_ROWS, `must hold at most ${MAX_INSERT_ROWS} rows`),
       }),
       bodyLimit: MAX_INSERT_BYTES,
-      exactNumbers: true,
+      unread: { list: 'rows', most: MAX_INSERT_ROWS },
       returns: created(z.object({ inserted: z.int() })),
       fails: [tableNotFound, rowTooBig, duplicateValue, tableBusy, concurrentChange, ...tenantSqlFailures],
     },

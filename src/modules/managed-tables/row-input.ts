@@ -1,34 +1,52 @@
 import type { FieldProblem } from '../../kernel/failure.ts';
-import type { Column } from '../../tenant-sql/columns.ts';
+import { shorten } from '../../kernel/text.ts';
+import type { UnreadObject } from '../../kernel/unread-json.ts';
+import { type Column, MAX_COLUMNS } from '../../tenant-sql/columns.ts';
+import type { RowTexts } from '../../tenant-sql/rows.ts';
 import { EXPECTATIONS, toPostgresText } from '../../tenant-sql/values.ts';
 import { MAX_ROW_PROBLEMS, valuesDoNotFit } from './failures.ts';
 
-/** The input of `insertRows` of `tenant-sql/rows.ts`. */
+/** Rows whose values fit: the input of `insertRows` of `tenant-sql/rows.ts`. */
 export interface EncodedRows {
   /** The columns for which any row has a value. */
   columns: Column[];
-  /** For each row, its texts by position in `columns`. */
-  rows: Record<number, string>[];
+  count: number;
+  /** Of one row after another its texts by position in `columns`. Each call encodes them anew: they are held nowhere. */
+  texts(): Iterable<RowTexts>;
 }
 
-/** Validates JSON rows and encodes their values for a table's columns. */
-export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
+/** So many characters of an unknown column's name are shown. */
+const SHOWN_NAME = 100;
+
+/** More of them cannot be columns of a table, so that a row has not more members. */
+const MOST_MEMBERS = 2 * MAX_COLUMNS;
+
+/** Validates JSON rows, and encodes their values for a table's columns. */
+export function encodeRows(columns: Column[], rows: readonly (UnreadObject | null)[]): EncodedRows {
   const byName = new Map(columns.map((column) => [column.name, column]));
   const required = columns.filter(({ nullable }) => !nullable);
   const positions = new Map<string, number>();
   const used: Column[] = [];
   const problems: FieldProblem[] = [];
   const report = (row: number, field: string, message: string) => {
-    problems.push({ row, field, message });
+    problems.push({ row, field: shorten(field, SHOWN_NAME), message });
     if (problems.length === MAX_ROW_PROBLEMS) throw valuesDoNotFit(problems);
   };
+  const positionOf = (column: Column) => {
+    const known = positions.get(column.name);
+    if (known !== undefined) return known;
+    const position = used.push(column) - 1;
+    positions.set(column.name, position);
+    return position;
+  };
 
-  const encoded = rows.map((row, index) => {
-    const texts: Record<number, string> = {};
-    if (!isObject(row)) {
-      report(index, '', 'must be an object of column names and values');
+  const encode = (unread: UnreadObject | null, index: number): RowTexts => {
+    const texts: RowTexts = {};
+    if (unread === null || unread.members > MOST_MEMBERS) {
+      report(index, '', unread === null ? NO_OBJECT : `must have at most ${MOST_MEMBERS} members`);
       return texts;
     }
+    const row = unread.read();
     for (const [name, value] of Object.entries(row)) {
       const column = byName.get(name);
       if (!column) {
@@ -37,23 +55,23 @@ export function encodeRows(columns: Column[], rows: unknown[]): EncodedRows {
         if (!column.nullable) report(index, name, NOT_NULL);
       } else {
         const text = toPostgresText(column.type, value);
-        if (text === undefined) {
-          report(index, name, EXPECTATIONS[column.type]);
-          continue;
-        }
-        let position = positions.get(name);
-        if (position === undefined) {
-          position = used.push(column) - 1;
-          positions.set(name, position);
-        }
-        texts[position] = text;
+        if (text === undefined) report(index, name, EXPECTATIONS[column.type]);
+        else texts[positionOf(column)] = text;
       }
     }
     for (const { name } of required) if (!Object.hasOwn(row, name)) report(index, name, NOT_NULL);
     return texts;
-  });
+  };
+
+  for (const [index, row] of rows.entries()) encode(row, index);
   if (problems.length > 0) throw valuesDoNotFit(problems);
-  return { columns: used, rows: encoded };
+  return {
+    columns: used,
+    count: rows.length,
+    *texts() {
+      for (const [index, row] of rows.entries()) yield encode(row, index);
+    },
+  };
 }
 
 /** Validates the changed fields of a row, at least one, and encodes their values. */
@@ -67,7 +85,7 @@ export function encodeChanges(
   for (const [name, value] of Object.entries(changes).slice(0, columns.length + MAX_ROW_PROBLEMS)) {
     const column = byName.get(name);
     const text = column && value !== null ? toPostgresText(column.type, value) : null;
-    if (!column) problems.push({ field: name, message: notAColumn(name) });
+    if (!column) problems.push({ field: shorten(name, SHOWN_NAME), message: notAColumn(name) });
     else if (text === undefined) problems.push({ field: name, message: EXPECTATIONS[column.type] });
     else if (text === null && !column.nullable) problems.push({ field: name, message: NOT_NULL });
     else encoded.push({ column, text });
@@ -77,10 +95,9 @@ export function encodeChanges(
   return encoded;
 }
 
+const NO_OBJECT = 'must be an object of column names and values';
+
 const NOT_NULL = 'must not be null: the column is not nullable';
 
 const notAColumn = (name: string): string =>
   name === 'id' ? 'is given by the database and never changes' : 'is no column of the table';
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
+import type { UnreadObject } from '../../kernel/unread-json.ts';
 import { isPostgresError, type TenantSql, type TenantTx } from '../../tenant-sql/client.ts';
+import type { Column } from '../../tenant-sql/columns.ts';
 import { indexRefusalOf } from '../../tenant-sql/indexes.ts';
 import * as sql from '../../tenant-sql/rows.ts';
 import { StaleTable, withCurrentTable } from './current-table.ts';
@@ -74,10 +76,14 @@ export async function getRow(ctx: CompanyContext, tableId: string, rowId: string
 
 /**
  * Inserts all rows or none, in their order.
- * @param rows JSON objects by column name; `values.ts` describes the values of each type
+ * @param rows JSON objects by column name, null for what is none; `values.ts` describes the values of each type
  * @returns the number of rows
  */
-export async function insertRows(ctx: CompanyContext, tableId: string, rows: unknown[]): Promise<number> {
+export async function insertRows(
+  ctx: CompanyContext,
+  tableId: string,
+  rows: readonly (UnreadObject | null)[],
+): Promise<number> {
   const key = keyOf(ctx, tableId);
   const database = await databaseOfTables(ctx);
   return withCurrentTable(database, key, async (readTable) => {
@@ -87,8 +93,10 @@ export async function insertRows(ctx: CompanyContext, tableId: string, rows: unk
       const current = await store.addToRowCount(tx, key, rows.length, new Date(ctx.now()).toISOString());
       if (!current) throw tableNotFound();
       if (current.schemaVersion !== table.schemaVersion) throw new StaleTable();
-      const { text, values } = sql.insertRows(table.displayName, encoded.columns, encoded.rows);
-      return tx.execute(text, values);
+      const { columns, count, texts } = encoded;
+      for (const { text, values } of sql.insertRows(table.displayName, columns, count, texts()))
+        await tx.execute(text, values);
+      return count;
     };
     return explainRefusal(database, key, encoded, () => inChange(ctx, database, insert));
   });
@@ -102,14 +110,14 @@ export async function updateRow(
   changes: Record<string, unknown>,
 ): Promise<Row> {
   const database = await databaseOfTables(ctx);
-  const written: EncodedRows = { columns: [], rows: [{}] };
+  const written: Written = { columns: [], texts: () => [] };
   return explainRefusal(database, keyOf(ctx, tableId), written, () =>
     inChange(ctx, database, async (tx) => {
       // The lock prevents a change of the column's type, after which Postgres might round the value.
       const table = await lockTable(tx, ctx, tableId, 'row');
       const encoded = encodeChanges(table.columns, changes);
       written.columns = encoded.map(({ column }) => column);
-      written.rows = [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
+      written.texts = () => [Object.fromEntries(encoded.map(({ text }, index) => [index, text ?? '']))];
       if (!isRowId(rowId)) throw rowNotFound();
       await requireRowVersion(tx, ctx, table, rowId);
       const { text, values } = sql.updateRow(table.displayName, table.columns, rowId, encoded);
@@ -140,11 +148,14 @@ async function requireRowVersion(tx: TenantTx, ctx: CompanyContext, table: Manag
   await ctx.requireVersion(rowOf(table.columns, row));
 }
 
+/** What a statement writes: see `EncodedRows`. */
+type Written = Pick<EncodedRows, 'columns' | 'texts'>;
+
 /** Runs work that writes values of these columns, and explains why Postgres refuses them. */
 async function explainRefusal<T>(
   database: TenantSql,
   key: store.TableKey,
-  written: EncodedRows,
+  written: Written,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -158,16 +169,19 @@ async function explainRefusal<T>(
 }
 
 /** The longest value of an index's columns among those that were written. */
-async function findLongest(database: TenantSql, key: store.TableKey, indexId: string, { columns, rows }: EncodedRows) {
+async function findLongest(database: TenantSql, key: store.TableKey, indexId: string, { columns, texts }: Written) {
   const found = await readIndexes(database, key);
   const indexed = new Set(found?.indexes.find(({ id }) => id === indexId)?.columns);
+  const positions = [...columns.keys()].filter((position) => indexed.has(columns[position]?.name ?? ''));
   let longest = { field: '', column: '', row: 0, length: -1 };
-  for (const [position, { name }] of columns.entries()) {
-    if (!indexed.has(name)) continue;
-    for (const [row, texts] of rows.entries()) {
-      const { length } = texts[position] ?? '';
+  let row = 0;
+  for (const values of texts()) {
+    for (const position of positions) {
+      const { length } = values[position] ?? '';
+      const { name } = columns[position] as Column;
       if (length > longest.length) longest = { field: name, column: name, row, length };
     }
+    row += 1;
   }
   return longest;
 }

@@ -1,6 +1,7 @@
 import type { CompanyContext } from '../../context.ts';
 import { contentOf } from '../../formats/workbook/content.ts';
 import { MAX_BYTES as MAX_WORKBOOK_BYTES } from '../../formats/workbook/limits.ts';
+import { MAX_TEXTS_BYTES } from '../../formats/workbook/texts.ts';
 import { type ReadRange, readDirectory, ZipDamaged, type ZipEntry, ZipTooLarge } from '../../formats/zip/directory.ts';
 import { unpack, type ZipSource } from '../../formats/zip/unpack.ts';
 import { bytesIn, readSegments, type Segment, SegmentWriter } from '../../platform/segments.ts';
@@ -17,6 +18,7 @@ import {
   workbookUnreadable,
 } from './problems.ts';
 import { fileName, filesOf, type StoredFile, segmentsOf } from './receive.ts';
+import { withTextPlace } from './text-places.ts';
 import { beginConversion, type ConversionState, continueConversion, convertBiffWorkbook } from './workbook.ts';
 
 /** Bytes in R2, and the name that people know them by. */
@@ -118,7 +120,7 @@ async function identify(ctx: CompanyContext, jobId: string, item: Item & { kind:
   if (extension === '.zip') return { items: await entriesOf(ctx, stored), bytes: HEAD_BYTES };
   const content = contentOf(await readerOf(ctx, stored)(0, HEAD_BYTES));
   if (content === 'zip') return { items: [{ kind: 'workbook', ...stored, conversion: beginConversion() }], bytes: 0 };
-  if (content === 'biff') return convertBiffFile(ctx, jobId, stored);
+  if (content === 'biff') return (await convertBiffFile(ctx, jobId, stored)) ?? later(ctx, item);
   if (content === 'text' && extension === '.xls') return { items: [text], bytes: 0 };
   throw new JobProblem(workbookUnreadable(name));
 }
@@ -164,20 +166,32 @@ async function convertWorkbook(ctx: CompanyContext, jobId: string, item: Item & 
     budget,
     block: blockBytes(ctx.config),
   };
-  const conversion = await continueConversion(environment, { name: item.name, size: item.size_bytes }, item.conversion);
+  const file = { name: item.name, size: item.size_bytes };
+  const conversion = await withTextPlace((reserve) =>
+    continueConversion({ ...environment, reserve }, file, item.conversion),
+  );
+  if (!conversion) return later(ctx, item);
   if (!conversion.done) return { items: [{ ...item, conversion }], bytes: budget };
   return { items: [sheetText(item.name, conversion.text)], bytes: budget };
 }
 
-async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage> {
-  const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
-  await convertBiffWorkbook(stored.name, {
-    size: stored.size_bytes,
-    read: readerOf(ctx, stored),
-    write: (text) => writer.write(text),
+/** Leaves an item as it is, for the next message. */
+const later = (ctx: CompanyContext, item: Item): Stage => ({ items: [item], bytes: ctx.config.UPLOAD_MESSAGE_BYTES });
+
+/** @returns null when others' texts leave no room for the workbook's */
+async function convertBiffFile(ctx: CompanyContext, jobId: string, stored: Stored): Promise<Stage | null> {
+  return withTextPlace(async (reserve) => {
+    // In UTF-8 a text has at most twice the bytes that it has in the file.
+    await reserve(Math.min(MAX_TEXTS_BYTES, 2 * stored.size_bytes));
+    const writer = new SegmentWriter(ctx.files, () => newKey(ctx, jobId));
+    await convertBiffWorkbook(stored.name, {
+      size: stored.size_bytes,
+      read: readerOf(ctx, stored),
+      write: (text) => writer.write(text),
+    });
+    await writer.flush();
+    return { items: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
   });
-  await writer.flush();
-  return { items: [sheetText(stored.name, writer.segments)], bytes: ctx.config.UPLOAD_MESSAGE_BYTES };
 }
 
 const sheetText = (name: string, segments: Segment[]): Item => ({

@@ -15,7 +15,7 @@ const MAX_ATTEMPTS = 12;
 /** So many jobs of one company are worked on at once: the consumers of the queue are there for all companies. */
 const TURNS = 2;
 /** A turn whose isolate died ends after this time; any other with its message. */
-const TURN_MS = 120_000;
+export const TURN_MS = 120_000;
 /** Shorter than what makes a job silent (`SILENCE_MS`): a sweep queues no job a second time that waits for its turn. */
 const LONGEST_PAUSE_SECONDS = 30;
 

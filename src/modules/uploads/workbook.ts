@@ -49,6 +49,8 @@ const newSheetState = (sheet: number): Omit<ConversionState, 'unpacked' | 'writt
 export interface ConversionEnvironment {
   bucket: R2Bucket;
   zip: ZipSource;
+  /** Called before the workbook's texts are read, with the most bytes that they can take in memory. */
+  reserve(bytes: number): Promise<void>;
   /** Makes a new key. */
   newKey(): string;
   /** Bytes of XML that one call converts, about, and that are read at a time. */
@@ -72,7 +74,7 @@ export async function continueConversion(
   from: ConversionState,
 ): Promise<ConversionState> {
   try {
-    const workbook = await openWorkbook(environment.zip, file.size);
+    const workbook = await openWorkbook(environment.zip, file.size, environment.reserve);
     let state = from;
     for (let left = environment.budget; !state.done && left > 0; ) {
       const { sheet, xml } = state;

@@ -26,8 +26,13 @@ const UPLOADS = [
   'test/uploads/delivery.managed-tables.test.ts',
   'test/uploads/housekeeping.managed-tables.test.ts',
 ];
+const TEXT_PLACES = ['test/uploads/text-places.test.ts'];
 
 export const MANAGED_TABLES = [
+  ...guardsOf('src/modules/uploads/text-places.ts', TEXT_PLACES, [
+    { text: 'leave = await places.take();', without: 'leave = () => undefined;' },
+    { text: '(leave as Leave | null)?.();', without: '' },
+  ]),
   ...guardsOf(
     'src/tenant-sql/rows.ts',
     ['test/versions/tables.test.ts'],

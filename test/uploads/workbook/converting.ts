@@ -23,7 +23,14 @@ function aBucket(onPut: (bytes: number) => void = () => {}): R2Bucket {
 export async function textOf(book: Uint8Array, budget = 1 << 20, onPut?: (bytes: number) => void): Promise<string> {
   const bucket = aBucket(onPut);
   let keys = 0;
-  const around = { bucket, zip: zipOf(book), newKey: () => `key${++keys}`, budget, block: budget };
+  const around = {
+    bucket,
+    zip: zipOf(book),
+    newKey: () => `key${++keys}`,
+    budget,
+    block: budget,
+    reserve: async () => {},
+  };
   let state = beginConversion();
   while (!state.done) {
     state = JSON.parse(

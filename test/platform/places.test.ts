@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Places } from '../../src/tenant-sql/places.ts';
+import { Places } from '../../src/platform/places.ts';
 
 const limits = { places: 2, waiting: 2, waitMs: 100, placeMs: 60_000 };
 type Taken = Awaited<ReturnType<Places['take']>>;

@@ -1,0 +1,158 @@
+/** Arrays and objects stand in one another deeper than is allowed. */
+export class NestedTooDeep extends Error {}
+
+/** What a value begins with: an object, an array, a string. */
+export const OBJECT = 0x7b;
+export const ARRAY = 0x5b;
+export const STRING = 0x22;
+
+const END_OF_OBJECT = 0x7d;
+const END_OF_ARRAY = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const MINUS = 0x2d;
+const ZERO = 0x30;
+
+/**
+ * Walks through JSON in UTF-8, checking all of its grammar, without making a value of it: the caller decides what of it
+ * becomes one. Every method begins at `at` and leaves it behind what it went over.
+ */
+export class JsonWalk {
+  readonly bytes: Uint8Array;
+  readonly #deepest: number;
+  at: number;
+
+  /**
+   * @param at where to begin
+   * @param deepest how deep arrays and objects may stand in one another
+   */
+  constructor(bytes: Uint8Array, at: number, deepest: number) {
+    this.bytes = bytes;
+    this.at = at;
+    this.#deepest = deepest;
+  }
+
+  /** The next byte that is no space; 0 at the end. */
+  next(): number {
+    const { bytes } = this;
+    for (let byte = bytes[this.at]; byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09; )
+      byte = bytes[++this.at];
+    return bytes[this.at] ?? 0;
+  }
+
+  /** Goes over one value of any kind. @param depth of what it stands in */
+  value(depth = 0): void {
+    switch (this.next()) {
+      case STRING:
+        this.#string();
+        break;
+      case OBJECT:
+        this.members(() => this.value(depth + 1), depth);
+        break;
+      case ARRAY:
+        this.elements(() => this.value(depth + 1), depth);
+        break;
+      case 0x74:
+        this.#literal('true');
+        break;
+      case 0x66:
+        this.#literal('false');
+        break;
+      case 0x6e:
+        this.#literal('null');
+        break;
+      default:
+        this.#number();
+    }
+  }
+
+  /** Goes over an object. @param value goes over the value of the member whose name, in quotes, lies from `start` to `end` */
+  members(value: (start: number, end: number) => void, depth: number): void {
+    this.#list(END_OF_OBJECT, depth, () => {
+      if (this.next() !== STRING) throw new SyntaxError();
+      const start = this.at;
+      this.#string();
+      const end = this.at;
+      if (this.next() !== COLON) throw new SyntaxError();
+      this.at += 1;
+      value(start, end);
+    });
+  }
+
+  /** Goes over an array. @param value goes over one of its values */
+  elements(value: () => void, depth: number): void {
+    this.#list(END_OF_ARRAY, depth, value);
+  }
+
+  #list(end: number, depth: number, item: () => void): void {
+    if (depth === this.#deepest) throw new NestedTooDeep();
+    this.at += 1;
+    if (this.next() === end) {
+      this.at += 1;
+      return;
+    }
+    for (;;) {
+      item();
+      const separator = this.next();
+      this.at += 1;
+      if (separator === end) return;
+      if (separator !== COMMA) throw new SyntaxError();
+    }
+  }
+
+  #string(): void {
+    const { bytes } = this;
+    for (let at = this.at + 1; at < bytes.length; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte < 0x20) throw new SyntaxError();
+      if (byte === STRING) {
+        this.at = at + 1;
+        return;
+      }
+      if (byte === BACKSLASH) at = endOfEscape(bytes, at + 1);
+    }
+    throw new SyntaxError();
+  }
+
+  #literal(word: string): void {
+    for (let index = 0; index < word.length; index += 1)
+      if (this.bytes[this.at + index] !== word.charCodeAt(index)) throw new SyntaxError();
+    this.at += word.length;
+  }
+
+  #number(): void {
+    if (this.bytes[this.at] === MINUS) this.at += 1;
+    if (this.bytes[this.at] === ZERO) this.at += 1;
+    else this.#digits();
+    if (this.bytes[this.at] === 0x2e) {
+      this.at += 1;
+      this.#digits();
+    }
+    if (((this.bytes[this.at] ?? 0) | 0x20) !== 0x65) return;
+    this.at += 1;
+    const sign = this.bytes[this.at];
+    if (sign === MINUS || sign === 0x2b) this.at += 1;
+    this.#digits();
+  }
+
+  #digits(): void {
+    const start = this.at;
+    while (isDigit(this.bytes[this.at])) this.at += 1;
+    if (this.at === start) throw new SyntaxError();
+  }
+}
+
+const isDigit = (byte = 0): boolean => byte >= ZERO && byte <= 0x39;
+const isHex = (byte = 0): boolean => isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+
+/** What may stand behind a backslash, besides `u`. */
+const ESCAPED = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+
+/** Where an escape ends whose backslash stands before `at`: at its last byte. */
+function endOfEscape(bytes: Uint8Array, at: number): number {
+  if (ESCAPED.has(bytes[at] ?? 0)) return at;
+  const isCode = bytes[at] === 0x75 && [1, 2, 3, 4].every((index) => isHex(bytes[at + index]));
+  if (!isCode) throw new SyntaxError();
+  return at + 4;
+}

@@ -1,0 +1,135 @@
+import { parseExactJson } from './exact-json.ts';
+import { ARRAY, JsonWalk, OBJECT, STRING } from './json-walk.ts';
+
+const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+
+/**
+ * An object of a JSON body that lies where it came, in UTF-8, until it is read: thousands of them as values take several
+ * times the memory of the body.
+ */
+export class UnreadObject {
+  /** How many members it has, those of the same name included. */
+  readonly members: number;
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  readonly #end: number;
+  /** Whether an array or an object stands in it. */
+  readonly #isNested: boolean;
+
+  constructor(bytes: Uint8Array, start: number, end: number, members: number, isNested: boolean) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+    this.members = members;
+    this.#isNested = isNested;
+  }
+
+  /** Its members as `parseExactJson` gives them, but of an array or an object only that it is one: it is empty. */
+  read(): Record<string, unknown> {
+    const text = this.#isNested ? this.#flatText() : this.#text(this.#start, this.#end);
+    return parseExactJson(text) as Record<string, unknown>;
+  }
+
+  #text(start: number, end: number): string {
+    return decoder.decode(this.#bytes.subarray(start, end));
+  }
+
+  #flatText(): string {
+    let text = '';
+    let done = this.#start;
+    const walk = new JsonWalk(this.#bytes, this.#start, Number.POSITIVE_INFINITY);
+    const flatten = () => {
+      const first = walk.next();
+      const start = walk.at;
+      walk.value();
+      if (first !== OBJECT && first !== ARRAY) return;
+      text += `${this.#text(done, start)}[]`;
+      done = walk.at;
+    };
+    walk.members(flatten, 0);
+    return text + this.#text(done, this.#end);
+  }
+}
+
+/** Which objects of a body are left unread. */
+export interface Unread {
+  /** The member of the body that is the list of them. */
+  list: string;
+  /** Of more than that only one more is looked at: the list is too long. */
+  most: number;
+}
+
+const BOM = [0xef, 0xbb, 0xbf];
+
+/**
+ * Checks that bytes are JSON, and reads no more of an object than one member, the list of `unread`: its objects are
+ * `UnreadObject`s, and all else in it is null. In place of a value that is no object, or of a list that is none, stands an
+ * empty value of its type.
+ * @throws SyntaxError, NestedTooDeep
+ */
+export function readUnread(bytes: Uint8Array, unread: Unread, deepest: number): unknown {
+  const walk = new JsonWalk(bytes, BOM.every((byte, index) => bytes[index] === byte) ? BOM.length : 0, deepest);
+  const body: Record<string, unknown> = {};
+  const first = walk.next();
+  if (first === OBJECT) {
+    walk.members((start, end) => {
+      if (isCalled(unread.list, bytes, start, end)) body[unread.list] = readList(walk, unread.most);
+      else walk.value(1);
+    }, 0);
+  } else walk.value();
+  walk.next();
+  if (walk.at < bytes.length) throw new SyntaxError();
+  return first === OBJECT ? body : emptyOf(first);
+}
+
+function readList(walk: JsonWalk, most: number): unknown {
+  const first = walk.next();
+  if (first !== ARRAY) {
+    walk.value(1);
+    return emptyOf(first);
+  }
+  const objects: (UnreadObject | null)[] = [];
+  walk.elements(() => {
+    const object = readObject(walk);
+    if (objects.length <= most) objects.push(object);
+  }, 1);
+  return objects;
+}
+
+function readObject(walk: JsonWalk): UnreadObject | null {
+  if (walk.next() !== OBJECT) {
+    walk.value(2);
+    return null;
+  }
+  const start = walk.at;
+  let members = 0;
+  let isNested = false;
+  walk.members(() => {
+    members += 1;
+    const first = walk.next();
+    isNested ||= first === OBJECT || first === ARRAY;
+    walk.value(3);
+  }, 2);
+  return new UnreadObject(walk.bytes, start, walk.at, members, isNested);
+}
+
+/** Whether a member's name, which can be escaped, is this one. */
+function isCalled(name: string, bytes: Uint8Array, start: number, end: number): boolean {
+  const longest = name.length * '\\u0000'.length + 2;
+  return end - start <= longest && JSON.parse(decoder.decode(bytes.subarray(start, end))) === name;
+}
+
+function emptyOf(first: number): unknown {
+  switch (first) {
+    case OBJECT:
+      return {};
+    case ARRAY:
+      return [];
+    case STRING:
+      return '';
+    case 0x6e:
+      return null;
+    default:
+      return first === 0x74 || first === 0x66 ? false : 0;
+  }
+}

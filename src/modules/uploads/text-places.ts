@@ -1,0 +1,37 @@
+import { type Leave, Places } from '../../platform/places.ts';
+import { TURN_MS } from './work.ts';
+
+/** Workbooks whose texts take no more are converted beside any others. */
+const SMALL_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Of the others an isolate converts one at a time: texts that cells share are held in memory, up to 48 MiB, of the 128 MB
+ * that an isolate has.
+ */
+const places = new Places({ places: 1, waiting: 100, waitMs: 20_000, placeMs: TURN_MS });
+
+/** Waits until there is room for texts of so many bytes. */
+export type Reserve = (bytes: number) => Promise<void>;
+
+class NoRoom extends Error {}
+
+/**
+ * Does work that holds the texts of one workbook.
+ * @param work reserves the room before it reads them
+ * @returns null where there was none for a while: others are at work
+ */
+export async function withTextPlace<T>(work: (reserve: Reserve) => Promise<T>): Promise<T | null> {
+  let leave: Leave | null = null;
+  try {
+    return await work(async (bytes) => {
+      if (bytes <= SMALL_BYTES || leave) return;
+      leave = await places.take();
+      if (!leave) throw new NoRoom();
+    });
+  } catch (error) {
+    if (error instanceof NoRoom) return null;
+    throw error;
+  } finally {
+    (leave as Leave | null)?.();
+  }
+}

@@ -1,0 +1,146 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ExactNumber } from '../../src/kernel/exact-json.ts';
+import { NestedTooDeep } from '../../src/kernel/json-walk.ts';
+import { readUnread, type UnreadObject } from '../../src/kernel/unread-json.ts';
+
+const LIST = { list: 'rows', most: 20 };
+const DEEPEST = 100;
+
+const read = (text: string | Uint8Array, unread = LIST) =>
+  readUnread(typeof text === 'string' ? new TextEncoder().encode(text) : text, unread, DEEPEST);
+
+const isNested = (value: unknown) => typeof value === 'object' && value !== null;
+
+const rounded = (value: unknown) => (value instanceof ExactNumber ? Number(value.digits) : value);
+
+/** What `JSON.parse` would give, as it is described. */
+const expected = (text: string) => {
+  const { rows } = JSON.parse(text) as { rows: unknown[] };
+  return rows.map((row) =>
+    isNested(row) && !Array.isArray(row)
+      ? Object.entries(row as object).map(([name, value]) => [name, isNested(value) ? [] : value])
+      : null,
+  );
+};
+
+const given = (text: string) =>
+  (read(text) as { rows: (UnreadObject | null)[] }).rows.map(
+    (row) => row && Object.entries(row.read()).map(([name, value]) => [name, rounded(value)]),
+  );
+
+const rows = fc.array(
+  fc.oneof({ weight: 3, arbitrary: fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()) }, fc.jsonValue()),
+  {
+    maxLength: 20,
+  },
+);
+
+it('unread objects are read as JSON.parse reads them', () => {
+  fc.assert(
+    fc.property(rows, fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(2), (some, others, indent) => {
+      const text = JSON.stringify({ ...others, rows: some, more: others }, null, indent);
+      expect(given(text)).toEqual(expected(text));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it('a text is JSON for the walk where it is for JSON.parse', () => {
+  const pieces = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\',
+    'u00e9',
+    '"a"',
+    '0',
+    '-',
+    '1',
+    '.',
+    'e+',
+    'E',
+    'true',
+    'nul',
+    'l',
+    ' ',
+    '\n',
+    'é',
+    '\u0000',
+  ];
+  const nearly = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((some) => some.join(''));
+  const broken = fc.tuple(fc.json(), fc.nat(), fc.constantFrom(...pieces)).map(([text, at, piece]) => {
+    const place = at % (text.length + 1);
+    return text.slice(0, place) + piece + text.slice(place + 1);
+  });
+  fc.assert(
+    fc.property(fc.oneof(nearly, broken), fc.boolean(), (value, inRow) => {
+      const text = inRow ? `{"rows":[{"a":${value}}]}` : value;
+      expect(outcome(() => read(text))).toBe(outcome(() => JSON.parse(text)));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+const outcome = (work: () => unknown) => {
+  try {
+    work();
+    return 'JSON';
+  } catch (error) {
+    return (error as Error).name;
+  }
+};
+
+it.each([
+  ['{"rows":1}', { rows: 0 }],
+  ['{"rows":"x"}', { rows: '' }],
+  ['{"rows":{"a":1}}', { rows: {} }],
+  ['{"rows":null}', { rows: null }],
+  ['{"rows":true}', { rows: false }],
+  ['{"other":[1]}', {}],
+  ['[{"rows":[]}]', []],
+  ['"rows"', ''],
+  ['\ufeff{"rows":[]}', { rows: [] }],
+  ['{"\\u0072ows":[]}', { rows: [] }],
+  ['{"rows":[],"rows":[1]}', { rows: [null] }],
+])('of %s is kept only its kind', (text, value) => {
+  expect(read(text)).toEqual(value);
+});
+
+it('of a list that is too long one more than allowed is looked at', () => {
+  expect(read(`{"rows":[${'[],'.repeat(1_000)}{}]}`)).toEqual({ rows: Array.from({ length: 21 }, () => null) });
+});
+
+it('numbers keep all their digits', () => {
+  const { rows: some } = read('{"rows":[{"a":12345678901234567890}]}') as { rows: UnreadObject[] };
+  expect(some.map((row) => row.read())).toEqual([{ a: new ExactNumber('12345678901234567890') }]);
+});
+
+it('members are counted with those of the same name', () => {
+  const { rows: some } = read('{"rows":[{"a":1,"a":[2,{"b":3}],"c":4}]}') as { rows: UnreadObject[] };
+  expect(some.map(({ members }) => members)).toEqual([3]);
+});
+
+it('what is no UTF-8 is read as the platform reads a text', () => {
+  const bytes = new Uint8Array([
+    ...new TextEncoder().encode('{"rows":[{"a":"'),
+    0xe2,
+    0x82,
+    ...new TextEncoder().encode('"}]}'),
+  ]);
+  const { rows: some } = read(bytes) as { rows: UnreadObject[] };
+  expect(some.map((row) => row.read())).toEqual(JSON.parse(new TextDecoder().decode(bytes)).rows);
+});
+
+it.each([
+  [99, false],
+  [100, true],
+])('arrays nested %i deep in the body: too deep is %s', (depth, isTooDeep) => {
+  const work = () => read(`{"x":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+  if (isTooDeep) expect(work).toThrow(NestedTooDeep);
+  else expect(work()).toEqual({});
+});
