@@ -64,7 +64,8 @@ export function breaches(imports: readonly Import[]): string[] {
 
 function breach({ from, to }: Import): string[] {
   const line = (says: string) => [`src/${from} imports ${to}: ${says}`];
-  if (from.startsWith('web/')) return from === 'web/build.ts' || isOfPages(to) ? [] : line('pages know only kernel/ and texts/.');
+  if (from.startsWith('web/'))
+    return from === 'web/build.ts' || isOfPages(to) ? [] : line('pages know only kernel/ and texts/.');
   const home = PACKAGES.find(({ name }) => name.test(to));
   if (home) return home.home.test(from) ? [] : line(home.says);
   const [own, other] = [layerOf(from), layerOf(to)];

@@ -1,11 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ordersWorkbook } from '../../bench/orders.ts';
-import { jobWhen, type System } from '../../bench/system.ts';
-import { csvOf } from '../../bench/upload-memory/csv.ts';
-
-type Content = string | Blob | Uint8Array<ArrayBuffer>;
-
-const MIB = 1024 * 1024;
+import type { System } from '../../bench/system.ts';
+import { UPLOADS } from './uploads.ts';
 
 /** Work at its largest documented input. Each is done twice at the same time; `which` tells the two apart. */
 export interface Case {
@@ -13,28 +8,6 @@ export interface Case {
   /** Makes what both need. */
   prepare?(system: System): Promise<void>;
   run(system: System, which: number): Promise<unknown>;
-}
-
-/** Uploads a file and has it analysed and loaded into a new table. @returns the table's id */
-async function load(system: System, name: string, content: Content, which: number | string): Promise<string> {
-  const form = new FormData();
-  form.append('files', new File([content], name));
-  const { job_id: jobId } = await system.call('POST', '/v1/managed-tables/upload', form);
-  const { inferred_schema: schema } = await jobWhen(system, jobId, 'waiting_confirm');
-  const confirmed = { display_name: `${name.replace(/\W/g, '_')}_${which}`, columns: schema.columns };
-  await system.call('POST', `/v1/managed-tables/upload-jobs/${jobId}/confirm`, confirmed);
-  return (await jobWhen(system, jobId, 'done')).user_table_id;
-}
-
-/** Files are made once, as the two uploads of a case may share them. */
-function uploadOf(name: string, make: () => Content): Pick<Case, 'prepare' | 'run'> {
-  let content: Content | undefined;
-  return {
-    prepare: async () => {
-      content = make();
-    },
-    run: (system, which) => load(system, name, content as Content, which),
-  };
 }
 
 /** Executes SQL as a visualization, and as a dashboard of `widgets` of it. */
@@ -64,24 +37,98 @@ function execution(name: string, sql: string, widgets: number): Case[] {
   ];
 }
 
-let wideTable = '';
+const rowsOf = <T>(count: number, row: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => row(n));
 
-/** Takes an answer at 1 MB a second. */
-async function takeSlowly({ baseUrl, logIn }: System, path: string): Promise<void> {
+const SMALL_COLUMNS = rowsOf(100, (n) => `c${n}`);
+
+/** A table for each of the two who insert: on the same one they would wait for each other. */
+const tables: string[] = [];
+
+async function prepareTables(system: System): Promise<void> {
+  if (tables.length > 0) return;
+  const column = (name: string, type: string) => ({ name, display_name: name, type, nullable: true });
+  const columns = [
+    column('n', 'integer'),
+    column('texto', 'text'),
+    ...SMALL_COLUMNS.map((name) => column(name, 'integer')),
+  ];
+  for (const name of ['um', 'dois'])
+    tables.push((await system.call('POST', '/v1/managed-tables', { display_name: name, columns }))._id);
+}
+
+const rowsPath = (which: number) => `/v1/managed-tables/${tables[which]}/data`;
+
+const rowsBody = (rows: object[]) => new Blob([JSON.stringify({ rows })], { type: 'application/json' });
+
+/** The body is made before: meanwhile this process would miss that a connection is closed. */
+function inserting(name: string, rows: () => object[]): Case {
+  let body: Blob;
+  return {
+    name: `inserting ${name}`,
+    prepare: async (system) => {
+      await prepareTables(system);
+      body = rowsBody(rows());
+    },
+    run: (system, which) => system.call('POST', rowsPath(which), body),
+  };
+}
+
+/** The same under an idempotency key, for which the body is read before it is known who may insert. */
+function insertingOnce(name: string, rows: () => object[]): Case {
+  let body: Blob;
+  return {
+    name: `inserting once ${name}`,
+    prepare: async (system) => {
+      await prepareTables(system);
+      body = rowsBody(rows());
+    },
+    run: async ({ baseUrl, logIn }, which) => {
+      const headers = {
+        authorization: `Bearer ${await logIn()}`,
+        'content-type': 'application/json',
+        'idempotency-key': crypto.randomUUID(),
+      };
+      const { status } = await fetch(`${baseUrl}${rowsPath(which)}`, { method: 'POST', headers, body });
+      if (status !== 201) throw new Error(`answered ${status}`);
+    },
+  };
+}
+
+/** Rows of which nothing is inserted, and which must not cost more for that. */
+function refused(name: string, rows: () => object[]): Case {
+  const { prepare, run } = inserting(name, rows);
+  return {
+    name: `refusing ${name}`,
+    ...(prepare && { prepare }),
+    run: (system, which) =>
+      run(system, which).then(
+        () => Promise.reject(new Error('was inserted')),
+        (error: Error) => {
+          if (!error.message.includes('answered 422')) throw error;
+        },
+      ),
+  };
+}
+
+/** Takes an answer, at so many bytes a second. */
+async function take({ baseUrl, logIn }: System, path: string, perSecond = Number.POSITIVE_INFINITY): Promise<number> {
   const { body } = await fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${await logIn()}` } });
   let bytes = 0;
   for await (const chunk of body as ReadableStream<Uint8Array>) {
     bytes += chunk.length;
-    await sleep(chunk.length / 1000);
+    if (Number.isFinite(perSecond)) await sleep((chunk.length * 1000) / perSecond);
   }
-  if (bytes < 20_000_000) throw new Error(`${path} answered ${bytes} bytes`);
+  if (bytes < LEAST_EXPORT) throw new Error(`${path} answered ${bytes} bytes`);
+  return bytes;
 }
+
+/** Any of the exports has more bytes. */
+const LEAST_EXPORT = 10_000_000;
 
 /** All of them. Each must stay below the limit. */
 export const CASES: Case[] = [
   { name: 'signing in', run: (system) => system.logIn() },
-  { name: 'CSV of 99 MiB: upload, analysis, load', ...uploadOf('grande.csv', () => csvOf(99 * MIB)) },
-  { name: 'XLSX of 100,000 rows', ...uploadOf('pedidos.xlsx', () => ordersWorkbook(100_000)) },
+  ...UPLOADS,
   ...execution(
     '10,000 rows, 10 MiB of text',
     `SELECT n, repeat('a', 990) AS texto FROM generate_series(1, 10000) AS n`,
@@ -92,23 +139,19 @@ export const CASES: Case[] = [
     `SELECT ${Array.from({ length: 100 }, (_, n) => `n % 10 AS c${n}`).join(', ')} FROM generate_series(1, 10000) AS n`,
     8,
   ),
-  {
-    name: 'inserting 10,000 rows, 10 MiB',
-    prepare: async (system) => {
-      const header = 'numero,texto\n';
-      wideTable = await load(system, 'linhas.csv', `${header}1,um\n2,dois\n`, 'x');
-    },
-    run: (system) => {
-      const rows = Array.from({ length: 10_000 }, (_, numero) => ({ numero, texto: 'a'.repeat(1000) }));
-      return system.call('POST', `/v1/managed-tables/${wideTable}/data`, { rows });
-    },
-  },
+  inserting('10,000 rows, 10 MiB', () => rowsOf(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
+  inserting('10,000 rows of 100 small values, 10 MiB', () =>
+    rowsOf(10_000, (n) => Object.fromEntries(SMALL_COLUMNS.map((name, at) => [name, (n + at) % 1000]))),
+  ),
+  insertingOnce('10,000 rows, 10 MiB', () => rowsOf(10_000, (n) => ({ n, texto: 'a'.repeat(1000) }))),
+  refused('a row of 3,000,000 objects', () => [{ texto: rowsOf(3_000_000, () => ({})) }]),
+  refused('a row of 800,000 columns', () => [Object.fromEntries(rowsOf(800_000, (n) => [`x${n}`, 1]))]),
   {
     name: 'a page of 1,000 rows',
-    run: (system) => system.call('GET', `/v1/managed-tables/${wideTable}/data?per_page=1000&page=2`),
+    run: (system) => system.call('GET', `${rowsPath(0)}?per_page=1000&page=2`),
   },
   ...(['csv', 'ndjson', 'parquet'] as const).map((format) => ({
     name: `exporting 20 MiB as ${format}, taken at 1 MB a second`,
-    run: (system: System) => takeSlowly(system, `/v1/managed-tables/${wideTable}/export?format=${format}`),
+    run: (system: System) => take(system, `/v1/managed-tables/${tables[0]}/export?format=${format}`, 1_000_000),
   })),
 ];
