@@ -26,6 +26,7 @@ import { dataJobEndpoints } from './modules/data-api/routes.jobs.organization.ts
 import { dataEndpoints } from './modules/data-api/routes.organization.ts';
 import { publicEmbedEndpoints } from './modules/embeds/routes.public.sharing.ts';
 import { embedEndpoints } from './modules/embeds/routes.sharing.ts';
+import { signingKeyEndpoints } from './modules/embeds/routes.signing-keys.sharing.ts';
 import { frameAncestorsOf as embedFrames } from './modules/embeds/service.ts';
 import { openEmbedToken } from './modules/embeds/token.ts';
 import { consoleGroupEndpoints } from './modules/groups/routes.console.ts';
@@ -148,6 +149,7 @@ export const SURFACES: SurfaceEndpoints[] = [
       ...shareAuthEndpoints,
       ...sharePortalEndpoints,
       ...embedEndpoints,
+      ...signingKeyEndpoints,
       ...publicEmbedEndpoints,
       ...shareActivityEndpoints,
       ...pageEndpoints({ ofEmbed: embedFrames, ofShare: shareFrames }),

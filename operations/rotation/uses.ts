@@ -66,6 +66,7 @@ const KEPT = [
   { table: 'managed_databases', what: 'read-only connections', where: under('readonly_connection') },
   { table: 'managed_databases', what: 'passwords of read-only logins', where: under('reader_password') },
   { table: 'sso_configurations', what: 'secrets of identity providers', where: under('client_secret') },
+  { table: 'embed_signing_keys', what: 'signing keys of embeds', where: under('secret') },
   { table: 'second_factors', what: 'secrets of authenticators', where: under('secret') },
   { table: 'backup_codes', what: 'backup codes', where: (version: number) => `key_version = ${version}` },
 ];

@@ -3,7 +3,7 @@ import { type Context, type Origin, openContext } from '../context.ts';
 import { keepUndelivered } from '../modules/company-log/service.ts';
 import { purgeDataJobs, resumeDataJobs } from '../modules/data-api/jobs.ts';
 import { purgeDeadLetters, replayDeadLetters } from '../modules/dead-letters/service.ts';
-import { purgeRevocations } from '../modules/embeds/service.ts';
+import { purgeRevocations, reencryptSigningSecrets } from '../modules/embeds/service.ts';
 import { mailInvitation, purgeInvitations } from '../modules/invitations/service.ts';
 import { deleteLeftoverSources, resumeJobs } from '../modules/knowledge/generation/jobs.ts';
 import { mailNotice, sendDueMails } from '../modules/mails/service.ts';
@@ -65,6 +65,7 @@ async function runParts(origin: Origin): Promise<void> {
       connections_under_old_keys: () => ifKeysRotate(context, renewConnections),
       second_factors_under_old_keys: () => ifKeysRotate(context, reencryptSecondFactors),
       client_secrets_under_old_keys: () => ifKeysRotate(context, reencryptClientSecrets),
+      signing_keys_under_old_keys: () => ifKeysRotate(context, reencryptSigningSecrets),
       dead_letters: () => replayDeadLetters(context, resend(env)),
       old_dead_letters: () => purgeDeadLetters(context),
       undelivered_records: () => keepUndelivered(context),

@@ -20,6 +20,8 @@ export const SHARE_EVENT_TYPES = [
   'embed.denied',
   'embed.revoked',
   'embed.key_rotated',
+  'embed.signing_key_created',
+  'embed.signing_key_deleted',
 ] as const;
 
 export type ShareEventType = (typeof SHARE_EVENT_TYPES)[number];

@@ -1,3 +1,4 @@
+import { SignJWT } from 'jose';
 import { expect } from 'vitest';
 import { call, type Sending } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
@@ -34,4 +35,26 @@ export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, 
     execute: (parameters: unknown = {}, more?: Sending) =>
       call('POST', `${path}/execute`, { json: { parameters }, ...sending(more) }),
   };
+}
+
+export const SIGNING_KEYS = '/api/v1/embed/signing-keys';
+
+/** A key with which a host signs tokens. */
+export interface SigningKey {
+  id: string;
+  secret: string;
+}
+
+export const aSigningKey = async ({ as }: Pick<Company, 'as'>): Promise<SigningKey> => {
+  const { status, body } = await as.post(SIGNING_KEYS);
+  expect(status).toBe(201);
+  return body;
+};
+
+/** A token as a host signs it: good for an hour, unless the claims say otherwise. */
+export function hostToken({ id, secret }: SigningKey, claims: Record<string, unknown>): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT({ aud: 'embed', iat: now, exp: now + 3600, ...claims })
+    .setProtectedHeader({ alg: 'HS256', kid: id })
+    .sign(new TextEncoder().encode(secret));
 }

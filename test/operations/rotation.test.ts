@@ -91,6 +91,7 @@ describe('the removal of an old version', () => {
     change(
       'DELETE FROM backup_codes',
       `INSERT INTO second_factors (id, company_id, user_id, secret, created_at) VALUES ('f', 'c', 'u', 'v1:iv:text', 0)`,
+      `INSERT INTO embed_signing_keys (id, company_id, secret, created_at) VALUES ('k', 'c', 'v1:iv:text', 0)`,
       `INSERT INTO backup_codes (company_id, factor_id, digest, key_version) VALUES ('c', 'f', 'd', 1), ('c', 'f', 'e', 7)`,
       `INSERT INTO managed_databases (id, company_id, status, owner_connection, created_at, updated_at)
        VALUES ('m', 'c', 'ready', 'v1:iv:text', 0, 0), ('n', 'd', 'ready', 'v12:iv:text', 0, 0)`,
@@ -98,7 +99,13 @@ describe('the removal of an old version', () => {
     await rotate('encryption');
     const { code, output } = await rotate('remove', 'encryption', '1');
     expect(code).toBe(1);
-    for (const use of ['1 connections', '1 secrets of authenticators', '1 backup codes', 'the last minutes']) {
+    for (const use of [
+      '1 connections',
+      '1 secrets of authenticators',
+      '1 signing keys',
+      '1 backup codes',
+      'the last minutes',
+    ]) {
       expect(output).toContain(use);
     }
     expect(output).not.toContain('read-only');

@@ -2,7 +2,9 @@ import { env } from 'cloudflare:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
+import { aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
 import { aTable } from '../managed-tables/support.ts';
+import { aSalesDashboard } from '../shares/support.ts';
 import { call } from '../support/api.ts';
 import { resetClock, runScheduled } from '../support/clock.ts';
 import { enrol, nextStep } from '../support/second-factor.ts';
@@ -39,6 +41,7 @@ describe('rotating the encryption key', () => {
         jit_provisioning: false,
       },
     });
+    const signingKey = await aSigningKey(company);
     const { code, backupCodes } = await enrol(company.as);
     const variables = rotated('ENCRYPTION_KEYS');
 
@@ -50,6 +53,9 @@ describe('rotating the encryption key', () => {
     // Nothing but the new key: the company's database and the authenticator work.
     const newAlone = { env: alone('ENCRYPTION_KEYS') };
     expect((await company.as.get(`/v1/managed-tables/${tableId}`, newAlone)).status).toBe(200);
+    const { dashboard } = await aSalesDashboard(company);
+    const token = await hostToken(signingKey, { dashboard_id: dashboard._id });
+    expect((await embedOf('d', token).info(newAlone)).status).toBe(200);
     const second = async (json: object, settings: { env: Record<string, string> }) => {
       const { pending_2fa_token } = (await login(company, settings.env)).body;
       return (await call('POST', '/v1/auth/2fa/login', { json: { pending_2fa_token, ...json }, ...settings })).status;
@@ -101,7 +107,8 @@ async function prefixesOf(companyId: string): Promise<string[]> {
        UNION ALL SELECT readonly_connection FROM managed_databases WHERE company_id = ?1
        UNION ALL SELECT reader_password FROM managed_databases WHERE company_id = ?1
        UNION ALL SELECT secret FROM second_factors WHERE company_id = ?1
-       UNION ALL SELECT client_secret FROM sso_configurations WHERE company_id = ?1)`,
+       UNION ALL SELECT client_secret FROM sso_configurations WHERE company_id = ?1)
+     UNION SELECT substr(secret, 1, instr(secret, ':')) FROM embed_signing_keys WHERE company_id = ?1`,
   )
     .bind(companyId)
     .all<{ prefix: string }>();

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { anEmbed, embedOf } from '../embeds/support.ts';
+import { anEmbed, aSigningKey, embedOf, SIGNING_KEYS } from '../embeds/support.ts';
 import { aContext, aMember, CONTEXTS, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aShare, linkOf, someSales } from '../shares/support.ts';
 import type { Answer } from '../support/api.ts';
@@ -195,6 +195,19 @@ describe('a dashboard that others see', () => {
     const rival = rivalBefore(pattern, () => add(company.as, _id));
     expectForbidden(await share(as, _id, rival.env));
     expect(rival.hasRun()).toBe(true);
+  });
+
+  it('gets nothing more to show while somebody has a key to sign tokens for it', async () => {
+    const { _id } = await aDashboard(company.as, [open]);
+    const as = await anEditor();
+    let key = { id: '' };
+    const rival = rivalBefore(/^update "dashboards"/i, async () => {
+      key = await aSigningKey(company);
+    });
+    expectForbidden(await as.put(`${DASHBOARDS}/${_id}`, { json: { layout: place(open, secret) }, env: rival.env }));
+    expectForbidden(await add(as, _id));
+    expect((await company.as.delete(`${SIGNING_KEYS}/${key.id}`)).status).toBe(204);
+    expect((await add(as, _id)).status).toBe(200);
   });
 
   it('can get more to show when nobody sees it any more', async () => {

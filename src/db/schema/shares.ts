@@ -60,3 +60,17 @@ export const embedRevocations = sqliteTable(
     index('embed_revocations_by_time').on(table.revokedAt),
   ],
 );
+
+/** Keys with which a company's own applications sign embed tokens. A key that was deleted signs nothing any more. */
+export const embedSigningKeys = sqliteTable(
+  'embed_signing_keys',
+  {
+    /** Begins with the company's id: a token names its key, and so its company. */
+    id: id(),
+    companyId: companyId(),
+    /** Encrypted: what it signed is checked with it. */
+    secret: text('secret').notNull(),
+    createdAt: timestamp('created_at').notNull(),
+  },
+  (table) => [index('embed_signing_keys_by_creation').on(table.companyId, table.createdAt, table.id)],
+);

@@ -3,7 +3,7 @@ import type { ControlDb } from '../../db/client.ts';
 import { type ListRequest, readNewest } from '../../db/page.ts';
 import { dashboards, dashboardVisualizations } from '../../db/schema/dashboards.ts';
 import { shareGrants } from '../../db/schema/share-contexts.ts';
-import { dashboardShares } from '../../db/schema/shares.ts';
+import { dashboardShares, embedSigningKeys } from '../../db/schema/shares.ts';
 import { visualizations } from '../../db/schema/visualizations.ts';
 import { byId, insertWhen } from '../../db/statements.ts';
 import { widgetIds } from './definition.ts';
@@ -27,12 +27,16 @@ export const insertDashboard = (db: ControlDb, record: Dashboard, suffix: string
   return insertWhen(db, dashboards, { ...record, slug: free }, widgetsExist(record)).returning();
 };
 
-/** Holds while the dashboard is shared: by a share, a context's grant or an embed token. */
+/**
+ * Holds while the dashboard is shared: by a share, a context's grant or an embed token, which whoever has a signing key of the
+ * company may make of any dashboard at any time.
+ */
 const isShared = (companyId: string, id: string, now: number): SQL => sql`(
   exists (select 1 from ${dashboardShares} where dashboard_id = ${id} and company_id = ${companyId}
     and revoked_at is null and (expires_at is null or expires_at > ${now}))
   or exists (select 1 from ${shareGrants} where target_type = 'dashboard' and target_id = ${id} and company_id = ${companyId})
-  or exists (select 1 from ${dashboards} as embedded where embedded.id = ${id} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now}))`;
+  or exists (select 1 from ${dashboards} as embedded where embedded.id = ${id} and embedded.company_id = ${companyId} and embedded.embedded_until > ${now})
+  or exists (select 1 from ${embedSigningKeys} where company_id = ${companyId}))`;
 
 export const selectIsShared = (db: ControlDb, companyId: string, id: string, now: number) =>
   db.all<{ shared: number }>(sql`select ${isShared(companyId, id, now)} as shared`);

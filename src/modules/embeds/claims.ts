@@ -9,8 +9,9 @@ import { embedKey, type KeyName, rememberKey } from './key.ts';
 import type { EmbedTarget } from './token-id.ts';
 
 const ISSUER = 'data-console-api';
-const AUDIENCE = 'embed';
-const ALGORITHM = 'HS256';
+/** Of every embed token, whoever signs it. */
+export const AUDIENCE = 'embed';
+export const ALGORITHM = 'HS256';
 
 /** Longer ones do not survive in addresses everywhere. */
 export const MAX_TOKEN_LENGTH = 6000;
@@ -20,14 +21,17 @@ export const MAX_LIFETIME_SECONDS = 31_536_000;
 
 /** The claims of an embed token. */
 export interface EmbedClaims {
-  /** Of the token; requests are counted under it, and it is ended by it. */
+  /** Of the token, which is ended by it. */
   id: string;
+  /** What requests are counted under. */
+  countedAs: string;
   companyId: string;
   target: EmbedTarget;
   terms: EmbedTerms;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
-  rotations: number;
+  /** Our key of the company, at a number of rotations; or one of the company's own. */
+  signedWith: { rotations: number } | { keyId: string };
   /** When it was made, in milliseconds since the epoch. */
   madeAt: number;
   /** Milliseconds since the epoch. */
@@ -50,10 +54,14 @@ interface Payload {
   exp: number;
 }
 
+/** Claims of a token that we sign. */
+export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
+
 /** Signs a token with these claims, with the company's key. */
-export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<string> {
+export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
-  const { companyId, rotations, target, terms, allowedOrigins } = claims;
+  const { companyId, target, terms, allowedOrigins } = claims;
+  const { rotations } = claims.signedWith;
   const key = await embedKey(secret, { companyId, rotations });
   const payload: Omit<Payload, 'iat' | 'exp'> = {
     jti: claims.id,
@@ -80,7 +88,7 @@ export async function signEmbed(ctx: Context, claims: EmbedClaims): Promise<stri
  * compare.
  * @returns the claims, and whether the token has expired
  */
-export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: EmbedClaims; expired: boolean }> {
+export async function verifyEmbed(ctx: Context, token: string): Promise<{ claims: OwnClaims; expired: boolean }> {
   try {
     const { version, name } = keyOf(token);
     const secret = secretOf(ctx.config.EMBED_SECRETS, version);
@@ -113,13 +121,14 @@ function keyOf(token: string): { version: string; name: KeyName } {
   return { version: kid, name: { companyId: com, rotations: rot as number } };
 }
 
-const claimsOf = (payload: Payload): EmbedClaims => ({
+const claimsOf = (payload: Payload): OwnClaims => ({
   id: payload.jti,
+  countedAs: payload.jti,
   companyId: payload.com,
   target: { type: payload.typ === 'd' ? 'dashboard' : 'visualization', id: payload.sub },
   terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },
   allowedOrigins: payload.org ?? [],
-  rotations: payload.rot,
+  signedWith: { rotations: payload.rot },
   madeAt: Math.round(payload.iat * 1000),
   expiresAt: payload.exp * 1000,
 });

@@ -1,6 +1,6 @@
 import { requireAction } from '../../access/requirements.ts';
 import type { Context, PrincipalContext } from '../../context.ts';
-import { commit } from '../../db/client.ts';
+import { type ControlDb, commit } from '../../db/client.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import { getDashboard } from '../dashboards/service.ts';
@@ -22,6 +22,7 @@ const MAX_REVOCATIONS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 const subjects = {
+  all: 'all',
   token: (id: string) => `token:${id}`,
   target: ({ type, id }: EmbedClaims['target']) => `${type}:${id}`,
   viewer: (id: string) => `viewer:${id}`,
@@ -29,6 +30,7 @@ const subjects = {
 
 /** All that a token can be ended by. */
 export const subjectsOf = ({ id, target }: Pick<EmbedClaims, 'id' | 'target'>): string[] => [
+  subjects.all,
   subjects.token(id),
   subjects.target(target),
 ];
@@ -54,6 +56,15 @@ export async function revokeEmbeds(ctx: PrincipalContext, revocation: Revocation
 
 const subjectOf = (revocation: Revocation): string =>
   revocation.by === 'target' ? subjects.target(revocation) : subjects[revocation.by](revocation.id);
+
+/** Ends all of a company's tokens that were made until `now` (ms), whoever signed them, which all else need not say then. */
+export const endAll = (db: ControlDb, companyId: string, now: number) => ({
+  superseded: deleteRevocationsOf(db, companyId, EVERYTHING, now),
+  ended: upsertRevocation(db, { companyId, subject: subjects.all, revokedAt: now }, null),
+});
+
+/** The texts between which all subjects stand. */
+const EVERYTHING = { from: '', to: '~' };
 
 /** The subjects between which those of single tokens of a target stand. */
 function singleTokensOf(target: EmbedClaims['target']): { from: string; to: string } {

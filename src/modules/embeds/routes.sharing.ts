@@ -2,32 +2,22 @@ import { z } from 'zod';
 import { concurrentChange } from '../../db/failures.ts';
 import { created, noContent } from '../../http/endpoint.ts';
 import { endpoint } from '../../http/surfaces/sharing.ts';
-import { isoTimestamp, timestamp, valuesBySlug } from '../../kernel/fields.ts';
-import { MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
-import { origin } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { MAX_LIFETIME_SECONDS } from './claims.ts';
+import { embedFields, MAX_ID_LENGTH } from './fields.ts';
 import { type Revocation, revokeEmbeds } from './revocation.ts';
 import { type Embed, generateEmbed, type NewEmbed, rotateEmbedKey } from './service.ts';
 
-const MAX_PARAMETERS = 100;
-const MAX_ORIGINS = 20;
 const MIN_SECONDS = 60;
 const DEFAULT_SECONDS = 3600;
 
-const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);
-
 const newEmbed = z
   .object({
-    fixed_params: valuesBySlug('Values that the viewer cannot change.').default({}),
-    allowed_params: slugs.meta({ description: 'What the viewer may set.' }),
-    required_params: slugs.meta({ description: 'What the viewer must set, of the allowed ones.' }),
+    ...embedFields,
     expires_in: z.int().min(MIN_SECONDS).max(MAX_LIFETIME_SECONDS).default(DEFAULT_SECONDS).meta({
       description: 'Seconds.',
-    }),
-    allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
-      description: 'Whose pages may show it; empty for any.',
     }),
   })
   .transform(
@@ -54,7 +44,6 @@ const viewEmbed = ({ id, token, url, expiresAt }: Embed): z.input<typeof embedVi
   expires_at: isoTimestamp(expiresAt),
 });
 
-const MAX_ID_LENGTH = 200;
 const ended = (what: string) => z.string().min(1).max(MAX_ID_LENGTH).optional().meta({ description: what });
 
 const revocation = z
@@ -138,7 +127,8 @@ export const embedEndpoints = [
       },
       operationId: 'rotateEmbedKey',
       summary: 'Rotate the embed key',
-      description: 'Ends all embed tokens of the company, from the next request on.',
+      description:
+        'Ends all embed tokens of the company, from the next request on, also those that hosts signed before.',
       returns: noContent,
       fails: [],
     },

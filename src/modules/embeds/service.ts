@@ -1,21 +1,21 @@
 import type { PrincipalContext } from '../../context.ts';
-import { readTogether } from '../../db/client.ts';
+import { commit, readTogether } from '../../db/client.ts';
 import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { ExactNumber } from '../../kernel/exact-json.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { MAX_PARAMETERS } from '../../kernel/parameters.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
 import { recordEmbedding } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
-import { type EmbedClaims, MAX_TOKEN_LENGTH, signEmbed } from './claims.ts';
-import { requireSharingEverything, subjectsOf } from './revocation.ts';
+import { MAX_TOKEN_LENGTH, type OwnClaims, signEmbed } from './claims.ts';
+import { endAll, requireSharingEverything, subjectsOf } from './revocation.ts';
 import { incrementRotations, selectRevokedAt, selectRotations } from './store.ts';
 import { tokenIdFor } from './token-id.ts';
 
 export { purgeRevocations } from './revocation.ts';
+export { reencryptSigningSecrets } from './signing-keys.ts';
 export { frameAncestorsOf } from './token.ts';
 
 /** What an embed may do, and for how long. */
@@ -49,9 +49,6 @@ async function tryGenerateEmbed(
   const { companyId } = ctx.actor;
   const item = await loadSharedItem(ctx, type, id);
   requireSharingOf(ctx, item);
-  if (Object.keys(wanted.terms.fixed).length > MAX_PARAMETERS) {
-    throw invalid([{ field: 'fixed_params', message: `must hold at most ${MAX_PARAMETERS} parameters` }]);
-  }
   const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
   const problems = embedProblems(inputsOf(item), terms);
   if (problems.length > 0) throw invalid(problems);
@@ -64,13 +61,14 @@ async function tryGenerateEmbed(
     key: selectRotations(ctx.db, companyId),
     revoked: selectRevokedAt(ctx.db, companyId, subjectsOf({ id: tokenId, target })),
   });
-  const claims: EmbedClaims = {
+  const claims: OwnClaims = {
     id: tokenId,
+    countedAs: tokenId,
     companyId,
     target,
     terms,
     allowedOrigins: wanted.allowedOrigins,
-    rotations: key?.rotations ?? 0,
+    signedWith: { rotations: key?.rotations ?? 0 },
     // What is made after tokens were ended is not among them, whatever this machine's clock says.
     madeAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
     expiresAt: (Math.floor(ctx.now() / 1000) + wanted.expiresIn) * 1000,
@@ -96,10 +94,15 @@ async function tryGenerateEmbed(
   };
 }
 
-/** Ends all embed tokens of the company, from the next request on. */
+/** Ends all embed tokens of the company, from the next request on, also those that hosts signed. */
 export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   requireSharingEverything(ctx);
-  await incrementRotations(ctx.db, ctx.actor.companyId);
+  const { companyId } = ctx.actor;
+  const now = ctx.now();
+  await commit(ctx.db, {
+    rotated: incrementRotations(ctx.db, companyId),
+    ...endAll(ctx.db, companyId, now),
+  });
   recordShareEvent(ctx, { type: 'embed.key_rotated' });
 }
 

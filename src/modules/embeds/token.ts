@@ -1,17 +1,19 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
-import { readTogether } from '../../db/client.ts';
+import { readTogether, type Unit } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import { embedProblems } from '../../kernel/sharing-terms.ts';
 import type { FrameAncestors } from '../../kernel/viewing.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import {
   dashboardReads,
   executeFor,
   framesFor,
+  inputsOf,
   optionsFor,
   requireOrigin,
   rulesOf,
@@ -21,7 +23,9 @@ import {
 } from '../viewing/service.ts';
 import { selectVisualization } from '../visualizations/service.ts';
 import { type EmbedClaims, verifyEmbed } from './claims.ts';
+import { type HostToken, readHostToken, verifyHostToken } from './host-token.ts';
 import { subjectsOf } from './revocation.ts';
+import { selectSigningKey } from './signing-key-store.ts';
 import { selectRevokedAt, selectRotations } from './store.ts';
 
 /** What an embed token opens. */
@@ -34,51 +38,98 @@ export interface OpenedEmbed<E extends SharedItem = SharedItem> {
 export type EmbedViewer<E extends SharedItem = SharedItem> = ViewerActor<OpenedEmbed<E>>;
 
 /**
- * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows, how often the company's key
- * was rotated, and what was ended since.
+ * Opens an embed token. The token itself is stored nowhere: one batch reads what it shows, how often the company's key was
+ * rotated, the key that a host signed it with, and what was ended since.
  */
 export const openEmbedToken =
   (type: TargetType): OpenToken =>
   async (ctx, token, count): Promise<EmbedViewer> => {
-    const { claims, expired } = await verifyEmbed(ctx, token);
-    const { companyId, target, allowedOrigins, id: tokenId } = claims;
-    if (target.type !== type || !ID_PATTERN.test(target.id)) throw invalidToken();
-    try {
-      const [counted, read] = await Promise.allSettled([count?.(tokenId), expired ? null : readItem(ctx, claims)]);
-      if (counted.status === 'rejected') throw counted.reason;
-      if (read.status === 'rejected') throw read.reason;
-      const item = read.value;
-      if (item === null) throw invalidToken();
-      requireOrigin(ctx, allowedOrigins);
-      return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened: { claims, item } };
-    } catch (error) {
-      throw count ? recordRefusal(ctx, claims, error) : error;
-    }
+    const ofHost = await readHostToken(token);
+    return ofHost ? openOfHost(ctx, type, ofHost, count) : openOwn(ctx, type, token, count);
   };
 
-async function readItem({ db }: Context, claims: EmbedClaims): Promise<SharedItem> {
+type Count = Parameters<OpenToken>[2];
+
+async function openOwn(ctx: Context, type: TargetType, token: string, count: Count): Promise<EmbedViewer> {
+  const { claims, expired } = await verifyEmbed(ctx, token);
+  if (claims.target.type !== type || !ID_PATTERN.test(claims.target.id)) throw invalidToken();
+  return recordingRefusals(ctx, claims, count, async () => {
+    const [counted, read] = await Promise.allSettled([
+      count?.(claims.countedAs),
+      expired ? null : readShown(ctx, claims),
+    ]);
+    if (counted.status === 'rejected') throw counted.reason;
+    if (read.status === 'rejected') throw read.reason;
+    if (read.value === null) throw invalidToken();
+    return viewerOf(ctx, claims, read.value);
+  });
+}
+
+/** Whether a host's token is real is known once its key is read, together with all else. */
+async function openOfHost(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
+  const { claims, keyId } = token;
+  if (claims.target.type !== type) throw invalidToken();
+  const key = selectSigningKey(ctx.db, claims.companyId, keyId);
+  const read = await readShown(ctx, claims, { key });
+  const { expired } = await verifyHostToken(ctx, token, read.key[0]);
+  return recordingRefusals(ctx, claims, count, async () => {
+    await count?.(claims.countedAs);
+    if (expired) throw invalidToken();
+    const viewer = viewerOf(ctx, claims, read);
+    // A token that we would not have made.
+    if (embedProblems(inputsOf(viewer.opened.item), claims.terms).length > 0) throw invalidToken();
+    return viewer;
+  });
+}
+
+/** Reads what a token shows, and what tells whether it still does. */
+async function readShown<More extends Unit>({ db }: Context, claims: EmbedClaims, more = {} as More) {
   const { companyId, target } = claims;
   const validity = {
-    key: selectRotations(db, companyId),
+    ...more,
+    rotations: selectRotations(db, companyId),
     revoked: selectRevokedAt(db, companyId, subjectsOf(claims)),
   };
   if (target.type === 'visualization') {
     const found = await readTogether(db, { ...validity, visualization: selectVisualization(db, companyId, target.id) });
-    requireCurrent(claims, found);
-    return sharedVisualization(found.visualization);
+    return { ...found, item: (): SharedItem => sharedVisualization(found.visualization) };
   }
   const found = await readTogether(db, { ...validity, dashboard: dashboardReads(db, companyId, target.id) });
-  requireCurrent(claims, found);
-  return sharedDashboard(found.dashboard);
+  return { ...found, item: (): SharedItem => sharedDashboard(found.dashboard) };
 }
 
-/** Refuses a token of a key that was rotated since, and one that was ended. */
-function requireCurrent(
-  { rotations, madeAt }: EmbedClaims,
-  { key: [key], revoked: [revoked] }: { key: { rotations: number }[]; revoked: { revokedAt: number | null }[] },
-): void {
+interface Shown {
+  rotations: { rotations: number }[];
+  revoked: { revokedAt: number | null }[];
+  item(): SharedItem;
+}
+
+/** The viewer with a token that is real, where it was not ended and is used from where it may be. */
+function viewerOf(
+  ctx: Context,
+  claims: EmbedClaims,
+  { rotations: [key], revoked: [revoked], item }: Shown,
+): EmbedViewer {
+  const { companyId, countedAs: tokenId, allowedOrigins, madeAt, signedWith } = claims;
+  const isRotated = 'rotations' in signedWith && (key?.rotations ?? 0) !== signedWith.rotations;
   const isRevoked = madeAt <= (revoked?.revokedAt ?? Number.NEGATIVE_INFINITY);
-  if ((key?.rotations ?? 0) !== rotations || isRevoked) throw invalidToken();
+  if (isRotated || isRevoked) throw invalidToken();
+  const opened = { claims, item: item() };
+  requireOrigin(ctx, allowedOrigins);
+  return { kind: 'viewer', companyId, tokenId, allowedOrigins, opened };
+}
+
+async function recordingRefusals(
+  ctx: Context,
+  claims: EmbedClaims,
+  count: Count,
+  open: () => Promise<EmbedViewer>,
+): Promise<EmbedViewer> {
+  try {
+    return await open();
+  } catch (error) {
+    throw count ? recordRefusal(ctx, claims, error) : error;
+  }
 }
 
 /** What the viewer may do. */
@@ -104,7 +155,11 @@ export const executeEmbed = (ctx: Context<EmbedViewer>, parameters: Readonly<Rec
 /** Who may show the page of an embed in a frame: nobody when the token is invalid. */
 export async function frameAncestorsOf(ctx: Context, token: string): Promise<FrameAncestors> {
   try {
-    const { claims } = await verifyEmbed(ctx, token);
+    const ofHost = await readHostToken(token);
+    if (!ofHost) return framesFor((await verifyEmbed(ctx, token)).claims.allowedOrigins);
+    const { claims, keyId } = ofHost;
+    const [key] = await selectSigningKey(ctx.db, claims.companyId, keyId);
+    await verifyHostToken(ctx, ofHost, key);
     return framesFor(claims.allowedOrigins);
   } catch (error) {
     if (error instanceof Failure) return [];

@@ -149,6 +149,9 @@ const EMBEDS: Step[] = [
   { route: 'POST /api/embed/v/{token}/execute', json: () => ({ parameters: { regions: ['south'] } }) },
   { route: 'GET /embed/v/{token}', unshown: true },
   { route: 'POST /api/v1/embed/revoke', json: ({ tokenId }) => ({ token_id: tokenId }) },
+  { route: 'POST /api/v1/embed/signing-keys', keep: ({ id }) => ({ signingKey: id }) },
+  { route: 'GET /api/v1/embed/signing-keys' },
+  { route: 'DELETE /api/v1/embed/signing-keys/{id}', params: { id: 'signingKey' } },
   { route: 'POST /api/v1/embed/rotate-key' },
 ];
 

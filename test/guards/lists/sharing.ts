@@ -3,6 +3,7 @@ import { guardsOf } from '../guard.ts';
 const RACES = ['test/shares/races.test.ts'];
 const AT_THE_SAME_MOMENT = { tests: ['test/viewing/denied.sharing.test.ts'], title: 'moment' };
 const REVOCATIONS = ['test/embeds/revocation.sharing.test.ts'];
+const HOSTS = ['test/embeds/host-tokens.sharing.test.ts'];
 const OUTSIDERS = ['test/share-auth/share-auth.sharing.test.ts'];
 
 export const SHARING = [
@@ -22,6 +23,13 @@ export const SHARING = [
     { in: 'updateDashboard', text: ', whileUnshared', without: '', ...AT_THE_SAME_MOMENT },
     { in: 'isShared', text: 'and revoked_at is null', without: 'and false', ...AT_THE_SAME_MOMENT },
     { in: 'isShared', text: "target_type = 'dashboard'", without: 'false', ...AT_THE_SAME_MOMENT },
+    {
+      in: 'isShared',
+      text: 'or exists (select 1 from ${embedSigningKeys} where',
+      without: 'or exists (select 1 from ${embedSigningKeys} where false and',
+      tests: ['test/viewing/denied.sharing.test.ts'],
+      title: 'key to sign',
+    },
     { in: 'isShared', text: 'embedded.embedded_until >', without: 'false and 0 <', ...AT_THE_SAME_MOMENT },
   ]),
   ...guardsOf('src/modules/visualizations/store.ts', RACES, [
@@ -90,6 +98,9 @@ export const SHARING = [
     },
     { in: 'updateShare', text: 'contextExists(before.companyId, set.shareContextId)', without: 'undefined' },
     { in: 'updateToRevoked', text: ', isNull(dashboardShares.revokedAt)', without: '' },
+  ]),
+  ...guardsOf('src/modules/embeds/signing-key-store.ts', HOSTS, [
+    { in: 'insertSigningKey', text: '< ${most}', without: '>= 0' },
   ]),
   ...guardsOf('drizzle/0020_end-embed-tokens.sql', REVOCATIONS, [
     { text: 'PRIMARY KEY(`company_id`, `subject`)', without: 'CHECK(true)' },

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { valuesBySlug } from '../../kernel/fields.ts';
+import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
+import { origin } from '../viewing/service.ts';
+
+const MAX_ORIGINS = 20;
+/** Of ids that hosts give to tokens and viewers. */
+export const MAX_ID_LENGTH = 200;
+
+const slugs = z.array(z.string().min(1).max(MAX_SLUG_LENGTH)).max(MAX_PARAMETERS).default([]);
+
+/** What a token may say of what it allows, whoever signs it. */
+export const embedFields = {
+  fixed_params: valuesBySlug('Values that the viewer cannot change.')
+    .refine((values) => Object.keys(values).length <= MAX_PARAMETERS, `must hold at most ${MAX_PARAMETERS} parameters`)
+    .default({}),
+  allowed_params: slugs.meta({ description: 'What the viewer may set.' }),
+  required_params: slugs.meta({ description: 'What the viewer must set, of the allowed ones.' }),
+  allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
+    description: 'Whose pages may show it; empty for any.',
+  }),
+};

@@ -1,0 +1,115 @@
+import { errors } from 'jose';
+import { z } from 'zod';
+import { invalidToken } from '../../access/failures.ts';
+import type { Context } from '../../context.ts';
+import { ID_PATTERN } from '../../kernel/ids.ts';
+import { readJwt, verifyJwt } from '../../platform/jwt.ts';
+import { sha256Hex } from '../../platform/secrets.ts';
+import { ALGORITHM, AUDIENCE, type EmbedClaims, MAX_TOKEN_LENGTH } from './claims.ts';
+import { embedFields, MAX_ID_LENGTH } from './fields.ts';
+import { companyOfKey, type SigningKey, verifyingKey } from './signing-keys.ts';
+import { targetOfTokenId } from './token-id.ts';
+
+/** How long a host's token may live, and how far its host's clock may be ahead of ours. Seconds. */
+const MAX_SECONDS = 24 * 60 * 60;
+const MAX_AHEAD_SECONDS = 60;
+
+const targetId = z.string().regex(ID_PATTERN).optional();
+
+/** The claims that a host may make; others are ignored. */
+const hostClaims = z
+  .object({
+    ...embedFields,
+    exp: z.number(),
+    iat: z.number(),
+    // A token of ours is ended by whoever may share what its id says.
+    jti: z
+      .string()
+      .min(1)
+      .max(MAX_ID_LENGTH)
+      .refine((id) => targetOfTokenId(id) === undefined)
+      .optional(),
+    dashboard_id: targetId,
+    visualization_id: targetId,
+  })
+  .refine((claims) => (claims.dashboard_id === undefined) !== (claims.visualization_id === undefined));
+
+/** What a token says of itself: nothing of it is proved. */
+export interface HostToken {
+  token: string;
+  keyId: string;
+  claims: EmbedClaims;
+}
+
+/**
+ * What a token says that was signed by a host; undefined where it does not say that it was.
+ * @throws invalidToken for claims that no host may make
+ */
+export async function readHostToken(token: string): Promise<HostToken | undefined> {
+  if (token.length > MAX_TOKEN_LENGTH) throw invalidToken();
+  const { header, claims } = readOrRefuse(token);
+  const companyId = companyOfKey(String(header.kid));
+  if (companyId === undefined) return undefined;
+  const parsed = hostClaims.safeParse(claims);
+  if (!parsed.success) throw invalidToken();
+  const { exp, iat, jti, dashboard_id, visualization_id = '', ...terms } = parsed.data;
+  const digest = await sha256Hex(token);
+  const keyId = String(header.kid);
+  return {
+    token,
+    keyId,
+    claims: {
+      id: jti ?? digest.slice(0, 24),
+      countedAs: digest,
+      companyId,
+      target:
+        dashboard_id === undefined
+          ? { type: 'visualization', id: visualization_id }
+          : { type: 'dashboard', id: dashboard_id },
+      terms: { fixed: terms.fixed_params, allowed: terms.allowed_params, required: terms.required_params },
+      allowedOrigins: terms.allowed_origins,
+      signedWith: { keyId },
+      madeAt: Math.floor(iat * 1000),
+      expiresAt: Math.floor(exp * 1000),
+    },
+  };
+}
+
+/**
+ * Verifies that a token was signed with the key that it names, and lives no longer than a host's may.
+ * @param key the company's key of that id, if there is one
+ * @returns whether it has expired
+ */
+export async function verifyHostToken(
+  ctx: Context,
+  { token, claims }: HostToken,
+  key: SigningKey | undefined,
+): Promise<{ expired: boolean }> {
+  if (!key) throw invalidToken();
+  const now = ctx.now();
+  try {
+    await verifyJwt(token, await verifyingKey(ctx, key), {
+      algorithms: [ALGORITHM],
+      audience: AUDIENCE,
+      currentDate: new Date(now),
+      requiredClaims: ['exp', 'iat'],
+    });
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return { expired: true };
+    if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
+    throw error;
+  }
+  const { madeAt, expiresAt } = claims;
+  const latest = Math.min(madeAt, now) + (MAX_SECONDS + MAX_AHEAD_SECONDS) * 1000;
+  if (madeAt > now + MAX_AHEAD_SECONDS * 1000 || expiresAt > latest) throw invalidToken();
+  return { expired: false };
+}
+
+function readOrRefuse(token: string): ReturnType<typeof readJwt> {
+  try {
+    return readJwt(token);
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof TypeError) throw invalidToken();
+    throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { created, noContent, ok } from '../../http/endpoint.ts';
+import { pageQuery } from '../../http/list-query.ts';
+import { endpoint, list, listOf, pageRequest } from '../../http/surfaces/sharing.ts';
+import { isoTimestamp, timestamp } from '../../kernel/fields.ts';
+import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
+import { createSigningKey, deleteSigningKey, listSigningKeys, type SigningKey } from './signing-keys.ts';
+
+const access = {
+  decidedBy: 'dashboards:share and visualizations:share',
+  anyOf: ['dashboards:share', 'visualizations:share'],
+} as const;
+
+const fields = { id: z.string().meta({ description: 'The `kid` of tokens signed with it.' }), created_at: timestamp };
+const keyView = z.object(fields).meta({ id: 'EmbedSigningKey' });
+const createdKeyView = z
+  .object({
+    ...fields,
+    secret: z.string().meta({ description: 'Shown in this answer only. Its UTF-8 bytes are the key of HS256.' }),
+  })
+  .meta({ id: 'CreatedEmbedSigningKey' });
+
+const viewKey = ({ id, createdAt }: SigningKey): z.input<typeof keyView> => ({
+  id,
+  created_at: isoTimestamp(createdAt),
+});
+
+/** The keys with which a company's applications sign embed tokens themselves. */
+export const signingKeyEndpoints = [
+  endpoint(
+    {
+      method: 'post',
+      path: '/api/v1/embed/signing-keys',
+      access,
+      operationId: 'createEmbedSigningKey',
+      summary: 'Create a signing key for embeds',
+      description:
+        'With it an application signs embed tokens itself: JWTs with HS256, `kid` the id of the key, and the claims `aud` ("embed"), `iat`, `exp` (at most 24 hours ahead), `dashboard_id` or `visualization_id`, and as wanted `jti`, `fixed_params`, `allowed_params`, `required_params`, `allowed_origins`. A company has at most two. Nobody who is denied to share something may create one.',
+      returns: created(createdKeyView),
+      fails: [tooManySigningKeys],
+    },
+    async ({ ctx }) => {
+      const key = await createSigningKey(ctx);
+      return { ...viewKey(key), secret: key.secret };
+    },
+  ),
+  endpoint(
+    {
+      method: 'get',
+      path: '/api/v1/embed/signing-keys',
+      access,
+      operationId: 'listEmbedSigningKeys',
+      summary: 'List the signing keys for embeds',
+      query: pageQuery('per_page'),
+      returns: ok(listOf(keyView)),
+      fails: [],
+    },
+    async ({ ctx, query }) => list(await listSigningKeys(ctx, pageRequest(query)), viewKey),
+  ),
+  endpoint(
+    {
+      method: 'delete',
+      path: '/api/v1/embed/signing-keys/{id}',
+      access,
+      operationId: 'deleteEmbedSigningKey',
+      summary: 'Delete a signing key for embeds',
+      description: 'Ends the tokens that were signed with it, from the next request on.',
+      returns: noContent,
+      fails: [signingKeyNotFound],
+    },
+    ({ ctx, params }) => deleteSigningKey(ctx, params.id),
+  ),
+];

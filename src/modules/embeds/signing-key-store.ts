@@ -1,0 +1,51 @@
+import { eq, notLike, sql } from 'drizzle-orm';
+import type { ControlDb } from '../../db/client.ts';
+import { type PageRequest, readPage } from '../../db/page.ts';
+import { embedSigningKeys } from '../../db/schema/shares.ts';
+import { byId, insertWhen } from '../../db/statements.ts';
+
+export type SigningKey = typeof embedSigningKeys.$inferSelect;
+
+/** Adds a key while the company has fewer than `most`. */
+export const insertSigningKey = (db: ControlDb, record: SigningKey, most: number) =>
+  insertWhen(
+    db,
+    embedSigningKeys,
+    record,
+    sql`(select count(*) from ${embedSigningKeys} where company_id = ${record.companyId}) < ${most}`,
+  ).returning({ id: embedSigningKeys.id });
+
+export const selectSigningKey = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .select()
+    .from(embedSigningKeys)
+    .where(byId(embedSigningKeys, companyId, id));
+
+/** A page of a company's keys. */
+export const readSigningKeys = (db: ControlDb, companyId: string, part: Omit<PageRequest, 'by'>) =>
+  readPage(
+    db,
+    { table: embedSigningKeys, filter: eq(embedSigningKeys.companyId, companyId) },
+    { by: embedSigningKeys.createdAt, ...part },
+  );
+
+export const deleteSigningKey = (db: ControlDb, companyId: string, id: string) =>
+  db
+    .delete(embedSigningKeys)
+    .where(byId(embedSigningKeys, companyId, id))
+    .returning({ id: embedSigningKeys.id });
+
+/** Keys, of all companies, whose secret does not begin with the prefix of the newest encryption key. */
+export const selectSigningKeysUnderOlderKey = (db: ControlDb, prefix: string, limit: number) =>
+  db
+    .select()
+    .from(embedSigningKeys)
+    .where(notLike(embedSigningKeys.secret, `${prefix}%`))
+    .limit(limit);
+
+/** Stores a secret as encrypted under another key. */
+export const replaceSigningSecret = (db: ControlDb, { companyId, id }: SigningKey, secret: string) =>
+  db
+    .update(embedSigningKeys)
+    .set({ secret })
+    .where(byId(embedSigningKeys, companyId, id));

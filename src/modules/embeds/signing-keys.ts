@@ -1,0 +1,95 @@
+import { rulesFor } from '../../access/evaluation.ts';
+import { accessDenied } from '../../access/failures.ts';
+import type { Context, PrincipalContext } from '../../context.ts';
+import { commit } from '../../db/client.ts';
+import type { Page } from '../../db/page.ts';
+import type { Action } from '../../kernel/actions.ts';
+import { newSecretToken } from '../../kernel/ids.ts';
+import { RecentlyUsed } from '../../kernel/recently-used.ts';
+import { decrypt, encrypt, newestPrefix, reencrypt } from '../../platform/cipher.ts';
+import { recordShareEvent } from '../share-activity/service.ts';
+import { signingKeyNotFound, tooManySigningKeys } from './failures.ts';
+import { requireSharingEverything } from './revocation.ts';
+import {
+  deleteSigningKey as deleteRow,
+  insertSigningKey,
+  readSigningKeys,
+  replaceSigningSecret,
+  type SigningKey,
+  selectSigningKeysUnderOlderKey,
+} from './signing-key-store.ts';
+
+export type { SigningKey };
+
+/** Two, so that a host can change from one to the next. */
+const MAX_KEYS = 2;
+
+const KEY_ID = /^(?<companyId>[a-f0-9]{24})-[a-f0-9]{24}$/;
+
+/** The company of a signing key, by the key's id; undefined where that is not the id of one. */
+export const companyOfKey = (keyId: string): string | undefined => KEY_ID.exec(keyId)?.groups?.companyId;
+
+/** What a key allows its holder: to show anybody anything of the company. Whoever is denied a part may not give that away. */
+const GIVEN_AWAY: readonly Action[] = ['dashboards:share', 'visualizations:share', 'visualizations:execute'];
+
+/** Makes a key that the company's applications sign embed tokens with. The secret is returned only here. */
+export async function createSigningKey(ctx: PrincipalContext): Promise<SigningKey> {
+  requireSharingEverything(ctx);
+  const { access, companyId } = ctx.actor;
+  const denied = GIVEN_AWAY.find((action) => !access.isOwner && rulesFor(access, action).deny.length > 0);
+  if (denied) throw accessDenied(denied);
+  const id = `${companyId}-${ctx.newId()}`;
+  const secret = newSecretToken();
+  const encrypted = await encrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
+  const key: SigningKey = { id, companyId, secret: encrypted, createdAt: ctx.now() };
+  const { made } = await commit(ctx.db, { made: insertSigningKey(ctx.db, key, MAX_KEYS) });
+  if (made.length === 0) throw tooManySigningKeys(MAX_KEYS);
+  recordShareEvent(ctx, { type: 'embed.signing_key_created', details: { signing_key_id: id } });
+  return { ...key, secret };
+}
+
+/** A page of the company's signing keys, the newest first. */
+export function listSigningKeys(
+  ctx: PrincipalContext,
+  part: { page: number; perPage: number },
+): Promise<Page<SigningKey>> {
+  requireSharingEverything(ctx);
+  return readSigningKeys(ctx.db, ctx.actor.companyId, { ...part, descending: true });
+}
+
+/** Ends a signing key, and with it all that it signed, from the next request on. */
+export async function deleteSigningKey(ctx: PrincipalContext, id: string): Promise<void> {
+  requireSharingEverything(ctx);
+  const { deleted } = await commit(ctx.db, { deleted: deleteRow(ctx.db, ctx.actor.companyId, id) });
+  if (deleted.length === 0) throw signingKeyNotFound();
+  recordShareEvent(ctx, { type: 'embed.signing_key_deleted', details: { signing_key_id: id } });
+}
+
+/** Keys by their encrypted secret: one that is replaced or deleted is looked up no more. */
+const imported = new RecentlyUsed<string, CryptoKey>(1000);
+
+/** The key itself, for checking what it signed: HMAC with SHA-256 under the UTF-8 bytes of the secret. */
+export async function verifyingKey(ctx: Context, { id, secret }: SigningKey): Promise<CryptoKey> {
+  const known = imported.get(secret);
+  if (known) return known;
+  const text = await decrypt(ctx.config.ENCRYPTION_KEYS, secret, secretContext(id));
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(text), algorithm, false, ['verify']);
+  imported.set(secret, key);
+  return key;
+}
+
+/** How many secrets are encrypted again at once. */
+const BATCH = 500;
+
+/** Encrypts secrets under the newest key. For the scheduled run. @returns how many */
+export async function reencryptSigningSecrets(ctx: Context): Promise<number> {
+  const keys = ctx.config.ENCRYPTION_KEYS;
+  const outdated = await selectSigningKeysUnderOlderKey(ctx.db, newestPrefix(keys), BATCH);
+  const secrets = await Promise.all(outdated.map(({ id, secret }) => reencrypt(keys, secret, secretContext(id))));
+  const replaced = outdated.map((old, index) => replaceSigningSecret(ctx.db, old, secrets[index] as string));
+  if (replaced.length > 0) await commit(ctx.db, { replaced });
+  return replaced.length;
+}
+
+const secretContext = (keyId: string) => `embed-signing-key:${keyId}`;

@@ -1,0 +1,314 @@
+import { env } from 'cloudflare:test';
+import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expectTypes } from '../share-activity/support.ts';
+import { aSalesDashboard, regionsOf, someSales } from '../shares/support.ts';
+import { call } from '../support/api.ts';
+import { later, resetClock } from '../support/clock.ts';
+import { countedD1 } from '../support/counted.ts';
+import { overtaken } from '../support/rival.ts';
+import { aCompany, aProvisionedCompany, aUser, type Company } from '../support/worlds.ts';
+import {
+  anEmbed,
+  aSigningKey,
+  embedOf,
+  hostToken,
+  REVOKE,
+  SIGNING_KEYS,
+  type SigningKey,
+  statusOf,
+} from './support.ts';
+
+let company: Company;
+let dashboard: string;
+let visualization: string;
+let key: SigningKey;
+beforeAll(async () => {
+  company = await aProvisionedCompany();
+  await someSales(company);
+  const made = await aSalesDashboard(company);
+  dashboard = made.dashboard._id;
+  visualization = made.rows._id;
+  key = await aSigningKey(company);
+});
+afterEach(resetClock);
+
+const seconds = (ahead = 0) => Math.floor(Date.now() / 1000) + ahead;
+const signed = (claims: Record<string, unknown> = {}, by = key) =>
+  hostToken(by, { dashboard_id: dashboard, ...claims });
+const dash = async (claims: Record<string, unknown> = {}, by = key) => statusOf('d', await signed(claims, by));
+const expectInvalid = async (token: string, kind: 'd' | 'v' = 'd') => {
+  for (const { status, body } of [await embedOf(kind, token).info(), await embedOf(kind, token).execute()]) {
+    expect([status, body.error_code]).toEqual([401, 'TOKEN_INVALID']);
+  }
+};
+
+describe('a signing key', () => {
+  it('shows its secret once, is listed without it, and ends with its tokens', async () => {
+    const own = await aCompany();
+    const shown = (await aSalesDashboard(own)).dashboard._id;
+    const { status, body } = await own.as.post(SIGNING_KEYS);
+    expect([status, body]).toEqual([
+      201,
+      {
+        id: expect.stringMatching(`^${own.id}-`),
+        secret: expect.stringMatching(/^[\w-]{43}$/),
+        created_at: expect.any(String),
+      },
+    ]);
+    const token = await hostToken(body, { dashboard_id: shown });
+    expect(await statusOf('d', token)).toBe(200);
+    const { id, created_at } = body;
+    expect((await own.as.get(SIGNING_KEYS)).body).toEqual({
+      total: 1,
+      page: 1,
+      per_page: 20,
+      records: [{ id, created_at }],
+    });
+    const kept = await env.CONTROL_DB.prepare('select secret from embed_signing_keys where id = ?')
+      .bind(id)
+      .first('secret');
+    expect(kept).toMatch(/^v1:/);
+    expect(kept).not.toContain(body.secret);
+    expect((await own.as.delete(`${SIGNING_KEYS}/${id}`)).status).toBe(204);
+    await expectInvalid(token);
+    expect((await own.as.delete(`${SIGNING_KEYS}/${id}`)).body.error_code).toBe('NOT_FOUND');
+    await expectTypes(own, 'type=embed.signing_key_created', ['embed.signing_key_created']);
+    await expectTypes(own, 'type=embed.signing_key_deleted', ['embed.signing_key_deleted']);
+  });
+
+  it('is one of two at most, also where two are made at once', async () => {
+    const own = await aCompany();
+    const first = await aSigningKey(own);
+    const late = await overtaken(
+      /insert into "embed_signing_keys"/i,
+      () => aSigningKey(own),
+      (changed) => own.as.post(SIGNING_KEYS, { env: changed }),
+    );
+    expect([late.status, late.body.error_code]).toEqual([409, 'EMBED_SIGNING_KEY_LIMIT']);
+    await own.as.delete(`${SIGNING_KEYS}/${first.id}`);
+    await aSigningKey(own);
+  });
+
+  it('is for those who may share everything, and made by nobody who is denied a part', async () => {
+    for (const can of [['dashboards:share'], ['visualizations:share'], ['dashboards:get']]) {
+      const { as } = await aUser(company, { can });
+      for (const { status } of [
+        await as.post(SIGNING_KEYS),
+        await as.get(SIGNING_KEYS),
+        await as.delete(`${SIGNING_KEYS}/${key.id}`),
+      ]) {
+        expect(status).toBe(403);
+      }
+    }
+    const own = await aCompany();
+    const can = ['dashboards:*', 'visualizations:*'];
+    for (const [type, action] of [
+      ['dashboard', 'dashboards:share'],
+      ['visualization', 'visualizations:share'],
+      ['visualization', 'visualizations:execute'],
+    ]) {
+      const deniedOn = [`arn:svc:${type}s::${own.id}:${type}/${'0'.repeat(24)}`];
+      const { as } = await aUser(own, { can, denied: [action as string], deniedOn });
+      expect([action, (await as.post(SIGNING_KEYS)).body.error_code]).toEqual([action, 'FORBIDDEN']);
+    }
+    const { as } = await aUser(own, { can });
+    expect((await as.post(SIGNING_KEYS)).status).toBe(201);
+  });
+
+  it('is no other company’s', async () => {
+    const other = await aCompany();
+    expect((await other.as.delete(`${SIGNING_KEYS}/${key.id}`)).status).toBe(404);
+    expect((await other.as.get(SIGNING_KEYS)).body.total).toBe(0);
+    expect(await dash()).toBe(200);
+  });
+});
+
+describe('a token that a host signs', () => {
+  it('opens what it names, under the rules of its claims', async () => {
+    const allowed_origins = ['https://host.test'];
+    const token = await signed({
+      fixed_params: { regions: ['north', 'south'] },
+      allowed_params: ['least'],
+      allowed_origins,
+    });
+    const embed = embedOf('d', token);
+    const { status, body } = await embed.info();
+    expect([
+      status,
+      body.embed_options.allowed_origins,
+      body.dashboard.filters.map(({ slug }: { slug: string }) => slug),
+    ]).toEqual([200, allowed_origins, ['least']]);
+    expect(regionsOf((await embed.execute({ least: 25 })).body)).toEqual(expect.arrayContaining(['south']));
+    expect(regionsOf((await embed.execute()).body)).toEqual(['north', 'south']);
+    const { body: refused } = await embed.execute({ regions: ['east'] });
+    expect(refused.error_code).toBe('SHARE_FILTER_POLICY_VIOLATION');
+    const foreign = await embedOf('d', token, { origin: 'https://other.test' }).info();
+    expect(foreign.body.error_code).toBe('ORIGIN_NOT_ALLOWED');
+    const page = await call('GET', `/embed/d/${token}`);
+    expect([page.status, page.headers.get('content-security-policy')]).toEqual([
+      200,
+      expect.stringContaining('frame-ancestors https://host.test'),
+    ]);
+    const alone = await hostToken(key, { visualization_id: visualization, jti: 'a page view' });
+    expect(await statusOf('v', alone)).toBe(200);
+    expect(await statusOf('d', alone)).toBe(401);
+  });
+
+  it('costs one read, as our own do', async () => {
+    const token = await signed();
+    const counted = countedD1();
+    expect((await embedOf('d', token).info({ env: counted.env })).status).toBe(200);
+    expect(counted.calls()).toBe(1);
+  });
+
+  it('ignores claims that it does not know', async () => {
+    expect(await dash({ iss: 'host', sub: 'somebody', nbf: seconds(-5), foo: { bar: 1 } })).toBe(200);
+  });
+
+  const wrong: [string, () => Record<string, unknown>][] = [
+    ['no audience', () => ({ aud: undefined })],
+    ['another audience', () => ({ aud: 'share-portal' })],
+    ['no expiry', () => ({ exp: undefined })],
+    ['an expiry in a week', () => ({ exp: seconds(7 * 86_400) })],
+    ['an expiry in a week, made in six days', () => ({ iat: seconds(6 * 86_400), exp: seconds(7 * 86_400) })],
+    ['an expiry a week after it was made', () => ({ iat: seconds(-6 * 86_400 - 3_600), exp: seconds(80_000) })],
+    ['an expiry that has passed', () => ({ exp: seconds(-1) })],
+    ['an expiry that is a text', () => ({ exp: String(seconds(60)) })],
+    ['no time at which it was made', () => ({ iat: undefined })],
+    ['a time at which it was made that is to come', () => ({ iat: seconds(120) })],
+    ['a time from which it is good that is to come', () => ({ nbf: seconds(120) })],
+    ['neither a dashboard nor a visualization', () => ({ dashboard_id: undefined })],
+    ['both', () => ({ visualization_id: visualization })],
+    ['a dashboard that is no id', () => ({ dashboard_id: `${dashboard}' or 1=1` })],
+    ['a list of dashboards', () => ({ dashboard_id: [dashboard] })],
+    ['a jti that is a number', () => ({ jti: 7 })],
+    ['a jti of two hundred and one characters', () => ({ jti: 'x'.repeat(201) })],
+    ['a jti like the ids of ours', () => ({ jti: `d-${dashboard}-${'0'.repeat(24)}` })],
+    ['fixed parameters that are a list', () => ({ fixed_params: [] })],
+    ['a fixed parameter that is an object', () => ({ fixed_params: { regions: { north: true } } })],
+    ['an unknown fixed parameter', () => ({ fixed_params: { nothing: 1 } })],
+    ['an unknown allowed parameter', () => ({ allowed_params: ['nothing'] })],
+    ['allowed parameters that are a text', () => ({ allowed_params: 'regions' })],
+    [
+      'a parameter both fixed and allowed',
+      () => ({ fixed_params: { regions: ['north'] }, allowed_params: ['regions'] }),
+    ],
+    ['a required parameter that is not allowed', () => ({ required_params: ['regions'] })],
+    ['an origin with a path', () => ({ allowed_origins: ['https://a.test/x'] })],
+    ['ten thousand values', () => ({ fixed_params: { regions: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })],
+    ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],
+  ];
+  it.each(wrong)('with %s is invalid', async (_what, claims) => {
+    await expectInvalid(await signed(claims()));
+  });
+
+  it('is good for a day at most, and as long as it says', async () => {
+    const token = await signed({ exp: seconds(86_400) });
+    expect(await statusOf('d', token)).toBe(200);
+    later(86_000_000);
+    expect(await statusOf('d', token)).toBe(200);
+    later(86_401_000);
+    await expectInvalid(token);
+  });
+
+  it('is signed with HS256 and the company’s key, or not at all', async () => {
+    const claims = { aud: 'embed', iat: seconds(), exp: seconds(60), dashboard_id: dashboard };
+    const secret = new TextEncoder().encode(key.secret);
+    const header = { alg: 'HS256', kid: key.id };
+    const [, payload] = (await signed()).split('.');
+    const encode = (value: unknown) =>
+      btoa(JSON.stringify(value)).replaceAll('=', '').replaceAll('+', '-').replaceAll('/', '_');
+    const rsa = (await generateKeyPair('RS256')).privateKey;
+    const other = await aCompany();
+    const theirs = await aSigningKey(other);
+    for (const token of [
+      new UnsecuredJWT(claims).encode(),
+      `${encode({ alg: 'none', kid: key.id })}.${payload}.`,
+      `${encode({ alg: 'none', kid: key.id })}.${payload}.AAAA`,
+      await new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: key.id }).sign(rsa),
+      await new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS512' }).sign(secret),
+      await new SignJWT(claims).setProtectedHeader(header).sign(new TextEncoder().encode(`${key.secret} `)),
+      await new SignJWT(claims).setProtectedHeader(header).sign(new TextEncoder().encode(theirs.secret)),
+      await new SignJWT(claims).setProtectedHeader({ ...header, kid: theirs.id }).sign(secret),
+      await new SignJWT(claims).setProtectedHeader({ ...header, kid: `${company.id}-${'0'.repeat(24)}` }).sign(secret),
+      await new SignJWT(claims)
+        .setProtectedHeader({ ...header, kid: key.id.replace(company.id, other.id) })
+        .sign(secret),
+      await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret),
+      `${(await signed()).slice(0, -4)}AAAA`,
+    ]) {
+      await expectInvalid(token);
+      expect((await call('GET', `/embed/d/${token}`)).headers.get('content-security-policy')).toContain(
+        "frame-ancestors 'none'",
+      );
+    }
+    // The secret read as the algorithm's public key, under the name of RS256.
+    const forged = `${encode({ alg: 'RS256', kid: key.id })}.${payload}`;
+    const hmac = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+    const signature = new Uint8Array(await crypto.subtle.sign('HMAC', hmac, new TextEncoder().encode(forged)));
+    await expectInvalid(`${forged}.${signature.toBase64({ alphabet: 'base64url', omitPadding: true })}`);
+  });
+
+  it('opens nothing of another company', async () => {
+    const other = await aCompany();
+    const theirs = (await aSalesDashboard(other)).dashboard._id;
+    const { status, body } = await embedOf('d', await signed({ dashboard_id: theirs })).info();
+    expect([status, body.error_code]).toEqual([404, 'NOT_FOUND']);
+    // Without a good signature nobody learns what there is.
+    await expectInvalid(await signed({ dashboard_id: theirs }, { ...key, secret: 'x'.repeat(43) }));
+  });
+
+  it('ends by its jti, by what it shows, with all others, and on deletion of what it shows', async () => {
+    const own = await aCompany();
+    const made = await aSalesDashboard(own);
+    const ownKey = await aSigningKey(own);
+    const sign = (claims: Record<string, unknown> = {}) =>
+      hostToken(ownKey, { dashboard_id: made.dashboard._id, iat: seconds(-10), ...claims });
+    const revoke = async (json: unknown) => expect((await own.as.post(REVOKE, { json })).status).toBe(204);
+    const one = await sign({ jti: 'one' });
+    const two = await sign({ jti: 'two' });
+    const alone = await hostToken(ownKey, { visualization_id: made.rows._id, iat: seconds(-10) });
+    await revoke({ token_id: 'one' });
+    expect([await statusOf('d', one), await statusOf('d', two)]).toEqual([401, 200]);
+    await revoke({ dashboard_id: made.dashboard._id });
+    expect([await statusOf('d', two), await statusOf('v', alone)]).toEqual([401, 200]);
+    // Those of the same second count as made before: their host says no more than the second.
+    expect(await statusOf('d', await sign({ iat: Math.floor(Date.now() / 1000) - 1 }))).toBe(401);
+    later(2_000);
+    expect(await statusOf('d', await sign({ iat: seconds(2) }))).toBe(200);
+    expect((await own.as.post('/api/v1/embed/rotate-key')).status).toBe(204);
+    expect(await statusOf('v', alone)).toBe(401);
+    later(4_000);
+    const last = await sign({ iat: seconds(4) });
+    expect(await statusOf('d', last)).toBe(200);
+    await own.as.delete(`/v1/dashboards/${made.dashboard._id}`);
+    expect(await statusOf('d', last)).toBe(404);
+  });
+
+  it('is counted by itself, whatever id its host gives it', async () => {
+    const limited = { env: { RATE_LIMIT_TOKEN_PER_MINUTE: '1' } };
+    const theirs = await anEmbed(company, 'dashboards', dashboard);
+    const one = await signed({ jti: 'same' });
+    const other = await signed({ jti: 'same', iat: seconds(-1) });
+    const statuses = [];
+    for (const token of [one, one, other, theirs]) statuses.push((await embedOf('d', token).info(limited)).status);
+    expect(statuses).toEqual([200, 429, 200, 200]);
+  });
+
+  it('leaves events as ours do', async () => {
+    const own = await aCompany();
+    const made = await aSalesDashboard(own);
+    const ownKey = await aSigningKey(own);
+    await embedOf(
+      'd',
+      await hostToken(ownKey, { dashboard_id: made.dashboard._id, jti: 'seen', exp: seconds(-5), iat: seconds(-60) }),
+    ).info();
+    await embedOf(
+      'd',
+      await hostToken({ ...ownKey, secret: 'x' }, { dashboard_id: made.dashboard._id, jti: 'forged' }),
+    ).info();
+    const [event] = await expectTypes(own, 'type=embed.denied', ['embed.denied']);
+    expect(event).toMatchObject({ target_id: made.dashboard._id, details: { token_id: 'seen' } });
+  });
+});
