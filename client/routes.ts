@@ -416,7 +416,7 @@ export interface Routes {
   /** List the members of a share context */
   "GET /api/v1/share-contexts/{id}/members": { params: { "id": string }; query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareMember> } };
   /** Add a member to a share context */
-  "POST /api/v1/share-contexts/{id}/members": { params: { "id": string }; body: { "member_type": "external_email"; "email": string } | { "member_type": "internal_user"; "member_id": string } | { "member_type": "group"; "member_id": string }; answer: ShareMember };
+  "POST /api/v1/share-contexts/{id}/members": { params: { "id": string }; body: { "member_type": "external_email"; "email": string; "attributes"?: Record<string, unknown> } | { "member_type": "internal_user"; "member_id": string; "attributes"?: Record<string, unknown> } | { "member_type": "group"; "member_id": string; "attributes"?: Record<string, unknown> }; answer: ShareMember };
   /** Remove a member from a share context */
   "DELETE /api/v1/share-contexts/{id}/members/{memberId}": { params: { "id": string; "memberId": string }; answer: undefined };
   /** List the shares of a dashboard */
@@ -470,13 +470,19 @@ export interface Routes {
   /** Execute a dashboard of a context by slug */
   "POST /api/v1/share-portal/{company_slug}/dashboards/{dashboard_slug}/execute": { params: { "company_slug": string; "dashboard_slug": string }; body: { "parameters"?: Record<string, unknown>; "context_id"?: string }; answer: { "results": Array<ExecuteResult>; "as_of"?: string; "waking"?: true } };
   /** Create an embed token for a dashboard */
-  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
+  "POST /api/v1/embed/dashboards/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "expires_in"?: number }; answer: Embed };
   /** Create an embed token for a visualization */
-  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "expires_in"?: number; "allowed_origins"?: Array<string> }; answer: Embed };
+  "POST /api/v1/embed/visualizations/{id}": { params: { "id": string }; body: { "fixed_params"?: Record<string, unknown>; "allowed_params"?: Array<string>; "required_params"?: Array<string>; "allowed_origins"?: Array<string>; "viewer"?: Viewer; "expires_in"?: number }; answer: Embed };
   /** Revoke embed tokens */
   "POST /api/v1/embed/revoke": { body: { "token_id"?: string; "dashboard_id"?: string; "visualization_id"?: string; "viewer_id"?: string }; answer: undefined };
   /** Rotate the embed key */
   "POST /api/v1/embed/rotate-key": { answer: undefined };
+  /** Create a signing key for embeds */
+  "POST /api/v1/embed/signing-keys": { answer: CreatedEmbedSigningKey };
+  /** List the signing keys for embeds */
+  "GET /api/v1/embed/signing-keys": { query?: { "page"?: string | number; "per_page"?: string | number }; answer: { "total": number; "page": number; "per_page": number; "records": Array<EmbedSigningKey> } };
+  /** Delete a signing key for embeds */
+  "DELETE /api/v1/embed/signing-keys/{id}": { params: { "id": string }; answer: undefined };
   /** Get an embedded dashboard */
   "GET /api/embed/d/{token}/info": { params: { "token": string }; answer: { "requires_auth": false; "embed_options": EmbedOptions; "expires_at": string; "dashboard": SharedItem } };
   /** List the options of a filter of an embedded dashboard */
@@ -488,7 +494,7 @@ export interface Routes {
   /** Execute an embedded visualization */
   "POST /api/embed/v/{token}/execute": { params: { "token": string }; body: { "parameters"?: Record<string, unknown> }; answer: { "result": ExecuteResult; "as_of"?: string; "waking"?: true } };
   /** List share events */
-  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
+  "GET /api/v1/share-events": { query?: { "page"?: string | number; "per_page"?: string | number; "target_type"?: "dashboard" | "visualization"; "share_id"?: string | number; "share_context_id"?: string | number; "from"?: string | number; "to"?: string | number; "type"?: "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted" }; answer: { "total": number; "page": number; "per_page": number; "records": Array<ShareEvent> } };
   /** Get a share event */
   "GET /api/v1/share-events/{id}": { params: { "id": string }; answer: ShareEvent };
   /** Get share analytics */
@@ -513,11 +519,11 @@ export type SocialConfiguration = { "providers": Array<{ "issuer": string; "audi
 
 export type Chart = { "type": "table" | "line" | "bar" | "area" | "pie" | "number" | "scatter"; "x"?: string | null; "y"?: Array<string>; "series"?: string | null; "options"?: Record<string, unknown> };
 
-export type Parameter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean };
+export type Parameter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean; "viewer_attribute"?: string };
 
 export type Widget = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
 
-export type Filter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean; "options"?: Array<FilterOption> | { "sql": string } | null; "applies_to"?: Array<string> | null };
+export type Filter = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default"?: unknown; "required"?: boolean; "viewer_attribute"?: string; "options"?: Array<FilterOption> | { "sql": string } | null; "applies_to"?: Array<string> | null };
 
 export type FilterOption = { "label": string; "value": string };
 
@@ -566,6 +572,8 @@ export type Enrichment = { "target_type": "concept" | "semantic" | "ontology_nod
 export type ShareGrant = { "target_type": "dashboard" | "visualization"; "target_id": string; "filter_policies"?: Array<FilterPolicy> };
 
 export type FilterPolicy = { "filter_slug": string; "filter_kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "mode": "selectable" | "locked" | "hidden"; "allowed_values"?: Array<string> };
+
+export type Viewer = { "id": string; "attributes"?: Record<string, unknown> };
 
 export type Account = { "id": string; "name": string; "organization_id": string; "is_default": boolean; "is_active": boolean; "metadata": Record<string, unknown>; "created_at": string; "updated_at": string; "deleted_at": string | null };
 
@@ -621,7 +629,7 @@ export type SamlConfiguration = { "type": "saml"; "idp_entity_id": string; "idp_
 
 export type InvitedUser = { "_id": string; "email": string; "name": string; "company_id": string; "status": "invited" | "active" | "inactive"; "teams": Array<string>; "group_ids": Array<string>; "groups"?: Array<{ "_id": string; "name": string; "slug": string }>; "created_at": string; "invitation_expires_at": string };
 
-export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
+export type Visualization = { "_id": string; "name": string; "slug": string; "description": string; "sql": string; "chart": ChartOutput; "parameters": Array<{ "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string }>; "created_by_user_id": string; "created_at": string; "updated_at": string };
 
 export type ExecuteResult = { "visualization_id": string; "columns"?: Array<{ "name": string; "type": "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" }>; "rows"?: Array<Array<string | number | boolean | null>>; "row_count"?: number; "truncated"?: boolean; "error"?: { "error_code": string; "message": string }; "duration_ms": number; "cached": boolean };
 
@@ -681,7 +689,7 @@ export type ShareContext = { "id": string; "name": string; "slug": string; "desc
 
 export type SharingError = { "error_code": string; "message": string; "details"?: unknown };
 
-export type ShareMember = { "id": string; "member_type": "internal_user" | "group" | "external_email"; "member_id": string | null; "email": string | null; "created_at": string };
+export type ShareMember = { "id": string; "member_type": "internal_user" | "group" | "external_email"; "member_id": string | null; "email": string | null; "attributes"?: Record<string, unknown>; "created_at": string };
 
 export type DashboardShare = { "id": string; "dashboard_id": string; "name": string; "share_type": "link" | "embed"; "share_context_id": string | null; "requires_auth": boolean; "expires_at": string | null; "embed_options": EmbedOptions; "share_filter_policies": Array<FilterPolicyOutput>; "status": "active" | "revoked" | "expired"; "token"?: string; "url"?: string; "created_by": string; "created_at": string; "updated_at": string; "last_accessed_at": string | null; "view_count": number };
 
@@ -699,7 +707,11 @@ export type PortalDashboard = { "id": string; "name": string; "slug": string; "d
 
 export type Embed = { "id": string; "token": string; "url": string; "expires_at": string };
 
-export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
+export type CreatedEmbedSigningKey = { "id": string; "created_at": string; "secret": string };
+
+export type EmbedSigningKey = { "id": string; "created_at": string };
+
+export type ShareEvent = { "id": string; "type": "share.created" | "share.updated" | "share.revoked" | "share.resolved" | "share.executed" | "share.denied" | "context.created" | "context.updated" | "context.deleted" | "context.grants_updated" | "member.added" | "member.removed" | "auth.code_requested" | "auth.verified" | "auth.failed" | "embed.generated" | "embed.executed" | "embed.denied" | "embed.revoked" | "embed.key_rotated" | "embed.signing_key_created" | "embed.signing_key_deleted"; "occurred_at": string; "actor": { "kind": "user" | "service_account" | "external" | "viewer" | "anonymous"; "id": string | null; "email": string | null }; "target_type": "dashboard" | "visualization" | null; "target_id": string | null; "share_id": string | null; "share_context_id": string | null; "ip_country": string | null; "user_agent": string | null; "origin": string | null; "correlation_id": string; "details": Record<string, unknown> };
 
 export type ShareAnalytics = { "totals": { "resolved": number; "executed": number; "denied": number }; "unique_viewers": number; "series": Array<{ "start": string; "resolved": number; "executed": number; "denied": number; "unique_viewers": number }>; "top": { "shares": Array<{ "key": string; "label": string; "count": number }>; "dashboards": Array<{ "key": string; "label": string; "count": number }>; "viewers": Array<{ "key": string; "label": string; "count": number }>; "countries": Array<{ "key": string; "label": string; "count": number }> } };
 
@@ -709,7 +721,7 @@ export type ChartOutput = { "type": "table" | "line" | "bar" | "area" | "pie" | 
 
 export type WidgetOutput = { "visualization_id": string; "x": number; "y": number; "w": number; "h": number };
 
-export type FilterOutput = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "options": Array<FilterOptionOutput> | { "sql": string } | null; "applies_to": Array<string> | null };
+export type FilterOutput = { "slug": string; "label": string; "kind": "select" | "multi_select" | "text" | "number" | "date" | "date_range"; "default": unknown; "required": boolean; "viewer_attribute"?: string; "options": Array<FilterOptionOutput> | { "sql": string } | null; "applies_to": Array<string> | null };
 
 export type FilterOptionOutput = { "label": string; "value": string };
 

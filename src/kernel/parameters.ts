@@ -20,6 +20,8 @@ export interface Parameter {
   /** A value as a caller would send it; null for none. */
   default: unknown;
   required: boolean;
+  /** For viewers its value is always this attribute of theirs. */
+  viewer_attribute?: string | undefined;
 }
 
 /**

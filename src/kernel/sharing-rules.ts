@@ -1,5 +1,6 @@
 import { type BoundValue, coerceParameter, isChoice, isNoValue } from './parameters.ts';
 import type { FilterPolicy, Input, Terms } from './sharing-terms.ts';
+import { attributeValue, inBoth } from './viewer-attributes.ts';
 
 /** What a viewer may do with one input. */
 export interface Rule {
@@ -8,8 +9,8 @@ export interface Rule {
   access: 'open' | 'closed';
   /** The values that rows may have, and that the viewer may choose among; null when nothing narrows them. */
   allowed: readonly string[] | null;
-  /** The value when the viewer sends none: the author's default, no value, or the one that an embed fixes. */
-  fallback: 'default' | 'none' | { fixed: BoundValue };
+  /** The value when the viewer sends none (`refused`: there must be none to send): the author's default, no value, or the one that an embed fixes or an attribute is. */
+  fallback: 'default' | 'none' | 'refused' | { fixed: BoundValue };
   /** It must end up with a value: sent, fixed, or its default. */
   required: boolean;
   /** The viewer must send a value. */
@@ -26,7 +27,10 @@ export interface ViewerRules {
   refused: ReadonlySet<string>;
   /** An embed answers every slug that it does not allow alike, so that nobody can guess which ones exist. */
   allowedOnly: boolean;
-  /** Slugs whose terms can be enforced nowhere, because what they name is gone or changed: nothing is shown then. */
+  /**
+   * Slugs whose terms can be enforced nowhere, because what they name is gone or changed, or because the viewer lacks the
+   * attribute that decides: nothing is shown then.
+   */
   unenforceable: readonly string[];
 }
 
@@ -41,28 +45,42 @@ export function viewerRules(inputs: readonly Input[], terms: Terms = {}): Viewer
     if (mode !== 'hidden') narrowing.add(slug);
   }
   const fixed = Object.entries(terms.embed?.fixed ?? {}).filter(([, value]) => !isNoValue(value));
-  const slugs = new Set([...narrowing, ...fixed.map(([slug]) => slug)]);
+  const byAttribute = terms.isInsider ? [] : inputs.filter(({ viewerAttributes }) => viewerAttributes.length > 0);
+  const slugs = new Set([...narrowing, ...fixed.map(([slug]) => slug), ...byAttribute.map(({ slug }) => slug)]);
 
   const enforced = new Map<string, BoundValue | undefined>();
   const refused = new Set<string>();
-  const unenforceable: string[] = [];
+  const lacking = byAttribute.filter(({ slug }) => rules.get(slug)?.fallback === 'refused');
+  const unenforceable = new Set(lacking.map(({ slug }) => slug));
+  if (!terms.isInsider) for (const { unbound } of inputs) for (const id of unbound) refused.add(id);
   for (const slug of slugs) {
     const rule = rules.get(slug);
     const { appliesTo = [], skips = [], origin = 'parameter', kind = 'text' } = rule?.input ?? {};
     // A policy is about a filter: where that is gone, or no choice any more, nobody sees the parameters of its name.
-    const bound = rule !== undefined && !(narrowing.has(slug) && (origin === 'parameter' || !isChoice(kind)));
+    const isKnown = rule !== undefined && rule.fallback !== 'refused';
+    const bound = isKnown && !(narrowing.has(slug) && (origin === 'parameter' || !isChoice(kind)));
     enforced.set(slug, bound && origin === 'filter' ? enforcedValue(rule) : undefined);
     const left = bound ? skips : [...appliesTo, ...skips];
     for (const id of left) refused.add(id);
-    if (!bound && left.length === 0) unenforceable.push(slug);
+    if (!bound && left.length === 0) unenforceable.add(slug);
   }
-  return { rules, enforced, refused, allowedOnly: terms.embed !== undefined, unenforceable };
+  return { rules, enforced, refused, allowedOnly: terms.embed !== undefined, unenforceable: [...unenforceable] };
 }
 
-function initialRule(input: Input, { embed, parametersOpen }: Terms): Rule {
+function initialRule(input: Input, terms: Terms): Rule {
+  const rule = ruleOfEmbed(input, terms);
+  if (terms.isInsider || input.viewerAttributes.length === 0) return rule;
+  const closed: Rule = { ...rule, access: 'closed', required: false, mustSend: false };
+  const value = attributeValue(input, terms.attributes ?? {});
+  const fixed = typeof rule.fallback === 'object' ? rule.fallback.fixed : null;
+  const both = value && fixed ? inBoth(value, fixed) : value;
+  return both === undefined ? { ...closed, fallback: 'refused' } : { ...closed, fallback: { fixed: both } };
+}
+
+function ruleOfEmbed(input: Input, { embed, isInsider }: Terms): Rule {
   const { slug, kind, required } = input;
   const rule: Rule = { input, access: 'open', allowed: null, fallback: 'default', required, mustSend: false };
-  if (!embed) return input.origin === 'filter' || parametersOpen ? rule : { ...rule, access: 'closed' };
+  if (!embed) return input.origin === 'filter' || isInsider ? rule : { ...rule, access: 'closed' };
   if (Object.hasOwn(embed.fixed, slug)) {
     const fixed = coerceParameter(kind, embed.fixed[slug]);
     // The value was right when the token was made, and the kind changed since.
@@ -76,7 +94,7 @@ function initialRule(input: Input, { embed, parametersOpen }: Terms): Rule {
 /** The rule with one more policy: it allows what both allow, and is open only where both leave it open. */
 function narrowed(rule: Rule, { mode, allowed_values }: FilterPolicy): Rule {
   if (mode === 'hidden') {
-    return { ...rule, access: 'closed', fallback: typeof rule.fallback === 'object' ? rule.fallback : 'none' };
+    return { ...rule, access: 'closed', fallback: rule.fallback === 'default' ? 'none' : rule.fallback };
   }
   const allowed = [...new Set(allowed_values)].filter((value) => rule.allowed?.includes(value) ?? true);
   return { ...rule, allowed, access: mode === 'locked' ? 'closed' : rule.access };

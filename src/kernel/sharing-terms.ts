@@ -1,5 +1,6 @@
 import type { FieldProblem } from './failure.ts';
 import { coerceParameter, isChoice, isNoValue, type Parameter, type ParameterKind } from './parameters.ts';
+import type { ViewerAttributes } from './viewer-attributes.ts';
 
 /** A filter or parameter that can be given a value. Slugs are unique within a dashboard or visualization. */
 export interface Input extends Parameter {
@@ -14,7 +15,15 @@ export interface Input extends Parameter {
   appliesTo: readonly string[];
   /** Ids of those that have such a parameter and are not given the value: the filter is not for them. */
   skips: readonly string[];
+  /** The attributes of a viewer that its value always is, for viewers: all of them at once. */
+  viewerAttributes: readonly string[];
+  /** Ids of those among `skips` whose own parameter is bound to an attribute: they cannot be shown to viewers. */
+  unbound: readonly string[];
 }
+
+/** The attribute that a filter or parameter names, if any. */
+export const attributesOf = ({ viewer_attribute }: Pick<Parameter, 'viewer_attribute'>): string[] =>
+  viewer_attribute === undefined ? [] : [viewer_attribute];
 
 /**
  * - `selectable` the viewer chooses among `allowed_values`; choosing nothing means all of them
@@ -48,8 +57,10 @@ export interface Terms {
   /** Of the context's grant and of every active share of that context and dashboard. */
   policies?: readonly FilterPolicy[];
   embed?: EmbedTerms;
-  /** Whether the viewer may set parameters that no filter sets. People of the company may. */
-  parametersOpen?: boolean;
+  /** What is known of the viewer; nothing where it is left out. */
+  attributes?: ViewerAttributes;
+  /** One of the company's own people, who may set parameters that no filter sets, and those that attributes decide for others. */
+  isInsider?: boolean;
 }
 
 /**
@@ -93,10 +104,19 @@ function policyProblem(
 /** What is wrong with the terms of an embed for these inputs. */
 export function embedProblems(inputs: readonly Input[], { fixed, allowed, required }: EmbedTerms): FieldProblem[] {
   const bySlug = new Map(inputs.map((input) => [input.slug, input]));
-  const known = (slug: string) => (bySlug.has(slug) ? undefined : 'is not a parameter of this');
+  const known = (slug: string) => {
+    const input = bySlug.get(slug);
+    if (!input) return 'is not a parameter of this';
+    return input.viewerAttributes.length > 0 ? 'is always an attribute of the viewer' : undefined;
+  };
   const problem = (field: string, message: string | undefined) => (message === undefined ? [] : [{ field, message }]);
   const unset = inputs.filter(
-    (each) => each.origin === 'filter' && each.required && isNoValue(each.default) && !allowed.includes(each.slug),
+    (each) =>
+      each.origin === 'filter' &&
+      each.required &&
+      each.viewerAttributes.length === 0 &&
+      isNoValue(each.default) &&
+      !allowed.includes(each.slug),
   );
   return [
     ...Object.entries(fixed).flatMap(([slug, value]) => {

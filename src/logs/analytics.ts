@@ -36,7 +36,7 @@ const COUNTS = `coalesce(sum(outcome = 'resolved'), 0) AS resolved, coalesce(sum
 const TOPS = {
   shares: { key: 'shareId', label: 'NULL' },
   dashboards: { key: "iif(targetType = 'dashboard', targetId, NULL)", label: 'NULL' },
-  viewers: { key: 'viewer', label: 'actorEmail' },
+  viewers: { key: 'viewer', label: 'coalesce(actorEmail, actorId)' },
   countries: { key: 'ipCountry', label: 'ipCountry' },
 } as const;
 

@@ -163,6 +163,7 @@ describe('a token that a host signs', () => {
   });
 
   it('ignores claims that it does not know', async () => {
+    expect(await dash({ allow_downloads: true, theme: { primary_color: '#1d5bd8' }, locale: 'pt-BR' })).toBe(200);
     expect(await dash({ iss: 'host', sub: 'somebody', nbf: seconds(-5), foo: { bar: 1 } })).toBe(200);
   });
 
@@ -195,6 +196,11 @@ describe('a token that a host signs', () => {
       () => ({ fixed_params: { regions: ['north'] }, allowed_params: ['regions'] }),
     ],
     ['a required parameter that is not allowed', () => ({ required_params: ['regions'] })],
+    ['downloads that are a text', () => ({ allow_downloads: 'yes' })],
+    ['a theme that is a text', () => ({ theme: 'dark' })],
+    ['a theme whose text nobody can read', () => ({ theme: { background: '#ffffff', text_color: '#fefefe' } })],
+    ['a locale that is a list', () => ({ locale: ['en'] })],
+    ['a locale that is no tag', () => ({ locale: '../en' })],
     ['an origin with a path', () => ({ allowed_origins: ['https://a.test/x'] })],
     ['ten thousand values', () => ({ fixed_params: { regions: Array.from({ length: 10_000 }, (_, n) => `${n}`) } })],
     ['twenty kilobytes', () => ({ filler: 'x'.repeat(20_000) })],

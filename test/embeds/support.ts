@@ -1,7 +1,10 @@
-import { SignJWT } from 'jose';
 import { expect } from 'vitest';
+import type { SigningKey } from '../../examples/embed/sign.ts';
 import { call, type Sending } from '../support/api.ts';
 import type { Company } from '../support/worlds.ts';
+
+/** A token as a host signs it: good for an hour, unless the claims say otherwise. */
+export { type SigningKey, signEmbedToken as hostToken } from '../../examples/embed/sign.ts';
 
 export const REVOKE = '/api/v1/embed/revoke';
 
@@ -39,22 +42,8 @@ export function embedOf(kind: 'd' | 'v', token: string, headers: Record<string, 
 
 export const SIGNING_KEYS = '/api/v1/embed/signing-keys';
 
-/** A key with which a host signs tokens. */
-export interface SigningKey {
-  id: string;
-  secret: string;
-}
-
 export const aSigningKey = async ({ as }: Pick<Company, 'as'>): Promise<SigningKey> => {
   const { status, body } = await as.post(SIGNING_KEYS);
   expect(status).toBe(201);
   return body;
 };
-
-/** A token as a host signs it: good for an hour, unless the claims say otherwise. */
-export function hostToken({ id, secret }: SigningKey, claims: Record<string, unknown>): Promise<string> {
-  const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({ aud: 'embed', iat: now, exp: now + 3600, ...claims })
-    .setProtectedHeader({ alg: 'HS256', kid: id })
-    .sign(new TextEncoder().encode(secret));
-}

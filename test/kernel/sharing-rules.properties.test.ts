@@ -5,6 +5,7 @@ import type { BoundValue, BoundValues } from '../../src/kernel/parameters.ts';
 import { viewerRules } from '../../src/kernel/sharing-rules.ts';
 import { type FilterPolicy, type Input, POLICY_MODES } from '../../src/kernel/sharing-terms.ts';
 import { allowsNothing, boundValues, canonicalValues } from '../../src/kernel/sharing-values.ts';
+import type { ViewerAttributes } from '../../src/kernel/viewer-attributes.ts';
 import { input, list } from './sharing-support.ts';
 
 const VALUES = ['a', 'b', 'c', 'd'];
@@ -34,6 +35,29 @@ const anyEmbed = fc.option(
   }),
   { nil: undefined },
 );
+/** What is known of a viewer, and what decides which input: any attribute may be missing, of another kind, or nobody's. */
+const ATTRIBUTES = ['p', 'q'];
+const anyAttributes = fc.dictionary(
+  fc.constantFrom(...ATTRIBUTES, ...SLUGS),
+  fc.oneof(someValues, fc.constantFrom<ViewerAttributes[string]>(...VALUES, 7, true, '')),
+  { maxKeys: 3 },
+);
+const anyDeciding = fc.array(fc.oneof({ weight: 5, arbitrary: fc.constant<string[]>([]) }, fc.subarray(ATTRIBUTES)), {
+  minLength: SLUGS.length,
+  maxLength: SLUGS.length,
+});
+const decidedBy = (inputs: Input[], deciding: string[][]): Input[] =>
+  inputs.map((each) => ({ ...each, viewerAttributes: deciding[SLUGS.indexOf(each.slug)] ?? [] }));
+/** Holds where a viewer's attributes allow a row: all that decide one of these inputs do. */
+const allows = (attributes: ViewerAttributes, inputs: Input[], row: Record<string, string>): boolean =>
+  inputs.every(({ slug, viewerAttributes }) =>
+    viewerAttributes.every((name) =>
+      [attributes[name]]
+        .flat()
+        .map(String)
+        .includes(row[slug] as string),
+    ),
+  );
 const anyDimensions = fc.tuple(
   ...SLUGS.map((slug) =>
     fc
@@ -85,8 +109,11 @@ describe('the rules of a shared dashboard', () => {
         fc.array(anyPolicy, { maxLength: 3 }),
         anyEmbed,
         anySent,
-        ({ parametersOf, inputs }, policies, embedTerms, sent) => {
-          const rules = viewerRules(inputs, { policies, embed: embedTerms });
+        anyDeciding,
+        anyAttributes,
+        ({ parametersOf, inputs: plain }, policies, embedTerms, sent, deciding, attributes) => {
+          const inputs = decidedBy(plain, deciding);
+          const rules = viewerRules(inputs, { policies, embed: embedTerms, attributes });
           let values: BoundValues;
           try {
             values = boundValues(rules, sent);
@@ -102,6 +129,10 @@ describe('the rules of a shared dashboard', () => {
             if (rules.refused.has(id)) continue;
             const reaching = inputs.filter(({ appliesTo }) => appliesTo.includes(id)).map(({ slug }) => slug);
             const own = new Map([...values].filter(([slug]) => reaching.includes(slug)));
+            const deciders = inputs.filter(({ slug, kind }) => parameters.includes(slug) && kind !== 'text');
+            for (const row of ROWS.filter((each) => through(own, each))) {
+              expect([row, allows(attributes, deciders, row)]).toEqual([row, true]);
+            }
             for (const { filter_slug, allowed_values } of [
               ...policies.filter(({ mode }) => mode !== 'hidden'),
               ...fixed,
@@ -117,7 +148,7 @@ describe('the rules of a shared dashboard', () => {
           }
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: 25_000 },
     );
     expect(shown).toBeGreaterThan(10_000);
     expect(refused).toBeGreaterThan(1_000);
@@ -125,16 +156,20 @@ describe('the rules of a shared dashboard', () => {
 
   it('show no row outside of the intersection, whatever parameters a viewer sends', () => {
     let rows = 0;
+    let decided = 0;
     fc.assert(
       fc.property(
         anyDimensions,
         fc.array(anyPolicy, { maxLength: 6 }),
         anyEmbed,
         anySent,
-        (inputs, policies, embedTerms, sent) => {
+        anyDeciding,
+        anyAttributes,
+        (plain, policies, embedTerms, sent, deciding, attributes) => {
+          const inputs = decidedBy(plain, deciding);
           let values: BoundValues;
           try {
-            values = boundValues(viewerRules(inputs, { policies, embed: embedTerms }), sent);
+            values = boundValues(viewerRules(inputs, { policies, embed: embedTerms, attributes }), sent);
           } catch (error) {
             if (error instanceof Failure) return;
             throw error;
@@ -142,6 +177,8 @@ describe('the rules of a shared dashboard', () => {
           const narrowing = policies.filter(({ mode }) => mode !== 'hidden');
           for (const row of ROWS.filter((each) => through(values, each))) {
             rows++;
+            decided += deciding.flat().length;
+            expect([row, allows(attributes, inputs, row)]).toEqual([row, true]);
             for (const { filter_slug, allowed_values } of narrowing)
               expect(allowed_values).toContain(row[filter_slug as 'x']);
             const fixed = Object.entries(embedTerms?.fixed ?? {}).filter(([, given]) => given.length > 0);
@@ -152,9 +189,10 @@ describe('the rules of a shared dashboard', () => {
           }
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: 25_000 },
     );
     expect(rows).toBeGreaterThan(10_000);
+    expect(decided).toBeGreaterThan(250);
   });
 
   it('show no more with more terms, where no default stands in for what is left out', () => {

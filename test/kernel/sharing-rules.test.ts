@@ -5,6 +5,7 @@ import { optionsRule, usableFilters } from '../../src/kernel/sharing-filters.ts'
 import { viewerRules } from '../../src/kernel/sharing-rules.ts';
 import type { Input, Terms } from '../../src/kernel/sharing-terms.ts';
 import { boundValues } from '../../src/kernel/sharing-values.ts';
+import { combinedAttributes, type ViewerAttributes } from '../../src/kernel/viewer-attributes.ts';
 import { embed, input, list, policy } from './sharing-support.ts';
 
 const region = input('region');
@@ -23,6 +24,8 @@ const selectableAB = { policies: [policy('region', 'selectable', 'a', 'b')] };
 const lockedAB = { policies: [policy('region', 'locked', 'a', 'b')] };
 const hidden = { policies: [policy('region', 'hidden')] };
 const withDefault = input('region', { default: ['c'] });
+const byArea = input('region', { viewerAttributes: ['area'] });
+const byBoth = input('region', { viewerAttributes: ['area', 'zone'] });
 describe('a request of a viewer', () => {
   const cases: [what: string, terms: Terms, sent: Record<string, unknown>, bound: unknown, input?: Input][] = [
     ['without terms: what is sent', {}, { region: ['a'] }, list('a')],
@@ -54,6 +57,117 @@ describe('a request of a viewer', () => {
       input('region', { kind: 'select' }),
     ],
 
+    ['an attribute: a list', { attributes: { area: ['a', 'b'] } }, {}, list('a', 'b'), byArea],
+    ['an attribute: one value', { attributes: { area: 'a' } }, {}, list('a'), byArea],
+    ['an attribute: a number is the text of it', { attributes: { area: 7 } }, {}, list('7'), byArea],
+    [
+      'an attribute: never chosen, though it is the same',
+      { attributes: { area: ['a'] } },
+      { region: ['a'] },
+      VIOLATION,
+      byArea,
+    ],
+    ['an attribute: never taken away', { attributes: { area: ['a'] } }, { region: null }, VIOLATION, byArea],
+    ['an attribute: never the default', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, default: ['c'] }],
+    ['an attribute: satisfies required', { attributes: { area: ['a'] } }, {}, list('a'), { ...byArea, required: true }],
+    ['an attribute: a viewer without it', { attributes: { region: ['a'] } }, {}, VIOLATION, byArea],
+    ['an attribute: a viewer of whom nothing is known', {}, {}, VIOLATION, byArea],
+    ['an attribute: an empty list is none', { attributes: { area: [] } }, {}, VIOLATION, byArea],
+    ['an attribute: an empty text is none', { attributes: { area: '' } }, {}, VIOLATION, byArea],
+    [
+      'an attribute: one that objects inherit is none',
+      { attributes: {} },
+      {},
+      VIOLATION,
+      { ...byArea, viewerAttributes: ['constructor'] },
+    ],
+    ['an attribute: nobody else’s', { attributes: { area: ['a'] } }, { area: ['b'] }, INVALID, byArea],
+    [
+      'an attribute on a select: one',
+      { attributes: { area: 'a' } },
+      {},
+      list('a'),
+      { ...byArea, kind: 'select', takesList: false },
+    ],
+    [
+      'an attribute on a select: a list of one',
+      { attributes: { area: ['a'] } },
+      {},
+      list('a'),
+      { ...byArea, kind: 'select', takesList: false },
+    ],
+    [
+      'an attribute on a select: more than its SQL takes',
+      { attributes: { area: ['a', 'b'] } },
+      {},
+      VIOLATION,
+      { ...byArea, kind: 'select', takesList: false },
+    ],
+    [
+      'an attribute on a select: a list where its SQL takes one',
+      { attributes: { area: ['a', 'b'] } },
+      {},
+      list('a', 'b'),
+      { ...byArea, kind: 'select' },
+    ],
+    [
+      'an attribute on a number',
+      { attributes: { area: 7 } },
+      {},
+      { type: 'number', value: '7' },
+      { ...byArea, kind: 'number', takesList: false },
+    ],
+    [
+      'an attribute on a number: no number',
+      { attributes: { area: 'x' } },
+      {},
+      VIOLATION,
+      { ...byArea, kind: 'number', takesList: false },
+    ],
+    [
+      'an attribute on a text: a list',
+      { attributes: { area: ['a', 'b'] } },
+      {},
+      VIOLATION,
+      { ...byArea, kind: 'text', takesList: false },
+    ],
+    ['two attributes: what both allow', { attributes: { area: ['a', 'b'], zone: ['b', 'c'] } }, {}, list('b'), byBoth],
+    ['two attributes: nothing', { attributes: { area: ['a'], zone: ['c'] } }, {}, list(), byBoth],
+    ['two attributes: one of them', { attributes: { area: ['a'] } }, {}, VIOLATION, byBoth],
+    [
+      'an attribute under a selectable policy',
+      { ...selectableAB, attributes: { area: ['b', 'c'] } },
+      {},
+      list('b'),
+      byArea,
+    ],
+    ['an attribute under a locked policy', { ...lockedAB, attributes: { area: ['c'] } }, {}, list(), byArea],
+    ['an attribute under a hidden policy', { ...hidden, attributes: { area: ['a'] } }, {}, list('a'), byArea],
+    ['no attribute under a hidden policy', { ...hidden, attributes: {} }, {}, VIOLATION, byArea],
+    ['no attribute under a locked policy', { ...lockedAB, attributes: {} }, {}, VIOLATION, byArea],
+    [
+      'an attribute and a fixed value',
+      { ...embed({ fixed: { region: ['a', 'c'] } }), attributes: { area: ['a', 'b'] } },
+      {},
+      list('a'),
+      byArea,
+    ],
+    [
+      'an attribute and an allowed one',
+      { ...embed({ allowed: ['region'] }), attributes: { area: ['a'] } },
+      { region: ['a'] },
+      VIOLATION,
+      byArea,
+    ],
+    [
+      'an attribute and a required one',
+      { ...embed({ allowed: ['region'], required: ['region'] }), attributes: { area: ['a'] } },
+      {},
+      list('a'),
+      byArea,
+    ],
+    ['an insider chooses', { isInsider: true }, { region: ['b'] }, list('b'), byArea],
+    ['an insider has the default', { isInsider: true }, {}, list('c'), { ...byArea, default: ['c'] }],
     ['locked: all allowed', lockedAB, {}, list('a', 'b')],
     ['locked: an allowed value sent', lockedAB, { region: ['a'] }, VIOLATION],
     ['locked: null sent', lockedAB, { region: null }, VIOLATION],
@@ -153,7 +267,7 @@ describe('a request of a viewer', () => {
     ],
     [
       'a parameter of a visualization: open to the company',
-      { parametersOpen: true },
+      { isInsider: true },
       { region: 'a' },
       list('a'),
       input('region', { origin: 'parameter' }),
@@ -323,5 +437,48 @@ describe('the SQL of options', () => {
     const ask = () => optionsRule(viewerRules(of, terms), 'city', uses && (() => new Set(uses))).bound;
     if (outcome === DISABLED) expect(ask).toThrow(expect.objectContaining({ reason: DISABLED }));
     else expect(outcome === null ? ask() : [...(ask() ?? ['none'])]).toEqual(outcome);
+  });
+});
+
+describe('an input that an attribute of the viewer decides', () => {
+  const attributes = { area: ['a'] };
+  const shown = input('region', { viewerAttributes: ['area'], appliesTo: ['v'], skips: ['w'] });
+
+  it('is no filter that is shown, and enforced on the options of others', () => {
+    const rules = viewerRules([shown, input('city')], { attributes });
+    expect(usableFilters(rules).map(({ input: { slug } }) => slug)).toEqual(['city']);
+    expect(rules.enforced).toEqual(new Map([['region', list('a')]]));
+    expect(() => optionsRule(rules, 'region', null)).toThrow(
+      expect.objectContaining({ reason: 'sharing.filter_disabled' }),
+    );
+    expect(() => optionsRule(rules, 'city', () => new Set())).toThrow(
+      expect.objectContaining({ reason: 'sharing.filter_disabled' }),
+    );
+    expect(optionsRule(rules, 'city', () => new Set(['region'])).bound).toEqual(new Map([['region', list('a')]]));
+    const without = viewerRules([shown, input('city')], {});
+    expect(() => optionsRule(without, 'city', () => new Set(['region']))).toThrow();
+  });
+
+  it('is not shown where it does not apply', () => {
+    expect([...viewerRules([shown], { attributes }).refused]).toEqual(['w']);
+    expect([...viewerRules([shown], {}).refused].sort()).toEqual(['v', 'w']);
+    const besides = input('region', { appliesTo: ['v'], skips: ['w', 'u'], unbound: ['w'] });
+    expect([...viewerRules([besides], { attributes }).refused]).toEqual(['w']);
+    expect([...viewerRules([besides, shown], { isInsider: true }).refused]).toEqual([]);
+  });
+});
+
+describe('the attributes of several memberships', () => {
+  const cases: [ViewerAttributes[], ViewerAttributes][] = [
+    [[], {}],
+    [[{ a: 'x' }, { b: ['y'] }], { a: 'x', b: ['y'] }],
+    [[{ a: ['x', 'y'] }, { a: ['y', 'z'] }], { a: ['y'] }],
+    [[{ a: 'x' }, { a: ['x', 'y'] }], { a: ['x'] }],
+    [[{ a: 7 }, { a: '7' }], { a: [7] }],
+    [[{ a: 'x' }, { a: 'y' }, { a: 'x' }], { a: [] }],
+  ];
+  it.each(cases)('%j are %j together', (all, together) => {
+    expect(combinedAttributes(all)).toEqual(together);
+    expect(Object.keys(combinedAttributes(all.toReversed()))).toHaveLength(Object.keys(together).length);
   });
 });

@@ -11,6 +11,8 @@ export const input = (slug: string, overrides: Partial<Input> = {}): Input => ({
   takesList: true,
   appliesTo: [],
   skips: [],
+  viewerAttributes: [],
+  unbound: [],
   ...overrides,
 });
 

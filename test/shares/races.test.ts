@@ -235,7 +235,7 @@ describe('a member', () => {
     const { id } = await aContext(company, []);
     await rowOf(
       `with recursive member(n) as (select 1 union all select n + 1 from member where n < 9999)
-       insert into share_members select id || '-' || n, company_id, id, 'external_email', 'member-' || n, 0
+       insert into share_members (id, company_id, context_id, member_type, subject, created_at) select id || '-' || n, company_id, id, 'external_email', 'member-' || n, 0
        from share_contexts, member where id = ?`,
       id,
     );

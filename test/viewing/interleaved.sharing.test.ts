@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest';
-import { anEmbed, embedOf } from '../embeds/support.ts';
-import { aContext, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
+import { anEmbed, aSigningKey, embedOf, hostToken } from '../embeds/support.ts';
+import { aContext, aMember, anOutsider, dashboardGrant, inPortal } from '../share-portal/support.ts';
 import { aSalesDashboard, aShare, linkOf, policy, regionsOf, someSales } from '../shares/support.ts';
 import type { Answer } from '../support/api.ts';
 import { aProvisionedCompany } from '../support/worlds.ts';
+import { aDashboard, aVisualization, parameter } from '../visualizations/support.ts';
 
 /** How many requests: 400, or as many as INTERLEAVED_REQUESTS says, since ten thousand take minutes. */
 const REQUESTS = inject('interleavedRequests');
@@ -72,6 +73,29 @@ beforeAll(async () => {
       chooses: true,
       execute: inPortal(as, context.id, id).execute,
     });
+  }
+  // Of one dashboard, whose filter is what an attribute of the viewer says.
+  const key = await aSigningKey(company);
+  const regions = await aVisualization(company.as, 'SELECT region, amount FROM sales WHERE region = ANY({{regions}})', {
+    parameters: [{ ...parameter('regions', 'multi_select'), viewer_attribute: 'region' }],
+  });
+  const decided = await aDashboard(company.as, [regions], { filters: [] });
+  for (const values of subsets) {
+    const attributes = { region: values };
+    const viewer = { id: values.join('-'), attributes };
+    const embed = embedOf('d', await anEmbed(company, 'dashboards', decided._id, { viewer }));
+    const signed = embedOf('d', await hostToken(key, { dashboard_id: decided._id, viewer }));
+    const context = await aContext(company, [dashboardGrant(decided._id)]);
+    const email = `${values.join('-')}@decided.test`;
+    await aMember(company.as, context.id, { member_type: 'external_email', email, attributes });
+    const { as } = await anOutsider(company, email);
+    for (const [name, { execute }] of Object.entries({
+      embed,
+      signed,
+      portal: inPortal(as, context.id, decided._id),
+    })) {
+      viewers.push({ name: `${name} decided by ${values}`, allowed: values, chooses: false, execute });
+    }
   }
   const elsewhere = await aSalesDashboard(other);
   await other.as.post('/v1/managed-tables', {

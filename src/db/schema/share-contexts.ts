@@ -1,6 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { FilterPolicy } from '../../kernel/sharing-terms.ts';
+import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { companyId, id, json, timestamp, timestamps } from '../columns.ts';
 
 /** What a company shows to a circle of people, inside and outside. */
@@ -47,6 +48,8 @@ export const shareMembers = sqliteTable(
     memberType: text('member_type', { enum: ['internal_user', 'group', 'external_email'] }).notNull(),
     /** Id of the user or group, or the email address in lower case. */
     subject: text('subject').notNull(),
+    /** What decides what the member sees. */
+    attributes: json<ViewerAttributes>('attributes'),
     createdAt: timestamp('created_at').notNull(),
   },
   (table) => [

@@ -1,6 +1,6 @@
 import type { Filter } from '../../db/schema/dashboards.ts';
 import { type BoundValue, type BoundValues, isChoice, type ParameterKind } from '../../kernel/parameters.ts';
-import type { Input } from '../../kernel/sharing-terms.ts';
+import { attributesOf, type Input } from '../../kernel/sharing-terms.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import type { Visualization } from '../visualizations/service.ts';
 
@@ -49,6 +49,8 @@ export function dashboardInputs(
         takesList: takesList(templateOf(sql), slug, kind) && (known?.takesList ?? true),
         appliesTo: [...(known?.appliesTo ?? []), id],
         skips: [],
+        viewerAttributes: [...new Set([...(known?.viewerAttributes ?? []), ...attributesOf(parameter)])],
+        unbound: [],
       });
     }
   }
@@ -58,6 +60,8 @@ export function dashboardInputs(
 function filterInput(filter: Filter, filters: readonly Filter[], visualizations: readonly Definition[]): Input {
   const { slug, label, kind, default: defaultValue, required } = filter;
   const users = visualizations.filter(({ parameters }) => parameters.some((parameter) => parameter.slug === slug));
+  const applied = users.filter(({ id }) => isFor(filter, id));
+  const own = ({ parameters }: Definition) => parameters.find((parameter) => parameter.slug === slug) ?? {};
   const inOptions = filters.every(({ options }) => {
     const sql = optionsSql(options);
     return sql === null || takesList(templateOf(sql), slug, kind);
@@ -70,8 +74,10 @@ function filterInput(filter: Filter, filters: readonly Filter[], visualizations:
     required,
     origin: 'filter',
     takesList: isChoice(kind) && inOptions && users.every((user) => matchParameter(filter, user)?.takesList ?? true),
-    appliesTo: users.filter(({ id }) => isFor(filter, id)).map(({ id }) => id),
+    appliesTo: applied.map(({ id }) => id),
     skips: users.filter(({ id }) => !isFor(filter, id)).map(({ id }) => id),
+    viewerAttributes: [...new Set([filter, ...applied.map(own)].flatMap(attributesOf))],
+    unbound: users.filter((user) => !isFor(filter, user.id) && attributesOf(own(user)).length > 0).map(({ id }) => id),
   };
 }
 

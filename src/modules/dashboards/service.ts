@@ -168,7 +168,7 @@ export async function executeDashboard(
   parameters: Record<string, unknown>,
 ): Promise<Execution[]> {
   const loaded = await loadDashboard(ctx, id);
-  const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { parametersOpen: true });
+  const rules = viewerRules(dashboardInputs(loaded.dashboard, loaded.visualizations), { isInsider: true });
   const ids = loaded.visualizations.map((visualization) => visualization.id);
   return runDashboard(ctx, loaded, boundValues(rules, parameters), { refusals: denials(ctx, ids) });
 }

@@ -40,7 +40,7 @@ export async function readPublished(ctx: PrincipalContext, slug: string): Promis
 
 /** The values that a visualization runs with. */
 export const valuesFor = (visualization: Visualization, sent: Record<string, unknown>): BoundValues =>
-  boundValues(viewerRules(visualizationInputs(visualization)), sent);
+  boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), sent);
 
 /** A result, and whether it was kept of an execution before. */
 export type EndpointResult = UserSqlResult & { cached: boolean };

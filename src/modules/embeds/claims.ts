@@ -3,6 +3,7 @@ import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
+import type { Viewer, ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { newestSecret, secretOf } from '../../platform/secrets.ts';
 import { embedKey, type KeyName, rememberKey } from './key.ts';
@@ -28,6 +29,8 @@ export interface EmbedClaims {
   companyId: string;
   target: EmbedTarget;
   terms: EmbedTerms;
+  /** Who looks at it, where that is known. */
+  viewer: Viewer | null;
   /** Origins whose pages may use it; none are named where all may. */
   allowedOrigins: readonly string[];
   /** Our key of the company, at a number of rotations; or one of the company's own. */
@@ -49,6 +52,7 @@ interface Payload {
   alw?: string[];
   req?: string[];
   org?: string[];
+  vwr?: { id: string; atr: ViewerAttributes };
   /** Seconds, with a fraction: what is ended is what was made before a moment, not within its second. */
   iat: number;
   exp: number;
@@ -60,7 +64,7 @@ export type OwnClaims = EmbedClaims & { signedWith: { rotations: number } };
 /** Signs a token with these claims, with the company's key. */
 export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string> {
   const { version, secret } = newestSecret(ctx.config.EMBED_SECRETS);
-  const { companyId, target, terms, allowedOrigins } = claims;
+  const { companyId, target, terms, allowedOrigins, viewer } = claims;
   const { rotations } = claims.signedWith;
   const key = await embedKey(secret, { companyId, rotations });
   const payload: Omit<Payload, 'iat' | 'exp'> = {
@@ -73,6 +77,7 @@ export async function signEmbed(ctx: Context, claims: OwnClaims): Promise<string
     ...(terms.allowed.length > 0 && { alw: [...terms.allowed] }),
     ...(terms.required.length > 0 && { req: [...terms.required] }),
     ...(allowedOrigins.length > 0 && { org: [...allowedOrigins] }),
+    ...(viewer && { vwr: { id: viewer.id, atr: viewer.attributes } }),
   };
   return new SignJWT({ ...payload })
     .setProtectedHeader({ alg: ALGORITHM, kid: String(version), typ: 'JWT' })
@@ -128,6 +133,7 @@ const claimsOf = (payload: Payload): OwnClaims => ({
   target: { type: payload.typ === 'd' ? 'dashboard' : 'visualization', id: payload.sub },
   terms: { fixed: payload.fix ?? {}, allowed: payload.alw ?? [], required: payload.req ?? [] },
   allowedOrigins: payload.org ?? [],
+  viewer: payload.vwr ? { id: payload.vwr.id, attributes: payload.vwr.atr } : null,
   signedWith: { rotations: payload.rot },
   madeAt: Math.round(payload.iat * 1000),
   expiresAt: payload.exp * 1000,

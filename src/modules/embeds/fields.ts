@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { valuesBySlug } from '../../kernel/fields.ts';
 import { MAX_PARAMETERS, MAX_SLUG_LENGTH } from '../../kernel/parameters.ts';
-import { origin } from '../viewing/service.ts';
+import { origin, viewer } from '../viewing/service.ts';
 
 const MAX_ORIGINS = 20;
 /** Of ids that hosts give to tokens and viewers. */
@@ -19,4 +19,5 @@ export const embedFields = {
   allowed_origins: z.array(origin).max(MAX_ORIGINS).default([]).meta({
     description: 'Whose pages may show it; empty for any.',
   }),
+  viewer: viewer.optional(),
 };

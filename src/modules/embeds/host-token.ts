@@ -2,6 +2,7 @@ import { errors } from 'jose';
 import { z } from 'zod';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context } from '../../context.ts';
+import { theme } from '../../kernel/branding-fields.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { readJwt, verifyJwt } from '../../platform/jwt.ts';
 import { sha256Hex } from '../../platform/secrets.ts';
@@ -31,6 +32,14 @@ const hostClaims = z
       .optional(),
     dashboard_id: targetId,
     visualization_id: targetId,
+    allow_downloads: z.boolean().optional(),
+    theme: theme.optional(),
+    // One that is not among ours is no error: the page is in the language that the browser asks for.
+    locale: z
+      .string()
+      .max(35)
+      .regex(/^[A-Za-z]{2,8}(?:[-_][A-Za-z\d]{1,8})*$/)
+      .optional(),
   })
   .refine((claims) => (claims.dashboard_id === undefined) !== (claims.visualization_id === undefined));
 
@@ -68,6 +77,7 @@ export async function readHostToken(token: string): Promise<HostToken | undefine
           : { type: 'dashboard', id: dashboard_id },
       terms: { fixed: terms.fixed_params, allowed: terms.allowed_params, required: terms.required_params },
       allowedOrigins: terms.allowed_origins,
+      viewer: terms.viewer ?? null,
       signedWith: { keyId },
       madeAt: Math.floor(iat * 1000),
       expiresAt: Math.floor(exp * 1000),

@@ -29,10 +29,11 @@ const subjects = {
 };
 
 /** All that a token can be ended by. */
-export const subjectsOf = ({ id, target }: Pick<EmbedClaims, 'id' | 'target'>): string[] => [
+export const subjectsOf = ({ id, target, viewer }: Pick<EmbedClaims, 'id' | 'target' | 'viewer'>): string[] => [
   subjects.all,
   subjects.token(id),
   subjects.target(target),
+  ...(viewer ? [subjects.viewer(viewer.id)] : []),
 ];
 
 /** Ends the company's tokens that were made before this moment, from the next request on. */

@@ -25,6 +25,7 @@ const newEmbed = z
       terms: { fixed: body.fixed_params, allowed: body.allowed_params, required: body.required_params },
       expiresIn: body.expires_in,
       allowedOrigins: body.allowed_origins,
+      viewer: body.viewer ?? null,
     }),
   );
 

@@ -6,6 +6,7 @@ import { invalid } from '../../kernel/failure.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
 import type { EmbedTerms } from '../../kernel/sharing-terms.ts';
 import { embedProblems } from '../../kernel/sharing-terms.ts';
+import type { Viewer, ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { recordEmbedding } from '../dashboards/service.ts';
 import { recordShareEvent } from '../share-activity/service.ts';
 import { inputsOf, loadSharedItem, requireSharingOf } from '../viewing/service.ts';
@@ -24,6 +25,7 @@ export interface NewEmbed {
   /** Seconds. */
   expiresIn: number;
   allowedOrigins: string[];
+  viewer: Viewer | null;
 }
 
 /** A token with its id, the page to show in a frame, and when both end (ms). */
@@ -50,6 +52,10 @@ async function tryGenerateEmbed(
   const item = await loadSharedItem(ctx, type, id);
   requireSharingOf(ctx, item);
   const terms = { ...wanted.terms, fixed: asText(wanted.terms.fixed) };
+  const viewer = wanted.viewer && {
+    id: wanted.viewer.id,
+    attributes: asText(wanted.viewer.attributes) as ViewerAttributes,
+  };
   const problems = embedProblems(inputsOf(item), terms);
   if (problems.length > 0) throw invalid(problems);
   const target = { type, id };
@@ -59,7 +65,7 @@ async function tryGenerateEmbed(
     revoked: [revoked],
   } = await readTogether(ctx.db, {
     key: selectRotations(ctx.db, companyId),
-    revoked: selectRevokedAt(ctx.db, companyId, subjectsOf({ id: tokenId, target })),
+    revoked: selectRevokedAt(ctx.db, companyId, subjectsOf({ id: tokenId, target, viewer })),
   });
   const claims: OwnClaims = {
     id: tokenId,
@@ -68,6 +74,7 @@ async function tryGenerateEmbed(
     target,
     terms,
     allowedOrigins: wanted.allowedOrigins,
+    viewer,
     signedWith: { rotations: key?.rotations ?? 0 },
     // What is made after tokens were ended is not among them, whatever this machine's clock says.
     madeAt: Math.max(ctx.now(), (revoked?.revokedAt ?? 0) + 1),
@@ -75,7 +82,8 @@ async function tryGenerateEmbed(
   };
   const token = await signEmbed(ctx, claims);
   if (token.length > MAX_TOKEN_LENGTH) {
-    throw invalid([{ field: 'fixed_params', message: 'are too long to stand in an address' }]);
+    const field = longerOf(terms.fixed, viewer?.attributes ?? {});
+    throw invalid([{ field, message: 'are too long to stand in an address' }]);
   }
   if (item.type === 'dashboard') {
     const [recorded] = await recordEmbedding(ctx.db, item.dashboard, claims.expiresAt);
@@ -84,7 +92,12 @@ async function tryGenerateEmbed(
   recordShareEvent(ctx, {
     type: 'embed.generated',
     target,
-    details: { token_id: claims.id, expires_in: wanted.expiresIn, allowed_origins: wanted.allowedOrigins },
+    details: {
+      token_id: claims.id,
+      ...(viewer && { viewer_id: viewer.id }),
+      expires_in: wanted.expiresIn,
+      allowed_origins: wanted.allowedOrigins,
+    },
   });
   return {
     id: claims.id,
@@ -106,11 +119,14 @@ export async function rotateEmbedKey(ctx: PrincipalContext): Promise<void> {
   recordShareEvent(ctx, { type: 'embed.key_rotated' });
 }
 
+const longerOf = (fixed: object, attributes: object): string =>
+  JSON.stringify(attributes).length > JSON.stringify(fixed).length ? 'viewer.attributes' : 'fixed_params';
+
 /** A number that a double cannot hold is sent as text, which every kind that takes numbers accepts. */
-function asText(fixed: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function asText(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = (value: unknown): unknown => {
     if (value instanceof ExactNumber) return value.digits;
     return Array.isArray(value) ? value.map(text) : value;
   };
-  return Object.fromEntries(Object.entries(fixed).map(([slug, value]) => [slug, text(value)]));
+  return Object.fromEntries(Object.entries(values).map(([slug, value]) => [slug, text(value)]));
 }

@@ -1,7 +1,7 @@
 import type { ViewerActor } from '../../access/actors.ts';
 import { invalidToken } from '../../access/failures.ts';
 import type { Context, OpenToken } from '../../context.ts';
-import { readTogether, type Unit } from '../../db/client.ts';
+import { readTogether } from '../../db/client.ts';
 import { Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { TargetType } from '../../kernel/share-event.ts';
@@ -69,9 +69,8 @@ async function openOwn(ctx: Context, type: TargetType, token: string, count: Cou
 async function openOfHost(ctx: Context, type: TargetType, token: HostToken, count: Count): Promise<EmbedViewer> {
   const { claims, keyId } = token;
   if (claims.target.type !== type) throw invalidToken();
-  const key = selectSigningKey(ctx.db, claims.companyId, keyId);
-  const read = await readShown(ctx, claims, { key });
-  const { expired } = await verifyHostToken(ctx, token, read.key[0]);
+  const read = await readShown(ctx, claims, keyId);
+  const { expired } = await verifyHostToken(ctx, token, read.signingKey[0]);
   return recordingRefusals(ctx, claims, count, async () => {
     await count?.(claims.countedAs);
     if (expired) throw invalidToken();
@@ -83,10 +82,10 @@ async function openOfHost(ctx: Context, type: TargetType, token: HostToken, coun
 }
 
 /** Reads what a token shows, and what tells whether it still does. */
-async function readShown<More extends Unit>({ db }: Context, claims: EmbedClaims, more = {} as More) {
+async function readShown({ db }: Context, claims: EmbedClaims, keyId = '') {
   const { companyId, target } = claims;
   const validity = {
-    ...more,
+    signingKey: selectSigningKey(db, companyId, keyId),
     rotations: selectRotations(db, companyId),
     revoked: selectRevokedAt(db, companyId, subjectsOf(claims)),
   };
@@ -133,7 +132,8 @@ async function recordingRefusals(
 }
 
 /** What the viewer may do. */
-export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules => rulesOf(item, { embed: claims.terms });
+export const rulesOfEmbed = ({ claims, item }: OpenedEmbed): ViewerRules =>
+  rulesOf(item, { embed: claims.terms, attributes: claims.viewer?.attributes ?? {} });
 
 export const embedOptions = (
   ctx: Context<EmbedViewer<SharedItem & { type: 'dashboard' }>>,
@@ -192,10 +192,10 @@ function recordRefusal(ctx: Context, claims: EmbedClaims, error: unknown): unkno
 function recordEvent(
   ctx: Context,
   type: 'embed.executed' | 'embed.denied',
-  { companyId, target, id }: EmbedClaims,
+  { companyId, target, id, viewer }: EmbedClaims,
   details: Record<string, unknown> = {},
   onceAMinute?: string,
 ): void {
-  const actor = { kind: 'viewer', id: null, email: null } as const;
+  const actor = { kind: 'viewer', id: viewer?.id ?? null, email: null } as const;
   recordShareEvent(ctx, { type, onceAMinute, companyId, actor, target, details: { token_id: id, ...details } });
 }

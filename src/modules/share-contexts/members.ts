@@ -3,6 +3,7 @@ import { commit } from '../../db/client.ts';
 import { concurrentChange } from '../../db/failures.ts';
 import type { Page } from '../../db/page.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
+import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { groupNotFound } from '../groups/service.ts';
 import { userNotFound } from '../users/service.ts';
 import { requireNotDenied } from '../visualizations/service.ts';
@@ -25,10 +26,11 @@ export type { ShareMember };
 const MAX_MEMBERS = 10_000;
 
 /** A user or group of the company by id, or an address from outside. */
-export type NewMember =
+export type NewMember = { attributes: ViewerAttributes } & (
   | { type: 'internal_user' | 'group'; id: string }
   /** Lower-case. */
-  | { type: 'external_email'; email: string };
+  | { type: 'external_email'; email: string }
+);
 
 /** A page of a context's members, in the order they came. */
 export async function listMembers(
@@ -54,6 +56,7 @@ export async function addMember(ctx: PrincipalContext, contextId: string, member
     contextId,
     memberType: member.type,
     subject: member.type === 'external_email' ? member.email : member.id,
+    attributes: Object.keys(member.attributes).length > 0 ? member.attributes : null,
     createdAt: ctx.now(),
   };
   const unit = { added: insertMember(ctx.db, record, context, MAX_MEMBERS) };

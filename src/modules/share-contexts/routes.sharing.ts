@@ -8,7 +8,7 @@ import { TARGET_TYPES } from '../../kernel/share-event.ts';
 import { dashboardNotFound } from '../dashboards/failures.ts';
 import { groupNotFound } from '../groups/failures.ts';
 import { userNotFound } from '../users/failures.ts';
-import { filterPolicies } from '../viewing/service.ts';
+import { filterPolicies, viewerAttributes } from '../viewing/service.ts';
 import { visualizationNotFound } from '../visualizations/failures.ts';
 import { memberExists, memberNotFound, shareContextNotFound, shareContextSlugTaken } from './failures.ts';
 import { addMember, listMembers, memberIdOf, removeMember, type ShareMember } from './members.ts';
@@ -64,6 +64,10 @@ const memberView = z
     member_type: z.enum(['internal_user', 'group', 'external_email']),
     member_id: z.string().nullable().meta({ description: 'Of the user or group.' }),
     email: z.string().nullable().meta({ description: 'Of the user, or of the person from outside.' }),
+    attributes: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'What decides what the member sees; left out where there are none.' }),
     created_at: timestamp,
   })
   .meta({ id: 'ShareMember' });
@@ -73,20 +77,22 @@ const viewMember = (member: ShareMember): z.input<typeof memberView> => ({
   member_type: member.memberType,
   member_id: memberIdOf(member),
   email: member.email,
+  ...(member.attributes && { attributes: { ...member.attributes } }),
   created_at: isoTimestamp(member.createdAt),
 });
 
 const memberId = z.string().min(1).max(64);
+const attributes = viewerAttributes.default({});
 const newMember = z
   .discriminatedUnion('member_type', [
-    z.object({ member_type: z.literal('external_email'), email }),
-    z.object({ member_type: z.literal('internal_user'), member_id: memberId }),
-    z.object({ member_type: z.literal('group'), member_id: memberId }),
+    z.object({ member_type: z.literal('external_email'), email, attributes }),
+    z.object({ member_type: z.literal('internal_user'), member_id: memberId, attributes }),
+    z.object({ member_type: z.literal('group'), member_id: memberId, attributes }),
   ])
   .transform((body) =>
     body.member_type === 'external_email'
-      ? { type: body.member_type, email: body.email }
-      : { type: body.member_type, id: body.member_id },
+      ? { type: body.member_type, email: body.email, attributes: body.attributes }
+      : { type: body.member_type, id: body.member_id, attributes: body.attributes },
   );
 
 const access = {

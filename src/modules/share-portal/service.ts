@@ -3,6 +3,7 @@ import { readTogether } from '../../db/client.ts';
 import { defineFailure, Failure } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import type { ViewerRules } from '../../kernel/sharing-rules.ts';
+import { combinedAttributes } from '../../kernel/viewer-attributes.ts';
 import { companyNotFound } from '../companies/service.ts';
 import { dashboardNotFound } from '../dashboards/service.ts';
 import { countView, recordShareEvent } from '../share-activity/service.ts';
@@ -22,6 +23,7 @@ import {
   readOwnContexts,
   readOwnDashboards,
   selectGrant,
+  selectOwnAttributes,
   selectOwnContext,
 } from './store.ts';
 
@@ -120,17 +122,20 @@ async function openDashboard(ctx: PortalContext, request: DashboardRequest): Pro
     grant: [grant],
     shares,
     dashboard,
+    own,
   } = await readTogether(ctx.db, {
     context: selectOwnContext(ctx, contextId),
     grant: selectGrant(ctx.db, companyId, contextId, dashboardId),
     shares: selectActiveShares(ctx.db, { companyId, contextId, dashboardId }, ctx.now()),
     dashboard: dashboardReads(ctx.db, companyId, dashboardId),
+    own: selectOwnAttributes(ctx, contextId),
   });
   if (!context) throw invalidContextId();
   if (!grant) throw dashboardNotFound();
   const item = sharedDashboard(dashboard);
   const policies = [...grant.filterPolicies, ...shares.flatMap(({ filterPolicies }) => filterPolicies)];
-  return { contextId, item, rules: rulesOf(item, { policies }), shareIds: shares.map(({ id }) => id) };
+  const attributes = combinedAttributes(own.map(({ attributes: each }) => each ?? {}));
+  return { contextId, item, rules: rulesOf(item, { policies, attributes }), shareIds: shares.map(({ id }) => id) };
 }
 
 function contextIdOf(given: unknown): string {

@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, type SQL, sql } from 'drizzle-orm';
 import type { OutsiderActor, Principal } from '../../access/actors.ts';
 import { callersAccess, isBindingOf } from '../../access/sources.ts';
 import type { Context } from '../../context.ts';
@@ -28,20 +28,21 @@ interface PortalPage {
 
 type PageRequest = { page: number; perPage: number };
 
-/**
- * SQL that holds for contexts (by this id) of which the caller is a member: by address, as a user, or through a group.
- */
-function isMember(actor: PortalActor, contextId: SQL): SQL {
-  const { companyId } = actor;
-  const member = sql`select 1 from ${shareMembers} where share_members.context_id = ${contextId} and share_members.company_id = ${companyId}`;
+/** SQL that holds for memberships of the caller: by address, as a user, or through a group. */
+function isOwn(actor: PortalActor): SQL {
   if (actor.kind === 'outsider') {
-    return sql`exists (${member} and member_type = 'external_email' and subject = ${actor.email})`;
+    return sql`(share_members.member_type = 'external_email' and share_members.subject = ${actor.email})`;
   }
-  return sql`(exists (${member} and member_type = 'internal_user' and subject = ${actor.id})
-    or exists (${member} and member_type = 'group' and subject in (select group_bindings.group_id from ${groupBindings}
+  return sql`(share_members.member_type = 'internal_user' and share_members.subject = ${actor.id}
+    or share_members.member_type = 'group' and share_members.subject in (select group_bindings.group_id from ${groupBindings}
       join ${groups} on groups.id = group_bindings.group_id and groups.deleted_at is null
-      where ${isBindingOf(callersAccess(actor))})))`;
+      where ${isBindingOf(callersAccess(actor))}))`;
 }
+
+/** SQL that holds for contexts (by this id) of which the caller is a member. */
+const isMember = (actor: PortalActor, contextId: SQL): SQL =>
+  sql`exists (select 1 from ${shareMembers} where share_members.context_id = ${contextId}
+    and share_members.company_id = ${actor.companyId} and ${isOwn(actor)})`;
 
 /** A page of the contexts of which the caller is a member, the newest first. */
 export async function readOwnContexts(
@@ -87,6 +88,20 @@ export const selectOwnContext = (ctx: Context<PortalActor>, contextId: string) =
         eq(shareContexts.companyId, ctx.actor.companyId),
         eq(shareContexts.id, contextId),
         isMember(ctx.actor, sql`share_contexts.id`),
+      ),
+    );
+
+/** What the caller's memberships in a context say of the caller. */
+export const selectOwnAttributes = ({ db, actor }: Context<PortalActor>, contextId: string) =>
+  db
+    .select({ attributes: shareMembers.attributes })
+    .from(shareMembers)
+    .where(
+      and(
+        eq(shareMembers.companyId, actor.companyId),
+        eq(shareMembers.contextId, contextId),
+        isNotNull(shareMembers.attributes),
+        isOwn(actor),
       ),
     );
 

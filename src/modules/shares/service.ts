@@ -208,8 +208,9 @@ function recordEvent(
 export const filterCandidates = (ctx: PrincipalContext, dashboardId: string) =>
   candidates(ctx, dashboardId, ({ origin, kind }) => origin === 'filter' && isChoice(kind));
 
-/** The filters and parameters that an embed may fix or allow. */
-export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) => candidates(ctx, dashboardId, () => true);
+/** The filters and parameters that an embed may fix or allow: what an attribute of the viewer decides is neither. */
+export const embedCandidates = (ctx: PrincipalContext, dashboardId: string) =>
+  candidates(ctx, dashboardId, ({ viewerAttributes }) => viewerAttributes.length === 0);
 
 async function candidates(ctx: PrincipalContext, dashboardId: string, fits: (input: Input) => boolean) {
   const item: SharedItem = await loadSharedItem(ctx, 'dashboard', dashboardId);

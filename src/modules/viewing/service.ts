@@ -29,6 +29,8 @@ export {
   resultsView,
   resultView,
   sharedItemView,
+  viewer,
+  viewerAttributes,
 } from './views.ts';
 
 /** Refuses requests from origins that the token does not allow. A token without origins allows all. */

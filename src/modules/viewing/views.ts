@@ -1,7 +1,16 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/fields.ts';
-import { MAX_LIST_LENGTH, MAX_SLUG_LENGTH, MAX_TEXT_LENGTH, PARAMETER_KINDS } from '../../kernel/parameters.ts';
+import { ExactNumber } from '../../kernel/exact-json.ts';
+import { timestamp, valuesBySlug } from '../../kernel/fields.ts';
+import {
+  MAX_LIST_LENGTH,
+  MAX_SLUG_LENGTH,
+  MAX_TEXT_LENGTH,
+  PARAMETER_KINDS,
+  PARAMETER_SLUG_PATTERN,
+} from '../../kernel/parameters.ts';
 import { POLICY_MODES } from '../../kernel/sharing-terms.ts';
+import { cut } from '../../kernel/text.ts';
+import type { ViewerAttributes } from '../../kernel/viewer-attributes.ts';
 import { executionSchema } from '../visualizations/service.ts';
 
 /** A dashboard or visualization for its viewer. */
@@ -103,3 +112,43 @@ export const candidatesView = z.object({
     }),
   ),
 });
+
+const MAX_ATTRIBUTES = 50;
+const MAX_ATTRIBUTE_BYTES = 16 * 1024;
+
+const isScalar = (value: unknown): boolean =>
+  typeof value === 'boolean' ||
+  value instanceof ExactNumber ||
+  (typeof value === 'number' && Number.isFinite(value)) ||
+  (typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && value.isWellFormed() && !value.includes('\0'));
+
+function attributeProblem(slug: string, value: unknown): string | undefined {
+  if (slug.length > MAX_SLUG_LENGTH || !PARAMETER_SLUG_PATTERN.test(slug)) return 'is not a slug';
+  if (!Array.isArray(value))
+    return isScalar(value) ? undefined : 'must be a text, a number, true, false, or a list of them';
+  if (value.length > MAX_LIST_LENGTH) return `must hold at most ${MAX_LIST_LENGTH} values`;
+  return value.every(isScalar) ? undefined : 'must be a list of texts, numbers, true and false';
+}
+
+/** What is known of a viewer: scalars and lists of them by slug. */
+export const viewerAttributes = valuesBySlug('What is known of the viewer: values, or lists of them, by slug.')
+  .superRefine((attributes, context) => {
+    const complain = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message });
+    const entries = Object.entries(attributes);
+    if (entries.length > MAX_ATTRIBUTES) return complain(`must hold at most ${MAX_ATTRIBUTES} attributes`);
+    for (const [slug, value] of entries) {
+      const problem = attributeProblem(slug, value);
+      if (problem) complain(problem, cut(slug, MAX_SLUG_LENGTH));
+    }
+    if (new TextEncoder().encode(JSON.stringify(attributes)).length > MAX_ATTRIBUTE_BYTES) {
+      complain('must be at most 16 KiB as JSON');
+    }
+  })
+  .transform((attributes) => attributes as ViewerAttributes);
+
+const MAX_VIEWER_ID_LENGTH = 200;
+
+/** A viewer as a host knows them. */
+export const viewer = z
+  .object({ id: z.string().min(1).max(MAX_VIEWER_ID_LENGTH), attributes: viewerAttributes.default({}) })
+  .meta({ id: 'Viewer', description: 'Who looks at it.' });

@@ -55,6 +55,10 @@ export const parameterFields = {
   kind: z.enum(PARAMETER_KINDS),
   default: z.unknown().default(null),
   required: z.boolean().default(false),
+  viewer_attribute: parameterSlug.optional().meta({
+    description:
+      'For viewers (portal, public, embed) the value is always this attribute of the viewer: never chosen, never shown. A viewer without it is refused.',
+  }),
 };
 
 const parameter = z.object(parameterFields).meta({ id: 'Parameter' });

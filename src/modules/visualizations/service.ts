@@ -4,7 +4,7 @@ import { retryOnConcurrentChange } from '../../db/failures.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { ID_PATTERN } from '../../kernel/ids.ts';
 import { viewerRules } from '../../kernel/sharing-rules.ts';
-import type { Input } from '../../kernel/sharing-terms.ts';
+import { attributesOf, type Input } from '../../kernel/sharing-terms.ts';
 import { boundValues } from '../../kernel/sharing-values.ts';
 import { takesList, templateOf } from '../../kernel/sql-template.ts';
 import { slugFrom } from '../../kernel/text.ts';
@@ -115,6 +115,8 @@ export function visualizationInputs({
     takesList: takesList(template, parameter.slug, parameter.kind),
     appliesTo: [id],
     skips: [],
+    viewerAttributes: attributesOf(parameter),
+    unbound: [],
   }));
 }
 
@@ -125,7 +127,7 @@ export async function executeVisualization(
   parameters: Record<string, unknown>,
 ): Promise<Execution> {
   const visualization = await getVisualization(ctx, id);
-  const values = boundValues(viewerRules(visualizationInputs(visualization)), parameters);
+  const values = boundValues(viewerRules(visualizationInputs(visualization), { isInsider: true }), parameters);
   const [execution] = await execute(ctx, [{ visualization, values }]);
   return execution as Execution;
 }

@@ -1,0 +1,1 @@
+ALTER TABLE `share_members` ADD `attributes` text;
